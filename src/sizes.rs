@@ -76,9 +76,9 @@ pub enum Kind {
     Bool,
     /// As the bytes of an integer or a floating point number.
     Number,
-    /// As a count and as many bytes of UTF-8.
+    /// As a count, followed by that many bytes of UTF-8.
     Text,
-    /// As a count and as many bytes.
+    /// As a count, followed by that many bytes.
     Bytes,
 }
 
@@ -110,7 +110,7 @@ pub struct Encoding {
     /// Its position among the messages of its state.
     pub tag: u8,
     /// The size of its payload as far as it follows from the types. Bounds do not count: what is written before a payload
-    /// depends on this size, and two versions with other bounds have to agree about it.
+    /// depends on this size, and two versions with different bounds have to agree about it.
     pub size: Size,
     /// The largest payload that `at_most` and the bounds of its types allow, if that is less than the types do.
     pub limit: Option<u64>,
@@ -159,7 +159,7 @@ impl Sizes {
         sizes
     }
 
-    /// Whether there is a bound in a type, or in an alias that is written in it. Those in structs and enums are their own.
+    /// Whether there is a bound in a type, or in an alias that is written in it. Bounds in structs and enums do not count.
     #[must_use]
     pub fn is_bounded(&self, ty: &Type, lengths: &Lengths) -> bool {
         self.bounded.is_bounded(ty, lengths)
@@ -298,7 +298,7 @@ fn of_builtin(builtin: Builtin) -> Size {
     }
 }
 
-/// The size of the count by which an enum's value begins.
+/// The size of the count with which an enum's value begins.
 fn of_variant(position: usize) -> Size {
     Size::exactly(of_count(position as u64))
 }

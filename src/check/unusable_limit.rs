@@ -1,4 +1,4 @@
-//! A limit that cannot hold: a message is always larger, or values of its type reach it without their bounds.
+//! A limit that cannot hold: every message is larger, or a bound is written where types cannot have one.
 
 use super::Rule;
 use super::findings::{Findings, Subject};
@@ -20,11 +20,11 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// How many parts a type may have that has bounds in aliases: what generated code knows about it is as long. Arguments with more
-/// parts are not followed.
+/// How many parts a type with bounds in aliases may have: generated code describes each of them. Arguments with more parts are not
+/// followed.
 const MOST_PARTS: usize = 1000;
 
-/// How often the states of a protocol are visited with other arguments. A state that exchanges its arguments may be reached with very
+/// How often the states of a protocol are visited with other arguments. A state that permutes its arguments may be reached with very
 /// many; limits are then checked for the first of them.
 const MOST_VISITS: usize = 10_000;
 
@@ -37,7 +37,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for protocol in &program.protocols {
         too_small(protocol, &sizes, findings);
     }
-    // Otherwise there may be no end of arguments.
+    // Otherwise the number of arguments may be infinite.
     if !findings.has_any(&["expanding-recursion"]) {
         too_small_for_arguments(program, &sizes, findings);
     }
@@ -201,7 +201,7 @@ fn too_small_from<'a>(
     if messages.clone().all(|message| message.at_most.is_none()) {
         return Vec::new();
     }
-    // Another number of arguments is reported where names are resolved.
+    // A wrong number of arguments is reported where names are resolved.
     let fits = |(id, arguments): &(StateId, Vec<Type>)| {
         let state = protocol.states.get(id.index());
         state.is_some_and(|state| state.parameters.len() == arguments.len())
@@ -221,7 +221,7 @@ fn too_small_from<'a>(
             .zip(sizes.messages(state, &[]));
         for ((encoding, of_any), message) in encodings.zip(&state.messages) {
             let least = encoding.size.least;
-            // What is too large with any arguments is reported there.
+            // A message that is too large with any arguments is reported elsewhere.
             let any = of_any.size.least;
             let limit = message.at_most;
             let limit = limit.filter(|limit| limit.most < least && limit.most >= any);

@@ -19,7 +19,7 @@ pub struct Canonical {
     pub text: String,
     /// What confines the protocol to one process, if anything: the first obstacle in the order of the text.
     pub obstacle: Option<Obstacle>,
-    /// The first obstacle that is not a type parameter, so that no instance is without it.
+    /// The first obstacle that is not a type parameter, so that every instance has it.
     pub lasting_obstacle: Option<Obstacle>,
 }
 

@@ -1,13 +1,13 @@
 //! Whether a receiver accepts whatever the limits of a sender allow.
 //!
 //! Limits are checked where a message leaves and enters a process, and they are not part of the fingerprint. So two versions that
-//! differ in nothing else begin a session, and it ends when one sends what only it allows. The types of both messages are equal when
-//! their limits are compared. A sender may exceed
+//! differ in nothing else begin a session, and it ends when a side sends what only its own limits allow. The types of both messages
+//! are equal when their limits are compared. A sender may exceed
 //!
 //! * `at_most` of the receiver: with the largest payload that its own `at_most`, its bounds and its types allow;
 //! * a bound of the receiver: with a text, bytes or a list that is longer, and that its own bound allows. If the smallest message
-//!   that has it is larger than the sender's `at_most`, it is never sent. So the parts of a payload are visited in the order of the
-//!   bytes that must surround them.
+//!   with such a value is larger than the sender's `at_most`, it is never sent. So the parts of a payload are visited in the order
+//!   of the bytes that must surround them.
 
 use super::payload::Part;
 use super::shape::{Node, Origin, Shape, Shapes};
@@ -63,7 +63,7 @@ impl<'a> Side<'a> {
 /// The parts that are still to visit.
 struct Search<'a> {
     pairs: Vec<Pair<'a>>,
-    /// How many bytes a message has at least besides a part that is in it, and the index of the part.
+    /// The fewest bytes that a message has besides one of its parts, and the index of that part.
     open: BinaryHeap<Reverse<(u64, usize)>>,
     visited: HashSet<(TypeId, TypeId, Origin)>,
     receiver: Origin,
@@ -94,7 +94,7 @@ fn is_limited(message: &Message) -> bool {
 }
 
 impl<'a> Limits<'a> {
-    /// Those of the left and the right program.
+    /// The limits of the left and the right program.
     pub fn of(programs: [&'a Program; 2], sizes: [Rc<Sizes>; 2]) -> Limits<'a> {
         Limits {
             programs,

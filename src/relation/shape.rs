@@ -305,8 +305,8 @@ impl<'a> Shapes<'a> {
         at
     }
 
-    /// Whether two messages carry the same. After a `false`, no further comparison may be made, because the assumptions made on the
-    /// way to it remain in force.
+    /// Whether two messages carry the same. After a `false`, no further comparison may be made, because the assumptions made before
+    /// it remain in force.
     pub fn carry_the_same(&mut self, left: (Node, usize), right: (Node, usize)) -> bool {
         let mut open = Vec::new();
         self.match_payloads(left, right, &mut open) && self.are_equal(open)

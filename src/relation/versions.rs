@@ -66,7 +66,7 @@ pub fn versions<'a>(old: &'a Program, new: &'a Program, travel: Travel) -> Vec<V
     let between = |old: View<'a>, new: View<'a>| {
         let both_leave = |leaves: fn(View<'_>) -> bool| leaves(old) && leaves(new);
         let by_position = travel == Travel::Positions && both_leave(can_leave);
-        // Within a process limits are not checked.
+        // Within a process, limits are not checked.
         if is_limited && both_leave(may_leave) {
             Change::with_limits(old, new, by_position, &sizes)
         } else if by_position {

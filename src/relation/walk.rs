@@ -51,7 +51,7 @@ pub struct Walk<'a> {
     met: HashSet<(u32, u32)>,
     /// The class of each node, once computing it was worthwhile; until then each node is a class of its own.
     classes: Option<Vec<u32>>,
-    /// If limits count, those of both programs.
+    /// The limits of both programs, if they are compared too.
     limits: Option<Limits<'a>>,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Lets limits count: a receiver has to accept whatever the sender's limits allow.
+    /// Compares limits too, if there are any: a receiver has to accept whatever the sender's limits allow.
     pub fn with_limits(mut self, limits: Option<Limits<'a>>) -> Walk<'a> {
         self.limits = limits;
         self

@@ -15,7 +15,7 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// Looks at each declared type once. A type that contains itself has no largest encoding.
+    /// Visits each declared type once. A type that contains itself has no largest encoding.
     pub fn of(program: &Program) -> Bounded {
         let count = program.types.len();
         let mut bounded = Bounded {

@@ -104,7 +104,7 @@ pub struct Quantity {
     pub number: Option<u64>,
     /// The unit, if written.
     pub unit: Option<Name>,
-    /// Both.
+    /// The number with its unit.
     pub span: Span,
 }
 

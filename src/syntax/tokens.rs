@@ -75,7 +75,7 @@ pub fn last_token(piece: &str, to: usize) -> Range<usize> {
     }
 }
 
-/// All tokens from `from` on.
+/// All tokens at or after `from`.
 pub fn tokens(text: &str, from: usize) -> impl Iterator<Item = Range<usize>> {
     let mut at = from;
     std::iter::from_fn(move || {

@@ -122,7 +122,7 @@ static void wrong_certificates(void)
     refused(party("ca", "server"), party("ca", "expired-client"), HAS_EXPIRED, EXPIRED);
     refused(party("ca", "expired-server"), party("ca", "client"), EXPIRED, HAS_EXPIRED);
     refused(party("ca", "elsewhere-server"), party("ca", "client"),
-            "TLS did not begin: the certificate of the other side is for another name than that of the address",
+            "TLS did not begin: the certificate of the other side is not for the expected name",
             "TLS did not begin: the other side does not accept the certificate of this side");
     refused(party("ca", "client"), party("ca", "client"),
             "TLS did not begin: the certificate of the other side is not for this purpose",
@@ -305,7 +305,7 @@ static void options_that_are_wrong(void)
     duo_problem problem;
     duo_listener *listener;
     const duo_net_options none = {.problem = &problem};
-    const char *missing = "`tls://127.0.0.1:0` requires certificates: give them with `duo_net_options.tls`";
+    const char *missing = "`tls://127.0.0.1:0` requires certificates: set `duo_net_options.tls`";
     CHECK(duo_listen("tls://127.0.0.1:0", &none, &listener) == DUO_CERTIFICATES && listener == NULL);
     check_text("listener", problem.text, missing);
     CHECK(attempt("tls://127.0.0.1:0", NULL, &problem) == DUO_CERTIFICATES);
@@ -324,7 +324,7 @@ static void options_that_are_wrong(void)
         {{.authorities = empty, .chain = chain, .key = key}, "the text of the authorities for TLS: there is no certificate in it"},
         {{.authorities = ca, .chain = key, .key = key}, "the text of the certificate for TLS: there is no certificate in it"},
         {{.authorities = chain, .chain = chain, .key = key}, "the text of the authorities for TLS: a certificate in it is not that of an authority"},
-        {{.authorities = ca, .chain = chain, .key = chain}, "the text of the key for TLS: there is no private key in it that is not encrypted"},
+        {{.authorities = ca, .chain = chain, .key = chain}, "the text of the key for TLS: there is no unencrypted private key in it"},
         {{.authorities = ca, .chain = chain, .key = other}, "the text of the key for TLS: "},
         {{.authorities = ca, .chain = chain}, "the key for TLS: set the name of its file, or its text, in `duo_tls_options`"},
     };

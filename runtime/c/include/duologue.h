@@ -68,11 +68,11 @@ typedef enum duo_status {
     DUO_BROKEN,
     /*
      * Between processes only. Sending: the message is larger or more deeply nested than the peer accepts; the endpoint
-     * can still be used. Receiving: the message takes more memory than `duo_shm_options` allow; the endpoint is gone.
-     * Attaching: the region is larger than they allow.
+     * can still be used. Receiving: the message takes more memory than the options allow; the endpoint is gone.
+     * Attaching: the region is larger than the options allow.
      */
     DUO_TOO_LARGE,
-    /* Between processes: the side is taken, or the peer uses a different protocol. There is no session. */
+    /* Between processes: the side is taken, the peer uses a different protocol, or it refuses. There is no session. */
     DUO_REFUSED,
     /*
      * The system reported an error, and `errno` has the reason; or the operation is not for sessions

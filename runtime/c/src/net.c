@@ -1,4 +1,4 @@
-/* A session over a byte stream as a whole: net.h says who may access what. */
+/* A session over a byte stream as a whole: net.h says which thread may access what. */
 #include "net.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define LARGEST ((uint32_t)1 << 20)
 
-/* Of a frame that says why a side ends the session. */
+/* The first bytes of a frame that says why a side ends the session. */
 enum { CONTROL = 0, LEAVE = 3 };
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -56,7 +56,7 @@ __attribute__((constructor(DUO_NET_POOL_PRIORITY))) static void guard(void)
     (void)pthread_atfork(lock_pool, unlock_pool, unlock_pool);
 }
 
-/* A session whose turns continue where they were; NULL if memory ran out. */
+/* A new session, or one from the pool, whose turns continue where they were; NULL if memory ran out. */
 static duo_net *from_pool(void)
 {
     lock_pool();

@@ -1,5 +1,5 @@
 /*
- * Sessions over byte streams. docs/wire.md defines the bytes; this comment says who may access what.
+ * Sessions over byte streams. docs/wire.md defines the bytes; this comment says which thread may access what.
  *
  * (a) A session belongs to the thread that has claimed its endpoint. Three other threads may access it in the meantime:
  *     the thread that writes what was collected (net_writer.c), one that waits on a set that contains the endpoint
@@ -10,8 +10,8 @@
  *     a gate. The writer holds its list while it goes through the sessions, so it only tries to lock them, and tries
  *     again later if that fails.
  * (c) What is sent is encoded into `out` at once. The thread that empties it writes whole frames in order; what the
- *     system does not accept stays there and is left to the writer. A sender waits only while more than DUO_NET_FULL
- *     bytes are there, so a message is either completely in `out`, or its sender knows that nothing of it was sent.
+ *     system does not accept stays there and is left to the writer. A sender waits only while DUO_NET_FULL bytes or more
+ *     are there, so a message is either completely in `out`, or its sender knows that nothing of it was sent.
  * (d) Nothing that arrives is trusted. A frame's tag and size are checked against the state, the message's bounds and
  *     this side's limits before memory is allocated for it, and memory grows with what has arrived. Payloads are
  *     checked by `duo_wire_check` before they are decoded.
@@ -43,7 +43,7 @@
 #define DUO_NET_HELLO UINT64_C(5000000000)
 
 enum {
-    /* A sender waits while more bytes than this have not been written. */
+    /* A sender waits while this many bytes or more have not been written. */
     DUO_NET_FULL = 65536,
     /* Hello and answer, and the parts of them. */
     DUO_NET_HEAD = 12,
@@ -95,7 +95,7 @@ typedef struct duo_net {
     duo_net_stream stream;
     /* This side has accepted the connection. */
     bool accepted;
-    /* Something was written since this side last read: what it waits for has hardly arrived yet. */
+    /* Something was written since this side last read: what it waits for can hardly have arrived yet. */
     bool has_written;
     bool cannot_write;
     bool cannot_read;
@@ -109,8 +109,8 @@ typedef struct duo_net {
     /* How much memory a message that it receives may take. */
     size_t memory;
     /*
-     * With the writer: whether it is on the list, the pointer that points here, the next session, when it is to write,
-     * when it gives up. The two pointers are accessed under the lock of the list alone.
+     * For the writer: whether the session is on the list, the pointer that points to it there, the next session, when to
+     * write, when to give up. The two pointers are accessed only under the lock of the list.
      */
     bool is_listed;
     struct duo_net **listed_by;
@@ -119,20 +119,21 @@ typedef struct duo_net {
     uint64_t lingers_until;
     bool lingers;
     /*
-     * Heartbeats, in nanoseconds; 0 means none. This side writes something before it has been silent for `beat`, and takes a
-     * peer for lost from which it has read nothing for `patience`. When it last wrote and read, as far as that matters.
+     * Heartbeats, in nanoseconds; 0 means none. This side writes something before it has been silent for `beat`, and
+     * considers the peer lost once it has read nothing for `patience`. The times of its last write and read are kept only
+     * if they matter.
      */
     uint64_t beat;
     uint64_t patience;
     uint64_t written_at;
     uint64_t read_at;
-    /* In a set: its watch, and likewise; which side this is, and what it waits for. */
+    /* In a set: its watch, the same two pointers for its list, which side this is, and what it waits for. */
     duo_watch *watch;
     struct duo_net **watched_by;
     struct duo_net *next_watched;
     unsigned role;
     bool asks_writable;
-    /* With its listener. */
+    /* For its listener: the gate, and the same two pointers for its list. */
     duo_net_gate *gate;
     struct duo_net **gated_by;
     struct duo_net *next_gated;
@@ -151,7 +152,7 @@ static inline duo_net *duo_net_of(duo_endpoint endpoint)
 bool duo_net_reserve(duo_net_buffer *buffer, size_t more);
 /* Appends bytes for which there is space. */
 void duo_net_append(duo_net_buffer *buffer, const void *bytes, size_t size);
-/* The first bytes are done. */
+/* Removes the first `size` bytes. */
 void duo_net_drop(duo_net_buffer *buffer, size_t size);
 void duo_net_forget(duo_net_buffer *buffer);
 
@@ -160,15 +161,15 @@ uint64_t duo_net_now(void);
 /* The time at which a wait of that duration is over; DUO_AT_ONCE and DUO_FOREVER stay what they are. */
 uint64_t duo_net_until(uint64_t wait);
 bool duo_net_is_past(uint64_t until);
-/* Sleeps until one of these descriptors has such an event, or until then; may return early. */
+/* Sleeps until the descriptor, or one of several, has such an event, or until that time; may return early. */
 void duo_net_poll(int descriptor, short events, uint64_t until);
 struct pollfd;
 void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until);
-/* Prepares a descriptor that was given: not blocking, and whether it is a socket. False: see `errno`. */
+/* Makes a descriptor non-blocking, and determines whether it is a socket. False: see `errno`. */
 bool duo_net_prepare(int descriptor, bool *is_socket);
 /* A pipe, both ends of which do not block and are closed on exec. */
 bool duo_net_pipe(int ends[2]);
-/* Starts a thread that receives no signals; `thread` is NULL if nobody joins it. An error number, or 0. */
+/* Starts a thread that receives no signals, and detaches it if `thread` is NULL. Returns an error number, or 0. */
 int duo_net_start_thread(pthread_t *thread, void *(*run)(void *), void *context);
 
 /* net_address.c */
@@ -182,7 +183,7 @@ duo_status duo_net_find_tls(const char *address, bool listens, const duo_net_opt
 /* A connected descriptor, or a listening one. */
 duo_status duo_net_dial(const char *address, uint64_t until, int *descriptor);
 duo_status duo_net_bind(const char *address, int *descriptor, char *path, size_t room);
-/* The text of an address of this socket, or of its peer. */
+/* Writes the address of this socket, or of its peer, as a text. */
 void duo_net_spell(int descriptor, bool of_peer, bool is_tls, char *text, size_t room);
 
 /* net_hello.c */
@@ -219,11 +220,11 @@ bool duo_net_read_hello(const uint8_t *bytes, size_t size, duo_net_hello *hello)
 /* Writes it and returns its size, at most DUO_NET_HEAD + DUO_NET_MOST_HELLO_WITH_TOKEN; 0 if it does not fit. */
 size_t duo_net_write_hello(uint8_t *bytes, const duo_net_hello *hello);
 size_t duo_net_write_answer(uint8_t *bytes, const duo_net_answer *answer);
-/* Reads an answer; `size` is that of all of it. False: this is not one. */
+/* Reads an answer, or only its head if `size` is DUO_NET_HEAD. False: this is not one. */
 bool duo_net_read_answer(const uint8_t *bytes, size_t size, duo_net_answer *answer);
 
 /* net_accept.c */
-/* A protocol that the accepting side has. */
+/* A protocol that the accepting side serves. */
 typedef struct duo_net_offer {
     const duo_wire_protocol *protocol;
     duo_role role;
@@ -250,18 +251,18 @@ bool duo_net_enter(duo_net *net, duo_net_gate *gate);
 void duo_net_let_go(duo_net_gate *gate);
 uint32_t duo_net_largest(const duo_net_options *options);
 /*
- * The session is over, and its lock is released: notifies the peer unless `leave` is DUO_NET_SILENT, and writes what
- * was sent before. Returns `status`. `next` may be NULL.
+ * Ends a session and releases its lock: notifies the peer unless `leave` is DUO_NET_SILENT, and writes what was sent
+ * before. Returns `status`. `next` may be NULL.
  */
 duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo_endpoint *next);
-/* The same for a session of which everything was written: closes the connection. */
+/* The last step of that, once everything is written or given up: closes the connection. */
 void duo_net_finish(duo_net *net);
 /* The reason that the peer gets for a session that ends with this status. */
 duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
 
-/* From now on a session with a heartbeat is never silent for long: called when its greeting is written, or about to be. */
+/* Begins the heartbeats of a session, if it has any: called once its hello or answer is written, or about to be. */
 void duo_net_start_beating(duo_net *net);
-/* For a wait until `until`: the time until which the peer may be silent, if that is earlier. */
+/* The earlier one of `until` and the time until which the peer may be silent. */
 uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
 
 /* net_send.c */
@@ -276,7 +277,7 @@ duo_status duo_net_send(duo_endpoint from, const duo_message *message, const voi
 /* A message that has arrived completely. */
 typedef struct duo_net_frame {
     unsigned tag;
-    /* Bytes before the payload, and of it. */
+    /* How many bytes are before the payload, and in it. */
     size_t head;
     size_t size;
 } duo_net_frame;
@@ -285,14 +286,14 @@ typedef struct duo_net_frame {
  * missing at least. Otherwise why the session is over. `state` is NULL for a side that sends.
  */
 duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *frame, size_t *needed);
-/* Reads what has arrived, with space for at least `needed` bytes; false if nothing has. */
+/* Reads what has arrived, or the end of the connection. DUO_EMPTY if there is neither; DUO_NO_MEMORY. */
 duo_status duo_net_read(duo_net *net, size_t needed);
 /* Whether a message of the current state is complete, without waiting: DUO_EMPTY if not. */
 duo_status duo_net_check_receiver(duo_net *net);
 duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
 
 /* net_writer.c */
-/* Has what was collected written by then; under the session's lock. False if there is no thread for that. */
+/* Lets the writer write what was collected at that time; under the session's lock. False if there is no writer. */
 bool duo_net_write_later(duo_net *net, uint64_t due);
 /* Removes the session from the writer's list. */
 void duo_net_not_later(duo_net *net);

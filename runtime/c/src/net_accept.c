@@ -101,7 +101,7 @@ duo_net_found duo_net_listen_to(duo_net_greeting *greeting, duo_status *status)
         duo_net_found found = duo_net_check_head(greeting->bytes, greeting->size, &whole);
         *status = DUO_OK;
         if (found != DUO_NET_MORE) return found;
-        /* Exactly the hello: what follows belongs to the session. */
+        /* Reads no further than the hello: what follows belongs to the session. */
         uint8_t *place = greeting->bytes + greeting->size;
         ptrdiff_t done = duo_net_read_some(&greeting->stream, place, whole - greeting->size);
         if (done < 0 && errno == EAGAIN) return DUO_NET_MORE;

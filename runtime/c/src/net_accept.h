@@ -1,12 +1,12 @@
-/* What a listener and a connection that exists share: the greeting of the accepting side. */
+/* The accepting side of a handshake: for listeners, and for connections that the program provides. */
 #ifndef DUOLOGUE_NET_ACCEPT_H
 #define DUOLOGUE_NET_ACCEPT_H
 
 #include "net.h"
 
 /*
- * A connection with TLS first shakes hands. If that fails, the listener reads off what comes for a moment, and discards
- * it, so that the peer can read why: `size` then counts these bytes, and `until` is the end of that moment.
+ * With TLS, a connection begins with the TLS handshake. If that fails, the listener reads and discards what arrives for
+ * a moment, so that the peer can read why: `size` then counts these bytes, and `until` is the end of that moment.
  */
 typedef enum duo_net_stage { DUO_NET_GREETS, DUO_NET_SHAKES_HANDS, DUO_NET_READS_OFF } duo_net_stage;
 
@@ -23,7 +23,7 @@ typedef struct duo_net_greeting {
     uint8_t bytes[DUO_NET_HEAD + DUO_NET_MOST_HELLO_WITH_TOKEN];
 } duo_net_greeting;
 
-/* Reads what has arrived of a hello. While that is DUO_NET_MORE, a status other than DUO_OK means that no more comes. */
+/* Reads what has arrived of a hello. With DUO_NET_MORE, a status other than DUO_OK means that no more will arrive. */
 duo_net_found duo_net_listen_to(duo_net_greeting *greeting, duo_status *status);
 void duo_net_refuse(const duo_net_stream *stream, unsigned verdict, uint32_t wait);
 /* Asks the program, answers, and begins the session; the connection stays open if the result is not DUO_OK. */

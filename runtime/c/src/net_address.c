@@ -18,7 +18,7 @@
 
 enum { BACKLOG = 1024 };
 
-/* How long an attempt waits before the next one, where a Unix socket has no space for another connection. */
+/* How long to wait before the next attempt to connect, while the backlog of a Unix socket is full. */
 static const struct timespec pause_of_full = {0, 1000000};
 
 typedef union place {
@@ -82,7 +82,7 @@ duo_status duo_net_find_tls(const char *address, bool listens, const duo_net_opt
     *tls = options->tls;
     if (*tls != NULL) return DUO_OK;
     if (options->problem != NULL)
-        duo_net_explain(options->problem, "`%s` requires certificates: give them with `duo_net_options.tls`", address);
+        duo_net_explain(options->problem, "`%s` requires certificates: set `duo_net_options.tls`", address);
     return DUO_CERTIFICATES;
 }
 
@@ -123,13 +123,13 @@ static duo_status fail(int descriptor)
     return DUO_SYSTEM;
 }
 
-/* Connects within a time; DUO_LATE if it is over. */
+/* Connects before that time; DUO_LATE if it has passed. */
 static duo_status connect_to(const struct sockaddr *to, socklen_t size, uint64_t until, int *descriptor)
 {
     int made = open_socket(to->sa_family);
     if (made < 0) return DUO_SYSTEM;
     while (connect(made, to, size) != 0) {
-        /* A Unix socket whose queue is full offers nothing to wait for. */
+        /* The system does not report when the backlog of a Unix socket has space again. */
         if (errno == EAGAIN && to->sa_family == AF_UNIX && !duo_net_is_past(until)) {
             nanosleep(&pause_of_full, NULL);
             continue;
@@ -203,7 +203,7 @@ static duo_status bind_to(const struct sockaddr *to, socklen_t size, int *descri
     if (to->sa_family != AF_UNIX) setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (bind(made, to, size) != 0) return fail(made);
     if (listen(made, BACKLOG) != 0) return fail(made);
-    /* Inherited by what is accepted, on Linux; the others are set one by one. */
+    /* On Linux, accepted sockets inherit this; on other systems it is set for each of them. */
     if (to->sa_family != AF_UNIX) setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     *descriptor = made;
     return DUO_OK;

@@ -3,7 +3,7 @@
 
 #include "net.h"
 
-/* A buffer begins with this many bytes, and does not keep more than that when it is empty. */
+/* How large a buffer is at first, and how large it may be to be kept while it is empty. */
 enum { FIRST = 1024, KEPT = 2 * DUO_NET_FULL };
 
 bool duo_net_reserve(duo_net_buffer *buffer, size_t more)

@@ -44,7 +44,7 @@ static bool fits(const duo_net_answer *answer, const duo_wire_protocol *protocol
     }
 }
 
-/* Whether these bytes, which are fewer than an answer, are the alert of a listener with TLS. */
+/* Whether these bytes, too few for an answer, are an alert from a listener that speaks TLS. */
 static bool is_alert(const uint8_t *bytes)
 {
     return bytes[0] == 0x15 && bytes[1] == 3;
@@ -68,7 +68,7 @@ static duo_status greet(const duo_net_stream *stream, const duo_wire_protocol *p
     size_t size = write_hello(bytes, protocol, role, options);
     if (size == 0) return DUO_TOO_LARGE;
     duo_status status = duo_net_write_all(stream, bytes, size, until);
-    /* A side that refuses may have closed before it has read everything: its answer is there. */
+    /* A listener that refuses may close without reading all of this. Its answer can still be read. */
     if (status != DUO_OK && status != DUO_LOST) return no_answer(stream, bytes, problem, status);
     duo_net_answer answer;
     status = duo_net_read_all(stream, bytes, DUO_NET_HEAD, until);
@@ -95,7 +95,7 @@ static uint64_t until_of(const duo_net_options *options)
 
 static const duo_net_options usual;
 
-/* Waits until the handshake of TLS is over. */
+/* Waits until the TLS handshake is over. */
 static duo_status shake_hands(const duo_net_stream *stream, uint64_t until, duo_problem *problem)
 {
     for (;;) {

@@ -35,7 +35,7 @@ duo_net_found duo_net_check_head(const uint8_t *bytes, size_t size, size_t *whol
     return size < *whole ? DUO_NET_MORE : DUO_NET_GOOD;
 }
 
-/* Where a hello continues. */
+/* The part of a hello that has not been read yet. */
 typedef struct rest {
     const uint8_t *at;
     const uint8_t *end;
@@ -184,9 +184,9 @@ const char *duo_verdict_text(unsigned verdict)
     case DUO_VERDICT_ACCEPTED: return "the connecting side accepts the other fingerprint";
     case DUO_VERDICT_UNKNOWN_PROTOCOL: return "the protocol is not served there";
     case DUO_VERDICT_UNKNOWN_VERSION: return "that side has another version of the format";
-    case DUO_VERDICT_SESSIONS_FULL: return "no further session at the moment";
+    case DUO_VERDICT_SESSIONS_FULL: return "that side has as many sessions as it allows";
     case DUO_VERDICT_NOT_ADMITTED: return "not admitted";
-    case DUO_VERDICT_DRAINING: return "no further session, that side is about to end";
+    case DUO_VERDICT_DRAINING: return "that side is draining and accepts no further sessions";
     case DUO_VERDICT_MALFORMED: return "the hello is malformed";
     case DUO_VERDICT_SAME_SIDE: return "both sides have the same role";
     default: return "refused";

@@ -1,7 +1,7 @@
 /*
  * Listening: many handshakes at once, so that a peer that stalls does not delay others. One thread at a
- * time accepts connections and reads hellos; the others wait for it, or until it has found something for
- * itself.
+ * time accepts connections and reads hellos; the others wait until that one has found a session, or its time
+ * limit has passed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,10 +18,10 @@
 
 enum { SESSIONS = 1024, HANDSHAKES = 64, MOST_POLLED = 256, MOST_AFTER_FAILURE = 1 << 16 };
 
-/* How long no connection is accepted when the system is out of descriptors or memory. */
+/* How long no connection is accepted when the system is out of descriptors or memory, in nanoseconds. */
 #define RECOVERY UINT64_C(50000000)
 
-/* How long a peer may take to read why there is no TLS, in nanoseconds. */
+/* How long the listener waits after a failed handshake, so that the peer can read why it failed, in nanoseconds. */
 #define APOLOGY UINT64_C(500000000)
 
 static size_t most_sessions(const duo_listener *listener)
@@ -35,7 +35,7 @@ static size_t most_greetings(const duo_listener *listener)
     return most < MOST_POLLED ? most : MOST_POLLED;
 }
 
-/* A condition variable whose time limits use the monotonic clock, which is never set. */
+/* A condition variable whose time limits use the monotonic clock, which cannot be set. */
 static void make_condition(pthread_cond_t *made)
 {
     pthread_condattr_t how;
@@ -142,7 +142,7 @@ void duo_listener_stop(duo_listener *listener)
 {
     int reason = errno;
     duo_atomic_store(&listener->is_stopped, true, memory_order_release);
-    /* Never read, so it stays readable for every thread. */
+    /* The byte is never read, so the pipe stays readable for every thread. */
     char byte = 0;
     ptrdiff_t done;
     do done = write(listener->wakers[1], &byte, 1);
@@ -160,7 +160,7 @@ static bool secure(const duo_listener *listener, duo_net_greeting *greeting, duo
     return is_ready;
 }
 
-/* Accepts what has connected, as far as greetings may be in progress. */
+/* Accepts the connections that are waiting, up to the limit of handshakes. */
 static void take_connections(duo_listener *listener)
 {
     const uint64_t now = duo_net_now();
@@ -173,7 +173,7 @@ static void take_connections(duo_listener *listener)
         int taken = accept(listener->descriptor, NULL, NULL);
 #endif
         if (taken < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-        /* Nothing there; or no descriptors, which would be found again and again. */
+        /* No connection is waiting; or no descriptor is free, and another attempt at once would fail as well. */
         if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK) listener->recovers_at = now + RECOVERY;
         if (taken < 0) return;
         duo_net_greeting *made = duo_allocate(sizeof *made);
@@ -204,7 +204,7 @@ static void take_connections(duo_listener *listener)
     }
 }
 
-/* Takes a place for a session. */
+/* Counts a further session; false if there are as many as allowed. */
 static bool enter(duo_listener *listener)
 {
     duo_net_gate *gate = listener->gate;
@@ -258,7 +258,7 @@ static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo
     return false;
 }
 
-/* Whether a peer has sent the beginning of a handshake of TLS. */
+/* Whether a peer has sent the beginning of a TLS handshake. */
 static bool begins_tls(const duo_net_greeting *greeting)
 {
     return greeting->size >= 2 && greeting->bytes[0] == 0x16 && greeting->bytes[1] == 3;
@@ -270,8 +270,8 @@ static void report(const duo_listener *listener, const duo_problem *problem)
 }
 
 /*
- * Continues the handshake of TLS. After a failure the peer has a moment to read why: a reset for what it has sent could
- * discard the alert.
+ * Continues the TLS handshake. After a failure the connection stays open for a moment: closing it with unread bytes
+ * resets it, which could discard the alert that says why.
  */
 static void shake_hands(const duo_listener *listener, duo_net_greeting *greeting)
 {
@@ -289,7 +289,7 @@ static void shake_hands(const duo_listener *listener, duo_net_greeting *greeting
     if (soon < greeting->until) greeting->until = soon;
 }
 
-/* Reads off what comes after a failure; false once that is over. */
+/* Reads and discards what arrives after a failure; false once that is over. */
 static bool reads_off(duo_net_greeting *greeting)
 {
     char bytes[4096];
@@ -302,7 +302,7 @@ static bool reads_off(duo_net_greeting *greeting)
     return false;
 }
 
-/* What is to be done about a greeting. */
+/* What is to be done with a connection in the handshake. */
 typedef enum step { WAIT, DECIDE, END } step;
 
 static step continue_greeting(const duo_listener *listener, duo_net_greeting *greeting, duo_net_found *found)
@@ -329,7 +329,7 @@ static step continue_greeting(const duo_listener *listener, duo_net_greeting *gr
     return END;
 }
 
-/* Goes through the greetings; true if a session has begun. */
+/* Continues all handshakes; true if a session has begun. */
 static bool continue_greetings(duo_listener *listener, const duo_net_offer *offers, size_t count,
                                duo_net_arrival *arrived)
 {
@@ -345,7 +345,7 @@ static bool continue_greetings(duo_listener *listener, const duo_net_offer *offe
         if (next == END) duo_net_hang_up(&greeting->stream);
         else begins = decide(listener, greeting, found, offers, count, arrived);
         if (begins) {
-            /* The texts of the hello point into its bytes. */
+            /* The greeting is kept, because the texts of the hello point into it. */
             *place = greeting->next;
             listener->greeting_count -= 1;
             arrived->greeting = greeting;
@@ -356,7 +356,7 @@ static bool continue_greetings(duo_listener *listener, const duo_net_offer *offe
     return false;
 }
 
-/* Sleeps until something arrives, a greeting is late, or the time is over. */
+/* Sleeps until something arrives, a handshake is late, or the time is over. */
 static void await_something(duo_listener *listener, uint64_t until)
 {
     struct pollfd polled[MOST_POLLED + 2];
@@ -373,7 +373,10 @@ static void await_something(duo_listener *listener, uint64_t until)
     duo_net_poll_all(polled, count, until);
 }
 
-/* The thread that has the turn gives it back after its own time at the latest, or after the first session. */
+/*
+ * Waits for the turn; false if it is not free in time. The thread that has it gives it back after its first session, or
+ * when its own time limit has passed.
+ */
 static bool take_turn(duo_listener *listener, uint64_t until)
 {
     pthread_mutex_lock(&listener->lock);

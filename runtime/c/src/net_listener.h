@@ -7,13 +7,13 @@
 struct duo_listener {
     duo_net_options options;
     int descriptor;
-    /* NULL if the address is one without TLS. */
+    /* NULL if the address does not use TLS. */
     const duo_tls *tls;
     /* A pipe that is readable once the listener is stopped. */
     int wakers[2];
     DUO_ATOMIC bool is_stopped;
     DUO_ATOMIC bool is_draining;
-    /* Whether a thread accepts connections: what follows belongs to it. */
+    /* `has_turn`: whether a thread accepts connections. That thread owns the greetings and `recovers_at`. */
     pthread_mutex_t lock;
     pthread_cond_t turned;
     bool has_turn;
@@ -31,7 +31,7 @@ struct duo_listener {
     char address[DUO_NET_ADDRESS];
 };
 
-/* A session that has begun. The greeting belongs to the caller; the hello points into it. */
+/* A session that has begun. `greeting` belongs to the caller; the texts of `hello` point into it. */
 typedef struct duo_net_arrival {
     duo_net *net;
     duo_endpoint endpoint;

@@ -6,9 +6,9 @@
 #include "net.h"
 
 enum {
-    /* At least this much space is there when something is read. */
+    /* The least space that there is for a read. */
     AT_ONCE = 4096,
-    /* Memory for what is announced grows with what has arrived. */
+    /* How much memory is reserved for an announced message before more than that has arrived. */
     MOST_AHEAD = 65536,
     /* The first bytes of control frames. */
     CONTROL = 0,
@@ -16,11 +16,11 @@ enum {
     LEAVE = 3,
     DRAIN = 4,
     MOST_COUNT = 10,
-    /* The most reads of a check that does not wait: a peer may send faster than it reads. */
+    /* The most reads of a check that does not wait: a peer may send faster than this side reads. */
     MOST_READS = 1024
 };
 
-/* What is found where a count begins: DUO_OK, DUO_EMPTY if it is not complete, DUO_BROKEN. */
+/* Reads the count at the beginning of these bytes: DUO_OK, DUO_EMPTY if it is not complete, DUO_BROKEN. */
 static duo_status take_count(const uint8_t *bytes, size_t size, size_t *taken, uint64_t *count)
 {
     *count = 0;
@@ -60,7 +60,7 @@ static duo_status look_at_message(const duo_net *net, const duo_state *state, du
         frame->head += taken;
     }
     if (size < wire->least || size > wire->most || size > net->takes) return DUO_BROKEN;
-    /* A limit holds before the payload has arrived. */
+    /* A limit is checked before the payload has arrived. */
     const duo_wire *entries = wire->entries;
     if (entries != NULL && entries->kind == DUO_WIRE_LIMIT && size > entries->count) return DUO_BROKEN;
     if (size > net->memory) return DUO_TOO_LARGE;
@@ -142,7 +142,7 @@ static duo_status await_message(duo_net *net, const duo_state *state, uint64_t w
         bool is_over = wait == DUO_AT_ONCE ? is_enough(net, reads) : reads > 0 && duo_net_is_past(until);
         if (is_over) return DUO_EMPTY;
         bool is_left = !duo_net_write(net) && !net->cannot_write;
-        /* An answer has hardly arrived yet. */
+        /* An answer can hardly have arrived yet. */
         bool is_vain = reads == 0 && net->has_written && wait != DUO_AT_ONCE && !duo_net_has_more(&net->stream);
         status = is_vain ? DUO_EMPTY : duo_net_read(net, needed);
         if (status == DUO_NO_MEMORY) return status;
@@ -173,7 +173,7 @@ duo_status duo_net_check_receiver(duo_net *net)
     }
 }
 
-/* Puts a message together whose items and text are outside of it. */
+/* Decodes a message whose items and text are in a block outside of it. */
 static duo_status assemble(const duo_wire *wire, const uint8_t *bytes, size_t size, size_t space,
                            char *entries, arrival *arrived)
 {

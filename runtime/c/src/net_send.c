@@ -8,7 +8,7 @@
 /* How long a message may wait for others of its run, in nanoseconds. */
 #define COLLECTED_FOR UINT64_C(2000000)
 
-/* The longest tag and size of a message. */
+/* The most bytes that the tag and the size of a message take. */
 enum { MOST_HEAD = 12 };
 
 bool duo_net_write(duo_net *net)

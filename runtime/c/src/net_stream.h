@@ -1,7 +1,7 @@
 /*
- * How the bytes of a connection are read and written. A greeting has the stream until `duo_net_begin` hands it over to
- * the session. Copies share what is in `state`: the one that has the stream ends it once, by `duo_net_hang_up`. Nothing here
- * waits.
+ * How the bytes of a connection are read and written. The handshake owns the stream until `duo_net_begin` hands it over
+ * to the session. Copies share what is in `state`: the owner ends the stream once, by `duo_net_hang_up`. The functions
+ * of a kind never wait.
  */
 #ifndef DUOLOGUE_NET_STREAM_H
 #define DUOLOGUE_NET_STREAM_H
@@ -27,7 +27,7 @@ typedef struct duo_net_stream_kind {
      * `problem` is set.
      */
     duo_status (*shake_hands)(const duo_net_stream *stream, short *events, duo_problem *problem);
-    /* Why reading or writing failed; false if it did not, or `errno` was the reason. */
+    /* Why reading or writing failed; false if it did not fail, or if `errno` has the reason. */
     bool (*explain)(const duo_net_stream *stream, duo_problem *problem);
     /* Notifies the peer that nothing more is written. */
     void (*notify_end)(const duo_net_stream *stream);
@@ -42,7 +42,7 @@ struct duo_net_stream {
     bool is_socket;
 };
 
-/* TLS begins with this, so that the sockets need not be linked to a library for it. */
+/* The entry point of TLS. It is a pointer, so that programs without TLS need not link a library for it. */
 struct duo_tls {
     /*
      * Turns a stream over a socket into one with TLS. `host` is what the address names; NULL for the accepting side.
@@ -51,7 +51,7 @@ struct duo_tls {
     duo_status (*begin)(const duo_tls *tls, const char *host, duo_net_stream *stream, duo_problem *problem);
 };
 
-/* A peer begins TLS where this side does not, or the other way round. */
+/* The problem if the peer speaks TLS and this side does not. */
 #define DUO_NET_SPEAKS_TLS \
     "the other side speaks TLS, and this one does not: use a `tls://` address on both sides or on neither"
 
@@ -61,12 +61,12 @@ ptrdiff_t duo_net_read_plain(const duo_net_stream *stream, void *bytes, size_t s
 ptrdiff_t duo_net_write_plain(const duo_net_stream *stream, const void *bytes, size_t size);
 /* A stream without TLS. */
 duo_net_stream duo_net_plain(int descriptor, bool is_socket);
-/* Waits until all is there: DUO_OK, DUO_LATE, DUO_LOST or DUO_SYSTEM. */
+/* These two wait until all bytes are read or written: DUO_OK, DUO_LATE, DUO_LOST or DUO_SYSTEM. */
 duo_status duo_net_read_all(const duo_net_stream *stream, void *bytes, size_t size, uint64_t until);
 duo_status duo_net_write_all(const duo_net_stream *stream, const void *bytes, size_t size, uint64_t until);
-/* Ends a connection: notifies the peer, reads off what has arrived, closes, and frees. */
+/* Ends a connection: notifies the peer, discards what has arrived, closes, and frees. */
 void duo_net_hang_up(const duo_net_stream *stream);
-/* The text of a problem, as `printf` does; too long a text is cut off. */
+/* Sets the text of a problem, formatted as by `printf`. A text that is too long is cut off. */
 __attribute__((format(printf, 2, 3))) void duo_net_explain(duo_problem *problem, const char *format, ...);
 
 static inline ptrdiff_t duo_net_read_some(const duo_net_stream *stream, void *bytes, size_t size)

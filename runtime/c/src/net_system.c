@@ -1,4 +1,4 @@
-/* What sessions over byte streams need of the system. Linux has calls that others do not: each has a replacement here. */
+/* What sessions over byte streams need from the system. Linux has calls that others lack: each has a replacement here. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +14,14 @@
 
 #define NANOSECONDS UINT64_C(1000000000)
 
-/* Where a write to a connection that is gone raises a signal, the program has to ignore it. */
+/* Without this flag, a write to a connection that is gone raises SIGPIPE, which the program then has to ignore. */
 #ifdef MSG_NOSIGNAL
 #define QUIETLY MSG_NOSIGNAL
 #else
 #define QUIETLY 0
 #endif
 
-/* What is read off before a connection is closed, at most. */
+/* How much is read and discarded before a connection is closed, at most. */
 enum { MOST_READ_OFF = 1 << 20 };
 
 uint64_t duo_net_now(void)
@@ -51,7 +51,7 @@ void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until)
     struct timespec limit = {(time_t)(left / NANOSECONDS), (long)(left % NANOSECONDS)};
     (void)ppoll(polled, (nfds_t)count, until == DUO_FOREVER ? NULL : &limit, NULL);
 #else
-    /* Rounded up, so that a caller does not find that its time is not over. */
+    /* Rounded up, so that a wait that is not interrupted does not end before its time. */
     uint64_t milliseconds = left / 1000000 + 1;
     int limit = left == 0 ? 0 : milliseconds < 1000000 ? (int)milliseconds : 1000000;
     (void)poll(polled, (nfds_t)count, until == DUO_FOREVER ? -1 : limit);
@@ -130,7 +130,7 @@ static bool explain_nothing(const duo_net_stream *stream, duo_problem *problem)
     return false;
 }
 
-/* The end of the connection is all that there is to say. */
+/* A plain stream sends nothing at its end, and has nothing to free. */
 static void do_nothing(const duo_net_stream *stream)
 {
     (void)stream;
@@ -158,7 +158,7 @@ void duo_net_explain(duo_problem *problem, const char *format, ...)
     va_end(values);
 }
 
-/* Whether an operation that failed with this error means that the connection is gone. */
+/* Whether this error means that the connection is gone. */
 static bool is_gone(int error)
 {
     return error == EPIPE || error == ECONNRESET || error == ECONNABORTED || error == ETIMEDOUT ||
@@ -206,7 +206,7 @@ void duo_net_hang_up(const duo_net_stream *stream)
     char bytes[4096];
     size_t most = MOST_READ_OFF;
     stream->kind->notify_end(stream);
-    /* Some systems discard what was sent, when a socket is closed on which something has not been read. */
+    /* If a socket with unread data is closed, some systems also discard what was sent before. */
     while (most > 0) {
         ptrdiff_t done = duo_net_read_plain(stream, bytes, sizeof bytes);
         if (done <= 0) break;

@@ -140,7 +140,7 @@ static void wake_thread(const duo_watch *watch)
 {
     char byte = 0;
     ptrdiff_t done;
-    /* If it is full, the thread wakes anyway. */
+    /* If the pipe is full, the thread wakes anyway. */
     do done = write(watch->wakers[1], &byte, 1);
     while (done < 0 && errno == EINTR);
 }

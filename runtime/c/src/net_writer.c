@@ -15,13 +15,13 @@
 
 #include "net.h"
 
-/* How often the thread checks, how long it keeps checking, and how long it sleeps when it has no work. */
+/* How often the thread checks, in nanoseconds, and how often it does so without work before it sleeps until woken. */
 #define TICK UINT64_C(1000000)
 #define IDLE_TICKS 50
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static duo_net *first;
-/* There is a thread, and the pipe that wakes it. */
+/* Whether the thread, and the pipe that wakes it, exist. */
 static bool is_running;
 static int wakers[2] = {-1, -1};
 /* When it wakes; DUO_FOREVER if only the pipe wakes it. */
@@ -96,7 +96,7 @@ static uint64_t write_due(uint64_t now)
     uint64_t next = DUO_FOREVER;
     for (duo_net *net = first, *after; net != NULL; net = after) {
         after = net->next_listed;
-        /* Its owner is about to write, or puts it on the list again. */
+        /* The thread that holds it may be about to write, so this one checks again later. */
         if (pthread_mutex_trylock(&net->lock) != 0) {
             next = now + TICK;
             continue;
@@ -120,7 +120,7 @@ static uint64_t write_due(uint64_t now)
             unlink_net(net);
         }
         pthread_mutex_unlock(&net->lock);
-        /* No other thread has it then. */
+        /* The session is over, so no other thread uses it. */
         if (is_over) duo_net_finish(net);
     }
     return next;
@@ -154,12 +154,12 @@ static void wake(void)
 {
     char byte = 0;
     ptrdiff_t done;
-    /* If it is full, the thread wakes anyway. */
+    /* If the pipe is full, the thread wakes anyway. */
     do done = write(wakers[1], &byte, 1);
     while (done < 0 && errno == EINTR);
 }
 
-/* Starts the thread; without one, what was collected is written when its owner does something. */
+/* Starts the thread; without it, what was collected is written by the next operation on the session. */
 static void start(void)
 {
     if (!duo_net_pipe(wakers)) return;
@@ -172,7 +172,7 @@ static void start(void)
 
 bool duo_net_write_later(duo_net *net, uint64_t due)
 {
-    /* A session that has ended also has to be given up in time, which the thread does not know yet. */
+    /* The thread has to learn the time limit of a session that has ended. */
     if (net->is_listed && net->due <= due && !net->lingers) return true;
     hold();
     if (!is_running) start();

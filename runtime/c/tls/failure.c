@@ -1,4 +1,4 @@
-/* What goes wrong in TLS, in words. */
+/* Descriptions of what can go wrong in TLS. */
 #include <openssl/err.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
@@ -35,7 +35,7 @@ static void describe_certificate(long result, duo_problem *problem)
     case X509_V_ERR_CERT_NOT_YET_VALID: fail(problem, "the certificate of the other side is not valid yet"); return;
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-        fail(problem, "the certificate of the other side is for another name than that of the address");
+        fail(problem, "the certificate of the other side is not for the expected name");
         return;
     case X509_V_ERR_INVALID_PURPOSE: fail(problem, "the certificate of the other side is not for this purpose"); return;
     default:

@@ -12,7 +12,7 @@
 
 #include "tls.h"
 
-/* A peer that sends records without data does not hold a thread up for longer than this many take. */
+/* How many records are read in a row: a peer that sends records without data must not hold a thread up. */
 enum { MOST_RECORDS = 32 };
 
 static duo_tls_state *state_of(const duo_net_stream *stream)
@@ -20,7 +20,7 @@ static duo_tls_state *state_of(const duo_net_stream *stream)
     return stream->state;
 }
 
-/* What follows is how OpenSSL reads and writes the socket: as the sockets without TLS do, so without signals. */
+/* The functions by which OpenSSL reads and writes the socket: as sessions without TLS do, so without signals. */
 
 static int read_socket(BIO *bio, char *bytes, size_t size, size_t *done)
 {
@@ -57,7 +57,7 @@ static int write_socket(BIO *bio, const char *bytes, size_t size, size_t *done)
 static long control_socket(BIO *bio, int command, long number, void *pointer)
 {
     (void)bio, (void)number, (void)pointer;
-    /* Nothing is kept back. */
+    /* Nothing is buffered here, so there is nothing to flush. */
     return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
@@ -80,7 +80,7 @@ static void make_method(void)
 }
 
 /*
- * Why an operation of OpenSSL is not done: an error number. Must follow the operation directly, because it takes what
+ * Why an operation of OpenSSL did not succeed: an error number. Must follow the operation directly, because it takes what
  * OpenSSL reports to this thread.
  */
 static int take_reason(duo_tls_state *state, int result)
@@ -107,7 +107,7 @@ static ptrdiff_t read_tls(const duo_net_stream *stream, void *bytes, size_t size
 {
     duo_tls_state *state = state_of(stream);
     if (state->has_failed) return fail(EPROTO);
-    /* A record need not have data. EAGAIN is to mean that the socket has nothing. */
+    /* A record need not have data, and EAGAIN should mean that the socket has nothing. */
     for (unsigned records = 1;; records++) {
         size_t done = 0;
         state->is_dry = false;
@@ -131,7 +131,7 @@ static ptrdiff_t write_tls(const duo_net_stream *stream, const void *bytes, size
     if (result > 0) return (ptrdiff_t)done;
     /* A part of a request for new keys has arrived. Until the rest has, nothing can be written, and no caller waits for it. */
     if (SSL_get_error(state->ssl, result) == SSL_ERROR_WANT_READ) {
-        duo_net_explain(&state->problem, "the other side has divided a message of TLS");
+        duo_net_explain(&state->problem, "the other side has split a message of TLS across records");
         state->has_failed = true;
         return fail(EPROTO);
     }
@@ -140,7 +140,7 @@ static ptrdiff_t write_tls(const duo_net_stream *stream, const void *bytes, size
 
 static bool has_more(const duo_net_stream *stream)
 {
-    /* OpenSSL reads no further than to the end of a record, so what is not decrypted is in the socket. */
+    /* OpenSSL reads no further than the end of a record, so what is not decrypted is still in the socket. */
     return SSL_pending(state_of(stream)->ssl) > 0;
 }
 
@@ -152,7 +152,7 @@ static bool is_tls(const duo_tls_state *state)
     return state->first_count < 2 || state->first[1] == 3;
 }
 
-/* OpenSSL sends no alert to a peer that does not speak TLS, but that peer may know one. */
+/* OpenSSL sends no alert to a peer that does not speak TLS, but such a peer may recognize one. */
 static void send_alert(const duo_tls_state *state)
 {
     static const unsigned char decode_error[] = {0x15, 3, 3, 0, 2, 2, 50};
@@ -202,7 +202,7 @@ static void notify_end(const duo_net_stream *stream)
 {
     duo_tls_state *state = state_of(stream);
     if (state->has_failed || state->write_error != 0 || SSL_in_init(state->ssl)) return;
-    /* A second call would read. */
+    /* A second call of SSL_shutdown would read. */
     if (SSL_get_shutdown(state->ssl) & SSL_SENT_SHUTDOWN) return;
     ERR_clear_error();
     (void)SSL_shutdown(state->ssl);

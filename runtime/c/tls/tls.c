@@ -32,7 +32,7 @@ static duo_status blame_by_reason(const source *from, duo_problem *problem)
     return blame(from, reason != NULL ? reason : "it is malformed", problem);
 }
 
-/* A password is not asked for. */
+/* No one is asked for a password: an encrypted key is rejected. */
 static int give_no_password(char *text, int room, int writes, void *context)
 {
     (void)text, (void)room, (void)writes, (void)context;
@@ -54,7 +54,7 @@ static duo_status open_source(duo_bytes text, const char *file, const char *what
         made->bio = BIO_new_mem_buf(text.data, (int)text.size);
         return made->bio != NULL ? DUO_OK : DUO_NO_MEMORY;
     }
-    /* The end of the file before is reported as an error. */
+    /* Reading the previous text to its end has left an error. */
     ERR_clear_error();
     made->bio = BIO_new_file(file, "r");
     if (made->bio != NULL) return DUO_OK;
@@ -112,8 +112,8 @@ static duo_status read_key(duo_tls_context *context, const source *from, duo_pro
 {
     ERR_clear_error();
     EVP_PKEY *key = PEM_read_bio_PrivateKey(from->bio, NULL, give_no_password, NULL);
-    /* Whatever else is in it, OpenSSL calls it unsupported. */
-    if (key == NULL) return blame(from, "there is no private key in it that is not encrypted", problem);
+    /* OpenSSL's own reason would be "unsupported", whatever the text contains. */
+    if (key == NULL) return blame(from, "there is no unencrypted private key in it", problem);
     bool fits = SSL_CTX_use_PrivateKey(context->client, key) == 1 && SSL_CTX_use_PrivateKey(context->server, key) == 1 &&
                 SSL_CTX_check_private_key(context->client) == 1;
     EVP_PKEY_free(key);

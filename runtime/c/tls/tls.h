@@ -1,6 +1,6 @@
 /*
- * TLS by OpenSSL. A connection of it is used by one thread at a time: by the thread that holds the session's lock, and
- * before there is a session by the one that has the connection.
+ * TLS by OpenSSL. A connection is used by one thread at a time: by the thread that holds the session's lock or, before
+ * there is a session, by the thread that does the handshake.
  */
 #ifndef DUOLOGUE_TLS_INTERNAL_H
 #define DUOLOGUE_TLS_INTERNAL_H
@@ -19,7 +19,7 @@ typedef struct duo_tls_context {
     char *name;
 } duo_tls_context;
 
-/* A connection. The errors in it stay. */
+/* A connection. An error that is recorded here stays. */
 typedef struct duo_tls_state {
     SSL *ssl;
     /* The socket itself. */
@@ -29,13 +29,13 @@ typedef struct duo_tls_state {
     unsigned char first[2];
     size_t first_count;
     /*
-     * What the socket reported, other than that nothing can be done at once. OpenSSL sees neither, because after an error
-     * of writing it promises nothing about reading, and the peer's last message may be there.
+     * What the socket reported, except for EAGAIN. OpenSSL does not see it, because after a failed write it guarantees
+     * nothing about reading, and the peer's last message may still be there.
      */
     bool has_ended;
     int read_error;
     int write_error;
-    /* The last read of the socket has found nothing. */
+    /* Whether the last read of the socket found nothing. */
     bool is_dry;
     /* Nothing may be done any more; `problem` says why. */
     bool has_failed;
@@ -51,7 +51,7 @@ duo_status duo_tls_begin(const duo_tls *tls, const char *host, duo_net_stream *s
 /* failure.c */
 /* Describes the error that OpenSSL has reported to this thread. */
 void duo_tls_describe(const duo_tls_state *state, duo_problem *problem);
-/* The peer has not negotiated this format. */
+/* Describes that the peer has not negotiated this format. */
 void duo_tls_needs_protocol(duo_problem *problem);
 
 #endif

@@ -12,7 +12,7 @@ use pest::iterators::Pair;
 /// How many rules the attributes of one declaration may name: each is checked for every finding inside the declaration.
 const LEVEL_LIMIT: usize = 64;
 
-/// The attributes that there are.
+/// All attributes.
 const KNOWN: [&str; 5] = ["allow", "warn", "deny", "dual_of", "at_most"];
 
 /// The units of sizes, with the number of bytes of each.

@@ -22,7 +22,7 @@ enum Place {
 /// A number as users write it, and what can be wrong with it.
 struct Written {
     what: &'static str,
-    /// The same as it is written here, if there is such a number.
+    /// The same number as this language writes it, if it has such a number.
     repaired: Option<String>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Where the argument of an `at_most` begins whose parentheses are open.
+    /// Where the argument of an `at_most` with open parentheses begins.
     fn size_start(&self, before: &[Range<usize>]) -> Option<usize> {
         let is = |at: usize, text: &str| self.piece[before[at].clone()] == *text;
         let open = (0..before.len()).rev().find(|at| is(*at, "("))?;

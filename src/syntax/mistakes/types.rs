@@ -254,7 +254,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// `[T] name`: the type is what was written from `start` on.
+    /// `[T] name`: the type is what was written after `start`.
     pub(super) fn name_after(&self, what: &str, start: usize) -> Diagnostic {
         let ty = &self.piece[start..self.last.end];
         let error = self

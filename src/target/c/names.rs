@@ -237,7 +237,7 @@ impl Remote {
         net: true,
     };
 
-    /// Whether anything is.
+    /// Whether either is generated.
     pub fn any(self) -> bool {
         self.shm || self.net
     }

@@ -270,7 +270,7 @@ fn shown(types: &Types, ty: &Type, by: Option<usize>) -> String {
     }
 }
 
-/// Whether this prefix, followed by `_`, begins the prefix of another protocol or type, or the other way round.
+/// Whether this prefix, followed by `_`, begins the prefix of another protocol or type, or vice versa.
 fn may_meet(prefix: &str, heads: &BTreeSet<String>) -> bool {
     let ends = prefix.match_indices('_').map(|(at, _)| &prefix[..at]);
     let from = format!("{prefix}_");

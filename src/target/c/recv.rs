@@ -41,7 +41,7 @@ pub struct RecvView<'a> {
     shape: String,
     /// The only message of the state, if it consists of plain bytes.
     plain: Option<PlainView>,
-    /// Such messages of a state with several messages.
+    /// The messages of plain bytes, if the state has several messages.
     plains: Vec<PlainView>,
     turns: Vec<ArrivedView>,
     /// Whether the caller's pointer is not passed on, so that the message can be kept in registers.

@@ -56,7 +56,7 @@ struct InlineView {
     is_single_line_turn: bool,
 }
 
-/// A number that may follow one like it, between processes.
+/// A message that is one number and may be in a lane, between processes.
 struct LaneView {
     /// The message, or `NULL` if its state has no other that could be in a lane.
     of: String,

@@ -26,7 +26,7 @@ pub struct Remotes {
 }
 
 impl Remotes {
-    /// Those of a checked program.
+    /// The declarations of a checked program that can leave the process.
     pub fn of(program: &Program) -> Remotes {
         let mut remotes = Remotes {
             types: encoded(program),
@@ -159,7 +159,7 @@ fn encoded(program: &Program) -> Vec<bool> {
     encoded
 }
 
-/// The type that says how values with bounds are encoded. Aliases with bounds are replaced, of which a checked program has few.
+/// The type that says how values with bounds are encoded. Aliases with bounds, of which a checked program has few, are replaced.
 fn coding(program: &Program, sizes: &Sizes, ty: &Type, lengths: &Lengths) -> String {
     const PATH: &str = "::duologue::generated";
     if !sizes.is_bounded(ty, lengths) {

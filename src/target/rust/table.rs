@@ -18,7 +18,7 @@ pub(super) struct StateView {
     pub(super) stays: bool,
     /// What its sessions start with, if that is always the same.
     pub(super) session: Option<String>,
-    /// The head of what it is between processes, if it can leave the process.
+    /// The head of its implementation of `Remote`, if it can leave the process.
     pub(super) remote: Option<String>,
     pub(super) arms: Vec<ArmView>,
 }

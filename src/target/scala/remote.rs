@@ -1,4 +1,4 @@
-//! What sessions with other processes need: how payloads are encoded, and what a side is called by transports.
+//! What sessions with other processes need: how payloads are encoded, and a value for each side that transports use.
 
 use super::layout::Code;
 use super::payload::number;
@@ -15,7 +15,7 @@ use crate::wire::{Plan, Size, Sizes};
 use askama::Template;
 use std::collections::BTreeMap;
 
-/// The class of the runtime that has everything about a protocol.
+/// The runtime's class that describes a protocol to transports.
 const PROTOCOL: &str = "_root_.duologue.WireProtocol";
 
 /// If there are more values than this, each message of a state is encoded by a method of its own,
@@ -192,7 +192,7 @@ fn word(builtin: Builtin) -> &'static str {
 }
 
 fn long(number: u64) -> String {
-    // Only a type without values needs more than a `Long` has.
+    // Only a type without values exceeds the range of `Long`.
     format!("{}L", i64::try_from(number).unwrap_or(i64::MAX))
 }
 
@@ -301,7 +301,7 @@ impl Coder<'_, '_> {
         self.place.whole.underlying(ty)
     }
 
-    /// How a payload is encoded that is kept as a number.
+    /// How a payload that is kept as a number is encoded.
     fn number(&self, ty: &Type) -> (Vec<String>, Code) {
         let (put, get) = match ty {
             Type::Builtin(Builtin::Bool) => ("out.bool(number != 0L)", "if (in.bool()) 1L else 0L"),

@@ -116,7 +116,7 @@ fn is_foreign(definition: &Definition) -> bool {
     }
 }
 
-/// The types that name a type with `is_wanted` or are defined so, and those that use such types.
+/// The types whose definition satisfies `is_defined` or contains a type that satisfies `is_wanted`, and the types that use them.
 fn users_of(
     program: &Program,
     is_wanted: &dyn Fn(&Type) -> bool,

@@ -105,7 +105,7 @@ fn certificates_that_are_wrong_are_reported_by_both_sides() {
     assert_eq!(
         elsewhere,
         [
-            "TLS did not begin: the certificate of the other side is for another name than that of the address",
+            "TLS did not begin: the certificate of the other side is not for the expected name",
             "TLS did not begin: the other side does not accept the certificate of this side"
         ]
     );
@@ -272,7 +272,7 @@ fn plain_and_encrypted_sides_notice_each_other() {
 
 #[test]
 fn missing_and_malformed_certificates_are_errors() {
-    let missing = "`tls://127.0.0.1:0` requires certificates: give them with `Connector::tls` or `Listener::bind_tls`";
+    let missing = "`tls://127.0.0.1:0` requires certificates: pass them to `Connector::tls` or `Listener::bind_tls`";
     let error = Listener::bind("tls://127.0.0.1:0").map(drop);
     assert_eq!(error.expect_err("they are missing").to_string(), missing);
     let error = duologue_net::connect::<client::Login>("tls://127.0.0.1:0").map(drop);

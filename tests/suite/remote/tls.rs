@@ -22,8 +22,7 @@ const NO_TRUST: &str =
     "the other side does not trust the authority that issued the certificate of this side";
 const EXPIRED: &str = "the certificate of the other side has expired";
 const HAS_EXPIRED: &str = "the other side reports that the certificate of this side has expired";
-const OTHER_NAME: &str =
-    "the certificate of the other side is for another name than that of the address";
+const OTHER_NAME: &str = "the certificate of the other side is not for the expected name";
 const NOT_ACCEPTED: &str = "the other side does not accept the certificate of this side";
 
 /// What a side must report. Java's TLS has other words, and one alert for whatever is wrong with a certificate.

@@ -102,13 +102,13 @@ typedef struct duo_net_options {
     duo_bytes trace;
     /* Connecting side: set if the result is DUO_REFUSED. */
     duo_refusal *refusal;
-    /* For addresses `tls://host:port`. Other addresses, and connections that the program brings, do not use it. */
+    /* For addresses `tls://host:port`. Other addresses, and connections that the program provides, do not use it. */
     const duo_tls *tls;
     /* Connecting, and `duo_listen`: set if the result is DUO_TLS or DUO_CERTIFICATES. */
     duo_problem *problem;
     /*
      * Listeners: called for each connection on which TLS could not begin, or whose peer begins TLS where this side does
-     * not; the listener goes on. It is called by the thread that accepts, with `context`.
+     * not; the listener continues. It is called by the thread that accepts, with `context`.
      */
     void (*failed)(const duo_problem *problem, void *context);
 } duo_net_options;
@@ -148,7 +148,7 @@ DUO_MUST_CHECK duo_status duo_net_accept_over(int descriptor, const duo_wire_pro
                                               duo_role role, const duo_net_options *options,
                                               duo_endpoint *endpoint);
 
-/* A socket to which others connect. */
+/* A socket to which peers connect. */
 typedef struct duo_listener duo_listener;
 
 /*
@@ -169,7 +169,7 @@ int duo_listener_descriptor(const duo_listener *listener);
 
 /*
  * Called by the generated functions `_accept`: waits for a session of one protocol, for at most that many nanoseconds.
- * Connections whose handshake takes long do not delay others, and those that are refused are not reported. DUO_EMPTY:
+ * Slow handshakes do not delay other connections, and connections that are refused are not reported. DUO_EMPTY:
  * no session began in time. DUO_CLOSED: `duo_listener_stop` was called. Several threads may call this; they take
  * turns.
  */

@@ -2,8 +2,8 @@
  * duologue/tls.h: certificates for sessions at addresses `tls://host:port`.
  *
  * This is a library of its own, because it needs OpenSSL: the CMake target Duologue::tls, or duologue-tls for pkg-config.
- * Both sides authenticate: each has a certificate, and trusts those that its certificate authorities have issued. It is
- * always TLS 1.3, without resumption. docs/wire.md says what travels.
+ * Both sides authenticate: each has a certificate, and trusts certificates that its list of authorities has issued. Only
+ * TLS 1.3 is used, without resumption. docs/wire.md says what travels.
  *
  *     duo_tls *tls;
  *     duo_problem problem;
@@ -22,14 +22,14 @@ extern "C" {
 #endif
 
 /*
- * All are in PEM. Each of the first three is the name of a file, or a text: if both are there, the text is used. They are
+ * All are in PEM. Each of the first three is the name of a file, or a text: if both are set, the text is used. They are
  * not needed once `duo_tls_new` has returned.
  */
 typedef struct duo_tls_options {
     /* The certificates of the authorities that this side trusts. */
     const char *authorities_file;
     duo_bytes authorities;
-    /* The certificate of this side, followed by those of the authorities between it and one that the peer trusts. */
+    /* The certificate of this side, followed by any intermediate certificates. */
     const char *chain_file;
     duo_bytes chain;
     /* The private key of this side's certificate, which is not encrypted. */

@@ -1,4 +1,4 @@
-//! Where a listener is: addresses as texts.
+//! The addresses of listeners.
 
 use std::fmt;
 use std::fs;
@@ -36,7 +36,7 @@ pub enum Address {
     Unix(PathBuf),
     /// A TCP port, with its host: `host:port`.
     Tcp(String),
-    /// A TCP port where TLS is spoken, with its host: `host:port`.
+    /// A TCP port for sessions over TLS, with its host: `host:port`.
     Tls(String),
 }
 
@@ -175,7 +175,7 @@ fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
                 return Ok(stream);
             }
             Err(Errno::INTR) => {}
-            // The system does not tell when there is a place again.
+            // The system does not report when the backlog has space again.
             Err(Errno::AGAIN) => {
                 let left = left(deadline).ok_or(io::ErrorKind::TimedOut)?;
                 thread::sleep(pause.min(left));
@@ -190,7 +190,7 @@ fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
 /// killed.
 fn is_stale(path: &Path) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
-    // A listener that has no place for a further connection is there.
+    // A listener whose backlog is full still listens.
     let refused = || match connect_unix(path, Instant::now()) {
         Ok(_) => false,
         Err(error) => error.kind() == io::ErrorKind::ConnectionRefused,
@@ -202,7 +202,7 @@ fn is_stale(path: &Path) -> bool {
 #[derive(Debug)]
 pub(crate) enum Bound {
     Unix(UnixListener, PathBuf),
-    /// Whether TLS is spoken there.
+    /// The second value: whether it is for sessions over TLS.
     Tcp(TcpListener, bool),
 }
 
@@ -227,7 +227,7 @@ impl Bound {
             Bound::Unix(listener, _) => Ok(Socket::of(listener.accept()?.0.into())),
             Bound::Tcp(listener, _) => {
                 let (stream, _) = listener.accept()?;
-                // It fails on some systems if the peer has gone, which reading finds.
+                // On some systems this fails if the peer is gone, which the next read reports.
                 let _gone = stream.set_nodelay(true);
                 Ok(Socket::of(stream.into()))
             }
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_is_not_taken_has_a_limit() {
+    fn waiting_for_a_full_backlog_has_a_limit() {
         let path = std::env::temp_dir().join(format!("duologue-{}-full", std::process::id()));
         let (listener, taken) = full(&path);
         assert!(!taken.is_empty());

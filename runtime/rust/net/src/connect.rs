@@ -23,7 +23,7 @@ use crate::{Address, Error, Fingerprint};
 /// ```
 ///
 /// # Errors
-/// If the address is malformed, nobody listens there, or the listener refuses the session.
+/// If the address is malformed, nothing listens there, or the listener refuses the session.
 pub fn connect<E: Open>(address: &str) -> Result<E, Error> {
     Connector::new().connect(address)
 }
@@ -92,8 +92,8 @@ impl Connector {
         self
     }
 
-    /// Promises the listener to send something at least every `seconds`, so that it detects when this process or
-    /// the connection is gone: after three times as long without anything, its session is
+    /// Promises the listener that this side sends something at least every `seconds`, so that it detects when this
+    /// process or the connection is gone: if nothing arrives for three times as long, the listener's session is
     /// [`Lost`](duologue::Why::Lost). 0, the default, promises nothing. Whether this side detects that the listener
     /// is gone depends on the listener's heartbeat.
     #[must_use]
@@ -163,11 +163,11 @@ impl Connector {
             token: self.token.clone(),
         };
         let deadline = Some(deadline);
-        // If the listener has refused already, its answer is there even though it does not read.
+        // A listener that refuses may close without reading all of this. Its answer can still be read.
         let written = write_all(&*stream, &hello.encode(), deadline);
         let mut head = [0; HEAD];
         if let Err(error) = read_all(&*stream, &mut head, deadline) {
-            // In TLS 1.3, that this side's certificate was rejected is known only now.
+            // In TLS 1.3, this side learns only now that its certificate was rejected.
             if let Some(failure) = tls::failure(&error) {
                 return Err(failure);
             }
@@ -216,7 +216,7 @@ impl Connector {
     }
 }
 
-/// Whether these bytes, which are shorter than an answer, are the alert of a listener that speaks TLS.
+/// Whether these bytes, too few for an answer, are an alert from a listener that speaks TLS.
 fn is_tls_alert(head: &[u8; HEAD]) -> bool {
     matches!(head, [0x15, 3, ..])
 }

@@ -1,4 +1,4 @@
-//! What can go wrong before a session exists. What goes wrong in a session is a `Closed`.
+//! What can go wrong before a session exists. Failures within a session are reported as `Closed`.
 
 use std::error;
 use std::fmt;
@@ -16,14 +16,14 @@ pub enum Error {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// An address `tls://` was used without certificates.
+    /// A `tls://` address was used without certificates.
     NoCertificates {
         /// The address.
         address: String,
     },
     /// A certificate, a key or a name for TLS cannot be used.
     Credentials {
-        /// Which.
+        /// Which one.
         what: String,
         /// What is wrong with it.
         problem: String,
@@ -33,7 +33,7 @@ pub enum Error {
         /// Why.
         cause: String,
     },
-    /// The other side speaks TLS, where this one does not.
+    /// The other side speaks TLS, and this one does not.
     SpeaksTls,
     /// The text is not a fingerprint.
     Fingerprint(String),
@@ -82,7 +82,7 @@ impl fmt::Display for Error {
             ),
             Error::NoCertificates { address } if cfg!(feature = "tls") => write!(
                 f,
-                "`{address}` requires certificates: give them with `Connector::tls` or `Listener::bind_tls`"
+                "`{address}` requires certificates: pass them to `Connector::tls` or `Listener::bind_tls`"
             ),
             Error::NoCertificates { address } => write!(
                 f,
@@ -152,7 +152,7 @@ pub enum Verdict {
     UnknownProtocol,
     /// It does not know this version of the format.
     UnknownVersion,
-    /// It has no free place for a session.
+    /// It has as many sessions as it allows.
     Full,
     /// Its program does not admit this side.
     NotAdmitted,
@@ -201,7 +201,7 @@ impl fmt::Display for Verdict {
                 "it does not serve this protocol, or serves another version of it: compare `duologue fingerprint` of both sides"
             }
             Verdict::UnknownVersion => "it does not know this version of the format: update the older side",
-            Verdict::Full => "it has no free place for a session",
+            Verdict::Full => "it has as many sessions as it allows",
             Verdict::NotAdmitted => "it does not admit this side",
             Verdict::Draining => "it is draining and accepts no further sessions",
             Verdict::Malformed => "it could not read the hello",

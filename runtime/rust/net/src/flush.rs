@@ -72,7 +72,7 @@ fn run() {
         drop(queue);
         if let Some(session) = session {
             session.is_due.store(false, SeqCst);
-            // Destructors of payloads are called here. What is left is written with what the sender sends next.
+            // Destructors of payloads run here and may panic. What was not written then follows with the next message.
             let flushed = catch_unwind(AssertUnwindSafe(|| session.flush()));
             if flushed.unwrap_or(false) {
                 again(&session);

@@ -68,7 +68,8 @@ pub(crate) struct Allowed {
     pub(crate) drain: bool,
 }
 
-/// Reads the first frame. `size` knows the payloads of the messages that may come next, and the limits of their protocol.
+/// Reads the first frame. `size` returns, for the tag of a message that may come next, the size of its payload and the
+/// protocol's limit for it.
 pub(crate) fn first(
     bytes: &[u8],
     allowed: Allowed,

@@ -14,13 +14,13 @@ use crate::{Error, Fingerprint};
 /// Decides whether a side is admitted.
 type Admits = dyn Fn(&Peer<'_>) -> bool + Send + Sync;
 
-/// Is called with what went wrong.
+/// Called with what went wrong.
 type Reports = dyn Fn(&Error) + Send + Sync;
 
-/// What a peer that begins TLS sends first; a version that begins with 3 follows.
+/// The first byte from a peer that begins TLS. The second byte is 3, the major version.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// A time limit that was set to more than the clock can count.
+/// Replaces a time limit that is longer than the clock can represent.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
 
 /// What a listener knows about the other side when it decides whether to admit it.
@@ -101,13 +101,13 @@ impl Policy {
         }
     }
 
-    /// Until when a hello that begins now may take, with the beginning of TLS.
+    /// The deadline of a handshake that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         let now = Instant::now();
         now.checked_add(self.timeout).unwrap_or(now + FOREVER)
     }
 
-    /// Reads the hello and answers it. `take_place` takes a place for the session, or says why there is none.
+    /// Reads the hello and answers it. `take_place` counts the session toward the limit, or returns why it may not begin.
     pub(crate) fn answer<'s>(
         &self,
         stream: &dyn Stream,
@@ -133,7 +133,7 @@ impl Policy {
         begun.filter(|_| written.is_ok())
     }
 
-    /// In the order of `docs/wire.md`. `Err(None)`: close without an answer.
+    /// Decides in the order that `docs/wire.md` specifies. `Err(None)`: close without an answer.
     fn decide(
         &self,
         stream: &dyn Stream,

@@ -11,7 +11,7 @@ use crate::Fingerprint;
 pub(crate) const MAGIC: [u8; 8] = *b"duologue";
 /// The version of the format.
 pub(crate) const VERSION: u8 = 1;
-/// How many bytes precede those that the length of a hello or an answer counts.
+/// How many bytes a hello or an answer begins with; its length field counts those that follow.
 pub(crate) const HEAD: usize = 12;
 /// The smallest limit for payloads that a side may announce.
 pub(crate) const SMALLEST_LIMIT: u32 = 1_024;

@@ -18,12 +18,11 @@ pub(crate) struct Input {
     pub(crate) bytes: Vec<u8>,
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Why nothing more will come.
+    /// Why no more bytes will arrive.
     pub(crate) ended: Option<Why>,
     /// How long the peer may be silent.
     patience: Option<Duration>,
-    /// Since when the peer has been silent: the time of the first read that found nothing after the last one
-    /// that found something.
+    /// When the peer's silence began: the time of the first read that found nothing since data last arrived.
     quiet_since: Option<Instant>,
 }
 
@@ -69,7 +68,7 @@ impl Input {
                 let Some((patience, began)) = self.patience.zip(began) else {
                     return false;
                 };
-                // What had come before this read would have been found by it, however late it is.
+                // This read would have found anything that arrived before it began, even if this thread is late.
                 if self.quiet_since.get_or_insert(began).elapsed() < patience {
                     return false;
                 }
@@ -80,7 +79,7 @@ impl Input {
         true
     }
 
-    /// When a read begins, if that matters, and its deadline.
+    /// The time now, if the peer's silence is limited, and the deadline of a read.
     fn limit(&self, deadline: Option<Instant>) -> (Option<Instant>, Option<Instant>) {
         let Some(patience) = self.patience else {
             return (None, deadline);
@@ -91,7 +90,7 @@ impl Input {
         (Some(now), Some(until))
     }
 
-    /// Why the peer left, if it said so in what was read.
+    /// Why the peer ended the session, if what was read says so.
     pub(crate) fn said(&self, allowed: Allowed) -> Option<Why> {
         let mut bytes = &self.bytes[self.start..self.end];
         loop {
@@ -103,8 +102,8 @@ impl Input {
         }
     }
 
-    /// Reads and discards what has arrived, because some systems discard what was written if a connection with
-    /// unread data is closed.
+    /// Reads and discards what has arrived: if a connection with unread data is closed, some systems also discard
+    /// what was written before.
     pub(crate) fn read_off(&mut self, stream: &dyn Stream) {
         let mut bytes = [0; 4 << 10];
         let mut count = 0;

@@ -1,8 +1,8 @@
 //! Sessions of [Duologue](https://github.com/duologue/duologue) between processes, over Unix sockets, TCP and TLS.
 //!
 //! A protocol that was generated with `--remote` (in a build script: `Builder::remote()`) has the same endpoints as
-//! within a process. [`connect`] and a [`Listener`] return them, and everything else stays the same: the same
-//! handlers of a server work in both cases.
+//! within a process. [`connect`] and a [`Listener`] return them, and everything else stays the same: a server's
+//! handlers work unchanged in both cases.
 //!
 //! ```no_run
 //! # mod bank {

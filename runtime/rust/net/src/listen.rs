@@ -45,7 +45,7 @@ pub struct Listener {
     address: Address,
     shared: Arc<Shared>,
     handlers: Vec<Arc<Handler>>,
-    /// If the address is one where TLS is spoken.
+    /// The certificates, if the address is for sessions over TLS.
     tls: Option<Tls>,
 }
 
@@ -126,7 +126,7 @@ impl Listener {
         self
     }
 
-    /// How long a hello may take, with the beginning of TLS; 5 seconds unless set.
+    /// How long the handshake may take, including that of TLS; 5 seconds unless set.
     pub fn hello_timeout(&mut self, timeout: Duration) -> &mut Listener {
         self.shared.policy().timeout = timeout;
         self
@@ -144,14 +144,14 @@ impl Listener {
         self
     }
 
-    /// Promises the peers of sessions that begin from now on to send something at least every `seconds`; 0,
-    /// the default, promises nothing. See [`Connector::heartbeat`](crate::Connector::heartbeat).
+    /// Promises the peers of sessions that begin after this call that this side sends something at least every
+    /// `seconds`; 0, the default, promises nothing. See [`Connector::heartbeat`](crate::Connector::heartbeat).
     pub fn heartbeat(&mut self, seconds: u16) -> &mut Listener {
         self.shared.policy().heartbeat = seconds;
         self
     }
 
-    /// Decides, given a hello, whether its side is admitted. Unless this is set, all are.
+    /// Sets the function that decides, given a hello, whether the peer is admitted. By default, all peers are.
     pub fn admit(
         &mut self,
         admits: impl Fn(&Peer<'_>) -> bool + Send + Sync + 'static,
@@ -229,8 +229,8 @@ impl Listener {
         }
     }
 
-    /// Accepts one session, as the side whose first endpoint is `E`. Waits for one; connections that do not
-    /// become a session are refused.
+    /// Accepts one session, as the side whose first endpoint is `E`. Waits until one begins, and refuses connections
+    /// that ask for any other session.
     ///
     /// # Errors
     /// If the system cannot accept connections any more, or the listener is draining.
@@ -279,7 +279,7 @@ impl Listener {
             if is_drained {
                 return Err(Error::Drained);
             }
-            // Peers that connect without end do not prolong the wait.
+            // Peers that keep connecting do not prolong the wait.
             if has_accepted && is_late(deadline) {
                 return Err(Error::TimedOut);
             }
@@ -300,14 +300,14 @@ impl Listener {
                     let begun = (served, stream, terms);
                     shared.state().begun.push_back(begun);
                 }
-                // Afterwards, because a drained listener has no session that begins.
+                // Only now: until then, the listener must not count as drained.
                 drop(beginning);
                 None
             });
         }
     }
 
-    /// The next connection; `None` if the state is one that ends the wait.
+    /// The next connection; `None` once `ends` is true of the state.
     fn next(
         &self,
         deadline: Option<Instant>,
@@ -356,8 +356,8 @@ impl Listener {
         }
     }
 
-    /// Begins TLS where the address asks for it, reads the hello and answers it on a separate thread, and runs the returned action
-    /// there.
+    /// On a separate thread: begins TLS if the address is `tls://`, reads the hello and answers it, and runs the action that
+    /// `answer` returns.
     fn handshake(
         &self,
         socket: Socket,
@@ -369,7 +369,7 @@ impl Listener {
         let tls = self.tls.clone();
         let deadline = self.shared.policy().deadline();
         let thread = thread::Builder::new().name("duologue-session".to_owned());
-        // If there is no thread, the connection is closed.
+        // If no thread can be started, the connection is closed.
         let _started = thread.spawn(move || {
             let shared = Arc::clone(&under_way.0);
             let start = match secured(socket, tls.as_ref(), deadline) {
@@ -388,7 +388,7 @@ impl Listener {
     }
 }
 
-/// The connection that is read, after TLS has begun.
+/// The stream of the session: the socket, or TLS over it once its handshake is over.
 fn secured(socket: Socket, tls: Option<&Tls>, deadline: Instant) -> Result<Box<dyn Stream>, Error> {
     match tls {
         Some(tls) => tls.accept(socket, deadline),
@@ -400,8 +400,8 @@ fn is_late(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| left(deadline).is_none())
 }
 
-/// Whether accepting will never work again. Other errors concern one connection, or pass: a system reports errors of the
-/// network here, and those of rules that forbid a connection.
+/// Whether accepting will never work again. Other errors concern one connection or are temporary: `accept` also reports
+/// pending errors of the network, and connections that a firewall forbids.
 fn is_fatal(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     let codes = [
@@ -436,7 +436,7 @@ mod tests {
     use rustix::io::Errno;
 
     #[test]
-    fn errors_of_one_connection_pass() {
+    fn errors_of_one_connection_are_not_fatal() {
         let is_fatal = |code: Errno| super::is_fatal(&io::Error::from(code));
         for code in [
             Errno::PERM,

@@ -15,12 +15,12 @@
 //! # Locks
 //!
 //! `input` is held while the connection is read, which may take as long as the peer lets it; `core` is held for a short
-//! time, or while the connection is written. A thread that needs both takes `input` first. These three threads only
-//! try to take them, because a sender may hold `core` for as long as its peer accepts nothing: what they have read is
-//! then `unpublished`, and the thread that releases `core` publishes it. A waker may be called inside the session's
-//! own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock works once
-//! more. Code of others (wakers, destructors of endpoints) is called when no lock is held: it is collected in an
-//! [`After`].
+//! time, or while the connection is written. A thread that needs both takes `input` first. The threads `watch`, `flush`
+//! and `timer` only try to take them, because a sender may hold `core` for as long as its peer accepts nothing: what
+//! they have read is then `unpublished`, and the thread that releases `core` publishes it. A waker may be called inside
+//! the session's own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock
+//! works once more. User code (wakers, destructors of payloads) is called when no lock is held: the calls are collected
+//! in an [`After`].
 //!
 //! A failed attempt to take a lock orders nothing by itself. So there is a full fence between setting `again` or
 //! `unpublished` and trying `core`, and another between releasing `core` and reading them: either the attempt finds
@@ -77,9 +77,9 @@ impl Terms {
         (seconds > 0).then(|| Duration::from_secs(seconds))
     }
 
-    /// How often the session looks whether it has to say that it is there, and whether the peer is.
+    /// How often the session checks whether it has to send a heartbeat, and whether the peer is silent.
     fn pulse(&self) -> Option<Duration> {
-        // After a write, two pulses pass at most before the next one, and not more than `our_heartbeat`.
+        // At most two pulses pass between one write and the next, which is less than `our_heartbeat`.
         let ours = Duration::from_secs(u64::from(self.our_heartbeat)) / 3;
         let theirs = Duration::from_secs(u64::from(self.their_heartbeat)) / 2;
         let pulses = [ours, theirs].into_iter();
@@ -103,23 +103,23 @@ pub(crate) struct Session {
     core: Mutex<Core>,
     /// The thread that holds `core` has to work once more.
     again: AtomicBool,
-    /// The side in this process has disconnected while it was to receive.
+    /// The side in this process has disconnected while it was its turn to receive.
     is_abandoned: AtomicBool,
     /// Whether complete frames may be waiting in the input because the ring is full.
     is_full: AtomicBool,
-    /// Whether something was read that nobody could publish, because `core` was taken.
+    /// Whether something was read that could not be published, because another thread held `core`.
     unpublished: AtomicBool,
-    /// Whether tasks use the session, or threads that wait for several sessions: they do not wait where they send.
+    /// Whether tasks use the session, or threads that wait for several sessions: their sends do not wait.
     never_waits: AtomicBool,
     why: AtomicU8,
-    /// Whether `flush` will look after this session.
+    /// Whether the session is in the queue of `flush`.
     pub(crate) is_due: AtomicBool,
     watch: Watch,
 }
 
 struct Core {
     far: FarEnd,
-    /// What was not written yet, after the first `written` bytes.
+    /// What is to be written. The first `written` bytes have been.
     out: Encoder,
     written: usize,
     /// Whether something was written since the last pulse.
@@ -140,9 +140,9 @@ impl Core {
     }
 }
 
-/// What has to be done when no lock is held, and how the work before that is done.
+/// What has to be done once no lock is held, and whether the work until then may wait.
 struct After {
-    /// Whether this thread waits for the connection to take what it writes.
+    /// Whether this thread waits until the connection accepts what it writes.
     may_wait: bool,
     /// The first waiter; nearly always the only one, for which nothing is allocated.
     woken: Option<Woken>,
@@ -151,7 +151,7 @@ struct After {
     far: Option<FarEnd>,
     closes: bool,
     flushes: bool,
-    /// The connection did not take everything.
+    /// The connection did not accept everything.
     writes: bool,
     lingers: Option<Instant>,
 }
@@ -200,8 +200,8 @@ fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Calls code of others. If it panics, which the process's hook reports, the session and the other waiters go on: the
-/// caller may be another side's thread, or one that works for all sessions.
+/// Calls user code. If it panics, which the panic hook reports, the session and the other waiters continue: the caller
+/// may be a thread of another side, or one that works for all sessions.
 fn guarded(act: impl FnOnce()) {
     let _reported = catch_unwind(AssertUnwindSafe(act));
 }
@@ -257,8 +257,8 @@ fn code(why: Why) -> u8 {
 }
 
 impl Session {
-    /// Works off what the side in this process has done, unless another thread already does: then that one does. The
-    /// caller is the side.
+    /// Handles what the side in this process has done, or leaves it to the thread that already works on the session.
+    /// Called by that side.
     fn run(self: &Arc<Session>) {
         self.again.store(true, SeqCst);
         self.run_again(true);
@@ -279,8 +279,8 @@ impl Session {
         }
     }
 
-    /// Does something, and works off what the side in this process has done in the meantime. The caller has to
-    /// [`finish`](Session::finish), without a lock.
+    /// Calls `act`, and handles what the side in this process has done in the meantime. The caller has to call
+    /// [`finish`](Session::finish) once it holds no lock.
     fn with_core(&self, may_wait: bool, act: impl FnOnce(&mut Core, &mut After)) -> After {
         self.work(lock(&self.core), may_wait, act)
     }
@@ -338,8 +338,8 @@ impl Session {
     fn forward(&self, core: &mut Core, after: &mut After) {
         while core.far.role() == Role::Receives {
             if core.pending() >= COLLECTED {
-                // The connection takes nothing at the moment: the rest stays in the ring. What has to be written is
-                // with `watch`, or with a caller that waits.
+                // The connection accepts nothing at the moment: the rest stays in the ring. `watch` writes what is
+                // pending, or a caller that waits.
                 after.writes = true;
                 return;
             }

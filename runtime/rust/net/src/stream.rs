@@ -65,7 +65,7 @@ impl Socket {
 
 /// Waits until a descriptor is ready for this, or fails when the deadline has passed.
 fn wait(fd: BorrowedFd<'_>, what: PollFlags, deadline: Option<Instant>) -> io::Result<()> {
-    // The caller has tried, so the descriptor need not be checked without waiting.
+    // The caller has just tried, so there is no need to check the descriptor once more.
     if deadline.is_some_and(|deadline| left(deadline).is_none()) {
         return Err(io::ErrorKind::TimedOut.into());
     }

@@ -59,7 +59,7 @@ pub(crate) fn at(at: Instant, what: What, session: &Arc<Session>) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         let thread = thread::Builder::new().name("duologue-timer".to_owned());
-        // Without the thread, a session with a heartbeat is lost for its peer after a while.
+        // Without the thread no heartbeats are sent, so a peer that expects them considers the session lost.
         let _started = thread.spawn(run);
     });
     let session = Arc::downgrade(session);
@@ -98,7 +98,7 @@ fn act(entry: Entry) {
     let Some(session) = entry.session.upgrade() else {
         return;
     };
-    // Destructors of payloads are called here. The session is still to be looked after if one panics.
+    // Destructors of payloads run here. If one panics, the session keeps its entry.
     let acted = catch_unwind(AssertUnwindSafe(|| session.on_time(entry.what)));
     let next = acted.unwrap_or_else(|_| Some(Instant::now() + Duration::from_secs(1)));
     if let Some(at) = next {

@@ -25,11 +25,11 @@ use stream::TlsStream;
 /// The name under which TLS negotiates this format.
 const ALPN: &[u8] = b"duologue/1";
 
-/// How long a peer of a listener may take to read why there is no TLS.
+/// How long a listener waits after a failed handshake, so that the peer can read why it failed.
 const APOLOGY: Duration = Duration::from_millis(500);
 
 /// The certificates of one side, for addresses `tls://host:port`. Both sides authenticate: each has a certificate, and
-/// trusts those that its certificate authorities have issued.
+/// trusts certificates that its list of authorities has issued.
 ///
 /// ```no_run
 /// # fn show<Login: duologue_net::Open>() -> Result<(), duologue_net::Error> {
@@ -71,7 +71,7 @@ fn certificates(what: &str, text: &[u8]) -> Result<Vec<CertificateDer<'static>>,
 
 impl Tls {
     /// From texts in PEM: the certificates of the authorities that are trusted, this side's certificate followed by
-    /// those of the authorities between, and its private key.
+    /// any intermediate certificates, and its private key.
     ///
     /// # Errors
     /// If a text is malformed or empty, or the key is not that of the certificate.
@@ -184,7 +184,8 @@ impl Tls {
     }
 }
 
-/// Begins TLS. If that fails, a peer has `apology` to read why: a reset for what it has sent could discard the alert.
+/// Begins TLS. If that fails, reads for `apology` before the connection is closed: closing it with unread bytes resets it,
+/// which could discard the alert that says why.
 fn begin(
     socket: Socket,
     connection: Connection,
@@ -210,7 +211,7 @@ fn server_name(host: &str) -> Result<ServerName<'static>, Error> {
     name.map_err(|_| wrong(&format!("`{host}`"), "a certificate cannot have this name"))
 }
 
-/// What a failure means in words, if an operation of a stream failed because of TLS.
+/// Describes why an operation of a stream failed, if that was because of TLS.
 pub(crate) fn failure(error: &std::io::Error) -> Option<Error> {
     let source = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(failure::of(source))

@@ -30,10 +30,10 @@ pub(crate) trait Watched {
 pub(crate) struct Watch {
     /// Its number, if its descriptor was registered; otherwise 0. Written under the lock of `wanted`.
     number: AtomicU64,
-    /// Also held while the descriptor is registered, so that the last registration is for what was
-    /// wanted last.
+    /// Also held while the descriptor is registered, so that the last registration matches the last
+    /// value.
     wanted: Mutex<Wanted>,
-    /// For a stream without a descriptor: whether a task or a thread waits for what is read.
+    /// For a stream without a descriptor: signaled when a task or a thread waits for input.
     changed: Condvar,
     has_thread: AtomicBool,
 }
@@ -97,9 +97,9 @@ impl Watcher {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers the session for the next event of those that are wanted. `now`: something that was
-    /// read before may be waiting, and a connection is nearly always writable, so the event comes at
-    /// once.
+    /// Registers the session for the next of the wanted events. `now`: input that was read before may
+    /// be waiting. Then it is also registered for writing, because a connection is nearly always
+    /// writable, so an event occurs at once.
     fn register(&self, session: &Arc<Session>, wanted: Wanted, now: bool) -> Option<()> {
         let descriptor = session.stream().descriptor()?;
         let mut flags = EventFlags::ONESHOT;
@@ -118,7 +118,7 @@ impl Watcher {
     }
 }
 
-/// Reads and publishes what arrives next. `is_full`: something that was read before may be waiting.
+/// Reads and publishes what arrives next. `is_full`: input that was read before may be waiting.
 pub(crate) fn until_readable(session: &Arc<Session>, is_full: bool) {
     let mut wanted = session.watch().wanted();
     wanted.reads = true;
@@ -183,7 +183,7 @@ fn run() {
             let number = event.data.u64();
             let session = watcher.sessions().get(&number).and_then(Weak::upgrade);
             let Some(session) = session else { continue };
-            // Destructors of payloads are called here; a panic of one is no matter of other sessions.
+            // Destructors of payloads run here. A panic in one must not affect other sessions.
             let _panicked = catch_unwind(AssertUnwindSafe(|| act(&session)));
         }
     }
@@ -204,7 +204,7 @@ fn by_own_thread(session: &Arc<Session>) {
             let watch = session.watch();
             let mut wanted = watch.wanted();
             while !wanted.reads {
-                // The session ends some time after its last message, which nobody reports here.
+                // The end of the session is not signaled, so this thread checks for it from time to time.
                 let pause = Duration::from_millis(100);
                 let waited = watch.changed.wait_timeout(wanted, pause);
                 wanted = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -214,7 +214,7 @@ fn by_own_thread(session: &Arc<Session>) {
             }
             wanted.reads = false;
             drop(wanted);
-            // Others need the input now and then.
+            // Other threads need the input from time to time.
             let until = Instant::now() + Duration::from_millis(100);
             let read = || session.arrived(Some(until));
             if catch_unwind(AssertUnwindSafe(read)).unwrap_or(false) {

@@ -1,6 +1,6 @@
-//! How values with bounds travel: as others do, but longer ones are neither sent nor accepted.
+//! How values with bounds travel: like any others, but values that exceed their bound are neither sent nor accepted.
 //!
-//! A bound is no part of the type of a value. So a [`Coding`] is chosen where the value is used: for a field, a payload, an item.
+//! A bound is not part of the type of a value. So a [`Coding`] is chosen where the value is used: for a field, a payload, an item.
 
 use std::marker::PhantomData;
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::encoder::DEEPEST;
 
-/// How many items without bytes a list may contain.
+/// How many items a list may contain if they take no bytes.
 const MOST_EMPTY: u64 = 65_535;
 
 /// Bytes that no correct peer sends.
@@ -25,13 +25,13 @@ impl fmt::Display for Malformed {
 
 impl Error for Malformed {}
 
-/// Reads one payload. Nothing is allocated before the number of bytes that are left and the limit for memory were
-/// checked.
+/// Reads one payload. Nothing is allocated before it has been checked against the remaining bytes and the limit for
+/// memory.
 pub struct Decoder<'a> {
     bytes: &'a [u8],
     /// How much memory the values may still take, in bytes.
     memory: usize,
-    /// How many lists the value that is decoded next is in.
+    /// How many lists enclose the value that is decoded next.
     depth: u32,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Decoder<'a> {
             return Err(Malformed("a list has more items than bytes"));
         }
         let count = usize::try_from(count).map_err(|_| Malformed("a count is too large"))?;
-        // An item that takes neither bytes nor memory counts one byte, so that lists of lists of them have a limit too.
+        // An item that takes neither bytes nor memory counts as one byte, so that lists of lists of them have a limit too.
         let memory = count.checked_mul(size.max(usize::from(least == 0)));
         match memory.and_then(|memory| self.memory.checked_sub(memory)) {
             Some(memory) => self.memory = memory,
@@ -141,7 +141,7 @@ impl<'a> Decoder<'a> {
         Ok(count)
     }
 
-    /// Reads the values of a list, each as `get` does. The caller has checked their number.
+    /// Reads the values of a list, each with `get`. The caller has checked their number.
     #[inline]
     pub(crate) fn list<T>(
         &mut self,

@@ -7,7 +7,7 @@ pub(crate) const DEEPEST: u32 = 256;
 #[derive(Default)]
 pub struct Encoder {
     pub(crate) bytes: Vec<u8>,
-    /// How many lists the value that is encoded next is in.
+    /// How many lists enclose the value that is encoded next.
     depth: u32,
     /// Whether a list was nested too deeply to be sent, or a value is longer than its bound.
     pub(crate) is_refused: bool,

@@ -1,10 +1,10 @@
 //! The far end of a session: the side that belongs to a transport. It reads what the side in this process sends and
 //! encodes it, and decodes what arrives and publishes it. It knows no types, only the table of its state.
 //!
-//! The two sides do not know that they are in one process because of a transport. The far end waits for messages as a
-//! task does: it registers a waker. The sender of a message wakes that right after it has published, on its own thread
+//! The ring does not distinguish such a session from one within the process. The far end waits for messages as a task
+//! does: it registers a waker. The sender of a message calls that waker right after it has published, on its own thread
 //! and when it holds its next endpoint, so the transport moves the message without another thread. Sessions with a far
-//! end are begun in the mode in which every message is swapped, where a task needs no barrier and no announcement.
+//! end begin in the mode in which every message is swapped, where a task needs no barrier and no announcement.
 
 use std::task::Waker;
 
@@ -43,7 +43,7 @@ pub enum Forwarded {
 /// The side of a session that belongs to a transport. Dropping it closes the session.
 pub struct FarEnd(Far);
 
-// SAFETY: as for the typed endpoints: payloads are `Send`, and the session's words are made for two threads.
+// SAFETY: as for the typed endpoints: payloads are `Send`, and two threads may access the session's words.
 unsafe impl Send for FarEnd {}
 
 impl FarEnd {
@@ -113,7 +113,7 @@ impl FarEnd {
             let before = out.bytes.len();
             out.counted(|out| following = forward(out));
             (next, waiter) = following;
-            // The count itself is at most 10 bytes; what it says is what counts.
+            // Only the payload counts toward the limit, not the count before it.
             length = payload_length(&out.bytes[before..]);
         }
         self.0 = next;
@@ -127,7 +127,7 @@ impl FarEnd {
     }
 
     /// How many bytes the payload of the message with this tag takes, and how many it may take at most; `None` if there is no such
-    /// message now. A frame is read by the first, which is the same in every version with this fingerprint.
+    /// message now. The form of a frame depends only on the first, which is the same in every version with this fingerprint.
     #[must_use]
     pub fn size(&self, tag: usize) -> Option<(Size, usize)> {
         match &self.0 {
@@ -162,8 +162,8 @@ impl FarEnd {
         (row.arrive)(&mut self.0, Decoder::new(payload, memory))
     }
 
-    /// Registers a waker for the next message of the side in this process, or for a free slot. Returns false if there
-    /// already is one.
+    /// Registers a waker for the next message of the side in this process, or for a free slot. Returns false if the
+    /// message or the slot is already there.
     pub fn arm(&mut self, waker: &Waker) -> bool {
         match &self.0 {
             Far::Sends(pipe, _) => Wait::for_room(pipe).arm_task(waker),

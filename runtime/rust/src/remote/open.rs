@@ -9,8 +9,7 @@ use crate::ring::driver::Driver;
 use crate::typed::endpoint::session_to_drive;
 use crate::typed::ends::{Receiver, Sender};
 
-/// The first state of a protocol without type parameters, or of a protocol with its type arguments, whose sessions can
-/// be between processes.
+/// The first state of a protocol whose sessions can run between processes. A generic protocol has its type arguments.
 pub trait Start: Remote {
     /// The protocol's fingerprint: `duologue fingerprint` prints it.
     const FINGERPRINT: [u8; 16];
@@ -25,8 +24,8 @@ pub trait Start: Remote {
     fn slot() -> Slot;
 }
 
-/// The first endpoint of one side of a protocol that can be between processes. `duologue gen --remote` implements it:
-/// for the sending side directly, for the receiving side because its state is a [`Start`].
+/// The first endpoint of one side of a protocol whose sessions can run between processes. `duologue gen --remote`
+/// implements it: for the sending side directly, for the receiving side because its state is a [`Start`].
 pub trait Open: Send + Sized {
     /// The first state.
     type State: Start;

@@ -57,7 +57,7 @@ impl<S> Row<S> {
             message: Some(Message {
                 index: INDEX,
                 size: <S::Payload as Wire>::SIZE,
-                // No payload in memory is larger than `usize` has.
+                // No payload in memory is larger than `usize::MAX`.
                 limit: if limit < usize::MAX as u64 {
                     limit as usize
                 } else {
@@ -96,8 +96,8 @@ impl Table {
     #[inline]
     pub(crate) fn message(&self, index: usize) -> Option<Message> {
         let index = u8::try_from(index).ok()?;
-        // A state that lists its messages in another order is not generated, and does not get to see payloads of
-        // other types.
+        // Generated states list their messages in order. A state that does not is never given a payload of another
+        // message's type.
         (self.row)(index).filter(|message| message.index == index)
     }
 }

@@ -81,7 +81,7 @@ impl<'a> Wires<'a> {
             self.view.unit.ours(Own::Wires),
             self.rows.len() - 1
         );
-        // Numbers that are copied as they are would not meet their limit.
+        // Numbers that are copied as they are would not be checked against their limit.
         let flat = match encoding.is_numbers && limit.is_none() {
             true => format!("DUO_WIRE_FLAT({end}, {least})"),
             false => "0".to_owned(),
@@ -147,8 +147,8 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// The bounds of a type as a text, which distinguishes it from the same type with others. Aliases with bounds are replaced, of
-    /// which a checked program has few.
+    /// The bounds of a type as a text, which distinguishes it from the same type with other bounds. Aliases with bounds, of which a
+    /// checked program has few, are replaced.
     fn bounds(&self, ty: &Type, lengths: &Lengths) -> String {
         if !self.sizes.is_bounded(ty, lengths) {
             return String::new();

@@ -31,9 +31,9 @@ pub(super) struct State {
     /// Sessions of handlers that have not ended.
     pub(super) sessions: usize,
     pub(super) is_draining: bool,
-    /// Sessions for `accept` that are admitted while their hello is read, and have not begun.
+    /// Sessions for `accept` whose hello has been read, and which have neither begun nor been refused.
     pub(super) beginning: usize,
-    /// Connections that have begun, for `accept`, each with the side that it is for.
+    /// Sessions that wait for `accept` to take them, each with the side that it is for.
     pub(super) begun: VecDeque<(Served, Box<dyn Stream>, Terms)>,
 }
 
@@ -43,12 +43,12 @@ impl State {
         self.is_draining && self.sessions == 0 && self.beginning == 0
     }
 
-    /// Whether a connection has begun for this side.
+    /// Whether a session waits for an `accept` of this side.
     pub(super) fn has_begun(&self, served: &Served) -> bool {
         self.begun.iter().any(|(of, ..)| of.is_side(served))
     }
 
-    /// A connection that has begun for this side.
+    /// Takes a session that waits for an `accept` of this side.
     pub(super) fn take_begun(&mut self, served: &Served) -> Option<(Box<dyn Stream>, Terms)> {
         let at = self.begun.iter().position(|(of, ..)| of.is_side(served))?;
         let (_, stream, terms) = self.begun.remove(at)?;
@@ -75,15 +75,15 @@ impl Shared {
 pub struct Drain(pub(super) Arc<Shared>);
 
 impl Drain {
-    /// Accepts no further sessions: hellos are refused, and [`Listener::run`](crate::Listener::run) returns when the
-    /// sessions that have begun have ended.
+    /// Accepts no further sessions: hellos are refused, and [`Listener::run`](crate::Listener::run) returns once all
+    /// open sessions have ended.
     pub fn begin(&self) {
         self.0.state().is_draining = true;
         self.0.signal();
     }
 
-    /// Like [`begin`](Drain::begin), and waits until the sessions of all handlers have ended. Returns false if that
-    /// takes longer.
+    /// Like [`begin`](Drain::begin), and waits until the sessions of all handlers have ended, at most for `patience`.
+    /// Returns whether they have.
     #[must_use]
     pub fn within(&self, patience: Duration) -> bool {
         self.begin();
@@ -118,7 +118,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// A session for `accept` that is admitted and has not begun.
+/// A session for `accept` whose hello has been read, until it has begun or is refused.
 pub(super) struct Beginning(Arc<Shared>);
 
 impl Beginning {
@@ -143,7 +143,7 @@ impl Drop for Beginning {
 pub(super) struct Place(Arc<Shared>);
 
 impl Place {
-    /// A free place; or why there is none.
+    /// Counts a further session, or returns why it may not begin.
     pub(super) fn take(shared: &Arc<Shared>, most: usize) -> Result<Place, Verdict> {
         let mut state = shared.state();
         if state.is_draining {

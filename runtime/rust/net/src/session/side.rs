@@ -25,7 +25,7 @@ impl Session {
     }
 
     /// Publishes what another thread has read but could not publish. Does not wait: a thread that holds one
-    /// of the locks publishes itself, or comes here when it has released it.
+    /// of the locks does the publishing, or calls this once it has released the lock.
     pub(super) fn publish_rest(self: &Arc<Session>) {
         let Some(mut input) = try_lock(&self.input) else {
             return;
@@ -163,12 +163,12 @@ impl Watched for Session {
         };
         let mut has_woken = false;
         let mut is_over = false;
-        // What a peer sends while its session is held up is read once, so it takes no more memory than one read.
+        // Nothing is read while earlier input waits to be published, so that input is at most what one read returns.
         let has_room = !self.is_full.load(SeqCst) && !self.unpublished.load(SeqCst);
         if has_room && input.ended.is_none() {
             input.read(&*self.stream, deadline);
         }
-        // All sessions wait for this thread, so it does not wait for one whose peer takes nothing.
+        // All sessions depend on this thread, so it does not wait for one whose peer accepts nothing.
         let Some(core) = try_lock(&self.core) else {
             self.leave_unpublished(input);
             return false;

@@ -13,7 +13,7 @@ use crate::stream::{is_early, left};
 use crate::timer::What;
 use crate::watch;
 
-/// How long the last bytes of a session may take to write, if the connection takes none of them.
+/// How long a session keeps trying to write its last bytes while the connection accepts none of them.
 const LAST_WRITE: Duration = Duration::from_secs(5);
 
 /// What became of an attempt to write without waiting.
@@ -40,7 +40,7 @@ impl Session {
         deadline: Option<Instant>,
     ) {
         while core.pending() > 0 {
-            // A peer that takes nothing may be gone: whether it is silent is found out now and then.
+            // A peer that accepts nothing may be gone, so its silence is checked from time to time.
             let look = self
                 .terms
                 .patience()
@@ -77,13 +77,13 @@ impl Session {
         if self.terms.patience().is_none() {
             return false;
         }
-        // If another thread reads, it finds out itself.
+        // A thread that is reading notices the silence itself.
         let Some(mut input) = try_lock(&self.input) else {
             return false;
         };
         if input.ended.is_none() && input.end - input.start < COLLECTED {
             let has_come = input.read(&*self.stream, Some(Instant::now()));
-            // This thread holds `core`, and publishes when it has released it.
+            // This thread holds `core`, and publishes once it has released it.
             self.unpublished.fetch_or(has_come, SeqCst);
         }
         input.ended.is_some()
@@ -92,14 +92,14 @@ impl Session {
     /// The connection accepts nothing more. The peer may have said why.
     fn write_failed(&self, core: &mut Core, after: &mut After) {
         if core.far.role() == Role::Sends {
-            // Messages of the peer may have arrived before the end, which reading finds.
+            // The peer's messages may have arrived before the connection ended. Reading finds both.
             core.out.clear(0);
             core.written = 0;
             return;
         }
         let mut why = Why::Lost;
         if let Some(mut input) = try_lock(&self.input) {
-            // A peer that goes on sending does not hold this thread up.
+            // A peer that keeps sending does not hold this thread up.
             while input.ended.is_none()
                 && input.end - input.start < COLLECTED
                 && input.read(&*self.stream, Some(Instant::now()))
@@ -118,15 +118,15 @@ impl Session {
         }
     }
 
-    /// After the last message of the protocol.
+    /// Ends the session after the last message of the protocol.
     pub(super) fn end(&self, core: &mut Core, after: &mut After) {
         if !core.is_closed {
             self.write_last(core, after, Why::Left, None);
         }
     }
 
-    /// Writes the last bytes, which may take this long if this thread may wait, and closes the connection. If it must
-    /// not wait, the session is over for the side in this process, and the connection is closed later.
+    /// Writes the last bytes and closes the connection. A thread that may wait does so for at most `patience`. If this
+    /// thread must not wait, the session is over for the side in this process, and the connection is closed later.
     fn write_last(&self, core: &mut Core, after: &mut After, why: Why, patience: Option<Duration>) {
         let now = Instant::now();
         let deadline = if after.may_wait {
@@ -208,7 +208,7 @@ impl Session {
     /// Closes the connection of a session that is over, if the peer has read nothing for too long.
     fn linger(self: &Arc<Session>) -> Option<Instant> {
         let mut next = None;
-        // No thread holds the lock for long: nobody waits for a session that is over.
+        // No thread holds the lock for long: none waits for the connection of a session that is over.
         let after = self.with_core(false, |core, after| {
             next = core.lingers_until;
             if next.is_some_and(|deadline| left(deadline).is_none()) {
@@ -222,7 +222,7 @@ impl Session {
 
     /// Notifies the peer that this side is still there, if it has written nothing for a while, and
     /// reads what has arrived, which reveals whether the peer is silent. Never waits: a thread that
-    /// holds a lock reads or writes, and also notices.
+    /// holds a lock is reading or writing, and notices the same.
     fn pulse(self: &Arc<Session>) -> Option<Instant> {
         let pulse = self.terms.pulse()?;
         if let Some(core) = try_lock(&self.core) {
@@ -266,7 +266,7 @@ impl Session {
         } else {
             self.leave_unpublished(input);
         }
-        // `watch` does not read, and forgets the session, while another thread holds `input`.
+        // If `watch` tried to read while this thread held `input`, it has stopped watching the session.
         if is_awaited {
             watch::until_readable(self, false);
         }

@@ -1,5 +1,5 @@
-//! What goes wrong in TLS, in words.
-// Whatever the library may report has its own words at least.
+//! Descriptions of what can go wrong in TLS.
+// Errors that are not listed here are described in the library's words.
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use rustls::{AlertDescription, CertificateError, Error as TlsError, PeerIncompatible};
@@ -51,7 +51,7 @@ fn wrong_certificate(problem: &CertificateError) -> Error {
             "the certificate of the other side is not valid yet"
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "the certificate of the other side is for another name than that of the address"
+            "the certificate of the other side is not for the expected name"
         }
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             "the certificate of the other side is not for this purpose"

@@ -2,9 +2,9 @@
 //!
 //! # Locks
 //!
-//! `received` is held by the thread that reads, and `out` by the one that writes, each for as long as the socket lets it
-//! wait. `connection` is held only while bytes are encrypted or decrypted, never while a thread waits. It is taken after
-//! one of the others, so a thread that reads does not hold up one that writes.
+//! `received` is held by the thread that reads, and `out` by the one that writes, even while they wait for the socket.
+//! `connection` is held only while bytes are encrypted or decrypted, never while a thread waits. It is taken after one
+//! of the others, so a thread that reads does not hold up one that writes.
 
 use std::io::{self, Read, Write};
 use std::mem;
@@ -20,9 +20,9 @@ use super::{failure, ALPN};
 use crate::stream::{is_early, left, Socket, Stream};
 use crate::Error;
 
-/// How much is read from the socket at once: a record of the greatest size, with its header.
+/// How much is read from the socket at once: a record of the maximum size, with its header.
 const READ: usize = 17 << 10;
-/// How much is encrypted and then written at once: if the thread waits for as long as it takes, and otherwise.
+/// How much is encrypted and then written at once: without a deadline, and with one.
 const LONG_WRITE: usize = 64 << 10;
 const SHORT_WRITE: usize = 4 << 10;
 /// How much may be read after a deadline without a byte for the session, and after a failed handshake.
@@ -42,15 +42,15 @@ struct Received {
     bytes: Box<[u8]>,
     start: usize,
     end: usize,
-    /// The connection has failed: it reports its error again.
+    /// Whether the connection has failed. It then reports the same error again.
     has_failed: bool,
 }
 
-/// What was encrypted, after the first `sent` bytes, which the socket has taken.
+/// What was encrypted. The socket has accepted the first `sent` bytes.
 struct Out {
     bytes: Vec<u8>,
     sent: usize,
-    /// How many bytes of the session are in it, which are reported as written when all of it was sent.
+    /// How many of the session's bytes it contains. They are reported as written once all of it has been sent.
     taken: usize,
 }
 
@@ -84,7 +84,7 @@ fn is_late(deadline: Option<Instant>) -> bool {
 
 impl TlsStream {
     pub(super) fn new(socket: Socket, mut connection: Connection) -> TlsStream {
-        // What is given to it is taken out at once.
+        // No limit is needed: what is written to the connection is taken out of it at once.
         connection.set_buffer_limit(None);
         TlsStream {
             socket,
@@ -133,7 +133,7 @@ impl TlsStream {
                 };
             }
             drop(connection);
-            // Bytes that come without end do not prolong it.
+            // A peer that keeps sending does not prolong the handshake.
             if is_late(until) {
                 return Err(Error::TimedOut);
             }
@@ -145,7 +145,7 @@ impl TlsStream {
     /// Ends a connection whose handshake failed. The other side receives the reason, if the socket takes it at once.
     pub(super) fn abandon(&self) {
         let mut connection = lock(&self.connection);
-        // Only the protocol is missing, for which there is no alert.
+        // The handshake is over, and only the ALPN protocol is wrong, so rustls has no alert to send.
         if !connection.is_handshaking() {
             connection.send_close_notify();
         }
@@ -155,7 +155,7 @@ impl TlsStream {
         self.socket.close();
     }
 
-    /// Reads off what comes until the other side closes the connection.
+    /// Reads and discards what arrives, until the other side closes the connection or the deadline has passed.
     pub(super) fn read_off(&self, deadline: Instant) {
         let mut received = lock(&self.received);
         let mut count = 0;
@@ -167,7 +167,7 @@ impl TlsStream {
         }
     }
 
-    /// Sends what the connection has to send by itself.
+    /// Sends what TLS itself has to send, such as the messages of the handshake.
     fn send_pending(&self, deadline: Option<Instant>) -> io::Result<()> {
         let mut out = lock(&self.out);
         out.collect(&mut lock(&self.connection))?;
@@ -182,7 +182,7 @@ impl TlsStream {
         let count = self.socket.read(&mut received.bytes, deadline)?;
         (received.start, received.end) = (0, count);
         if count == 0 {
-            // The connection then tells an end without `close_notify` from one with it.
+            // So the connection distinguishes an end with `close_notify` from one without it.
             lock(&self.connection).read_tls(&mut io::empty())?;
         }
         Ok(count)
@@ -194,7 +194,7 @@ impl TlsStream {
         if received.start < received.end {
             let mut bytes = &received.bytes[received.start..received.end];
             if connection.read_tls(&mut bytes)? == 0 {
-                // Nothing counts after the end of the stream.
+                // Bytes after the end of the stream are ignored.
                 received.start = received.end;
             }
             received.start = received.start.max(received.end - bytes.len());
@@ -253,13 +253,13 @@ impl Stream for TlsStream {
                 count += self.receive(&mut received, deadline)?;
             }
             if let Err(error) = self.decrypt(&mut received) {
-                // What came before it is delivered first.
+                // What was decrypted before the failure is delivered first.
                 return self.take(&received, to)?.ok_or(error);
             }
         }
     }
 
-    /// After [`TimedOut`](io::ErrorKind::TimedOut) the same bytes have to be given again: they may be encrypted already.
+    /// After [`TimedOut`](io::ErrorKind::TimedOut) the caller must pass the same bytes again: they may already be encrypted.
     fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
         let mut out = lock(&self.out);
         if out.taken == 0 {
@@ -272,7 +272,7 @@ impl Stream for TlsStream {
             out.collect(&mut connection)?;
         }
         out.send(&self.socket, deadline)?;
-        // After a failure that ended the session, fewer bytes may be given.
+        // After a failure that ended the session, the caller may pass fewer bytes.
         Ok(mem::take(&mut out.taken).min(bytes.len()))
     }
 
@@ -282,7 +282,7 @@ impl Stream for TlsStream {
             connection.send_close_notify();
             let collected = out.collect(&mut connection);
             drop(connection);
-            // If the socket does not take it at once, the other side finds that the connection is lost.
+            // If the socket does not accept it at once, the session is lost for the other side.
             let _lost = collected.and_then(|()| out.send(&self.socket, Some(Instant::now())));
         }
         self.socket.close();

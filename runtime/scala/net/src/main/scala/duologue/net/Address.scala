@@ -4,7 +4,7 @@ import java.net.{InetSocketAddress, SocketAddress, StandardProtocolFamily, Stand
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.nio.file.{Files, Path}
 
-/** Where a session begins, as a text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`,
+/** The address of a listener: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`,
   * `tls://host:7000`.
   */
 private[net] sealed trait Address {

@@ -7,18 +7,18 @@ import java.nio.channels.{SelectionKey, Selector, SocketChannel}
 private[net] trait Channel extends AutoCloseable {
   def socket: SocketChannel
 
-  /** Goes on with what comes before the first byte, as far as possible: the operation of the socket that it waits for, or 0 once
-    * it is over. Fails at the deadline, of `System.nanoTime`, even if the peer keeps sending.
+  /** Continues the handshake that precedes the first byte, as far as possible. Returns the socket operation that it waits for, or 0
+    * once it is over. Fails at the deadline, a time of `System.nanoTime`, even if the peer keeps sending.
     */
   def handshake(deadline: Long): Int
 
   /** Reads what is there: the number of bytes, 0 if there is nothing, or -1 at the end. */
   def read(into: ByteBuffer): Int
 
-  /** Writes as much as possible: the number of bytes. The next call begins with those that were not written. */
+  /** Writes as much as possible: the number of bytes. The next call must begin with those that were not written. */
   def write(from: ByteBuffer): Int
 
-  /** Whether [[read]] would find something although nothing may come from the socket. */
+  /** Whether [[read]] would find something even if nothing arrives on the socket. */
   def isBuffered: Boolean
 
   override def close(): Unit

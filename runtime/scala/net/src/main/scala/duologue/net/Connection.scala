@@ -5,7 +5,7 @@ import java.nio.ByteBuffer
 import java.nio.channels.{CancelledKeyException, ClosedChannelException, ClosedSelectorException, SelectionKey, Selector}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
-/** A connection as it carries a session. `onClose` is called once. The heartbeats of this side and of the peer are in seconds, and 0
+/** A connection that carries a session. `onClose` is called once. The heartbeats of this side and of the peer are in seconds, and 0
   * means none.
   */
 private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: () => Unit) extends Transport {
@@ -48,7 +48,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   }
 
   def await(forSpace: Boolean, nanos: Long): Unit =
-    // Nothing need come from the socket for what is there already.
+    // The socket need not become ready for bytes that were already read from it.
     try if (!channel.isBuffered) select(if (forSpace) SelectionKey.OP_READ | SelectionKey.OP_WRITE else SelectionKey.OP_READ, nanos)
     catch {
       // Another thread has closed the connection; the waiter finds out why.
@@ -102,7 +102,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
       if (idleTicks > idle || isClosed.get) {
         idleTicks = 0
         isCollecting.set(false)
-        // What was collected at this moment has seen that the reactor is still there.
+        // A message that was collected just before has relied on the reactor.
         if (!isClosed.get && far != null && !far.isFlushed) collect()
         return false
       }
@@ -129,7 +129,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     if (peersHeartbeat > 0 && System.nanoTime() - readAt > silence) {
       isLooking = false
       far.ready()
-      // Silence counts only while this side reads, which it does not if the program has other messages to receive first.
+      // Silence counts only while this side reads, which it does not while the program has other messages to receive first.
       if (!isLooking) readAt = System.nanoTime()
       else if (System.nanoTime() - readAt > silence)
         far.lose(new java.io.IOException("nothing came from the peer for three times its heartbeat of " + peersHeartbeat.toString + " s"))
@@ -151,6 +151,6 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
 private[net] object Connection {
   private val HalfSecond = 500000000L
 
-  /** How long the connection keeps writing what was sent after its session is over. */
+  /** How long a connection whose session is over keeps writing what was sent before, in nanoseconds. */
   private val Linger = 5000000000L
 }

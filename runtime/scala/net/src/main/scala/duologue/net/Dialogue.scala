@@ -13,14 +13,14 @@ private[net] final class Dialogue(channel: Channel, deadline: Long) extends Auto
 
   def close(): Unit = {
     selector.close()
-    // The key has to be gone before the channel becomes someone else's.
+    // The key must be canceled before the channel is registered elsewhere.
     key.cancel()
   }
 
-  /** Waits until the connection is made. */
+  /** Waits until the connection is established. */
   def connect(): Unit = while (!channel.socket.finishConnect()) await(SelectionKey.OP_CONNECT)
 
-  /** What comes before the first byte. If it fails, the peer learns why. */
+  /** Does the handshake of the channel, which precedes the first byte. If it fails, the peer learns why. */
   def secure(): Unit =
     try {
       var wanted = channel.handshake(deadline)
@@ -53,8 +53,8 @@ private[net] final class Dialogue(channel: Channel, deadline: Long) extends Auto
     buffer.array
   }
 
-  /** A peer that refuses a certificate says so and closes the connection, in TLS 1.3 after this side's handshake is over: so writing
-    * may fail first.
+  /** The alert of the peer, if there is one. A peer that refuses a certificate sends an alert and closes the connection, in TLS 1.3
+    * after this side's handshake is over: so writing may fail before the alert is read.
     */
   private def alertOr(failed: IOException): IOException =
     try {
@@ -102,7 +102,7 @@ private[net] object Dialogue {
 
   def late(): IOException = new SocketTimeoutException("the peer did not answer in time")
 
-  /** How long a peer may take to read why there is no TLS, in nanoseconds. */
+  /** How long this side waits after a failed handshake, so that the peer can read why it failed, in nanoseconds. */
   private val Apology = 500000000L
 
   def apply[T](channel: Channel, deadline: Long)(talk: Dialogue => T): T = {
@@ -111,7 +111,7 @@ private[net] object Dialogue {
     finally dialogue.close()
   }
 
-  /** Closes a connection whatever happens. */
+  /** Closes a connection; failures are ignored. */
   def hangUp(channel: AutoCloseable): Unit =
     try channel.close()
     catch { case _: IOException => () }

@@ -54,7 +54,7 @@ private[net] object Verdict {
     case UnknownVersion  => "the peer does not know this version of the format"
     case Full            => "the peer has as many sessions as it allows; try again later"
     case NotAdmitted     => "the peer does not admit this side"
-    case Draining        => "the peer takes no new sessions because it shuts down; try again later or elsewhere"
+    case Draining        => "the peer is draining and accepts no further sessions; try again later or elsewhere"
     case Malformed       => "the peer could not read the hello"
     case SameSide        => "both sides would send first, or both would receive first: one must be the client and the other the server"
     case other           => "the peer gave the unknown verdict " + other.toString
@@ -117,7 +117,7 @@ private[net] object Handshake {
   val Magic: Array[Byte] = "duologue".getBytes(java.nio.charset.StandardCharsets.US_ASCII)
   val Version = 1
 
-  /** The bytes up to the length, and those that follow. */
+  /** How many bytes a hello or an answer begins with; the length at their end counts those that follow. */
   val Head = 12
 
   /** The smallest value that a side may announce as its largest payload. */
@@ -154,7 +154,7 @@ private[net] object Handshake {
 
   /** How many bytes follow the first ones of an answer. Throws [[MalformedPayload]] if it is not an answer. */
   def answerHead(head: Array[Byte]): Int = {
-    if (!head.startsWith(Magic)) throw new MalformedPayload("the peer is no server of Duologue")
+    if (!head.startsWith(Magic)) throw new MalformedPayload("the peer is not a Duologue listener")
     val expected = if ((head(9) & 0xff) < Verdict.Refusal) 26 else 4
     if (lengthOf(head) != expected) throw new MalformedPayload("the peer's answer is malformed")
     expected

@@ -42,8 +42,8 @@ final class Listener private (bound: Address.Bound, carrier: SocketChannel => Ch
   def address: String = bound.address
 
   /** Serves one side of a protocol: `handler` runs in a thread of its own for each session, whose endpoint is closed when the
-    * handler ends, normally or not. An exception that it throws, other than that the session is closed, goes to the thread's
-    * uncaught exception handler. `accepts` are fingerprints of older versions of the protocol that the handler can communicate
+    * handler ends, normally or not. An exception that it throws, other than `SessionClosed`, goes to the thread's uncaught
+    * exception handler. `accepts` are fingerprints of older versions of the protocol that the handler can communicate
     * with: see `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
     */
   def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
@@ -255,8 +255,8 @@ object Listener {
   }
 
   /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`, `tls://0.0.0.0:7000`. Port 0 asks for a free one, which
-    * [[Listener.address]] says. A Unix socket's file is removed when the listener is closed, and replaced if nobody listens there
-    * any more. An address that begins with `tls://` needs `tls`, this side's certificate and the authorities that it trusts: see
+    * [[Listener.address]] reports. A Unix socket's file is removed when the listener is closed, and replaced if no process listens
+    * there any more. An address that begins with `tls://` needs `tls`, this side's certificate and the authorities that it trusts: see
     * [[Tls]]. Throws `IOException` if the address cannot be used.
     */
   def apply(address: String, limits: Limits = Limits(), tls: Option[SSLContext] = None): Listener = {
@@ -264,7 +264,7 @@ object Listener {
     val carrier: SocketChannel => Channel = at match {
       case Address.Tcp(_, _, true) =>
         val context = tls.getOrElse(throw Tls.missing(address, "Listener(address, tls = Some(context))"))
-        // A context without TLS 1.3 is an error here, and not of each peer.
+        // A context without TLS 1.3 fails here, and not for each peer.
         Tls.server(context): Unit
         Secure.server(_, context)
       case _ => new Plain(_)

@@ -14,10 +14,10 @@ import scala.concurrent.duration.{DurationInt, FiniteDuration}
   * @param accepts
   *   fingerprints of older versions of the protocol that this side can communicate with: see `duologue fingerprint --against`
   * @param token
-  *   what this side shows to be admitted; at most about 3,000 bytes
+  *   what the listener may use to decide whether it admits this side; at most about 3,000 bytes
   * @param heartbeat
-  *   after how many seconds without a byte this side says that it is still there, up to 65,535; 0 means never. The peer takes it
-  *   for lost after three times as long
+  *   after how many seconds without a byte this side notifies the peer that it is still there, up to 65,535; 0 means never. The peer
+  *   considers the session lost after three times as long
   * @param tls
   *   this side's certificate and the authorities that it trusts, for an address that begins with `tls://`: see [[Tls]]
   */
@@ -50,9 +50,9 @@ object ConnectOptions {
   * @param sessions
   *   how many sessions it has at once; others are refused with verdict 18
   * @param handshakes
-  *   how many connections may be saying hello at once; others wait
+  *   how many connections may be in the handshake at once; others wait
   * @param hello
-  *   how long a peer may take to say hello
+  *   how long the handshake may take
   * @param largest
   *   the largest payload that it accepts, in encoded bytes: from 1,024
   * @param memory

@@ -17,7 +17,7 @@ private[net] object Reactor {
   /** The number of ticks without anything to write after which a connection is no longer checked. */
   private val Idle = 1000
 
-  /** How many requests are handled before the connections that are ready: a request may lead to another one at once. */
+  /** How many requests are handled in a row, so that connections that are ready get their turn: a request may cause another at once. */
   private val Round = 1024
 
   private val selector = Selector.open()

@@ -13,11 +13,13 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
 
   /** What came from the socket and is not decrypted yet. */
   private var arrived = ByteBuffer.allocate(engine.getSession.getPacketBufferSize).limit(0)
-  /** What is decrypted and did not fit where it was to be read. */
+  /** What is decrypted and did not fit into the buffer of the caller. */
   private var decrypted = Empty
   /** What is encrypted and not written yet. */
   private var encrypted = ByteBuffer.allocate(engine.getSession.getPacketBufferSize).limit(0)
-  /** How many bytes of the caller [[encrypted]] contains. They count as written once all of it is, and are offered again until then. */
+  /** How many of the caller's bytes [[encrypted]] contains. They count as written once all of it is; until then the caller offers them
+    * again.
+    */
   private var owed = 0
   /** Why nothing more can be read, or written. */
   private var unreadable: Option[IOException] = None
@@ -106,7 +108,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
         val result = encrypt(from)
         owed = from.position - offered
         from.position(offered): Unit
-        // Nothing of it is encrypted if new keys or something else of TLS itself has to be sent first.
+        // None of it is encrypted if TLS itself has to send something first, such as new keys.
         if (owed == 0 && result.bytesProduced == 0) {
           if (needs(HandshakeStatus.NEED_TASK)) runTasks()
           else throw broken(new SSLException("TLS does not send any more"))
@@ -120,7 +122,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
     try goodbye()
     finally socket.close()
 
-  /** Sends what is left to say if it can be sent at once: the alert after a failure, close_notify otherwise. */
+  /** Sends the last message of TLS if it can be sent at once: the alert after a failure, close_notify otherwise. */
   def goodbye(): Unit =
     try
       if (isBegun) {
@@ -129,8 +131,8 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
       }
     catch { case _: IOException => () }
 
-  /** Decrypts one record into the buffer, or into [[decrypted]] if it is too small. Reads from the socket before that if it is
-    * necessary and `fills`. Returns whether something was found.
+  /** Decrypts one record into the buffer, or into [[decrypted]] if the buffer is too small. With `fills`, reads from the socket first if
+    * necessary. Returns whether there was a record.
     */
   @tailrec
   private def decrypt(into: ByteBuffer, fills: Boolean): Boolean =
@@ -154,7 +156,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
       }
     }
 
-  /** As the engine does it. A failure is kept for later: what was decrypted before is read first. */
+  /** Decrypts with the engine. A failure is kept for later: what was decrypted before is read first. */
   private def unwrap(into: ByteBuffer): Status =
     try engine.unwrap(arrived, into).getStatus
     catch {
@@ -200,7 +202,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
   private def encrypt(from: ByteBuffer): SSLEngineResult = {
     encrypted.compact(): Unit
     val result =
-      // What fails is not the end of writing: the alert that says so comes next.
+      // An SSLException does not end writing: the alert that reports it comes next.
       try engine.wrap(from, encrypted)
       catch { case failed: RuntimeException => throw broken(new SSLException(failed)) }
       finally encrypted.flip(): Unit
@@ -236,10 +238,10 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
 private[net] object Secure {
   private val Empty = ByteBuffer.allocate(0)
 
-  /** How much the engine may have to send of its own, in bytes: some hundred times what a peer asks for at once. */
+  /** How much the engine itself may have to send, in bytes: hundreds of times what one request of the peer causes. */
   private val MostPending = 1 << 16
 
-  /** How many records in a row may have nothing to read in them, such as those of TLS itself, while one call looks for bytes. */
+  /** How many records without data, such as those of TLS itself, one call reads in a row. */
   private val MostEmpty = 256
   private val EndInHandshake = "the peer closed the connection in the TLS handshake: it may not listen for TLS, or not accept this side"
 

@@ -10,22 +10,22 @@ import javax.net.ssl.{KeyManagerFactory, SSLContext, SSLEngine, SSLException, SS
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters.CollectionHasAsScala
 
-/** What sessions at `tls://HOST:PORT` need: an `SSLContext` with this side's certificate and with the authorities whose peers it
-  * accepts. Both sides show a certificate. It is an option of [[connect]] and of [[Listener]]. Sessions of TLS are not resumed, so that
+/** What sessions at `tls://HOST:PORT` need: an `SSLContext` with this side's certificate and with the authorities that it trusts.
+  * Both sides present a certificate. The context is an option of [[connect]] and of [[Listener]]. TLS sessions are not resumed, so that
   * certificates are checked each time; for that, the session timeouts of the context are changed.
   */
 object Tls {
 
-  /** Made from files in PEM format.
+  /** Makes a context from files in PEM format.
     *
     * @param ca
     *   certificates of the authorities that sign the peers' certificates
     * @param certificate
-    *   this side's certificate, and then those between it and its authority
+    *   this side's certificate, followed by any intermediate certificates
     * @param key
     *   the private key of the certificate, in PKCS#8: `BEGIN PRIVATE KEY`
     *
-    * Throws `IOException` if a file cannot be read, and `IllegalArgumentException` if its content is not what it should be.
+    * Throws `IOException` if a file cannot be read, and `IllegalArgumentException` if its content cannot be used.
     */
   def context(ca: Path, certificate: Path, key: Path): SSLContext = {
     val authorities = certificates(ca)
@@ -54,8 +54,8 @@ object Tls {
   private[net] def server(context: SSLContext): SSLEngine =
     engine(single(context.createSSLEngine(), context.getServerSessionContext), isClient = false)(_.setNeedClientAuth(true))
 
-  /** JSSE gives out no tickets, and keeps none, if sessions are to last longer than TLS 1.3 allows for a ticket. So each connection
-    * checks the peer's certificate: a ticket would be accepted after the certificate has expired.
+  /** JSSE issues no session tickets, and keeps none, if the timeout of sessions is longer than TLS 1.3 allows for a ticket. So each
+    * connection checks the peer's certificate: a ticket would be accepted even after the certificate has expired.
     */
   private def single(engine: SSLEngine, sessions: SSLSessionContext): SSLEngine = {
     sessions.setSessionTimeout(LongestTicket + 1)
@@ -79,7 +79,7 @@ object Tls {
     "`" + address + "` needs certificates: pass `" + option + "`, where the context is an SSLContext, such as `Tls.context(ca, certificate, key)` makes from PEM files"
   )
 
-  /** What has happened, for a person. */
+  /** A description of the failure for people. */
   private[net] def explain(failed: IOException): String = {
     val message = String.valueOf(failed.getMessage)
     if (!failed.isInstanceOf[SSLException]) message
@@ -138,7 +138,7 @@ object Tls {
     key
   }
 
-  /** Whether the certificate is for this key; true if that cannot be found out here. */
+  /** Whether the certificate is for this key; true if that cannot be determined here. */
   private def fits(key: PrivateKey, certificate: X509Certificate): Boolean = {
     val signing = Map("RSA" -> "SHA256withRSA", "EC" -> "SHA256withECDSA", "EdDSA" -> "EdDSA").get(key.getAlgorithm)
     signing.forall { name =>

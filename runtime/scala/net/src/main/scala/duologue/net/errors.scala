@@ -2,7 +2,7 @@ package duologue.net
 
 import java.io.IOException
 
-/** There is no session: the peer has refused it. `verdict` is that of `docs/wire.md`; if it is 18 or 20, another attempt may make
+/** The peer has refused the session. `verdict` is that of `docs/wire.md`; if it is 18 or 20, another attempt may make
   * sense, after `waitMillis` milliseconds if that is not 0.
   */
 final class Refused private[net] (val address: String, val verdict: Int, val waitMillis: Long)
@@ -12,6 +12,6 @@ final class Refused private[net] (val address: String, val verdict: Int, val wai
 final class ConnectFailed private[net] (val address: String, why: String, cause: Throwable)
     extends IOException("no session at " + address + ": " + why, cause)
 
-/** An address is none: `unix:PATH`, `tcp://HOST:PORT` and `tls://HOST:PORT` are. */
+/** A text is not an address: it has none of the forms `unix:PATH`, `tcp://HOST:PORT` and `tls://HOST:PORT`. */
 final class AddressMalformed private[net] (address: String, why: String)
-    extends IllegalArgumentException("`" + address + "` is no address: " + why)
+    extends IllegalArgumentException("`" + address + "` is not an address: " + why)

@@ -36,8 +36,8 @@ package object net {
     }
   }
 
-  /** As the other `connect`, over a connection of the program's own, which belongs to the session from here on. It is used without
-    * TLS.
+  /** Like the other `connect`, but over a connection that the program provides, which then belongs to the session. It is used
+    * without TLS.
     */
   def connect(role: Role, socket: SocketChannel, options: ConnectOptions): role.$First = {
     val deadline = System.nanoTime() + options.timeout.toNanos

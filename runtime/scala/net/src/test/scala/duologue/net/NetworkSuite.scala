@@ -134,7 +134,7 @@ final class NetworkSuite extends NetSuite {
     assertEquals(Files.readString(path), "mine")
   }
 
-  test("a peer that stalls in its hello holds up nobody, and is closed") {
+  test("a peer that stalls in its hello delays no other peer, and is closed") {
     val listener = serving(freshAddress(), Limits(hello = 300.millis))
     val stalled = (1 to 20).map(_ => raw(listener.address))
     stalled.foreach(send(_, Handshake.Magic))
@@ -184,7 +184,7 @@ final class NetworkSuite extends NetSuite {
     listener.close()
   }
 
-  test("bytes that are no frame break the session off, on both sides") {
+  test("bytes that are not a frame end the session, on both sides") {
     val listener = Listener(freshAddress())
     val hello = Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, 0, "bank", Vector(), None, None)
     for (bad <- List("0a", "010a04686f6c6b0577726f6e6700", "0002", "0009", "01ffffffffff", "018000", "0101", "8101", "01818040", "0004")) {
@@ -302,7 +302,7 @@ final class NetworkSuite extends NetSuite {
     assertEquals(told.why, Why.Lost: Why)
     assert(told.getMessage.contains("heartbeat of 1 s"), told.getMessage)
 
-    // Nobody waits on the endpoint, and the connection ends all the same.
+    // No thread waits on the endpoint, and the connection ends all the same.
     val unread = raw(listener.address)
     send(unread, hello.encode)
     val unwatched = listener.accept(bank.server)

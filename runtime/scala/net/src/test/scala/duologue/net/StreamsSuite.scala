@@ -60,7 +60,7 @@ final class StreamsSuite extends NetSuite {
     }
   }
 
-  test("a listener answers what is no hello of its protocol as every implementation does") {
+  test("a listener answers anything but a hello of its protocol as every implementation does") {
     val listener = Listener(freshAddress()).serve(bank.server)(login => abandon(login)).start()
     val bad = data.filter(_.startsWith("bad ")).map(_.split(' '))
     assert(bad.nonEmpty)
@@ -192,7 +192,7 @@ final class StreamsSuite extends NetSuite {
       assertEquals(await(server), Some(Why.Lost), "after " + cut.toString + " bytes")
       socket.close()
     }
-    // A hello that is cut begins no session, and holds nobody up.
+    // A hello that is cut begins no session, and delays no other peer.
     for (cut <- 0 until hello.length) {
       val socket = raw(listener.address)
       send(socket, hello.take(cut))

@@ -21,7 +21,7 @@ abstract class NetSuite extends FunSuite {
   protected def lines(file: String): Vector[String] =
     Files.readString(repository.resolve("tests/wire").resolve(file)).linesIterator.filterNot(_.startsWith("#")).toVector
 
-  /** An address that nobody uses. */
+  /** An address that is not in use. */
   protected def freshAddress(): String = synchronized {
     count += 1
     "unix:" + folder.resolve(count.toString + ".sock").toString

@@ -11,7 +11,7 @@ import scala.concurrent.duration.{DurationInt, DurationLong}
 
 /** Sessions over TLS. */
 final class TlsSuite extends NetSuite {
-  // New keys after a megabyte, and not after some hundred gigabytes: the library reads it once, when it is first used.
+  // New keys after a megabyte instead of hundreds of gigabytes. JSSE reads this setting once, when it is first used.
   java.security.Security.setProperty("jdk.tls.keyLimits", "AES/GCM/NoPadding KeyUpdate 2^20, ChaCha20-Poly1305 KeyUpdate 2^20")
 
   private lazy val certificates = new Certificates(Files.createTempDirectory("duologue-tls"))
@@ -53,7 +53,7 @@ final class TlsSuite extends NetSuite {
 
   private def port(listener: Listener): Int = listener.address.reverse.takeWhile(_ != ':').reverse.toInt
 
-  /** A TLS connection without the library, over a plain one that can be closed without a word. */
+  /** A TLS connection without the library, over a plain one that can be closed without close_notify. */
   private def secured(plain: Socket, context: SSLContext, isClient: Boolean)(change: SSLSocket => Unit): SSLSocket = {
     plain.setSoTimeout(60000)
     context.getSocketFactory.createSocket(plain, "127.0.0.1", plain.getPort, true) match {
@@ -94,7 +94,7 @@ final class TlsSuite extends NetSuite {
     assertSays(intercept[AddressMalformed](connect(bank.client, "tls:a")).getMessage, "tls://HOST:PORT")
   }
 
-  test("files that are no certificates and keys are errors that name the file") {
+  test("files without a certificate or a key are errors that name the file") {
     val (ca, chain, key) = (certificates.ca("right"), certificates.chain("server"), certificates.key("server"))
     def message(ca: java.nio.file.Path, chain: java.nio.file.Path, key: java.nio.file.Path): String =
       intercept[IllegalArgumentException](Tls.context(ca, chain, key)).getMessage
@@ -162,7 +162,7 @@ final class TlsSuite extends NetSuite {
     server.close()
   }
 
-  test("a side with TLS and one without learn of it") {
+  test("a side with TLS and one without report the difference") {
     val listener = serving()
     val plain = intercept[ConnectFailed](connect(bank.client, "tcp://127.0.0.1:" + port(listener).toString))
     assertSays(plain.getMessage, "speaks TLS", "tls://HOST:PORT")
@@ -173,8 +173,8 @@ final class TlsSuite extends NetSuite {
     open.close()
   }
 
-  test("a peer that stalls in the TLS handshake holds up nobody, and is closed") {
-    // Long enough for those that do not stall, also on a busy machine.
+  test("a peer that stalls in the TLS handshake delays no other peer, and is closed") {
+    // Long enough for those that do not stall, even on a busy machine.
     val patient = options().copy(timeout = Patience.seconds)
     val listener = serving(limits = Limits(hello = 2.seconds))
     val stalled = (1 to 20).map(_ => local(port(listener)))
