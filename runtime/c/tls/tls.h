@@ -37,6 +37,11 @@ typedef struct duo_tls_state {
     int write_error;
     /* The last read of the socket has found nothing. */
     bool is_dry;
+    /* The handshake is over. */
+    bool has_begun;
+    /* What the socket has not accepted of OpenSSL's answers, which goes before everything else. */
+    char kept[1024];
+    size_t kept_count;
     /* Nothing may be done any more; `problem` says why. */
     bool has_failed;
     duo_problem problem;
