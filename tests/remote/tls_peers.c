@@ -1,6 +1,8 @@
 /* Peers with a valid certificate, or without, that use OpenSSL alone: what they ask for does not hold up others. */
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include "bank_net.h"
 #include "raw.h"
@@ -113,9 +115,122 @@ static void keys_are_changed_while_nothing_can_be_written(void)
     duo_tls_free(tls);
 }
 
+static duo_bytes encoded(X509 *certificate, uint8_t *bytes, size_t room)
+{
+    uint8_t *place = bytes;
+    int size = i2d_X509(certificate, NULL);
+    CHECK(size > 0 && (size_t)size <= room && i2d_X509(certificate, &place) == size);
+    return (duo_bytes){bytes, (size_t)size};
+}
+
+static duo_bytes read_certificate(const char *path, uint8_t *bytes, size_t room)
+{
+    BIO *file = BIO_new_file(path, "r");
+    X509 *certificate = file != NULL ? PEM_read_bio_X509(file, NULL, NULL, NULL) : NULL;
+    CHECK(certificate != NULL);
+    duo_bytes found = encoded(certificate, bytes, room);
+    X509_free(certificate);
+    BIO_free(file);
+    return found;
+}
+
+static void names_of_certificates(void)
+{
+    uint8_t bytes[4096];
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *made = X509_new();
+    CHECK(key != NULL && made != NULL && X509_set_pubkey(made, key) == 1 && X509_set_version(made, 2) == 1);
+    CHECK(X509_gmtime_adj(X509_getm_notBefore(made), 0) != NULL && X509_gmtime_adj(X509_getm_notAfter(made), 60) != NULL);
+    CHECK(X509_NAME_add_entry_by_txt(X509_get_subject_name(made), "CN", MBSTRING_ASC, (const uint8_t *)"subject.example", -1,
+                                     -1, 0) == 1);
+    X509_EXTENSION *names = X509V3_EXT_conf_nid(
+        NULL, NULL, NID_subject_alt_name,
+        "DNS:client.example,DNS:*.wild.example,URI:spiffe://example/client,email:me@example.com,IP:10.0.0.1,IP:fe80::1");
+    CHECK(names != NULL && X509_add_ext(made, names, -1) == 1 && X509_sign(made, key, EVP_sha256()) > 0);
+    const duo_peer peer = {.certificate = encoded(made, bytes, sizeof bytes)}, plain = {.address = "tcp://[::1]:1"};
+    static const char *const good[] = {"client.example", "Client.Example",  "spiffe://example/client", "me@example.com",
+                                       "10.0.0.1",       "fe80:0::0001"};
+    static const char *const bad[] = {"",         ".example",  "subject.example", "example", "a.wild.example", "spiffe://example/clien",
+                                      "10.0.0.2", "fe80::2", "you@example.com", "client.example.", "spiffe://example/client/"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CHECK(duo_tls_has_name(&peer, good[i]) && !duo_tls_has_name(&plain, good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK(!duo_tls_has_name(&peer, bad[i]));
+    const duo_peer cut = {.certificate = {bytes, peer.certificate.size - 1}};
+    CHECK(!duo_tls_has_name(&cut, "client.example"));
+    X509_EXTENSION_free(names);
+    X509_free(made);
+    EVP_PKEY_free(key);
+}
+
+/* What the hooks of a listener find, and the certificate that they expect. */
+struct hooks {
+    duo_bytes expected;
+    bool admits;
+    DUO_ATOMIC unsigned admitted, handled;
+};
+
+static void check_certificate(const struct hooks *hooks, const duo_peer *peer)
+{
+    CHECK(peer->certificate.size == hooks->expected.size);
+    CHECK(memcmp(peer->certificate.data, hooks->expected.data, hooks->expected.size) == 0);
+    CHECK(!duo_tls_has_name(peer, "client"));
+}
+
+static bool admit(const duo_peer *peer, void *context)
+{
+    struct hooks *hooks = context;
+    check_certificate(hooks, peer);
+    duo_atomic_store(&hooks->admitted, hooks->admitted + 1, memory_order_release);
+    return hooks->admits;
+}
+
+static void handle(bank_server_login_t server, const duo_peer *peer, void *context)
+{
+    struct hooks *hooks = context;
+    CHECK(bank_server_login_close(server) == DUO_OK);
+    /* It stays when the session is over. */
+    check_certificate(hooks, peer);
+    duo_atomic_store(&hooks->handled, hooks->handled + 1, memory_order_release);
+}
+
+static void *run(void *listener)
+{
+    CHECK(duo_listener_run(listener) == DUO_OK);
+    return NULL;
+}
+
+static void peers_are_admitted_by_their_certificates(bool admits)
+{
+    uint8_t bytes[4096];
+    struct hooks hooks = {.admits = admits};
+    hooks.expected = read_certificate(CERTIFICATES "/client.pem", bytes, sizeof bytes);
+    duo_tls *for_server = party("ca", "server"), *for_client = party("ca", "client");
+    duo_listener *listener;
+    const duo_net_options options = {.tls = for_server, .admit = admit, .context = &hooks};
+    CHECK(duo_listen("tls://127.0.0.1:0", &options, &listener) == DUO_OK);
+    CHECK(bank_server_serve(listener, NULL, handle, &hooks) == DUO_OK);
+    pthread_t thread = start(run, listener);
+    duo_refusal refusal = {0, 0};
+    const duo_net_options own = {.tls = for_client, .refusal = &refusal};
+    bank_client_login_t client;
+    duo_status status = bank_client_connect(duo_listener_address(listener), &own, &client);
+    CHECK(status == (admits ? DUO_OK : DUO_REFUSED));
+    if (admits) CHECK(bank_client_login_close(client) == DUO_OK);
+    else CHECK(refusal.verdict == DUO_VERDICT_NOT_ADMITTED);
+    duo_listener_drain(listener, LONG);
+    finish(thread);
+    CHECK(hooks.admitted == 1 && hooks.handled == (admits ? 1 : 0));
+    duo_listener_close(listener);
+    duo_tls_free(for_server);
+    duo_tls_free(for_client);
+}
+
 int main(void)
 {
     alarm(300);
+    names_of_certificates();
+    peers_are_admitted_by_their_certificates(true);
+    peers_are_admitted_by_their_certificates(false);
     keys_are_changed_while_nothing_can_be_written();
     CHECK(duo_shutdown() == 0);
     return 0;

@@ -271,6 +271,7 @@ duo_status duo_tls_begin(const duo_tls *tls, const char *host, duo_net_stream *s
         .has_more = has_more,
         .shake_hands = shake_hands,
         .explain = explain,
+        .copy_certificate = duo_tls_copy_certificate,
         .notify_end = notify_end,
         .free = free_tls,
     };

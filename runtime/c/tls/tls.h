@@ -53,6 +53,9 @@ typedef struct duo_tls_state {
 /* stream.c */
 duo_status duo_tls_begin(const duo_tls *tls, const char *host, duo_net_stream *stream, duo_problem *problem);
 
+/* peer.c */
+bool duo_tls_copy_certificate(const duo_net_stream *stream, uint8_t **bytes, size_t *size);
+
 /* failure.c */
 /* Describes the error that OpenSSL has reported to this thread. */
 void duo_tls_describe(const duo_tls_state *state, duo_problem *problem);
