@@ -60,7 +60,7 @@ duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *
                          const duo_net_offer *offer, unsigned verdict, duo_net **net, duo_endpoint *endpoint)
 {
     const duo_net_options *options = &offer->options;
-    duo_peer peer = duo_net_peer(hello, address);
+    duo_peer peer = duo_net_peer(greeting, hello, address);
     if (options->admit != NULL && !options->admit(&peer, options->context)) {
         duo_net_refuse(&greeting->stream, DUO_VERDICT_NOT_ADMITTED, 0);
         return DUO_REFUSED;
@@ -85,13 +85,20 @@ duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *
     return DUO_OK;
 }
 
-duo_peer duo_net_peer(const duo_net_hello *hello, const char *address)
+duo_peer duo_net_peer(const duo_net_greeting *greeting, const duo_net_hello *hello, const char *address)
 {
     return (duo_peer){.address = address,
                       .fingerprint = hello->fingerprint,
                       .name = hello->name,
                       .token = hello->token,
-                      .trace = hello->trace};
+                      .trace = hello->trace,
+                      .certificate = {greeting->certificate, greeting->certificate_size}};
+}
+
+void duo_net_free_greeting(duo_net_greeting *greeting)
+{
+    if (greeting->certificate != NULL) duo_release(greeting->certificate);
+    duo_release(greeting);
 }
 
 duo_net_found duo_net_listen_to(duo_net_greeting *greeting, duo_status *status)

@@ -18,6 +18,9 @@ typedef struct duo_net_greeting {
     short events;
     /* When the stage must be over. */
     uint64_t until;
+    /* The certificate of the peer. */
+    uint8_t *certificate;
+    size_t certificate_size;
     size_t size;
     struct duo_net_greeting *next;
     uint8_t bytes[DUO_NET_HEAD + DUO_NET_MOST_HELLO_WITH_TOKEN];
@@ -29,6 +32,8 @@ void duo_net_refuse(const duo_net_stream *stream, unsigned verdict, uint32_t wai
 /* Asks the program, answers, and begins the session; the connection stays open if the result is not DUO_OK. */
 duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *hello, const char *address,
                          const duo_net_offer *offer, unsigned verdict, duo_net **net, duo_endpoint *endpoint);
-duo_peer duo_net_peer(const duo_net_hello *hello, const char *address);
+duo_peer duo_net_peer(const duo_net_greeting *greeting, const duo_net_hello *hello, const char *address);
+/* Its connection is no longer part of it. */
+void duo_net_free_greeting(duo_net_greeting *greeting);
 
 #endif

@@ -115,7 +115,7 @@ static void end_greeting(duo_listener *listener, duo_net_greeting **place)
     duo_net_greeting *gone = *place;
     *place = gone->next;
     listener->greeting_count -= 1;
-    duo_release(gone);
+    duo_net_free_greeting(gone);
 }
 
 void duo_listener_close(duo_listener *listener)
@@ -197,6 +197,8 @@ static void take_connections(duo_listener *listener)
         }
         made->events = POLLIN;
         made->size = 0;
+        made->certificate = NULL;
+        made->certificate_size = 0;
         made->until = limit < DUO_FOREVER - now ? now + limit : DUO_FOREVER;
         made->next = listener->greetings;
         listener->greetings = made;
@@ -279,6 +281,12 @@ static void shake_hands(const duo_listener *listener, duo_net_greeting *greeting
     duo_problem problem = {""};
     duo_status status = stream->kind->shake_hands(stream, &greeting->events, &problem);
     if (status == DUO_EMPTY) return;
+    bool is_known = status != DUO_OK ||
+                    stream->kind->copy_certificate(stream, &greeting->certificate, &greeting->certificate_size);
+    if (!is_known) {
+        status = DUO_NO_MEMORY;
+        duo_net_explain(&problem, "TLS did not begin: out of memory");
+    }
     greeting->events = POLLIN;
     greeting->stage = status == DUO_OK ? DUO_NET_GREETS : DUO_NET_READS_OFF;
     if (status == DUO_OK) return;
@@ -434,7 +442,7 @@ duo_status duo_net_accept(duo_listener *listener, const duo_wire_protocol *proto
     duo_net_arrival arrived;
     duo_status status = duo_listener_next(listener, &offer, 1, duo_net_until(nanoseconds), &arrived);
     if (status != DUO_OK) return status;
-    duo_release(arrived.greeting);
+    duo_net_free_greeting(arrived.greeting);
     *endpoint = arrived.endpoint;
     return DUO_OK;
 }

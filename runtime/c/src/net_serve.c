@@ -38,9 +38,9 @@ static void *handle(void *context)
 {
     task *here = context;
     const duo_net_offer *offer = &here->arrived.offer;
-    duo_peer peer = duo_net_peer(&here->arrived.hello, here->arrived.address);
+    duo_peer peer = duo_net_peer(here->arrived.greeting, &here->arrived.hello, here->arrived.address);
     offer->call(here->arrived.endpoint, &peer, offer->handler, offer->context);
-    duo_release(here->arrived.greeting);
+    duo_net_free_greeting(here->arrived.greeting);
     duo_net_gate *gate = here->gate;
     duo_release(here);
     pthread_mutex_lock(&gate->lock);
@@ -70,7 +70,7 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
         pthread_mutex_unlock(&gate->lock);
         duo_release(made);
     }
-    duo_release(arrived->greeting);
+    duo_net_free_greeting(arrived->greeting);
     (void)duo_close(arrived->endpoint, arrived->offer.protocol->states);
 }
 

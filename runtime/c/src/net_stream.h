@@ -29,6 +29,11 @@ typedef struct duo_net_stream_kind {
     duo_status (*shake_hands)(const duo_net_stream *stream, short *events, duo_problem *problem);
     /* Why reading or writing failed; false if it did not fail, or if `errno` has the reason. */
     bool (*explain)(const duo_net_stream *stream, duo_problem *problem);
+    /*
+     * After the handshake: the certificate of the peer in DER, to be released by the caller; NULL if there is none. False if
+     * memory ran out.
+     */
+    bool (*copy_certificate)(const duo_net_stream *stream, uint8_t **bytes, size_t *size);
     /* Notifies the peer that nothing more is written. */
     void (*notify_end)(const duo_net_stream *stream);
     void (*free)(const duo_net_stream *stream);

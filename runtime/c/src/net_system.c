@@ -130,6 +130,14 @@ static bool explain_nothing(const duo_net_stream *stream, duo_problem *problem)
     return false;
 }
 
+static bool copy_nothing(const duo_net_stream *stream, uint8_t **bytes, size_t *size)
+{
+    (void)stream;
+    *bytes = NULL;
+    *size = 0;
+    return true;
+}
+
 /* A plain stream sends nothing at its end, and has nothing to free. */
 static void do_nothing(const duo_net_stream *stream)
 {
@@ -144,6 +152,7 @@ duo_net_stream duo_net_plain(int descriptor, bool is_socket)
         .has_more = has_nothing,
         .shake_hands = need_no_handshake,
         .explain = explain_nothing,
+        .copy_certificate = copy_nothing,
         .notify_end = do_nothing,
         .free = do_nothing,
     };

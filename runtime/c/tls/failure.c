@@ -81,6 +81,8 @@ void duo_tls_describe(const duo_tls_state *state, duo_problem *problem)
         return;
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_WRONG_SSL_VERSION: fail(problem, NO_VERSION); return;
+    /* No other callback fails. */
+    case SSL_R_CALLBACK_FAILED:
     case SSL_R_NO_APPLICATION_PROTOCOL: fail(problem, NO_PROTOCOL); return;
     default: break;
     }

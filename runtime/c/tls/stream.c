@@ -40,16 +40,47 @@ static int read_socket(BIO *bio, char *bytes, size_t size, size_t *done)
     return -1;
 }
 
+/* How many bytes the socket has accepted. */
+static size_t write_some(duo_tls_state *state, const char *bytes, size_t size)
+{
+    ptrdiff_t count = state->write_error == 0 ? duo_net_write_plain(&state->socket, bytes, size) : -1;
+    if (count >= 0) return (size_t)count;
+    if (state->write_error == 0 && errno != EAGAIN) state->write_error = errno;
+    return 0;
+}
+
+/*
+ * OpenSSL reads nothing while an answer of its own, to a request for new keys, is not written. The peer may be sending and
+ * not reading, so the answer is kept until the socket accepts it. There is no honest use for more of them than fit.
+ */
+static size_t keep_answer(duo_tls_state *state, const char *bytes, size_t size)
+{
+    if (!state->has_begun || !SSL_in_init(state->ssl) || state->write_error != 0) return 0;
+    if (size > sizeof state->kept - state->kept_count) {
+        state->write_error = ENOBUFS;
+        return 0;
+    }
+    memcpy(state->kept + state->kept_count, bytes, size);
+    state->kept_count += size;
+    return size;
+}
+
+static void write_kept(duo_tls_state *state)
+{
+    if (state->kept_count == 0) return;
+    size_t count = write_some(state, state->kept, state->kept_count);
+    state->kept_count -= count;
+    memmove(state->kept, state->kept + count, state->kept_count);
+}
+
 static int write_socket(BIO *bio, const char *bytes, size_t size, size_t *done)
 {
     duo_tls_state *state = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    ptrdiff_t count = state->write_error == 0 ? duo_net_write_plain(&state->socket, bytes, size) : -1;
-    if (count >= 0) {
-        *done = (size_t)count;
-        return 1;
-    }
-    if (state->write_error == 0 && errno != EAGAIN) state->write_error = errno;
+    write_kept(state);
+    *done = state->kept_count == 0 ? write_some(state, bytes, size) : 0;
+    if (*done == 0) *done = keep_answer(state, bytes, size);
+    if (*done > 0) return 1;
     BIO_set_retry_write(bio);
     return -1;
 }
@@ -168,9 +199,12 @@ static duo_status shake_hands(const duo_net_stream *stream, short *events, duo_p
         const unsigned char *protocol;
         unsigned size;
         SSL_get0_alpn_selected(state->ssl, &protocol, &size);
-        if (size == sizeof DUO_TLS_ALPN - 2 && memcmp(protocol, &DUO_TLS_ALPN[1], size) == 0) return DUO_OK;
-        duo_tls_needs_protocol(problem);
-        return DUO_TLS;
+        if (size != sizeof DUO_TLS_ALPN - 2 || memcmp(protocol, &DUO_TLS_ALPN[1], size) != 0) {
+            duo_tls_needs_protocol(problem);
+            return DUO_TLS;
+        }
+        state->has_begun = true;
+        return DUO_OK;
     }
     *events = SSL_want_write(state->ssl) ? POLLOUT : POLLIN;
     int reason = take_reason(state, result);
@@ -237,6 +271,7 @@ duo_status duo_tls_begin(const duo_tls *tls, const char *host, duo_net_stream *s
         .has_more = has_more,
         .shake_hands = shake_hands,
         .explain = explain,
+        .copy_certificate = duo_tls_copy_certificate,
         .notify_end = notify_end,
         .free = free_tls,
     };

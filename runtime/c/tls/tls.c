@@ -133,6 +133,22 @@ static int choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char
     return SSL_TLSEXT_ERR_OK;
 }
 
+/*
+ * A client that offers no protocol is refused with an alert, for which `choose_protocol` is not called. One without TLS 1.3
+ * gets another alert from OpenSSL.
+ */
+static int demand_protocol(SSL *ssl, int *alert, void *unused)
+{
+    const unsigned char *found;
+    size_t size;
+    (void)unused;
+    if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation, &found, &size) == 1 ||
+        SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_supported_versions, &found, &size) != 1)
+        return SSL_CLIENT_HELLO_SUCCESS;
+    *alert = SSL_AD_NO_APPLICATION_PROTOCOL;
+    return SSL_CLIENT_HELLO_ERROR;
+}
+
 static SSL_CTX *new_context(const SSL_METHOD *method)
 {
     SSL_CTX *made = SSL_CTX_new(method);
@@ -196,6 +212,7 @@ duo_status duo_tls_new(const duo_tls_options *options, duo_tls **tls, duo_proble
         if (SSL_CTX_set_alpn_protos(made->client, (const unsigned char *)DUO_TLS_ALPN, sizeof DUO_TLS_ALPN - 1) != 0)
             status = DUO_NO_MEMORY;
         SSL_CTX_set_alpn_select_cb(made->server, choose_protocol, NULL);
+        SSL_CTX_set_client_hello_cb(made->server, demand_protocol, NULL);
     }
     if (status == DUO_OK) status = read_all(made, options, problem);
     int reason = errno;

@@ -37,6 +37,11 @@ typedef struct duo_tls_state {
     int write_error;
     /* Whether the last read of the socket found nothing. */
     bool is_dry;
+    /* The handshake is over. */
+    bool has_begun;
+    /* What the socket has not accepted of OpenSSL's answers, which goes before everything else. */
+    char kept[1024];
+    size_t kept_count;
     /* Nothing may be done any more; `problem` says why. */
     bool has_failed;
     duo_problem problem;
@@ -47,6 +52,9 @@ typedef struct duo_tls_state {
 
 /* stream.c */
 duo_status duo_tls_begin(const duo_tls *tls, const char *host, duo_net_stream *stream, duo_problem *problem);
+
+/* peer.c */
+bool duo_tls_copy_certificate(const duo_net_stream *stream, uint8_t **bytes, size_t *size);
 
 /* failure.c */
 /* Describes the error that OpenSSL has reported to this thread. */

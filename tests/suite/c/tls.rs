@@ -40,3 +40,10 @@ fn connections_that_break_are_lost() {
         run("tls-cuts", "tests/processes/talk.proto", "tls_cuts.c");
     }
 }
+
+#[test]
+fn peers_do_not_hold_up_others() {
+    if is_run() {
+        run("tls-peers", "protocols/bank.proto", "tls_peers.c");
+    }
+}

@@ -68,6 +68,8 @@ typedef struct duo_peer {
     /* The token and the trace context that its program has set (25 bytes: see docs/wire.md); otherwise empty. */
     duo_bytes token;
     duo_bytes trace;
+    /* Over TLS, its certificate, in DER: see `duo_tls_has_name`. Otherwise empty. */
+    duo_bytes certificate;
 } duo_peer;
 
 /* Options; all zero gives the defaults. What the pointers refer to must stay valid as long as the listener exists. */

@@ -51,6 +51,13 @@ DUO_MUST_CHECK duo_status duo_tls_new(const duo_tls_options *options, duo_tls **
 /* Sessions that have begun continue. Listeners and attempts to connect that use it must be over. May be NULL. */
 void duo_tls_free(duo_tls *tls);
 
+/*
+ * Whether the certificate of a peer, in `duo_peer.certificate`, is for this name: one of its subject alternative names. A
+ * name with `://` is a URI, one with `@` an e-mail address, one that is an IP address is that, any other is a DNS name. Names
+ * with wildcards do not match others, and the subject is not compared. False without TLS, or if memory ran out.
+ */
+bool duo_tls_has_name(const duo_peer *peer, const char *name);
+
 #ifdef __cplusplus
 }
 #endif
