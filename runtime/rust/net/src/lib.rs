@@ -53,6 +53,7 @@ mod handshake;
 mod hello;
 mod input;
 mod listen;
+pub mod observe;
 mod session;
 mod stream;
 mod timer;
