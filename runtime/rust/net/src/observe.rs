@@ -2,7 +2,7 @@
 //!
 //! An [`Observer`] is given to [`Connector::observer`](crate::Connector::observer) and
 //! [`Listener::observer`](crate::Listener::observer). With the feature `tracing`, `Spans` is one that opens a span of
-//! `tracing` for each session; with the feature `metrics`, `Metrics` is one that counts.
+//! the crate `tracing` for each session.
 //!
 //! ```no_run
 //! use duologue_net::observe::{End, Observer, Session};
