@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(30);
 /// Longer than an event takes that must not come.
 const SHORT: Duration = Duration::from_millis(50);
 
-/// What an observer was told. Sessions are given by their numbers.
+/// What was reported to an observer. Sessions are given by their numbers.
 #[derive(Debug)]
 pub enum Event {
     /// A session has begun.
@@ -29,7 +29,7 @@ pub enum Event {
     Refused(bool, Option<String>, Option<Address>, String),
 }
 
-/// Passes on what it is told.
+/// Passes on what is reported.
 struct Telling(Mutex<Sender<Event>>);
 
 impl Telling {
@@ -63,11 +63,11 @@ impl Observer for Telling {
     }
 }
 
-/// What an observer is told.
+/// What is reported to an observer.
 #[derive(Debug)]
 pub struct Told(Receiver<Event>);
 
-/// An observer, and what it is told.
+/// An observer, and what is reported to it.
 #[must_use]
 pub fn observer() -> (Arc<dyn Observer>, Told) {
     let (sender, receiver) = channel();

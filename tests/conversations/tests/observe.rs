@@ -1,4 +1,4 @@
-//! What observers of sessions over sockets are told.
+//! What is reported to observers of sessions over sockets.
 #![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
@@ -23,7 +23,7 @@ const LONG: Duration = Duration::from_secs(30);
 const HELLO: &str =
     "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
 
-/// Both endpoints of a session, and what their observers are told.
+/// Both endpoints of a session, and what is reported to their observers.
 fn pair<S: Open, C: Open>(name: &str) -> ((S, Told), (C, Told)) {
     let (mut listener, address) = listener(name);
     let (observing, of_server) = observer();
@@ -327,7 +327,7 @@ fn a_connection_without_a_hello_is_reported() {
     drop(silent);
 }
 
-/// Where an older version is accepted, the side that accepts it is told.
+/// Where an older version is accepted, the side that accepts it learns it.
 #[test]
 fn an_older_peer_is_recognized() {
     let (mut listener, address) = listener("observe-older");

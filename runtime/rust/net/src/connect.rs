@@ -124,7 +124,7 @@ impl Connector {
         self
     }
 
-    /// Tells this observer about sessions that begin, turn and end, and about those that do not begin.
+    /// Reports to this observer which sessions begin, turn and end, and which do not begin.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Connector {
         self.observer = Some(observer);
@@ -165,7 +165,7 @@ impl Connector {
         begun.inspect_err(|error| self.failed::<E>(None, error))
     }
 
-    /// Tells the observer that there is no session.
+    /// Reports that there is no session.
     fn failed<E: Open>(&self, peer: Option<&Address>, error: &Error) {
         let refusal = Refusal {
             accepted: false,

@@ -41,8 +41,9 @@
 //!
 //! # Observing
 //!
-//! An [`Observer`](observe::Observer) is told when sessions begin, turn and end: see [`observe`]. With the feature
-//! `tracing`, `observe::Spans` is one that opens a span for each session.
+//! An [`Observer`](observe::Observer) is called when sessions begin, turn and end: see [`observe`]. With the feature
+//! `tracing`, `observe::Spans` is one that opens a span for each session, and with the feature `metrics`,
+//! `observe::Metrics` is one that counts.
 //!
 //! The format is specified in `docs/wire.md`, so the other side may be written in another language.
 #![forbid(unsafe_code)]

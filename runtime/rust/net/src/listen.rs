@@ -171,7 +171,8 @@ impl Listener {
         self
     }
 
-    /// Tells this observer about sessions that begin from now on, and about connections that do not become a session.
+    /// Reports to this observer what happens in sessions that begin from now on, and which connections do not become a
+    /// session.
     pub fn observer(&mut self, observer: Arc<dyn Observer>) -> &mut Listener {
         self.shared.policy().observer = Some(observer);
         self

@@ -2,7 +2,8 @@
 //!
 //! An [`Observer`] is given to [`Connector::observer`](crate::Connector::observer) and
 //! [`Listener::observer`](crate::Listener::observer). With the feature `tracing`, `Spans` is one that opens a span of
-//! the crate `tracing` for each session.
+//! the crate `tracing` for each session; with the feature `metrics`, `Metrics` is one that counts with the crate
+//! `metrics`. A pair of observers is an observer.
 //!
 //! ```no_run
 //! use duologue_net::observe::{End, Observer, Session};
@@ -26,17 +27,22 @@
 //! # }
 //! ```
 
+#[cfg(feature = "metrics")]
+mod numbers;
 mod reports;
 #[cfg(feature = "tracing")]
 mod spans;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use duologue::Why;
 
 use crate::{Address, Error, Fingerprint, Verdict};
 
+#[cfg(feature = "metrics")]
+pub use numbers::Metrics;
 pub(crate) use reports::{refused, Direction, Reports, Seen, Tally};
 #[cfg(feature = "tracing")]
 pub use spans::Spans;
@@ -69,6 +75,47 @@ pub trait Observer: Send + Sync {
     /// A session did not begin. On the connecting side this reports each error that `connect` returns.
     fn refused(&self, refusal: &Refusal<'_>) {
         let _ = refusal;
+    }
+}
+
+impl<O: Observer + ?Sized> Observer for Arc<O> {
+    fn began(&self, session: &Session) {
+        (**self).began(session);
+    }
+
+    fn turned(&self, session: &Session, run: &Run) {
+        (**self).turned(session, run);
+    }
+
+    fn ended(&self, session: &Session, end: &End) {
+        (**self).ended(session, end);
+    }
+
+    fn refused(&self, refusal: &Refusal<'_>) {
+        (**self).refused(refusal);
+    }
+}
+
+/// Calls the first, then the second. If the first panics, the second is not called for that event.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn began(&self, session: &Session) {
+        self.0.began(session);
+        self.1.began(session);
+    }
+
+    fn turned(&self, session: &Session, run: &Run) {
+        self.0.turned(session, run);
+        self.1.turned(session, run);
+    }
+
+    fn ended(&self, session: &Session, end: &End) {
+        self.0.ended(session, end);
+        self.1.ended(session, end);
+    }
+
+    fn refused(&self, refusal: &Refusal<'_>) {
+        self.0.refused(refusal);
+        self.1.refused(refusal);
     }
 }
 

@@ -132,7 +132,7 @@ struct Core {
     is_closed: bool,
     /// When the connection is closed even though its last bytes were not written.
     lingers_until: Option<Instant>,
-    /// What the session's observer is told, if it has one.
+    /// What is reported to the session's observer, if it has one.
     tally: Option<Box<Tally>>,
 }
 
@@ -166,7 +166,7 @@ struct After {
     /// The connection did not take everything.
     writes: bool,
     lingers: Option<Instant>,
-    /// What the session's observer is told.
+    /// What is to be reported to the session's observer.
     reports: Option<Arc<Reports>>,
 }
 

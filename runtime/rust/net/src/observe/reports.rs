@@ -1,4 +1,4 @@
-//! What an observed session counts, and how its observer is told.
+//! What an observed session counts and reports to its observer.
 //!
 //! A [`Tally`] is part of what the session's lock `core` protects. Its events are queued there, so they are in order, and
 //! delivered when no lock is held, by whichever thread comes first. While it is inside the observer, others leave their
@@ -19,7 +19,7 @@ use super::{Count, End, Observer, Refusal, Run, Session};
 use crate::session::guarded;
 use crate::{Address, Fingerprint};
 
-/// Tells the observer, if there is one, that a session did not begin.
+/// Reports to the observer, if there is one, that a session did not begin.
 pub(crate) fn refused(observer: Option<&Arc<dyn Observer>>, refusal: &Refusal<'_>) {
     if let Some(observer) = observer {
         guarded(|| observer.refused(refusal));
@@ -146,7 +146,7 @@ enum Event {
     Ended(End),
 }
 
-/// What the observer has not been told yet.
+/// What was not reported to the observer yet.
 pub(crate) struct Reports {
     observer: Arc<dyn Observer>,
     session: Session,
@@ -165,7 +165,7 @@ impl Reports {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the observer, unless another thread already does: then that one goes on. The caller holds no lock.
+    /// Calls the observer, unless another thread already does: then that one goes on. The caller holds no lock.
     pub(crate) fn deliver(&self) {
         if mem::replace(&mut self.queue().is_delivering, true) {
             return;
