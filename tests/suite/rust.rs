@@ -255,7 +255,7 @@ fn the_programs_with_sockets_are_those_of_the_page() {
     let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
     let mut programs = programs_in(&read("docs/targets/rust.md"));
     programs.retain(|program| program.contains("duologue_net"));
-    let names = ["over_sockets", "over_tls"];
+    let names = ["over_sockets", "over_tls", "observed"];
     assert_eq!(programs.len(), names.len());
     for (program, name) in programs.iter().zip(names) {
         let (_, program) = program

@@ -4,6 +4,8 @@
 #[cfg(feature = "sockets")]
 pub mod certificates;
 #[cfg(feature = "sockets")]
+pub mod observing;
+#[cfg(feature = "sockets")]
 pub mod sockets;
 mod transcript;
 

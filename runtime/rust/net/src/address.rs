@@ -222,14 +222,20 @@ impl Bound {
         }
     }
 
-    pub(crate) fn accept(&self) -> io::Result<Socket> {
+    /// A connection, and where it comes from. The other end of a Unix socket has no address.
+    pub(crate) fn accept(&self) -> io::Result<(Socket, Option<Address>)> {
         match self {
-            Bound::Unix(listener, _) => Ok(Socket::of(listener.accept()?.0.into())),
-            Bound::Tcp(listener, _) => {
-                let (stream, _) = listener.accept()?;
+            Bound::Unix(listener, _) => Ok((Socket::of(listener.accept()?.0.into()), None)),
+            Bound::Tcp(listener, is_tls) => {
+                let (stream, peer) = listener.accept()?;
                 // On some systems this fails if the peer is gone, which the next read reports.
                 let _gone = stream.set_nodelay(true);
-                Ok(Socket::of(stream.into()))
+                let peer = if *is_tls {
+                    Address::Tls(peer.to_string())
+                } else {
+                    Address::Tcp(peer.to_string())
+                };
+                Ok((Socket::of(stream.into()), Some(peer)))
             }
         }
     }

@@ -1,10 +1,12 @@
 //! The connecting side.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
 
 use crate::hello::{Answered, Hello, HEAD, SMALLEST_LIMIT};
+use crate::observe::{self, Cause, Observer, Refusal, Seen};
 use crate::session::{self, Terms};
 use crate::stream::{is_early, read_all, write_all, Stream};
 use crate::tls::{self, Tls};
@@ -38,6 +40,7 @@ pub struct Connector {
     token: Option<Vec<u8>>,
     heartbeat: u16,
     tls: Option<Tls>,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 impl Default for Connector {
@@ -58,6 +61,7 @@ impl Connector {
             token: None,
             heartbeat: 0,
             tls: None,
+            observer: None,
         }
     }
 
@@ -120,22 +124,36 @@ impl Connector {
         self
     }
 
+    /// Reports to this observer which sessions begin, turn and end, and which do not begin.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Connector {
+        self.observer = Some(observer);
+        self
+    }
+
     /// Begins a session with the listener at this address.
     ///
     /// # Errors
     /// As for [`connect`].
     pub fn connect<E: Open>(&self, address: &str) -> Result<E, Error> {
         let deadline = Instant::now() + self.timeout;
-        let address: Address = address.parse()?;
+        let address: Address =
+            (address.parse()).inspect_err(|error| self.failed::<E>(None, error))?;
+        let begun = self.connect_at(&address, deadline);
+        begun.inspect_err(|error| self.failed::<E>(Some(&address), error))
+    }
+
+    fn connect_at<E: Open>(&self, address: &Address, deadline: Instant) -> Result<E, Error> {
         let Some(host) = address.tls_host() else {
             let socket = address.connect(deadline)?;
-            return self.begin(Box::new(socket), deadline);
+            return self.begin(Box::new(socket), Some(address), deadline);
         };
         let tls = self.tls.as_ref().ok_or_else(|| Error::NoCertificates {
             address: address.to_string(),
         })?;
         let socket = address.connect(deadline)?;
-        self.begin(tls.connect(socket, host, deadline)?, deadline)
+        let stream = tls.connect(socket, host, deadline)?;
+        self.begin(stream, Some(address), deadline)
     }
 
     /// Begins a session over a connection that the program provides.
@@ -143,10 +161,31 @@ impl Connector {
     /// # Errors
     /// If the other side refuses the session or is not a Duologue listener.
     pub fn connect_over<E: Open>(&self, stream: impl Stream) -> Result<E, Error> {
-        self.begin(Box::new(stream), Instant::now() + self.timeout)
+        let begun = self.begin(Box::new(stream), None, Instant::now() + self.timeout);
+        begun.inspect_err(|error| self.failed::<E>(None, error))
     }
 
-    fn begin<E: Open>(&self, stream: Box<dyn Stream>, deadline: Instant) -> Result<E, Error> {
+    /// Reports that there is no session.
+    fn failed<E: Open>(&self, peer: Option<&Address>, error: &Error) {
+        let refusal = Refusal {
+            accepted: false,
+            protocol: Some(E::State::PROTOCOL),
+            peer,
+            cause: if let Error::Refused { verdict, .. } = error {
+                Cause::Verdict(*verdict)
+            } else {
+                Cause::Error(error)
+            },
+        };
+        observe::refused(self.observer.as_ref(), &refusal);
+    }
+
+    fn begin<E: Open>(
+        &self,
+        stream: Box<dyn Stream>,
+        peer: Option<&Address>,
+        deadline: Instant,
+    ) -> Result<E, Error> {
         let mut name = E::State::PROTOCOL;
         while name.len() > 255 {
             name = name.split_once('.').map_or("", |(_, rest)| rest);
@@ -212,7 +251,13 @@ impl Connector {
             our_heartbeat: self.heartbeat,
             their_heartbeat: answer.seconds,
         };
-        Ok(session::open(stream, terms, Vec::new()))
+        let seen = self.observer.as_ref().map(|observer| Seen {
+            observer: Arc::clone(observer),
+            peer: peer.cloned(),
+            fingerprint: answer.fingerprint,
+            is_older: answer.verdict == 2,
+        });
+        Ok(session::open(stream, terms, Vec::new(), seen))
     }
 }
 

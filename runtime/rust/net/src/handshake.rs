@@ -1,5 +1,6 @@
 //! What an accepting side answers to a hello.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,9 +8,10 @@ use duologue::transport::{Open, Start};
 
 use crate::error::Verdict;
 use crate::hello::{refusal, Answer, Hello, HEAD};
+use crate::observe::{self, Cause, Observer, Refusal, Seen};
 use crate::session::Terms;
-use crate::stream::{read_all, write_all, Stream};
-use crate::{Error, Fingerprint};
+use crate::stream::{is_early, read_all, write_all, Stream};
+use crate::{Address, Error, Fingerprint};
 
 /// Decides whether a side is admitted.
 type Admits = dyn Fn(&Peer<'_>) -> bool + Send + Sync;
@@ -46,6 +48,7 @@ pub(crate) struct Policy {
     pub(crate) heartbeat: u16,
     pub(crate) admits: Arc<Admits>,
     pub(crate) failed: Option<Arc<Reports>>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
 impl Default for Policy {
@@ -59,6 +62,7 @@ impl Default for Policy {
             heartbeat: 0,
             admits: Arc::new(|_| true),
             failed: None,
+            observer: None,
         }
     }
 }
@@ -91,14 +95,36 @@ pub(crate) struct Begun {
     /// Which of the protocols it is.
     pub(crate) which: usize,
     pub(crate) terms: Terms,
+    /// If the session is observed.
+    pub(crate) seen: Option<Seen>,
+}
+
+/// Why there is no hello to decide about.
+enum NoHello {
+    /// What came is refused with this verdict.
+    Malformed(Verdict),
+    /// The connection is closed without an answer.
+    Silent(Cause<'static>),
 }
 
 impl Policy {
-    /// Reports a connection that did not get as far as a hello.
-    pub(crate) fn report(&self, error: &Error) {
+    /// Reports a connection on which TLS did not begin.
+    pub(crate) fn report(&self, error: &Error, peer: Option<&Address>) {
         if let Some(failed) = &self.failed {
             failed(error);
         }
+        self.refused(None, peer, Cause::Error(error));
+    }
+
+    fn refused(&self, protocol: Option<&str>, peer: Option<&Address>, cause: Cause<'_>) {
+        let accepted = true;
+        let refusal = Refusal {
+            accepted,
+            protocol,
+            peer,
+            cause,
+        };
+        observe::refused(self.observer.as_ref(), &refusal);
     }
 
     /// The deadline of a handshake that begins now.
@@ -107,49 +133,85 @@ impl Policy {
         now.checked_add(self.timeout).unwrap_or(now + FOREVER)
     }
 
-    /// Reads the hello and answers it. `take_place` counts the session toward the limit, or returns why it may not begin.
+    /// Reads the hello and answers it. `take_place` counts the session toward the limit, or returns why it may not
+    /// begin. `peer` is where the connection comes from, if that is known.
     pub(crate) fn answer<'s>(
         &self,
         stream: &dyn Stream,
+        peer: Option<Address>,
         served: impl IntoIterator<Item = &'s Served>,
         take_place: &mut dyn FnMut() -> Result<(), Verdict>,
         deadline: Instant,
     ) -> Option<Begun> {
         let deadline = Some(deadline);
         let served: Vec<&Served> = served.into_iter().collect();
-        let decided = self.decide(stream, &served, take_place, deadline);
-        let (answer, begun) = match decided {
-            Ok((answer, begun)) => (answer.encode(), Some(begun)),
-            Err(Some(verdict)) => (refusal(verdict, 0), None),
-            Err(None) => {
+        let hello = self.read_hello(stream, deadline);
+        let decided = match &hello {
+            Ok(hello) => self.decide(hello, &served, take_place),
+            Err(NoHello::Malformed(verdict)) => Err(*verdict),
+            Err(NoHello::Silent(cause)) => {
                 stream.close();
+                self.refused(None, peer.as_ref(), *cause);
                 return None;
             }
         };
-        let written = write_all(stream, &answer, deadline);
-        if begun.is_none() {
-            stream.close();
+        let name = hello.as_ref().ok().map(|hello| hello.name.as_str());
+        match decided {
+            Ok((answer, mut begun)) => {
+                if let Err(source) = write_all(stream, &answer.encode(), deadline) {
+                    let error = Error::io("answer a hello")(source);
+                    self.refused(name, peer.as_ref(), Cause::Error(&error));
+                    return None;
+                }
+                if let Some(seen) = &mut begun.seen {
+                    seen.peer = peer;
+                }
+                Some(begun)
+            }
+            Err(verdict) => {
+                // A side that is refused may be gone already.
+                let _written = write_all(stream, &refusal(verdict, 0), deadline);
+                stream.close();
+                self.refused(name, peer.as_ref(), Cause::Verdict(verdict));
+                None
+            }
         }
-        begun.filter(|_| written.is_ok())
     }
 
-    /// Decides in the order that `docs/wire.md` specifies. `Err(None)`: close without an answer.
+    fn read_hello(&self, stream: &dyn Stream, deadline: Option<Instant>) -> Result<Hello, NoHello> {
+        let unread = |error: io::Error| {
+            NoHello::Silent(if is_early(&error) {
+                Cause::Error(&Error::TimedOut)
+            } else {
+                Cause::NoHello
+            })
+        };
+        let mut head = [0; HEAD];
+        read_all(stream, &mut head, deadline).map_err(unread)?;
+        if head.starts_with(&[TLS_HANDSHAKE, 3]) {
+            if let Some(failed) = &self.failed {
+                failed(&Error::SpeaksTls);
+            }
+            return Err(NoHello::Silent(Cause::Error(&Error::SpeaksTls)));
+        }
+        let length = Hello::length(&head).map_err(|refused| match refused {
+            Some(verdict) => NoHello::Malformed(verdict),
+            None => NoHello::Silent(Cause::NoHello),
+        })?;
+        let mut rest = vec![0; length];
+        read_all(stream, &mut rest, deadline).map_err(unread)?;
+        let malformed = NoHello::Malformed(Verdict::Malformed);
+        Hello::decode(head[9], &rest).ok_or(malformed)
+    }
+
+    /// Decides in the order that `docs/wire.md` specifies.
     fn decide(
         &self,
-        stream: &dyn Stream,
+        hello: &Hello,
         served: &[&Served],
         take_place: &mut dyn FnMut() -> Result<(), Verdict>,
-        deadline: Option<Instant>,
-    ) -> Result<(Answer, Begun), Option<Verdict>> {
-        let mut head = [0; HEAD];
-        read_all(stream, &mut head, deadline).map_err(|_| None)?;
-        if head.starts_with(&[TLS_HANDSHAKE, 3]) {
-            self.report(&Error::SpeaksTls);
-        }
-        let mut rest = vec![0; Hello::length(&head)?];
-        read_all(stream, &mut rest, deadline).map_err(|_| None)?;
-        let hello = Hello::decode(head[9], &rest).ok_or(Some(Verdict::Malformed))?;
-        take_place().map_err(Some)?;
+    ) -> Result<(Answer, Begun), Verdict> {
+        take_place()?;
         let by = |verdict: u8, is_it: &dyn Fn(&Served) -> bool| {
             let which = served.iter().position(|served| is_it(served))?;
             Some((verdict, which))
@@ -158,23 +220,20 @@ impl Policy {
         let older = || by(1, &|served| served.older.contains(&hello.fingerprint));
         let theirs = || by(2, &|served| hello.accepts.contains(&served.fingerprint));
         let found = own.or_else(older).or_else(theirs);
-        let (verdict, which) = found.ok_or(Some(Verdict::UnknownProtocol))?;
+        let (verdict, which) = found.ok_or(Verdict::UnknownProtocol)?;
         // Both sides of one protocol may be served.
         let fingerprint = served[which].fingerprint;
         let fits = |served: &&Served| {
             served.fingerprint == fingerprint && served.sends_first == hello.receives_first
         };
-        let which = served
-            .iter()
-            .position(fits)
-            .ok_or(Some(Verdict::SameSide))?;
+        let which = served.iter().position(fits).ok_or(Verdict::SameSide)?;
         let peer = Peer {
             protocol: &hello.name,
             fingerprint: hello.fingerprint,
             token: hello.token.as_deref(),
         };
         if !(self.admits)(&peer) {
-            return Err(Some(Verdict::NotAdmitted));
+            return Err(Verdict::NotAdmitted);
         }
         let answer = Answer {
             verdict,
@@ -190,6 +249,13 @@ impl Policy {
             our_heartbeat: self.heartbeat,
             their_heartbeat: hello.seconds,
         };
-        Ok((answer, Begun { which, terms }))
+        let seen = self.observer.as_ref().map(|observer| Seen {
+            observer: Arc::clone(observer),
+            peer: None,
+            fingerprint: hello.fingerprint,
+            is_older: verdict == 1,
+        });
+        let begun = Begun { which, terms, seen };
+        Ok((answer, begun))
     }
 }

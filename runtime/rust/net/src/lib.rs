@@ -39,6 +39,12 @@
 //! With the feature `tls`, `tls://host:port` is an address as well. Both sides authenticate with certificates, which they
 //! give as `Tls` to `Connector::tls` and `Listener::bind_tls`.
 //!
+//! # Observing
+//!
+//! An [`Observer`](observe::Observer) is called when sessions begin, turn and end: see [`observe`]. With the feature
+//! `tracing`, `observe::Spans` is one that opens a span for each session, and with the feature `metrics`,
+//! `observe::Metrics` is one that counts.
+//!
 //! The format is specified in `docs/wire.md`, so the other side may be written in another language.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
@@ -53,6 +59,7 @@ mod handshake;
 mod hello;
 mod input;
 mod listen;
+pub mod observe;
 mod session;
 mod stream;
 mod timer;

@@ -17,13 +17,14 @@ use rustix::fd::AsFd;
 use crate::address::Bound;
 use crate::handshake::{Begun, Peer, Policy, Served};
 use crate::hello::SMALLEST_LIMIT;
-use crate::session::{self, Terms};
+use crate::observe::Observer;
+use crate::session;
 use crate::stream::{is_early, left, poll_until, Socket, Stream};
 use crate::tls::Tls;
 use crate::{Address, Error, Fingerprint};
 
 pub use places::Drain;
-use places::{Beginning, Place, Shared, State, UnderWay};
+use places::{Beginning, Place, Ready, Shared, State, UnderWay};
 
 /// Accepts sessions at an address.
 ///
@@ -49,10 +50,13 @@ pub struct Listener {
     tls: Option<Tls>,
 }
 
+/// A connection, and where it comes from, if that is known.
+type Accepted = (Socket, Option<Address>);
+
 /// A protocol that is served by a handler.
 struct Handler {
     served: Served,
-    start: Box<dyn Fn(Box<dyn Stream>, Terms) + Send + Sync>,
+    start: Box<dyn Fn(Ready) + Send + Sync>,
 }
 
 impl fmt::Debug for Listener {
@@ -167,6 +171,13 @@ impl Listener {
         self
     }
 
+    /// Reports to this observer what happens in sessions that begin from now on, and which connections do not become a
+    /// session.
+    pub fn observer(&mut self, observer: Arc<dyn Observer>) -> &mut Listener {
+        self.shared.policy().observer = Some(observer);
+        self
+    }
+
     /// Serves a protocol: for each session, calls the handler with its first endpoint, on a thread of its own.
     pub fn serve<E: Open + 'static>(
         &mut self,
@@ -184,8 +195,8 @@ impl Listener {
     ) -> &mut Listener {
         self.handlers.push(Arc::new(Handler {
             served: Served::of::<E>(older),
-            start: Box::new(move |stream, terms| {
-                handler(session::open::<E>(stream, terms, Vec::new()));
+            start: Box::new(move |(stream, terms, seen)| {
+                handler(session::open::<E>(stream, terms, Vec::new(), seen));
             }),
         }));
         self
@@ -211,7 +222,7 @@ impl Listener {
                 return Ok(());
             };
             let handlers = handlers.clone();
-            self.handshake(socket, move |shared, stream, deadline| {
+            self.handshake(socket, move |shared, stream, peer, deadline| {
                 let served = handlers.iter().map(|handler| &handler.served);
                 let policy = shared.policy().clone();
                 let mut place = None;
@@ -219,11 +230,11 @@ impl Listener {
                     place = Some(Place::take(shared, policy.max_sessions)?);
                     Ok(())
                 };
-                let begun = policy.answer(&*stream, served, &mut take_place, deadline);
-                let Begun { which, terms } = begun?;
+                let begun = policy.answer(&*stream, peer, served, &mut take_place, deadline);
+                let Begun { which, terms, seen } = begun?;
                 Some(Box::new(move || {
                     let _place = place;
-                    (handlers[which].start)(stream, terms);
+                    (handlers[which].start)((stream, terms, seen));
                 }))
             });
         }
@@ -273,8 +284,8 @@ impl Listener {
             let begun = state.take_begun(&served);
             let is_drained = state.is_drained();
             drop(state);
-            if let Some((stream, terms)) = begun {
-                return Ok(session::open(stream, terms, Vec::new()));
+            if let Some((stream, terms, seen)) = begun {
+                return Ok(session::open(stream, terms, Vec::new(), seen));
             }
             if is_drained {
                 return Err(Error::Drained);
@@ -288,16 +299,16 @@ impl Listener {
             };
             has_accepted = true;
             let served = served.clone();
-            self.handshake(socket, move |shared, stream, deadline| {
+            self.handshake(socket, move |shared, stream, peer, deadline| {
                 let policy = shared.policy().clone();
                 let mut beginning = None;
                 let mut take_place = || {
                     beginning = Some(Beginning::of(shared)?);
                     Ok(())
                 };
-                let begun = policy.answer(&*stream, [&served], &mut take_place, deadline);
-                if let Some(Begun { terms, .. }) = begun {
-                    let begun = (served, stream, terms);
+                let begun = policy.answer(&*stream, peer, [&served], &mut take_place, deadline);
+                if let Some(Begun { terms, seen, .. }) = begun {
+                    let begun = (served, (stream, terms, seen));
                     shared.state().begun.push_back(begun);
                 }
                 // Only now: until then, the listener must not count as drained.
@@ -312,7 +323,7 @@ impl Listener {
         &self,
         deadline: Option<Instant>,
         ends: &dyn Fn(&State) -> bool,
-    ) -> Result<Option<Socket>, Error> {
+    ) -> Result<Option<Accepted>, Error> {
         let Some(bound) = &self.bound else {
             return Ok(None);
         };
@@ -360,8 +371,13 @@ impl Listener {
     /// `answer` returns.
     fn handshake(
         &self,
-        socket: Socket,
-        answer: impl FnOnce(&Arc<Shared>, Box<dyn Stream>, Instant) -> Option<Box<dyn FnOnce()>>
+        (socket, peer): Accepted,
+        answer: impl FnOnce(
+                &Arc<Shared>,
+                Box<dyn Stream>,
+                Option<Address>,
+                Instant,
+            ) -> Option<Box<dyn FnOnce()>>
             + Send
             + 'static,
     ) {
@@ -373,10 +389,10 @@ impl Listener {
         let _started = thread.spawn(move || {
             let shared = Arc::clone(&under_way.0);
             let start = match secured(socket, tls.as_ref(), deadline) {
-                Ok(stream) => answer(&shared, stream, deadline),
+                Ok(stream) => answer(&shared, stream, peer, deadline),
                 Err(error) => {
                     let policy = shared.policy().clone();
-                    policy.report(&error);
+                    policy.report(&error, peer.as_ref());
                     None
                 }
             };
@@ -421,8 +437,8 @@ fn is_fatal(error: &io::Error) -> bool {
 pub fn accept_over<E: Open>(stream: impl Stream) -> Result<E, Error> {
     let served = Served::of::<E>(&[]);
     let policy = Policy::default();
-    match policy.answer(&stream, [&served], &mut || Ok(()), policy.deadline()) {
-        Some(Begun { terms, .. }) => Ok(session::open(Box::new(stream), terms, Vec::new())),
+    match policy.answer(&stream, None, [&served], &mut || Ok(()), policy.deadline()) {
+        Some(Begun { terms, .. }) => Ok(session::open(Box::new(stream), terms, Vec::new(), None)),
         None => Err(Error::NoSession {
             protocol: E::State::PROTOCOL,
         }),

@@ -40,6 +40,7 @@ use duologue::transport::{Arrival, Encoder, FarEnd, Forwarded, Open, Role, Why, 
 
 use crate::frame::{self, Allowed, Frame};
 use crate::input::Input;
+use crate::observe::{Direction, Reports, Seen, Tally};
 use crate::stream::Stream;
 use crate::timer::{self, What};
 use crate::watch::Watch;
@@ -131,12 +132,23 @@ struct Core {
     is_closed: bool,
     /// When the connection is closed even though its last bytes were not written.
     lingers_until: Option<Instant>,
+    /// What is reported to the session's observer, if it has one.
+    tally: Option<Box<Tally>>,
 }
 
 impl Core {
     /// How many bytes have to be written.
     fn pending(&self) -> usize {
         self.out.bytes().len() - self.written
+    }
+
+    /// Counts messages of one state that were sent or received.
+    fn count(&mut self, direction: Direction, messages: u64, bytes: usize, after: &mut After) {
+        if let Some(tally) = &mut self.tally {
+            if let Some(reports) = tally.count(direction, messages, bytes, &self.far) {
+                after.reports = Some(reports);
+            }
+        }
     }
 }
 
@@ -154,6 +166,8 @@ struct After {
     /// The connection did not accept everything.
     writes: bool,
     lingers: Option<Instant>,
+    /// What is to be reported to the session's observer.
+    reports: Option<Arc<Reports>>,
 }
 
 impl After {
@@ -167,6 +181,7 @@ impl After {
             flushes: false,
             writes: false,
             lingers: None,
+            reports: None,
         }
     }
 
@@ -185,6 +200,7 @@ impl After {
             && !self.flushes
             && !self.writes
             && self.lingers.is_none()
+            && self.reports.is_none()
     }
 }
 
@@ -202,14 +218,21 @@ fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 
 /// Calls user code. If it panics, which the panic hook reports, the session and the other waiters continue: the caller
 /// may be a thread of another side, or one that works for all sessions.
-fn guarded(act: impl FnOnce()) {
+pub(crate) fn guarded(act: impl FnOnce()) {
     let _reported = catch_unwind(AssertUnwindSafe(act));
 }
 
 /// Begins a session over a connection on which both sides have agreed. `early` was read after the hello or answer.
-pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, terms: Terms, early: Vec<u8>) -> E {
+/// `seen`: the session is observed.
+pub(crate) fn open<E: Open>(
+    stream: Box<dyn Stream>,
+    terms: Terms,
+    early: Vec<u8>,
+    seen: Option<Seen>,
+) -> E {
     let mut session = None;
     let end = E::open(|far| {
+        let tally = seen.map(|seen| Tally::begin::<E>(seen, terms.accepted, &far));
         let begun = Arc::new(Session {
             stream,
             terms,
@@ -222,6 +245,7 @@ pub(crate) fn open<E: Open>(stream: Box<dyn Stream>, terms: Terms, early: Vec<u8
                 waker: None,
                 is_closed: false,
                 lingers_until: None,
+                tally,
             }),
             again: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),
@@ -332,6 +356,9 @@ impl Session {
         if self.unpublished.load(SeqCst) {
             self.publish_rest();
         }
+        if let Some(reports) = after.reports {
+            reports.deliver();
+        }
     }
 
     /// Forwards what the side in this process has sent, and arms the far end for what it sends next.
@@ -343,10 +370,13 @@ impl Session {
                 after.writes = true;
                 return;
             }
+            let before = core.out.bytes().len();
             let (forwarded, woken) = core.far.forward(&mut core.out, self.terms.theirs);
             after.wake(woken);
             match forwarded {
                 Forwarded::Message => {
+                    let bytes = core.out.bytes().len() - before;
+                    core.count(Direction::Sent, 1, bytes, after);
                     if core.far.role() != Role::Receives || core.pending() >= COLLECTED {
                         self.write(core, after);
                     }
@@ -396,6 +426,7 @@ impl Session {
                     match arrived {
                         Ok(Arrival::Published(woken)) => {
                             after.wake(woken);
+                            core.count(Direction::Received, 1, length, after);
                             if core.far.role() != Role::Sends {
                                 self.forward(core, after);
                             }

@@ -12,8 +12,12 @@ use rustix::fd::OwnedFd;
 
 use crate::error::Verdict;
 use crate::handshake::{Policy, Served};
+use crate::observe::Seen;
 use crate::session::Terms;
 use crate::stream::Stream;
+
+/// A connection on which a session has begun.
+pub(super) type Ready = (Box<dyn Stream>, Terms, Option<Seen>);
 
 /// What the listener shares with its threads.
 pub(super) struct Shared {
@@ -34,7 +38,7 @@ pub(super) struct State {
     /// Sessions for `accept` whose hello has been read, and which have neither begun nor been refused.
     pub(super) beginning: usize,
     /// Sessions that wait for `accept` to take them, each with the side that it is for.
-    pub(super) begun: VecDeque<(Served, Box<dyn Stream>, Terms)>,
+    pub(super) begun: VecDeque<(Served, Ready)>,
 }
 
 impl State {
@@ -45,14 +49,13 @@ impl State {
 
     /// Whether a session waits for an `accept` of this side.
     pub(super) fn has_begun(&self, served: &Served) -> bool {
-        self.begun.iter().any(|(of, ..)| of.is_side(served))
+        self.begun.iter().any(|(of, _)| of.is_side(served))
     }
 
     /// Takes a session that waits for an `accept` of this side.
-    pub(super) fn take_begun(&mut self, served: &Served) -> Option<(Box<dyn Stream>, Terms)> {
-        let at = self.begun.iter().position(|(of, ..)| of.is_side(served))?;
-        let (_, stream, terms) = self.begun.remove(at)?;
-        Some((stream, terms))
+    pub(super) fn take_begun(&mut self, served: &Served) -> Option<Ready> {
+        let at = self.begun.iter().position(|(of, _)| of.is_side(served))?;
+        self.begun.remove(at).map(|(_, ready)| ready)
     }
 }
 

@@ -147,6 +147,9 @@ impl Session {
     fn conclude(&self, core: &mut Core, after: &mut After, why: Why) {
         if !mem::replace(&mut core.is_closed, true) {
             self.why.store(code(why), SeqCst);
+            if let Some(tally) = &core.tally {
+                after.reports = Some(tally.end(why));
+            }
             after.far = Some(mem::replace(&mut core.far, FarEnd::over()));
         }
     }

@@ -1,0 +1,430 @@
+//! What is reported to observers of sessions over sockets.
+#![cfg(feature = "sockets")]
+#![forbid(unsafe_code)]
+
+use conversations::observing::{Event, Told, accepted, observer, serve, shop};
+use conversations::protocols::bank::{Login, client, server};
+use conversations::protocols::{numbers, pingpong};
+use conversations::sockets::{listener, unhex};
+use duologue::{Endpoint, Why};
+use duologue_net::observe::{Count, End, Observer, Refusal, Run, Session};
+use duologue_net::{Address, Connector, Error, Fingerprint, Listener, Open, Verdict};
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// Longer than any step takes on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// The hello of a client of the bank.
+const HELLO: &str =
+    "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
+
+/// Both endpoints of a session, and what is reported to their observers.
+fn pair<S: Open, C: Open>(name: &str) -> ((S, Told), (C, Told)) {
+    let (mut listener, address) = listener(name);
+    let (observing, of_server) = observer();
+    listener.observer(observing);
+    let (observing, of_client) = observer();
+    let (server, client) = accepted(&mut listener, &address, &observing);
+    ((server, of_server), (client, of_client))
+}
+
+fn count(count: Count) -> (u64, u64) {
+    (count.messages, count.bytes)
+}
+
+/// A login of 12 bytes (tag, and two counted texts behind the payload's count), numbers of 9 bytes, and answers of 1.
+#[test]
+fn both_sides_report_the_same_session() {
+    let ((server, of_server), (client, of_client)) = pair("observe-same");
+    let (seen_by_server, seen_by_client) = (of_server.began(), of_client.began());
+    assert!(seen_by_server.accepted && !seen_by_client.accepted);
+    assert!(!seen_by_server.sends_first && seen_by_client.sends_first);
+    assert_ne!(seen_by_server.id, seen_by_client.id);
+    let fingerprint = "6b4021487a63e0618d274211e3ebd7c9";
+    for session in [&seen_by_server, &seen_by_client] {
+        assert_eq!(session.protocol, "bank");
+        assert_eq!(session.fingerprint.to_string(), fingerprint);
+        assert_eq!(session.peer_fingerprint, session.fingerprint);
+        assert!(!session.peer_is_older);
+    }
+    assert_eq!(seen_by_server.peer, None);
+    assert!(matches!(seen_by_client.peer, Some(Address::Unix(_))));
+
+    let serving = thread::spawn(move || serve(server));
+    shop(client).expect("it is open");
+    (serving.join().expect("it does not panic")).expect("it is open");
+
+    let runs = [
+        ("bank.login", true, (1, 12)),
+        ("bank.login_response", false, (1, 1)),
+        ("bank.connected", true, (4, 36)),
+        ("bank.withdrawal_response", false, (1, 9)),
+        ("bank.connected", true, (1, 1)),
+    ];
+    for (state, of_client_side, expected) in runs {
+        for (told, id, sent) in [
+            (&of_server, seen_by_server.id, !of_client_side),
+            (&of_client, seen_by_client.id, of_client_side),
+        ] {
+            let run = told.turned(id);
+            assert_eq!((run.state, run.sent), (state, sent));
+            assert_eq!(count(run.count), expected);
+            assert!(run.duration < LONG);
+        }
+    }
+    let by_server = of_server.ended(seen_by_server.id);
+    let by_client = of_client.ended(seen_by_client.id);
+    for end in [&by_server, &by_client] {
+        assert_eq!((end.why, end.state), (Why::Left, None));
+        assert!(end.duration < LONG);
+    }
+    assert_eq!(count(by_client.sent), (6, 49));
+    assert_eq!(count(by_client.received), (2, 10));
+    assert_eq!(by_server.received, by_client.sent);
+    assert_eq!(by_server.sent, by_client.received);
+}
+
+/// Runs that are longer than what is collected, and tasks.
+#[test]
+fn long_runs_are_counted_in_tasks() {
+    const MANY: u64 = 20_000;
+    let ((server, of_server), (client, of_client)) =
+        pair::<numbers::server::Stream, numbers::client::Stream>("observe-many");
+    let (server_id, client_id) = (of_server.began().id, of_client.began().id);
+    let sending = thread::spawn(move || {
+        smol::block_on(async {
+            let mut client = client;
+            for number in 0..MANY {
+                client.ready().await;
+                client = client.send(number).expect("it is open");
+            }
+            drop(client);
+        });
+    });
+    let got = smol::block_on(async {
+        let (mut server, mut got) = (server, 0);
+        while let Ok(numbers::Stream::Send(_, next)) = server.recv_async().await {
+            (server, got) = (next, got + 1);
+        }
+        got
+    });
+    sending.join().expect("it does not panic");
+    assert_eq!(got, MANY);
+    // The direction has never changed.
+    let (sent, received) = (of_client.ended(client_id), of_server.ended(server_id));
+    assert_eq!((sent.why, received.why), (Why::Left, Why::Left));
+    assert_eq!(sent.sent, received.received);
+    assert_eq!(sent.sent.messages, MANY);
+    assert_eq!(
+        (sent.received, received.sent),
+        (Count::default(), Count::default())
+    );
+}
+
+/// A side that leaves, in its turn or in the other's, is reported by both sides.
+#[test]
+fn a_side_that_is_dropped_has_left() {
+    for in_its_turn in [true, false] {
+        let name = format!("observe-left-{in_its_turn}");
+        let ((server, of_server), (client, of_client)) =
+            pair::<server::Login, client::Login>(&name);
+        let (server_id, client_id) = (of_server.began().id, of_client.began().id);
+        if in_its_turn {
+            drop(client);
+            assert!(server.recv().is_err());
+        } else {
+            drop(server);
+            let waiting = client.login("holk".into(), "1234".into());
+            assert!(waiting.map_or(true, |waiting| waiting.recv().is_err()));
+        }
+        let server = of_server.ended(server_id);
+        assert_eq!((server.why, server.state), (Why::Left, Some("bank.login")));
+        assert_eq!(server.received, Count::default());
+        // A login that nobody reads may have been sent.
+        let mut events = Vec::new();
+        while !matches!(events.last(), Some(Event::Ended(..))) {
+            events.push(of_client.next());
+        }
+        of_client.nothing();
+        let Some(Event::Ended(id, client)) = events.pop() else {
+            panic!("it has ended")
+        };
+        assert_eq!(id, client_id);
+        let turned = events
+            .iter()
+            .all(|event| matches!(event, Event::Turned(..)));
+        assert!(turned && (events.is_empty() || !in_its_turn), "{events:?}");
+        assert_eq!(client.why, Why::Left);
+    }
+}
+
+/// A client that is only a socket, after its hello was answered; and the server's side.
+fn raw(name: &str) -> (UnixStream, server::Login, Told) {
+    let (mut listener, address) = listener(name);
+    let (observing, told) = observer();
+    listener.observer(observing);
+    let path = address.strip_prefix("unix:").expect("a Unix socket");
+    let mut raw = UnixStream::connect(path).expect("it listens");
+    raw.write_all(&unhex(HELLO)).expect("it is read");
+    let server = listener.accept().expect("it connects");
+    raw.read_exact(&mut [0; 38]).expect("it is answered");
+    (raw, server, told)
+}
+
+#[test]
+fn a_peer_that_is_killed_or_half_closed_is_lost() {
+    for is_killed in [true, false] {
+        let (mut raw, server, told) = raw(&format!("observe-lost-{is_killed}"));
+        let id = told.began().id;
+        // A login, and later the first byte of a frame that never comes.
+        (raw.write_all(b"\x01\x03\x01n\x00")).expect("it is read");
+        let Ok(Login::Login(_, _, answer)) = server.recv() else {
+            panic!("what arrived before the end is delivered")
+        };
+        let account = answer.ok().expect("it is open");
+        raw.write_all(b"\x01").expect("it is read");
+        if is_killed {
+            drop(raw);
+        } else {
+            raw.shutdown(Shutdown::Write).expect("it is open");
+        }
+        let closed = account.recv().map(drop).expect_err("it is gone");
+        assert_eq!(closed.why(), Why::Lost);
+        let run = told.turned(id);
+        assert_eq!((run.state, count(run.count)), ("bank.login", (1, 5)));
+        let run = told.turned(id);
+        assert_eq!(run.state, "bank.login_response");
+        let end = told.ended(id);
+        assert_eq!((end.why, end.state), (Why::Lost, Some("bank.connected")));
+        assert_eq!((count(end.received), count(end.sent)), ((1, 5), (1, 1)));
+    }
+}
+
+#[test]
+fn a_peer_that_breaks_the_format_is_reported() {
+    let (mut raw, server, told) = raw("observe-broken");
+    let id = told.began().id;
+    raw.write_all(b"\x7f").expect("it is read");
+    let closed = server.recv().map(drop).expect_err("it is no message");
+    assert_eq!(closed.why(), Why::Broken);
+    let end = told.ended(id);
+    assert_eq!((end.why, end.state), (Why::Broken, Some("bank.login")));
+}
+
+/// Serves the bank until this is dropped.
+struct Serving {
+    drain: duologue_net::Drain,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Serving {
+    fn start(mut listener: Listener) -> Serving {
+        let drain = listener.drain();
+        let serving = thread::spawn(move || {
+            listener.serve(|login: server::Login| {
+                let _ended = serve(login);
+            });
+            listener.run().expect("it can accept");
+        });
+        Serving {
+            drain,
+            thread: Some(serving),
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.drain.begin();
+        let ended = self.thread.take().map(thread::JoinHandle::join);
+        assert!(ended.is_some_and(|ended| ended.is_ok()));
+    }
+}
+
+#[test]
+fn a_refused_hello_is_reported_by_both_sides() {
+    let (mut listener, address) = listener("observe-refused");
+    let (observing, of_server) = observer();
+    listener
+        .observer(observing)
+        .admit(|peer| peer.token != Some(b"bad"));
+    let serving = Serving::start(listener);
+    let (observing, of_client) = observer();
+    let connector = Connector::new().observer(observing);
+
+    let error = connector
+        .connect::<pingpong::client::Ping>(&address)
+        .map(drop);
+    let verdict = Verdict::UnknownProtocol;
+    assert!(matches!(error, Err(Error::Refused { verdict: of, .. }) if of == verdict));
+    for (told, accepted) in [(&of_server, true), (&of_client, false)] {
+        let (side, protocol, peer, cause) = told.refused();
+        assert_eq!((side, protocol.as_deref()), (accepted, Some("pingpong")));
+        assert_eq!(cause, "Verdict(UnknownProtocol)");
+        assert_eq!(peer.is_some(), !accepted);
+        told.nothing();
+    }
+
+    let token = connector.clone().token("bad");
+    assert!(token.connect::<client::Login>(&address).is_err());
+    for told in [&of_server, &of_client] {
+        let (_, protocol, _, cause) = told.refused();
+        assert_eq!(
+            (protocol.as_deref(), &*cause),
+            (Some("bank"), "Verdict(NotAdmitted)")
+        );
+        told.nothing();
+    }
+    drop(serving);
+
+    // Nobody is there.
+    assert!(connector.connect::<client::Login>(&address).is_err());
+    let (_, _, peer, cause) = of_client.refused();
+    assert!(peer.is_some() && cause.starts_with("Error(Io"), "{cause}");
+    assert!(connector.connect::<client::Login>("nowhere").is_err());
+    let (_, _, peer, cause) = of_client.refused();
+    assert!(
+        peer.is_none() && cause.starts_with("Error(Address"),
+        "{cause}"
+    );
+    of_client.nothing();
+    of_server.nothing();
+}
+
+#[test]
+fn a_connection_without_a_hello_is_reported() {
+    let (mut listener, address) = listener("observe-hello");
+    let (observing, told) = observer();
+    listener.observer(observing);
+    listener.hello_timeout(Duration::from_millis(100));
+    let _serving = Serving::start(listener);
+    let path = address.strip_prefix("unix:").expect("a Unix socket");
+    let connect = || UnixStream::connect(path).expect("it listens");
+    drop(connect());
+    assert_eq!(told.refused(), (true, None, None, "NoHello".to_owned()));
+    let mut raw = connect();
+    (raw.write_all(b"GET / HTTP/1.1\r\n\r\n")).expect("it is read");
+    assert_eq!(told.refused(), (true, None, None, "NoHello".to_owned()));
+    let silent = connect();
+    assert_eq!(
+        told.refused(),
+        (true, None, None, "Error(TimedOut)".to_owned())
+    );
+    let mut malformed = connect();
+    let mut hello = unhex(HELLO);
+    hello[9] = 0x80;
+    malformed.write_all(&hello).expect("it is read");
+    assert_eq!(
+        told.refused(),
+        (true, None, None, "Verdict(Malformed)".to_owned())
+    );
+    told.nothing();
+    drop(silent);
+}
+
+/// Where an older version is accepted, the side that accepts it learns it.
+#[test]
+fn an_older_peer_is_recognized() {
+    let (mut listener, address) = listener("observe-older");
+    let (observing, told) = observer();
+    listener.observer(observing);
+    let old = Fingerprint([7; 16]);
+    let mut hello = unhex(HELLO);
+    hello[12..28].copy_from_slice(&old.0);
+    let path = address.strip_prefix("unix:").expect("a Unix socket");
+    let mut raw = UnixStream::connect(path).expect("it listens");
+    raw.write_all(&hello).expect("it is read");
+    let server = listener.accept_accepting::<server::Login>(&[old], Some(LONG));
+    let session = told.began();
+    assert!(session.peer_is_older);
+    assert_eq!(session.peer_fingerprint, old);
+    assert_ne!(session.fingerprint, old);
+    drop(server);
+    assert_eq!(told.ended(session.id).why, Why::Left);
+}
+
+#[test]
+fn a_tcp_peer_has_its_address() {
+    let mut listener = Listener::bind("tcp://127.0.0.1:0").expect("a port is free");
+    let address = listener.address().to_string();
+    let (observing, told) = observer();
+    listener.observer(Arc::clone(&observing));
+    let (server, client): (server::Login, client::Login) =
+        accepted(&mut listener, &address, &observing);
+    let sessions = [told.began(), told.began()];
+    for session in sessions {
+        let Some(peer @ Address::Tcp(_)) = session.peer else {
+            panic!("{session:?}")
+        };
+        let peer = peer.to_string();
+        assert!(peer.starts_with("tcp://127.0.0.1:"));
+        assert_eq!(peer == address, !session.accepted);
+    }
+    drop((server, client));
+}
+
+/// Panics in every method.
+struct Panicking;
+
+impl Observer for Panicking {
+    fn began(&self, _: &Session) {
+        panic!("a test of observers that panic")
+    }
+
+    fn turned(&self, _: &Session, _: &Run) {
+        panic!("a test of observers that panic")
+    }
+
+    fn ended(&self, _: &Session, _: &End) {
+        panic!("a test of observers that panic")
+    }
+
+    fn refused(&self, _: &Refusal<'_>) {
+        panic!("a test of observers that panic")
+    }
+}
+
+#[test]
+fn a_panic_of_an_observer_leaves_the_session_as_it_is() {
+    let (mut listener, address) = listener("observe-panic");
+    let observing: Arc<dyn Observer> = Arc::new(Panicking);
+    listener.observer(Arc::clone(&observing));
+    let (server, client) = accepted(&mut listener, &address, &observing);
+    let serving = thread::spawn(move || serve(server));
+    shop(client).expect("it is open");
+    (serving.join().expect("it does not panic")).expect("it is open");
+
+    let serving = Serving::start(listener);
+    let connector = Connector::new().observer(observing);
+    let refused = connector.connect::<pingpong::client::Ping>(&address);
+    assert!(matches!(refused.map(drop), Err(Error::Refused { .. })));
+    drop(serving);
+}
+
+/// The program of `docs/targets/rust.md`.
+#[test]
+fn the_documented_program_runs() {
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_observed")).output();
+    let run = run.expect("it can be started");
+    assert!(run.status.success(), "{run:?}");
+    assert!(run.stderr.is_empty(), "{run:?}");
+    let printed = String::from_utf8_lossy(&run.stdout);
+    let mut lines: Vec<&str> = printed.lines().collect();
+    // The two sides have numbers in either order.
+    lines.sort_by_key(|line| line.split_once(": ").map(|(_, what)| what));
+    let lines: Vec<&str> = lines.iter().map(|line| &line[3..]).collect();
+    assert_eq!(
+        lines,
+        [
+            "Left, 1 sent, 1 received",
+            "Left, 1 sent, 1 received",
+            "`bank` with the same version",
+            "`bank` with the same version",
+        ]
+    );
+}
