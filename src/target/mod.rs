@@ -1,5 +1,6 @@
 //! The languages Duologue generates. Each target is an entry of a table and has its own folder.
 
+mod aliases;
 pub mod c;
 pub mod rust;
 pub mod scala;

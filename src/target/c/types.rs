@@ -6,6 +6,7 @@ use super::units::{Place, Units, canonical, declared_word};
 use crate::protocol::{
     Builtin, Definition, EndpointType, FileId, Mapping, Program, Type, TypeDeclaration, TypeId,
 };
+use crate::target::aliases::Aliases;
 use std::collections::BTreeSet;
 
 /// Types in C.
@@ -14,8 +15,7 @@ pub struct Types<'a> {
     pub units: &'a Units,
     prefix: &'a str,
     facts: Vec<Facts>,
-    /// For each alias, the last one of the chain that begins with it; other types are their own entry.
-    ends: Vec<TypeId>,
+    aliases: Aliases,
     /// The names of host types, which parameters would hide.
     hosts: BTreeSet<String>,
     /// The types of each file, each after those it holds by value.
@@ -62,7 +62,7 @@ impl<'a> Types<'a> {
             units,
             prefix,
             facts: vec![Facts::default(); program.types.len()],
-            ends: ends_of_chains(program),
+            aliases: Aliases::of(program),
             hosts: BTreeSet::new(),
             order: vec![Vec::new(); program.files.len()],
         };
@@ -143,14 +143,7 @@ impl<'a> Types<'a> {
     /// What an alias stands for, through all aliases; other types are returned as they are. A cycle of aliases is a separate
     /// error; here it only matters that this terminates.
     pub fn underlying<'b>(&'b self, ty: &'b Type) -> &'b Type {
-        let Type::Named(id) = ty else { return ty };
-        match &self.program.ty(self.ends[id.index()]).definition {
-            Definition::Alias(target) => target,
-            Definition::Struct(_)
-            | Definition::Enum(_)
-            | Definition::Extern(..)
-            | Definition::Undeclared => ty,
-        }
+        self.aliases.underlying(self.program, ty)
     }
 
     /// Whether the type is a C struct, so that it can be named before it is defined.
@@ -265,40 +258,6 @@ impl<'a> Types<'a> {
         }
         facts
     }
-}
-
-/// For each alias, the last one of its chain: among aliases for aliases, only the last stands for a different type. Each alias is
-/// visited once, so long chains take no longer than short ones. In a cycle it is any of them.
-fn ends_of_chains(program: &Program) -> Vec<TypeId> {
-    let is_alias = |id: &TypeId| matches!(program.ty(*id).definition, Definition::Alias(_));
-    let next_alias = |id: TypeId| match &program.ty(id).definition {
-        Definition::Alias(Type::Named(next)) => Some(*next).filter(is_alias),
-        Definition::Alias(_)
-        | Definition::Struct(_)
-        | Definition::Enum(_)
-        | Definition::Extern(..)
-        | Definition::Undeclared => None,
-    };
-    let mut ends: Vec<Option<TypeId>> = vec![None; program.types.len()];
-    for first in (0..program.types.len()).map(TypeId::new) {
-        let mut chain = Vec::new();
-        let mut at = first;
-        let end = loop {
-            if let Some(end) = ends[at.index()] {
-                break end;
-            }
-            ends[at.index()] = Some(at);
-            chain.push(at);
-            match next_alias(at) {
-                Some(next) => at = next,
-                None => break at,
-            }
-        };
-        for id in chain {
-            ends[id.index()] = Some(end);
-        }
-    }
-    ends.into_iter().flatten().collect()
 }
 
 /// The C line of an external type.

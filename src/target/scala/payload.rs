@@ -126,14 +126,7 @@ pub struct Number {
 /// The encoding of a value as a number, if it is primitive and the only value of its message.
 pub fn number(whole: &Whole, types: &[&Type]) -> Option<Number> {
     let [only] = types else { return None };
-    let mut ty = *only;
-    while let Type::Named(id) = ty {
-        let Definition::Alias(target) = &whole.program.ty(*id).definition else {
-            return None;
-        };
-        ty = target;
-    }
-    let Type::Builtin(builtin) = ty else {
+    let Type::Builtin(builtin) = whole.underlying(only) else {
         return None;
     };
     let widened = |value: &str| format!("{value}.toLong");

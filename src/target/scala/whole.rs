@@ -3,6 +3,7 @@
 use super::spelling::{is_common_type, type_name};
 use crate::protocol::{Definition, Program, Protocol, ProtocolId, Side, Type, TypeId};
 use crate::target::Options;
+use crate::target::aliases::Aliases;
 use std::collections::HashSet;
 
 /// A program with the facts that the Scala target needs about its types.
@@ -17,6 +18,7 @@ pub struct Whole<'a> {
     carriers: HashSet<TypeId>,
     /// The types whose values have no encoding: they hold endpoints, or values that only the program knows.
     opaque: HashSet<TypeId>,
+    aliases: Aliases,
     /// For each protocol, the names of its objects with the client's and the server's endpoints.
     sides: Vec<[&'static str; 2]>,
 }
@@ -38,6 +40,7 @@ impl<'a> Whole<'a> {
             hosts: names.into_iter().collect(),
             carriers: users_of(program, &is_endpoint, &|_| false),
             opaque: users_of(program, &is_endpoint, &is_foreign),
+            aliases: Aliases::of(program),
             sides: program.protocols.iter().map(side_objects).collect(),
         }
     }
@@ -75,14 +78,7 @@ impl<'a> Whole<'a> {
 
     /// What an alias stands for; other types stand for themselves.
     pub fn underlying<'t>(&'t self, ty: &'t Type) -> &'t Type {
-        let mut ty = ty;
-        while let Type::Named(id) = ty {
-            let Definition::Alias(target) = &self.program.ty(*id).definition else {
-                break;
-            };
-            ty = target;
-        }
-        ty
+        self.aliases.underlying(self.program, ty)
     }
 
     fn is_carrier(&self, ty: &Type) -> bool {
