@@ -225,9 +225,43 @@ static void peers_are_admitted_by_their_certificates(bool admits)
     duo_tls_free(for_client);
 }
 
+static void *accept_one(void *listener)
+{
+    bank_server_login_t server;
+    CHECK(bank_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
+    CHECK(bank_server_login_close(server) == DUO_OK);
+    return NULL;
+}
+
+/* Many more than may be in the handshake at once, which stay connected. */
+static void peers_without_tls_take_no_place_from_others(void)
+{
+    enum { MANY = 100 };
+    int all[MANY];
+    duo_tls *for_server = party("ca", "server"), *for_client = party("ca", "client");
+    duo_listener *listener;
+    const duo_net_options options = {.tls = for_server, .handshakes = 4}, own = {.tls = for_client};
+    CHECK(duo_listen("tls://127.0.0.1:0", &options, &listener) == DUO_OK);
+    const char *address = duo_listener_address(listener);
+    for (size_t i = 0; i < MANY; i++) {
+        all[i] = reach(address);
+        raw_send(all[i], "GET / HTTP/1.1\r\n\r\n", 18);
+    }
+    pthread_t thread = start(accept_one, listener);
+    bank_client_login_t client;
+    CHECK(bank_client_connect(address, &own, &client) == DUO_OK);
+    CHECK(bank_client_login_close(client) == DUO_OK);
+    finish(thread);
+    for (size_t i = 0; i < MANY; i++) close(all[i]);
+    duo_listener_close(listener);
+    duo_tls_free(for_server);
+    duo_tls_free(for_client);
+}
+
 int main(void)
 {
     alarm(300);
+    peers_without_tls_take_no_place_from_others();
     names_of_certificates();
     peers_are_admitted_by_their_certificates(true);
     peers_are_admitted_by_their_certificates(false);

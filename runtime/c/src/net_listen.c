@@ -160,13 +160,37 @@ static bool secure(const duo_listener *listener, duo_net_greeting *greeting, duo
     return is_ready;
 }
 
+/* The greeting that has read off longest after its failure; NULL if there is none. */
+static duo_net_greeting **find_failed(duo_listener *listener)
+{
+    duo_net_greeting **found = NULL;
+    for (duo_net_greeting **place = &listener->greetings; *place != NULL; place = &(*place)->next)
+        if ((*place)->stage == DUO_NET_READS_OFF && (found == NULL || (*place)->until < (*found)->until)) found = place;
+    return found;
+}
+
+/* Whether another connection may be accepted: one that has failed gives its place to it. */
+static bool may_accept(duo_listener *listener)
+{
+    return listener->greeting_count < most_greetings(listener) || find_failed(listener) != NULL;
+}
+
+static void make_place(duo_listener *listener)
+{
+    if (listener->greeting_count < most_greetings(listener)) return;
+    duo_net_greeting **failed = find_failed(listener);
+    if (failed == NULL) return;
+    duo_net_hang_up(&(*failed)->stream);
+    end_greeting(listener, failed);
+}
+
 /* Accepts the connections that are waiting, up to the limit of handshakes. */
 static void take_connections(duo_listener *listener)
 {
     const uint64_t now = duo_net_now();
     const uint64_t limit = listener->options.hello != 0 ? listener->options.hello : DUO_NET_HELLO;
     if (now < listener->recovers_at) return;
-    while (listener->greeting_count < most_greetings(listener)) {
+    while (may_accept(listener)) {
 #ifdef __linux__
         int taken = accept4(listener->descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 #else
@@ -176,6 +200,7 @@ static void take_connections(duo_listener *listener)
         /* No connection is waiting; or no descriptor is free, and another attempt at once would fail as well. */
         if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK) listener->recovers_at = now + RECOVERY;
         if (taken < 0) return;
+        make_place(listener);
         duo_net_greeting *made = duo_allocate(sizeof *made);
         bool is_socket = true;
 #ifndef __linux__
@@ -372,8 +397,7 @@ static void await_something(duo_listener *listener, uint64_t until)
     polled[count++] = (struct pollfd){listener->wakers[0], POLLIN, 0};
     bool recovers = duo_net_now() < listener->recovers_at;
     if (recovers && listener->recovers_at < until) until = listener->recovers_at;
-    bool has_space = listener->greeting_count < most_greetings(listener);
-    if (has_space && !recovers) polled[count++] = (struct pollfd){listener->descriptor, POLLIN, 0};
+    if (!recovers && may_accept(listener)) polled[count++] = (struct pollfd){listener->descriptor, POLLIN, 0};
     for (const duo_net_greeting *one = listener->greetings; one != NULL; one = one->next) {
         polled[count++] = (struct pollfd){one->stream.descriptor, one->events, 0};
         if (one->until < until) until = one->until;

@@ -1,9 +1,12 @@
 /* Certificates and keys: what the connections of one side have in common. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -11,12 +14,16 @@
 #include "tls.h"
 
 /* No certificate or key is this long. */
-enum { MOST_READ = 1 << 24 };
+enum { MOST_READ = 1 << 24, FIRST_READ = 4096 };
 
 /* A text of certificates or of a key, and how problems name it. */
 typedef struct source {
     const char *name;
     BIO *bio;
+    /* What was read from a file. It may be a key, so it is cleared before it is released. */
+    char *bytes;
+    size_t size;
+    size_t capacity;
 } source;
 
 static duo_status blame(const source *from, const char *what, duo_problem *problem)
@@ -39,29 +46,72 @@ static int give_no_password(char *text, int room, int writes, void *context)
     return -1;
 }
 
+static void clear(char *bytes, size_t size)
+{
+    if (bytes == NULL) return;
+    OPENSSL_cleanse(bytes, size);
+    duo_release(bytes);
+}
+
+static void close_source(source *from)
+{
+    BIO_free(from->bio);
+    clear(from->bytes, from->size);
+}
+
+static bool grow(source *into)
+{
+    size_t capacity = into->capacity == 0 ? FIRST_READ : 2 * into->capacity;
+    char *more = duo_allocate(capacity);
+    if (more == NULL) return false;
+    if (into->size > 0) memcpy(more, into->bytes, into->size);
+    clear(into->bytes, into->size);
+    into->bytes = more;
+    into->capacity = capacity;
+    return true;
+}
+
+/* Reads a file to its end. Streams of the C library would leave what they have read in their buffers. */
+static duo_status read_file(int descriptor, source *into)
+{
+    for (;;) {
+        if (into->size == into->capacity && !grow(into)) return DUO_NO_MEMORY;
+        ssize_t done = read(descriptor, into->bytes + into->size, into->capacity - into->size);
+        if (done == 0) return DUO_OK;
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return DUO_SYSTEM;
+        into->size += (size_t)done;
+        if (into->size > MOST_READ) return DUO_TOO_LARGE;
+    }
+}
+
+static duo_status open_file(const char *file, source *made, duo_problem *problem)
+{
+    int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+    duo_status status = descriptor < 0 ? DUO_SYSTEM : read_file(descriptor, made);
+    int reason = errno;
+    if (descriptor >= 0) close(descriptor);
+    if (status == DUO_SYSTEM) duo_net_explain(problem, "cannot read %s: %s", made->name, strerror(reason));
+    errno = reason;
+    return status;
+}
+
 /* Opens a text; `name` has space for its name. */
 static duo_status open_source(duo_bytes text, const char *file, const char *what, char *name, size_t room, source *made,
                               duo_problem *problem)
 {
-    *made = (source){name, NULL};
+    *made = (source){.name = name};
     if (text.data == NULL && file == NULL) {
         snprintf(name, room, "%s", what);
         return blame(made, "set the name of its file, or its text, in `duo_tls_options`", problem);
     }
     snprintf(name, room, text.data != NULL ? "the text of %s" : "`%s`", text.data != NULL ? what : file);
-    if (text.data != NULL) {
-        if (text.size > MOST_READ) return blame(made, "it is too long", problem);
-        made->bio = BIO_new_mem_buf(text.data, (int)text.size);
-        return made->bio != NULL ? DUO_OK : DUO_NO_MEMORY;
-    }
-    /* Reading the previous text to its end has left an error. */
-    ERR_clear_error();
-    made->bio = BIO_new_file(file, "r");
-    if (made->bio != NULL) return DUO_OK;
-    int reason = ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_SYS ? ERR_GET_REASON(ERR_peek_error()) : ENOENT;
-    duo_net_explain(problem, "cannot read %s: %s", name, strerror(reason));
-    errno = reason;
-    return DUO_SYSTEM;
+    duo_status status = text.data == NULL ? open_file(file, made, problem) : text.size > MOST_READ ? DUO_TOO_LARGE : DUO_OK;
+    if (status == DUO_TOO_LARGE) return blame(made, "it is too long", problem);
+    if (status != DUO_OK) return status;
+    const void *bytes = text.data != NULL ? (const void *)text.data : made->bytes;
+    made->bio = BIO_new_mem_buf(bytes, (int)(text.data != NULL ? text.size : made->size));
+    return made->bio != NULL ? DUO_OK : DUO_NO_MEMORY;
 }
 
 /* Reads the next certificate. DUO_EMPTY: there is no further one. */
@@ -176,15 +226,15 @@ static duo_status read_all(duo_tls_context *context, const duo_tls_options *opti
     duo_status status = open_source(options->authorities, options->authorities_file, "the authorities", name, sizeof name,
                                     &from, problem);
     if (status == DUO_OK) status = read_certificates(context, &from, false, problem);
-    BIO_free(from.bio);
+    close_source(&from);
     if (status != DUO_OK) return status;
     status = open_source(options->chain, options->chain_file, "the certificate", name, sizeof name, &from, problem);
     if (status == DUO_OK) status = read_certificates(context, &from, true, problem);
-    BIO_free(from.bio);
+    close_source(&from);
     if (status != DUO_OK) return status;
     status = open_source(options->key, options->key_file, "the key", name, sizeof name, &from, problem);
     if (status == DUO_OK) status = read_key(context, &from, problem);
-    BIO_free(from.bio);
+    close_source(&from);
     return status;
 }
 

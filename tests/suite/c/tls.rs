@@ -6,14 +6,24 @@ use super::processes::Case;
 use crate::support::c::{Watch, tls_objects};
 use crate::support::{is_named, is_tested, repository};
 
-/// Runs a program of `tests/remote` with certificates. A checker takes time, so with one a connection breaks in fewer places.
+/// Runs a program of `tests/remote` with certificates, and under checkers.
 fn run(test: &str, proto: &str, program: &str) {
+    run_watched(
+        test,
+        proto,
+        program,
+        &[Watch::Plain, Watch::Address, Watch::Thread],
+    );
+}
+
+/// A checker takes time, so with one a connection breaks in fewer places.
+fn run_watched(test: &str, proto: &str, program: &str, watches: &[Watch]) {
     let mut case = Case::new(test, proto, &format!("../remote/{program}"));
     case.includes.push(repository().join("tests/remote"));
     let certificates = case.generated.join("certificates");
     crate::rust::write_certificates(&certificates);
     let certificates = format!("-DCERTIFICATES=\"{}\"", certificates.display());
-    for watch in [Watch::Plain, Watch::Address, Watch::Thread] {
+    for &watch in watches {
         let step = match watch {
             Watch::Plain => "-DSTEP=1",
             Watch::Address | Watch::Thread | Watch::Valgrind => "-DSTEP=7",
@@ -45,5 +55,18 @@ fn connections_that_break_are_lost() {
 fn peers_do_not_hold_up_others() {
     if is_run() {
         run("tls-peers", "protocols/bank.proto", "tls_peers.c");
+    }
+}
+
+/// Checkers have a `free` of their own.
+#[test]
+fn keys_are_cleared_before_they_are_freed() {
+    if is_run() {
+        run_watched(
+            "tls-key",
+            "protocols/bank.proto",
+            "tls_key.c",
+            &[Watch::Plain],
+        );
     }
 }
