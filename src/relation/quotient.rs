@@ -50,7 +50,7 @@ pub type Parts<'a> = Vec<(&'a str, usize, Node)>;
 pub fn classes<'a>(shapes: &mut Shapes<'a>, order: Order, limits: Option<&Limits<'a>>) -> Vec<u32> {
     let mut looks: HashMap<(Signature<'_>, String), u32> = HashMap::new();
     let mut labels: HashMap<(&str, usize), u32> = HashMap::new();
-    let mut colours = Vec::new();
+    let mut colors = Vec::new();
     let mut edges = Vec::new();
     let mut at = 0;
     while let Some(node) = shapes.nth(at) {
@@ -59,7 +59,7 @@ pub fn classes<'a>(shapes: &mut Shapes<'a>, order: Order, limits: Option<&Limits
         let next = number(looks.len());
         let limits = limits.map(|limits| limits.signature(shapes, node));
         let look = (look, limits.unwrap_or_default());
-        colours.push(*looks.entry(look).or_insert(next));
+        colors.push(*looks.entry(look).or_insert(next));
         for (name, position, part) in parts {
             let next = number(labels.len());
             let label = *labels.entry((name, position)).or_insert(next);
@@ -71,7 +71,7 @@ pub fn classes<'a>(shapes: &mut Shapes<'a>, order: Order, limits: Option<&Limits
         }
         at += 1;
     }
-    coarsest(&colours, &edges)
+    coarsest(&colors, &edges)
 }
 
 impl<'a> Shapes<'a> {
