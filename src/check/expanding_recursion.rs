@@ -19,7 +19,7 @@ use std::collections::HashSet;
 
 pub const RULE: Rule = Rule {
     name: "expanding-recursion",
-    summary: "a type argument grows on every turn of a loop",
+    summary: "a type argument grows on every iteration of a loop",
     default: None,
     page: include_str!("../../docs/rules/expanding-recursion.md"),
     find: Some(find),
@@ -228,12 +228,12 @@ impl<'a> Flow<'a> {
                 parameter.span,
                 format!("first `{parameter}`, then `{argument}`, then `{twice}` ..."),
             )
-            .note("every turn of the loop would need yet another type")
+            .note("every iteration of the loop would need yet another type")
             .help(help)
     }
 }
 
-/// The argument with the parameter replaced by the argument itself, which is the argument on the next turn.
+/// The argument with the parameter replaced by the argument itself, which is the argument in the next iteration.
 fn replaced(argument: &Type, parameter: u32) -> Type {
     let mut most = parameter;
     argument.walk(&mut |part| {
