@@ -13,7 +13,7 @@ const HERE: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// Writes the files: `ca.pem` and `other-ca.pem`, two authorities; and for each party a certificate (`.pem`) and its key
 /// (`.key`). `server` and `client` are as they should be. Those of `expired-` have expired, `elsewhere-server` has another name than the
-/// host's, and `stranger-` are issued by the other authority.
+/// host's, `named-client` has names, and `stranger-` are issued by the other authority.
 ///
 /// # Panics
 /// If the folder cannot be written.
@@ -28,6 +28,7 @@ fn write_all(folder: &Path) -> Result<(), Error> {
     let party = |name, names: &[&str], issuer| party(folder, name, names, issuer);
     party("server", &HERE, &authority)?;
     party("client", &[], &authority)?;
+    party("named-client", &["client.example", "127.0.0.1"], &authority)?;
     party("expired-server", &HERE, &authority)?;
     party("expired-client", &[], &authority)?;
     party("elsewhere-server", &["elsewhere.example"], &authority)?;

@@ -35,6 +35,21 @@ pub struct Peer<'a> {
     pub fingerprint: Fingerprint,
     /// The token that it sent.
     pub token: Option<&'a [u8]>,
+    /// Where a TCP connection comes from. The other end of a Unix socket has no address.
+    pub address: Option<&'a Address>,
+    /// Over TLS, its certificate, in DER, which an authority of the listener has issued.
+    pub certificate: Option<&'a [u8]>,
+}
+
+#[cfg(feature = "tls")]
+impl Peer<'_> {
+    /// Whether the other side's certificate is for this name: a DNS name or an IP address among its subject alternative
+    /// names. They are compared as a client compares the name of a server, so a certificate for `*.example.com` is also
+    /// for `client.example.com`. Returns false without TLS.
+    #[must_use]
+    pub fn has_name(&self, name: &str) -> bool {
+        crate::tls::has_name(self.certificate, name)
+    }
 }
 
 /// How hellos are answered.
@@ -147,7 +162,7 @@ impl Policy {
         let served: Vec<&Served> = served.into_iter().collect();
         let hello = self.read_hello(stream, deadline);
         let decided = match &hello {
-            Ok(hello) => self.decide(hello, &served, take_place),
+            Ok(hello) => self.decide(hello, stream, peer.as_ref(), &served, take_place),
             Err(NoHello::Malformed(verdict)) => Err(*verdict),
             Err(NoHello::Silent(cause)) => {
                 stream.close();
@@ -208,6 +223,8 @@ impl Policy {
     fn decide(
         &self,
         hello: &Hello,
+        stream: &dyn Stream,
+        address: Option<&Address>,
         served: &[&Served],
         take_place: &mut dyn FnMut() -> Result<(), Verdict>,
     ) -> Result<(Answer, Begun), Verdict> {
@@ -227,10 +244,13 @@ impl Policy {
             served.fingerprint == fingerprint && served.sends_first == hello.receives_first
         };
         let which = served.iter().position(fits).ok_or(Verdict::SameSide)?;
+        let certificate = stream.certificate();
         let peer = Peer {
             protocol: &hello.name,
             fingerprint: hello.fingerprint,
             token: hello.token.as_deref(),
+            address,
+            certificate: certificate.as_deref(),
         };
         if !(self.admits)(&peer) {
             return Err(Verdict::NotAdmitted);

@@ -35,6 +35,11 @@ pub trait Stream: Send + Sync + 'static {
     fn has_more(&self) -> bool {
         false
     }
+
+    /// The certificate of the other side, in DER, if the stream has verified one.
+    fn certificate(&self) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// How long it is until the deadline; `None` if it has passed.

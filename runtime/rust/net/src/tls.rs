@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustls::client::Resumption;
+use rustls::client::{verify_server_name, Resumption};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::version::TLS13;
 use rustls::{
     ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection,
@@ -58,6 +58,20 @@ fn wrong(what: &str, problem: impl fmt::Display) -> Error {
         what: what.to_owned(),
         problem: problem.to_string(),
     }
+}
+
+/// See [`Peer::has_name`](crate::Peer::has_name).
+pub(crate) fn has_name(certificate: Option<&[u8]>, name: &str) -> bool {
+    let Some(certificate) = certificate.map(CertificateDer::from) else {
+        return false;
+    };
+    let (Ok(certificate), Ok(name)) = (
+        ParsedCertificate::try_from(&certificate),
+        ServerName::try_from(name),
+    ) else {
+        return false;
+    };
+    verify_server_name(&certificate, &name).is_ok()
 }
 
 fn certificates(what: &str, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {

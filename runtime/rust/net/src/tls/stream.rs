@@ -295,4 +295,9 @@ impl Stream for TlsStream {
     fn has_more(&self) -> bool {
         self.has_more.load(SeqCst)
     }
+
+    fn certificate(&self) -> Option<Vec<u8>> {
+        let connection = lock(&self.connection);
+        Some(connection.peer_certificates()?.first()?.to_vec())
+    }
 }
