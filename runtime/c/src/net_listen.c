@@ -175,13 +175,24 @@ static bool may_accept(duo_listener *listener)
     return listener->greeting_count < most_greetings(listener) || find_failed(listener) != NULL;
 }
 
-static void make_place(duo_listener *listener)
+/* Ends the connection that failed first; false if none has. */
+static bool end_failed(duo_listener *listener)
 {
-    if (listener->greeting_count < most_greetings(listener)) return;
     duo_net_greeting **failed = find_failed(listener);
-    if (failed == NULL) return;
+    if (failed == NULL) return false;
     duo_net_hang_up(&(*failed)->stream);
     end_greeting(listener, failed);
+    return true;
+}
+
+/* Connections get their turn in the order in which they came, so that none waits as long as others keep coming. */
+static void append(duo_listener *listener, duo_net_greeting *made)
+{
+    duo_net_greeting **last = &listener->greetings;
+    while (*last != NULL) last = &(*last)->next;
+    made->next = NULL;
+    *last = made;
+    listener->greeting_count += 1;
 }
 
 /* Accepts the connections that are waiting, up to the limit of handshakes. */
@@ -197,10 +208,11 @@ static void take_connections(duo_listener *listener)
         int taken = accept(listener->descriptor, NULL, NULL);
 #endif
         if (taken < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        if (taken < 0 && (errno == EMFILE || errno == ENFILE) && end_failed(listener)) continue;
         /* No connection is waiting; or no descriptor is free, and another attempt at once would fail as well. */
         if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK) listener->recovers_at = now + RECOVERY;
         if (taken < 0) return;
-        make_place(listener);
+        if (listener->greeting_count >= most_greetings(listener)) end_failed(listener);
         duo_net_greeting *made = duo_allocate(sizeof *made);
         bool is_socket = true;
 #ifndef __linux__
@@ -225,9 +237,7 @@ static void take_connections(duo_listener *listener)
         made->certificate = NULL;
         made->certificate_size = 0;
         made->until = limit < DUO_FOREVER - now ? now + limit : DUO_FOREVER;
-        made->next = listener->greetings;
-        listener->greetings = made;
-        listener->greeting_count += 1;
+        append(listener, made);
     }
 }
 

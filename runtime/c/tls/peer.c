@@ -1,6 +1,7 @@
 /* What a listener knows about a peer: its certificate, which has been verified. */
 #include <arpa/inet.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include <openssl/err.h>
@@ -20,7 +21,11 @@ bool duo_tls_copy_certificate(const duo_net_stream *stream, uint8_t **bytes, siz
     uint8_t *made = length > 0 ? duo_allocate((size_t)length) : NULL;
     if (made == NULL) return false;
     uint8_t *place = made;
-    *size = (size_t)i2d_X509(certificate, &place);
+    if (i2d_X509(certificate, &place) != length) {
+        duo_release(made);
+        return false;
+    }
+    *size = (size_t)length;
     *bytes = made;
     return true;
 }
@@ -56,10 +61,11 @@ bool duo_tls_has_name(const duo_peer *peer, const char *name)
 {
     const uint8_t *bytes = peer->certificate.data;
     if (bytes == NULL || peer->certificate.size > LONG_MAX) return false;
-    ERR_clear_error();
+    /* The program may not have read its own errors yet. */
+    ERR_set_mark();
     X509 *certificate = d2i_X509(NULL, &bytes, (long)peer->certificate.size);
     bool is_found = certificate != NULL && has_name(certificate, name);
     X509_free(certificate);
-    ERR_clear_error();
+    ERR_pop_to_mark();
     return is_found;
 }

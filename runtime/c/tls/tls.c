@@ -55,8 +55,10 @@ static void clear(char *bytes, size_t size)
 
 static void close_source(source *from)
 {
+    int reason = errno;
     BIO_free(from->bio);
     clear(from->bytes, from->size);
+    errno = reason;
 }
 
 static bool grow(source *into)

@@ -73,10 +73,13 @@ fn run() {
         if let Some(session) = session {
             session.is_due.store(false, SeqCst);
             // Destructors of payloads run here and may panic. What was not written then follows with the next message.
-            let flushed = catch_unwind(AssertUnwindSafe(|| session.flush()));
-            if flushed.unwrap_or(false) {
-                again(&session);
-            }
+            // So do those of the session's stream and observer.
+            let _panicked = catch_unwind(AssertUnwindSafe(move || {
+                let flushed = catch_unwind(AssertUnwindSafe(|| session.flush()));
+                if flushed.unwrap_or(false) {
+                    again(&session);
+                }
+            }));
         }
     }
 }

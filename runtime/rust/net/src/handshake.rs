@@ -128,6 +128,11 @@ impl Policy {
         if let Some(failed) = &self.failed {
             failed(error);
         }
+        self.refuse(peer, error);
+    }
+
+    /// Reports a connection that is closed before its hello is read.
+    pub(crate) fn refuse(&self, peer: Option<&Address>, error: &Error) {
         self.refused(None, peer, Cause::Error(error));
     }
 

@@ -386,8 +386,8 @@ impl Listener {
         let tls = self.tls.clone();
         let deadline = self.shared.policy().deadline();
         let thread = thread::Builder::new().name("duologue-session".to_owned());
-        // If no thread can be started, the connection is closed.
-        let _started = thread.spawn(move || {
+        let from = peer.clone();
+        let started = thread.spawn(move || {
             let shared = Arc::clone(&under_way.0);
             let start = match secured(socket, tls.as_ref(), deadline) {
                 Ok(stream) => answer(&shared, stream, peer, deadline),
@@ -402,6 +402,12 @@ impl Listener {
                 start();
             }
         });
+        if let Err(source) = started {
+            // The connection is closed.
+            let policy = self.shared.policy().clone();
+            let error = Error::io("start a thread for a connection")(source);
+            policy.refuse(from.as_ref(), &error);
+        }
     }
 }
 

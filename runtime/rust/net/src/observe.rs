@@ -54,8 +54,10 @@ pub use spans::Spans;
 ///
 /// The thread that calls is the one on which the event occurred: the program's thread that connects, sends, waits or
 /// drops an endpoint, a listener's thread, or one that works for all sessions of the process. So an observer must not
-/// wait for anything. No lock of this crate is held. If an observer panics, the process's panic hook reports that, and
-/// the session and later calls go on as if it had returned.
+/// wait for anything. If it is slower than a session turns, some runs are not reported; the counts of `ended` are
+/// complete. No lock of this crate is held. If an observer panics, the process's panic hook reports that, and the
+/// session and later calls go on as if it had returned. `ended` may be called shortly after the program's last
+/// operation has returned.
 pub trait Observer: Send + Sync {
     /// A session has begun.
     fn began(&self, session: &Session) {
@@ -177,13 +179,14 @@ pub struct Run {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct End {
-    /// Why. After the protocol's last message it is [`Left`](Why::Left).
+    /// Why. After the protocol's last message it is [`Left`](Why::Left), or another reason if that message could not
+    /// be written.
     pub why: Why,
     /// The state in which the session has ended early; `None` after the protocol's last message.
     pub state: Option<&'static str>,
     /// What this side has sent. If the session ended early, the peer may have received less.
     pub sent: Count,
-    /// What has arrived, whether or not the program has received it.
+    /// What has arrived and was valid, whether or not the program has received it.
     pub received: Count,
     /// How long the session lasted.
     pub duration: Duration,

@@ -115,6 +115,8 @@ pub(crate) struct Session {
     why: AtomicU8,
     /// Whether the session is in the queue of `flush`.
     pub(crate) is_due: AtomicBool,
+    /// What waits for the session's observer, if it has one.
+    reports: Option<Arc<Reports>>,
     watch: Watch,
 }
 
@@ -145,9 +147,7 @@ impl Core {
     /// Counts messages of one state that were sent or received.
     fn count(&mut self, direction: Direction, messages: u64, bytes: usize, after: &mut After) {
         if let Some(tally) = &mut self.tally {
-            if let Some(reports) = tally.count(direction, messages, bytes, &self.far) {
-                after.reports = Some(reports);
-            }
+            after.reports |= tally.count(direction, messages, bytes, &self.far);
         }
     }
 }
@@ -166,8 +166,8 @@ struct After {
     /// The connection did not accept everything.
     writes: bool,
     lingers: Option<Instant>,
-    /// What is to be reported to the session's observer.
-    reports: Option<Arc<Reports>>,
+    /// Something waits for the session's observer.
+    reports: bool,
 }
 
 impl After {
@@ -181,7 +181,7 @@ impl After {
             flushes: false,
             writes: false,
             lingers: None,
-            reports: None,
+            reports: false,
         }
     }
 
@@ -200,7 +200,7 @@ impl After {
             && !self.flushes
             && !self.writes
             && self.lingers.is_none()
-            && self.reports.is_none()
+            && !self.reports
     }
 }
 
@@ -233,6 +233,7 @@ pub(crate) fn open<E: Open>(
     let mut session = None;
     let end = E::open(|far| {
         let tally = seen.map(|seen| Tally::begin::<E>(seen, terms.accepted, &far));
+        let reports = tally.as_ref().map(|tally| tally.reports());
         let begun = Arc::new(Session {
             stream,
             terms,
@@ -254,6 +255,7 @@ pub(crate) fn open<E: Open>(
             never_waits: AtomicBool::new(false),
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
+            reports,
             watch: Watch::new(),
         });
         lock(&begun.core).waker = Some(Waker::from(Arc::clone(&begun)));
@@ -333,10 +335,13 @@ impl Session {
 
     fn finish_once(self: &Arc<Session>, after: After) {
         if after.closes {
-            if let Some(mut input) = try_lock(&self.input) {
-                input.read_off(&*self.stream);
-            }
-            self.stream.close();
+            // The program's own streams may panic.
+            guarded(|| {
+                if let Some(mut input) = try_lock(&self.input) {
+                    input.read_off(&*self.stream);
+                }
+                self.stream.close();
+            });
         }
         if after.writes {
             watch::until_written(self);
@@ -356,8 +361,19 @@ impl Session {
         if self.unpublished.load(SeqCst) {
             self.publish_rest();
         }
-        if let Some(reports) = after.reports {
-            reports.deliver();
+        if after.reports {
+            self.report();
+        }
+    }
+
+    /// Calls the observer with what has happened. The caller holds no lock.
+    fn report(self: &Arc<Session>) {
+        if self
+            .reports
+            .as_ref()
+            .is_some_and(|reports| reports.deliver())
+        {
+            flush::again(self);
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::session::Session;
+use crate::session::{guarded, Session};
 use crate::stream::left;
 
 /// Timed work.
@@ -101,6 +101,7 @@ fn act(entry: Entry) {
     // Destructors of payloads run here. If one panics, the session keeps its entry.
     let acted = catch_unwind(AssertUnwindSafe(|| session.on_time(entry.what)));
     let next = acted.unwrap_or_else(|_| Some(Instant::now() + Duration::from_secs(1)));
+    guarded(|| drop(session));
     if let Some(at) = next {
         add(Entry { at, ..entry });
     }

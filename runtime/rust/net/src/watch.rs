@@ -183,8 +183,8 @@ fn run() {
             let number = event.data.u64();
             let session = watcher.sessions().get(&number).and_then(Weak::upgrade);
             let Some(session) = session else { continue };
-            // Destructors of payloads run here. A panic in one must not affect other sessions.
-            let _panicked = catch_unwind(AssertUnwindSafe(|| act(&session)));
+            // Destructors of payloads, streams and observers run here. A panic in one must not affect other sessions.
+            let _panicked = catch_unwind(AssertUnwindSafe(move || act(&session)));
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use metrics::{counter, gauge, histogram};
 
 use super::{Cause, Count, End, Observer, Refusal, Run, Session};
+use crate::Verdict;
 
 /// Counts sessions with the crate `metrics`, with the feature `metrics`.
 ///
@@ -66,6 +67,9 @@ impl Observer for Metrics {
             let added = if run.sent { sent } else { received };
             added.messages += run.count.messages;
             added.bytes += run.count.bytes;
+        } else {
+            // Nobody has called `began`.
+            return;
         }
         add(session, run.sent, run.count);
         histogram!("duologue_state_seconds", "protocol" => session.protocol, "state" => run.state)
@@ -73,12 +77,13 @@ impl Observer for Metrics {
     }
 
     fn ended(&self, session: &Session, end: &End) {
-        let added = self.open().remove(&session.id);
-        let [sent, received] = added.unwrap_or_default();
+        let Some([sent, received]) = self.open().remove(&session.id) else {
+            return;
+        };
         for (is_sent, all, added) in [(true, end.sent, sent), (false, end.received, received)] {
             let rest = Count {
-                messages: all.messages - added.messages,
-                bytes: all.bytes - added.bytes,
+                messages: all.messages.saturating_sub(added.messages),
+                bytes: all.bytes.saturating_sub(added.bytes),
             };
             add(session, is_sent, rest);
         }
@@ -89,6 +94,8 @@ impl Observer for Metrics {
 
     fn refused(&self, refusal: &Refusal<'_>) {
         let cause = match refusal.cause {
+            // The other side must not choose the values of a label.
+            Cause::Verdict(Verdict::Other(_)) => "Other".to_owned(),
             Cause::Verdict(verdict) => format!("{verdict:?}"),
             Cause::NoHello => "NoHello".to_owned(),
             Cause::Error(_) => "Error".to_owned(),

@@ -19,6 +19,11 @@ use super::{Count, End, Observer, Refusal, Run, Session};
 use crate::session::guarded;
 use crate::{Address, Fingerprint};
 
+/// How many events a thread delivers at once, so that a session whose observer is slow does not keep it from others.
+const MOST_AT_ONCE: usize = 64;
+/// How many events may wait. Further runs are not reported; their messages are in the counts of the end.
+const MOST_WAITING: usize = 1 << 10;
+
 /// Reports to the observer, if there is one, that a session did not begin.
 pub(crate) fn refused(observer: Option<&Arc<dyn Observer>>, refusal: &Refusal<'_>) {
     if let Some(observer) = observer {
@@ -61,6 +66,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// Where this session's events wait.
+    pub(crate) fn reports(&self) -> Arc<Reports> {
+        Arc::clone(&self.reports)
+    }
+
     /// Reports that the session begins. The caller holds no lock.
     pub(crate) fn begin<E: Open>(seen: Seen, accepted: bool, far: &FarEnd) -> Box<Tally> {
         static LAST: AtomicU64 = AtomicU64::new(0);
@@ -91,14 +101,15 @@ impl Tally {
         })
     }
 
-    /// Counts messages of one state, after which the far end is where it is now. Returns what has to be delivered.
+    /// Counts messages of one state, after which the far end is where it is now. Returns whether something has to be
+    /// delivered.
     pub(crate) fn count(
         &mut self,
         direction: Direction,
         messages: u64,
         bytes: usize,
         far: &FarEnd,
-    ) -> Option<Arc<Reports>> {
+    ) -> bool {
         let (all, goes_on) = match direction {
             Direction::Sent => (&mut self.sent, Role::Receives),
             Direction::Received => (&mut self.received, Role::Sends),
@@ -111,7 +122,7 @@ impl Tally {
         let next = (role != Role::Over).then(|| far.state());
         let left = mem::replace(&mut self.state, next);
         if role == goes_on {
-            return None;
+            return false;
         }
         let now = Instant::now();
         let began = mem::replace(&mut self.run_began, now);
@@ -121,23 +132,19 @@ impl Tally {
             count: mem::take(&mut self.run),
             duration: now - began,
         };
-        Some(self.report(Event::Turned(run)))
+        self.reports.add(Event::Turned(run));
+        true
     }
 
-    /// The session has ended. Returns what has to be delivered.
-    pub(crate) fn end(&self, why: Why) -> Arc<Reports> {
-        self.report(Event::Ended(End {
+    /// The session has ended, which has to be delivered.
+    pub(crate) fn end(&self, why: Why) {
+        self.reports.add(Event::Ended(End {
             why,
             state: self.state,
             sent: self.sent,
             received: self.received,
             duration: self.began.elapsed(),
-        }))
-    }
-
-    fn report(&self, event: Event) -> Arc<Reports> {
-        self.reports.queue().events.push_back(event);
-        Arc::clone(&self.reports)
+        }));
     }
 }
 
@@ -165,24 +172,106 @@ impl Reports {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls the observer, unless another thread already does: then that one goes on. The caller holds no lock.
-    pub(crate) fn deliver(&self) {
-        if mem::replace(&mut self.queue().is_delivering, true) {
-            return;
+    fn add(&self, event: Event) {
+        let mut queue = self.queue();
+        if queue.events.len() < MOST_WAITING || matches!(event, Event::Ended(_)) {
+            queue.events.push_back(event);
         }
-        while let Some(event) = self.next() {
+    }
+
+    /// Calls the observer, unless another thread already does: then that one goes on. The caller holds no lock. Returns
+    /// true if this thread has stopped although events are left: the caller sees to it that this is called again.
+    pub(crate) fn deliver(&self) -> bool {
+        if mem::replace(&mut self.queue().is_delivering, true) {
+            return false;
+        }
+        let mut delivered = 0;
+        loop {
+            let mut queue = self.queue();
+            // Nothing follows the end, and nobody may be there to deliver it later.
+            let has_ended = matches!(queue.events.back(), Some(Event::Ended(_)));
+            let stops = delivered >= MOST_AT_ONCE && !has_ended;
+            let next = if stops {
+                None
+            } else {
+                queue.events.pop_front()
+            };
+            queue.is_delivering = next.is_some();
+            let is_rest = !queue.events.is_empty();
+            drop(queue);
+            let Some(event) = next else { return is_rest };
+            delivered += 1;
             guarded(|| match &event {
                 Event::Turned(run) => self.observer.turned(&self.session, run),
                 Event::Ended(end) => self.observer.ended(&self.session, end),
             });
         }
     }
+}
 
-    /// The next event. If there is none, this thread does not deliver any more.
-    fn next(&self) -> Option<Event> {
-        let mut queue = self.queue();
-        let next = queue.events.pop_front();
-        queue.is_delivering = next.is_some();
-        next
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    struct Counts(Mutex<Vec<Option<u64>>>);
+
+    impl Observer for Counts {
+        fn turned(&self, _: &Session, run: &Run) {
+            self.0.lock().unwrap().push(Some(run.count.messages));
+        }
+
+        fn ended(&self, _: &Session, _: &End) {
+            self.0.lock().unwrap().push(None);
+        }
+    }
+
+    fn run(messages: u64) -> Event {
+        let count = Count { messages, bytes: 0 };
+        Event::Turned(Run {
+            state: "bank.login",
+            sent: true,
+            count,
+            duration: Duration::ZERO,
+        })
+    }
+
+    fn end() -> Event {
+        Event::Ended(End {
+            why: Why::Left,
+            state: None,
+            sent: Count::default(),
+            received: Count::default(),
+            duration: Duration::ZERO,
+        })
+    }
+
+    /// A thread delivers a part at a time, until the session has ended; and what waits is bounded.
+    #[test]
+    fn a_slow_observer_holds_up_little() {
+        let counts = Arc::new(Counts(Mutex::default()));
+        let reports = Reports {
+            observer: Arc::clone(&counts) as Arc<dyn Observer>,
+            session: Session {
+                id: 1,
+                protocol: "bank",
+                fingerprint: Fingerprint([0; 16]),
+                accepted: true,
+                sends_first: false,
+                peer: None,
+                peer_fingerprint: Fingerprint([0; 16]),
+                peer_is_older: false,
+            },
+            queue: Mutex::default(),
+        };
+        let waiting = MOST_WAITING as u64;
+        (0..waiting + 10).for_each(|number| reports.add(run(number)));
+        assert!(reports.deliver());
+        assert_eq!(counts.0.lock().unwrap().len(), MOST_AT_ONCE);
+        reports.add(end());
+        assert!(!reports.deliver());
+        assert!(!reports.deliver());
+        let expected = (0..waiting).map(Some).chain([None]);
+        assert_eq!(*counts.0.lock().unwrap(), expected.collect::<Vec<_>>());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use duologue::Why;
 use tracing::{debug, info, info_span, warn, Span};
@@ -20,7 +20,7 @@ use crate::Address;
 /// because a side left. A session that does not begin is an event at `WARN`, without a span.
 #[derive(Default)]
 pub struct Spans {
-    open: Mutex<HashMap<u64, Span>>,
+    open: Mutex<HashMap<u64, Arc<Span>>>,
 }
 
 impl fmt::Debug for Spans {
@@ -36,7 +36,7 @@ impl Spans {
         Spans::default()
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<u64, Span>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<Span>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -61,7 +61,7 @@ impl Observer for Spans {
             received = tracing::field::Empty,
             received_bytes = tracing::field::Empty,
         );
-        self.open().insert(session.id, span);
+        self.open().insert(session.id, Arc::new(span));
     }
 
     fn turned(&self, session: &Session, run: &Run) {
@@ -70,7 +70,7 @@ impl Observer for Spans {
             return;
         };
         debug!(
-            parent: &span,
+            parent: &*span,
             state = run.state,
             sent = run.sent,
             messages = run.count.messages,
@@ -92,9 +92,9 @@ impl Observer for Spans {
         span.record("received", end.received.messages);
         span.record("received_bytes", end.received.bytes);
         if end.why == Why::Left {
-            info!(parent: &span, why, duration = ?end.duration, "ended");
+            info!(parent: &*span, why, duration = ?end.duration, "ended");
         } else {
-            warn!(parent: &span, why, duration = ?end.duration, "ended");
+            warn!(parent: &*span, why, duration = ?end.duration, "ended");
         }
     }
 

@@ -148,7 +148,8 @@ impl Session {
         if !mem::replace(&mut core.is_closed, true) {
             self.why.store(code(why), SeqCst);
             if let Some(tally) = &core.tally {
-                after.reports = Some(tally.end(why));
+                tally.end(why);
+                after.reports = true;
             }
             after.far = Some(mem::replace(&mut core.far, FarEnd::over()));
         }
@@ -190,6 +191,7 @@ impl Session {
 
     /// Writes what has been collected for too long. Returns whether to try again later.
     pub(crate) fn flush(self: &Arc<Session>) -> bool {
+        self.report();
         match self.write_on() {
             Written::Everything => false,
             Written::Some => {
