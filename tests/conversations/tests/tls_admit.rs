@@ -29,8 +29,7 @@ fn admit_sees_the_certificate_of_a_client() {
         peer.has_name("client.example")
     });
     let drain = listener.drain();
-    let mut refused = None;
-    thread::scope(|scope| {
+    let refused = thread::scope(|scope| {
         let clients = scope.spawn(|| {
             let connect = |party| {
                 let connector = Connector::new().tls(files.tls("ca", party));
@@ -43,13 +42,12 @@ fn admit_sees_the_certificate_of_a_client() {
         drop(listener.accept::<server::Login>().expect("one is admitted"));
         let (other, named) = clients.join().expect("it does not panic");
         assert!(named.is_ok(), "{named:?}");
-        refused = other.err();
+        other.expect_err("it has no name")
     });
-    let refused = refused.map(|error| match error {
-        Error::Refused { verdict, .. } => verdict,
-        error => panic!("{error}"),
-    });
-    assert_eq!(refused, Some(Verdict::NotAdmitted));
+    let Error::Refused { verdict, .. } = refused else {
+        panic!("{refused}")
+    };
+    assert_eq!(verdict, Verdict::NotAdmitted);
     let none = [false; 4];
     assert_eq!(seen.recv(), Ok((false, true, none)));
     assert_eq!(seen.recv(), Ok((true, true, [true, true, false, false])));

@@ -16,7 +16,7 @@ fn run(test: &str, proto: &str, program: &str) {
     );
 }
 
-/// A checker takes time, so with one a connection breaks in fewer places.
+/// The same, under these checkers only. A checker takes time, so with one a connection breaks in fewer places.
 fn run_watched(test: &str, proto: &str, program: &str, watches: &[Watch]) {
     let mut case = Case::new(test, proto, &format!("../remote/{program}"));
     case.includes.push(repository().join("tests/remote"));

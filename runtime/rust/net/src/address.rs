@@ -93,6 +93,15 @@ impl fmt::Display for Address {
 }
 
 impl Address {
+    /// That of a TCP port.
+    fn of_host(host: String, is_tls: bool) -> Address {
+        if is_tls {
+            Address::Tls(host)
+        } else {
+            Address::Tcp(host)
+        }
+    }
+
     pub(crate) fn is_tls(&self) -> bool {
         matches!(self, Address::Tls(_))
     }
@@ -213,11 +222,7 @@ impl Bound {
             Bound::Tcp(listener, is_tls) => {
                 let address = listener.local_addr();
                 let text = address.map_or("unknown:0".to_owned(), |address| address.to_string());
-                if *is_tls {
-                    Address::Tls(text)
-                } else {
-                    Address::Tcp(text)
-                }
+                Address::of_host(text, *is_tls)
             }
         }
     }
@@ -230,11 +235,7 @@ impl Bound {
                 let (stream, peer) = listener.accept()?;
                 // On some systems this fails if the peer is gone, which the next read reports.
                 let _gone = stream.set_nodelay(true);
-                let peer = if *is_tls {
-                    Address::Tls(peer.to_string())
-                } else {
-                    Address::Tcp(peer.to_string())
-                };
+                let peer = Address::of_host(peer.to_string(), *is_tls);
                 Ok((Socket::of(stream.into()), Some(peer)))
             }
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::session::Session;
+use crate::session::{guarded, Session};
 use crate::stream::left;
 
 /// How long messages may be collected.
@@ -73,13 +73,12 @@ fn run() {
         if let Some(session) = session {
             session.is_due.store(false, SeqCst);
             // Destructors of payloads run here and may panic. What was not written then follows with the next message.
-            // So do those of the session's stream and observer.
-            let _panicked = catch_unwind(AssertUnwindSafe(move || {
-                let flushed = catch_unwind(AssertUnwindSafe(|| session.flush()));
-                if flushed.unwrap_or(false) {
-                    again(&session);
-                }
-            }));
+            let flushed = catch_unwind(AssertUnwindSafe(|| session.flush()));
+            if flushed.unwrap_or(false) {
+                again(&session);
+            }
+            // So may those of the session's stream and observer.
+            guarded(|| drop(session));
         }
     }
 }

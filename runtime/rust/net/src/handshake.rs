@@ -177,14 +177,11 @@ impl Policy {
         };
         let name = hello.as_ref().ok().map(|hello| hello.name.as_str());
         match decided {
-            Ok((answer, mut begun)) => {
+            Ok((answer, begun)) => {
                 if let Err(source) = write_all(stream, &answer.encode(), deadline) {
                     let error = Error::io("answer a hello")(source);
                     self.refused(name, peer.as_ref(), Cause::Error(&error));
                     return None;
-                }
-                if let Some(seen) = &mut begun.seen {
-                    seen.peer = peer;
                 }
                 Some(begun)
             }
@@ -276,7 +273,7 @@ impl Policy {
         };
         let seen = self.observer.as_ref().map(|observer| Seen {
             observer: Arc::clone(observer),
-            peer: None,
+            peer: address.cloned(),
             fingerprint: hello.fingerprint,
             is_older: verdict == 1,
         });

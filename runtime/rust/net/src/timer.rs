@@ -101,6 +101,7 @@ fn act(entry: Entry) {
     // Destructors of payloads run here. If one panics, the session keeps its entry.
     let acted = catch_unwind(AssertUnwindSafe(|| session.on_time(entry.what)));
     let next = acted.unwrap_or_else(|_| Some(Instant::now() + Duration::from_secs(1)));
+    // Destructors of the session's stream and observer may panic as well.
     guarded(|| drop(session));
     if let Some(at) = next {
         add(Entry { at, ..entry });

@@ -62,15 +62,16 @@ impl Observer for Metrics {
     }
 
     fn turned(&self, session: &Session, run: &Run) {
-        // The lock is not held while the recorder is called.
-        if let Some([sent, received]) = self.open().get_mut(&session.id) {
-            let added = if run.sent { sent } else { received };
-            added.messages += run.count.messages;
-            added.bytes += run.count.bytes;
-        } else {
-            // Nobody has called `began`.
+        let mut open = self.open();
+        // Without an entry, nobody has called `began`.
+        let Some([sent, received]) = open.get_mut(&session.id) else {
             return;
-        }
+        };
+        let added = if run.sent { sent } else { received };
+        added.messages += run.count.messages;
+        added.bytes += run.count.bytes;
+        // The lock is not held while the recorder is called.
+        drop(open);
         add(session, run.sent, run.count);
         histogram!("duologue_state_seconds", "protocol" => session.protocol, "state" => run.state)
             .record(run.duration.as_secs_f64());
