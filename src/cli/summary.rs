@@ -8,7 +8,7 @@ use duologue::files::{Change, Outputs, Planned};
 use duologue::report::{self, counted};
 use duologue::target::Target;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// At most this many protocols are listed; `-v` lists all.
@@ -60,7 +60,10 @@ impl Summary<'_> {
         let mut hints = Vec::new();
         for target in Target::ALL {
             let mut of = new.clone().filter(|file| file.target == target);
-            hints.extend(of.find_map(usage).map(|hint| (target, hint)));
+            hints.extend(
+                of.find_map(|file| self.usage(file))
+                    .map(|hint| (target, hint)),
+            );
         }
         if !hints.is_empty() {
             let _ = writeln!(text, "{}", styled(GOOD, "next"));
@@ -69,6 +72,16 @@ impl Summary<'_> {
             let name = styled(NAME, format_args!("{:5}", target.name()));
             let _ = writeln!(text, "  {name}  {hint}");
         }
+    }
+
+    /// The line with which a program uses a file, if programs refer to it at all.
+    fn usage(&self, file: &Planned) -> Option<String> {
+        let path = file.path.strip_prefix(&file.directory).ok()?;
+        let is_generated = |other: &Path| {
+            let other = file.directory.join(other);
+            self.outputs.files.iter().any(|file| file.path == other)
+        };
+        file.target.usage(&file.directory, path, &is_generated)
     }
 
     /// A line for each target, and with `-v` also one for each file.
@@ -141,12 +154,6 @@ impl Summary<'_> {
             };
         }
     }
-}
-
-/// The line with which a program uses a file, if programs refer to it at all.
-fn usage(file: &Planned) -> Option<String> {
-    let path = file.path.strip_prefix(&file.directory).ok()?;
-    file.target.usage(&file.directory, path)
 }
 
 /// `2 new, 1 updated`

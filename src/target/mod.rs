@@ -35,9 +35,12 @@ struct Entry {
     protoc_options: [&'static str; 2],
     generate: fn(&CheckedProgram, &Options) -> Generated,
     spellings: fn(&Program, &Options, Names, &mut dyn FnMut(Scope)),
-    /// The line with which a program uses a file; the second path is relative to the output directory.
-    usage: fn(&Path, &Path) -> Option<String>,
+    usage: Usage,
 }
+
+/// The line with which a program uses a file. The second path, and those of which the function says whether they are
+/// generated as well, are relative to the output directory, which is the first.
+type Usage = fn(&Path, &Path, &dyn Fn(&Path) -> bool) -> Option<String>;
 
 /// All targets, in the order of [`LANGUAGES`].
 const TARGETS: [Entry; LANGUAGES.len()] = [
@@ -109,14 +112,19 @@ impl Target {
     }
 
     /// The line with which a program uses a generated file, if programs refer to it at all. `path` is relative to `directory`,
-    /// the target's output directory.
+    /// the target's output directory, and so are the paths of which `is_generated` says whether they are generated as well.
     #[must_use]
-    pub fn usage(self, directory: &Path, path: &Path) -> Option<String> {
+    pub fn usage(
+        self,
+        directory: &Path,
+        path: &Path,
+        is_generated: &dyn Fn(&Path) -> bool,
+    ) -> Option<String> {
         let name = path.file_stem()?.to_str()?;
         if name.to_ascii_lowercase().ends_with("types") {
             return None;
         }
-        (self.entry().usage)(directory, path)
+        (self.entry().usage)(directory, path, is_generated)
     }
 }
 

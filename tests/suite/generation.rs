@@ -43,6 +43,17 @@ fn three_languages_and_a_summary() {
     assert_snapshot!(scratch.transcript(&format!("{ALL} -q")));
 }
 
+/// The header for sockets includes the others.
+#[test]
+fn the_summary_names_the_header_for_sockets() {
+    let scratch = Scratch::with("gen-bank-remote", &[("bank.proto", BANK)]);
+    let printed = scratch.transcript("gen bank.proto --c out --remote");
+    assert!(
+        printed.contains("c      #include \"bank_net.h\"\n"),
+        "{printed}"
+    );
+}
+
 #[test]
 fn the_same_bytes_from_every_directory() {
     let scratch = Scratch::with("gen-elsewhere", &[("deep/bank.proto", BANK)]);

@@ -66,9 +66,18 @@ pub struct COptions {
 /// The word for this target in mappings.
 const WORD: &str = Target::C.name();
 
-/// The line with which a program uses a header.
-pub fn usage(_: &Path, path: &Path) -> Option<String> {
-    (path.extension()? == "h").then(|| format!("#include \"{}\"", path.display()))
+/// The line with which a program uses a header. That for sockets includes all others of its protocol.
+pub fn usage(_: &Path, path: &Path, is_generated: &dyn Fn(&Path) -> bool) -> Option<String> {
+    if path.extension()? != "h" {
+        return None;
+    }
+    let sockets = path.with_file_name(format!("{}_net.h", path.file_stem()?.to_str()?));
+    let header = if is_generated(&sockets) {
+        &sockets
+    } else {
+        path
+    };
+    Some(format!("#include \"{}\"", header.display()))
 }
 
 /// Generates C code for the program.

@@ -47,7 +47,7 @@ pub struct RustOptions {
 const WORD: &str = Target::Rust.name();
 
 /// The line with which a program uses the tree of modules.
-pub fn usage(directory: &Path, path: &Path) -> Option<String> {
+pub fn usage(directory: &Path, path: &Path, _: &dyn Fn(&Path) -> bool) -> Option<String> {
     let module = directory.join(path);
     let is_root = path.to_str()? == "mod.rs";
     is_root.then(|| format!("#[path = \"{}\"] mod protocols;", module.display()))

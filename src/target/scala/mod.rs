@@ -38,7 +38,7 @@ pub struct ScalaOptions {
 const WORD: &str = Target::Scala.name();
 
 /// The line with which a program uses an object.
-pub fn usage(_: &Path, path: &Path) -> Option<String> {
+pub fn usage(_: &Path, path: &Path, _: &dyn Fn(&Path) -> bool) -> Option<String> {
     let packages = path.parent()?.iter().map(|part| part.to_str());
     let packages: Option<Vec<&str>> = packages.collect();
     let object = path.file_stem()?.to_str()?;
