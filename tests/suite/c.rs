@@ -126,6 +126,14 @@ fn no_side_sleeps_after_what_it_waits_for_has_happened() {
 }
 
 #[test]
+fn a_receiver_spins_once_before_it_sleeps() {
+    if !is_tested("c") {
+        return;
+    }
+    check_runtime("spins.c");
+}
+
+#[test]
 fn lines_are_made_ready_before_the_receiver_looks_there() {
     if !is_tested("c") {
         return;

@@ -9,8 +9,8 @@
  * so a long wait takes no time from other threads. If the peer last ran on this thread's own processor, it
  * cannot run while this thread spins, so this thread only yields.
  *
- * The short path of a receive spins in the header (`duo_spin`, and between processes lane.h and shm_recv.c)
- * before it calls the library, which begins anew: such a wait spins twice.
+ * The short paths of a receive spin by themselves (`duo_spin`, and between processes shm_recv.c). They note that in
+ * the side or in the session, and then the wait that follows begins with yielding.
  *
  * Without threads nothing changes during a spin or a yield, so there is neither: `duo_wait` lets the other side
  * run.

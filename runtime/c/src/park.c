@@ -5,7 +5,7 @@
 /* What a wait is for: a message, or free slots. */
 typedef struct parked_wait {
     duo_session *session;
-    const duo_side *side;
+    duo_side *side;
     bool is_for_credit;
 } parked_wait;
 
@@ -25,8 +25,9 @@ static inline bool is_on_this_processor(uint64_t at)
 
 #ifdef DUO_NO_THREADS
 
-uint64_t duo_spin(const duo_line *line, uint64_t at)
+uint64_t duo_spin(duo_side *side, const duo_line *line, uint64_t at)
 {
+    (void)side;
     (void)line;
     (void)at;
     return 0;
@@ -34,7 +35,7 @@ uint64_t duo_spin(const duo_line *line, uint64_t at)
 
 #else
 
-uint64_t duo_spin(const duo_line *line, uint64_t at)
+uint64_t duo_spin(duo_side *side, const duo_line *line, uint64_t at)
 {
     if (is_on_this_processor(at)) return 0;
     for (int spins = 0; spins < DUO_SPINS; spins++) {
@@ -43,15 +44,16 @@ uint64_t duo_spin(const duo_line *line, uint64_t at)
         if (has_message(word, at)) return word;
         if (has_closed(word, at)) return 0;
     }
+    side->has_spun = true;
     return 0;
 }
 
 #endif
 
-/* Spins and yields for a while; false if what it waits for has not arrived. */
-static bool polls_side(const parked_wait *what)
+/* Spins, unless `spins` is false, and yields for a while; false if what it waits for has not arrived. */
+static bool polls_side(const parked_wait *what, bool spins)
 {
-    duo_backoff backoff = duo_backoff_begin(!is_on_this_processor(what->side->at));
+    duo_backoff backoff = duo_backoff_begin(spins && !is_on_this_processor(what->side->at));
     while (duo_backoff_pass(&backoff, 1)) {
         if (is_over(what)) return true;
     }
@@ -108,10 +110,12 @@ static bool sleep_in_flags(duo_session *session, duo_side *side, const struct ti
 
 bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait)
 {
+    bool spins = !side->has_spun;
+    side->has_spun = false;
     if (duo_is_ready(side)) return true;
     if (wait == DUO_AT_ONCE) return false;
     parked_wait what = {session, side, false};
-    if (polls_side(&what)) return true;
+    if (polls_side(&what, spins)) return true;
     struct timespec deadline = {0};
     if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
     const struct timespec *until = wait == DUO_FOREVER ? NULL : &deadline;
@@ -126,7 +130,7 @@ duo_status duo_await_credit(duo_session *session, duo_side *side, uint64_t wait)
     if (wait != DUO_AT_ONCE && wait != DUO_FOREVER) deadline = duo_deadline(wait);
     parked_wait what = {session, side, true};
     bool in_time = wait != DUO_AT_ONCE;
-    if (in_time) (void)polls_side(&what);
+    if (in_time) (void)polls_side(&what, true);
     for (;;) {
         switch (duo_check_credit(session, side, &credit)) {
         case DUO_CREDIT_FREE: return DUO_OK;

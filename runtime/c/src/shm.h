@@ -204,6 +204,8 @@ typedef struct duo_shm {
     uint64_t looks_ahead_at;
     unsigned failed_polls;
     bool is_near;
+    /* As receiver: it has spun for the next message, so the wait that follows does not. */
+    bool has_spun;
     uint64_t peer_checked_at;
     /* The peer was found to be dead. */
     bool is_dead;
@@ -240,6 +242,11 @@ extern const duo_transport duo_shm_transport;
 void duo_shm_wake(duo_shm *shm);
 /* Sets LEFT or DONE, and forgets the session: its handles count as used. */
 void duo_shm_leave(duo_shm *shm, uint32_t how);
+/*
+ * As receiver: whether to spin before the wait for the next message. Not if that was done already, or if the peer cannot
+ * answer in the meantime because it runs on the same processor.
+ */
+bool duo_shm_may_spin(duo_shm *shm);
 typedef bool duo_shm_check(duo_shm *shm);
 /* Waits until `check` returns true: DUO_OK, DUO_EMPTY once `wait` is over, or DUO_CLOSED. */
 duo_status duo_shm_await(duo_shm *shm, duo_shm_check *check, uint64_t wait);

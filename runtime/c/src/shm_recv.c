@@ -299,13 +299,16 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     if (shm->is_near && wait != DUO_AT_ONCE) keep_back(shm);
     shm->is_near = false;
     uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
-    if (wait != DUO_AT_ONCE) {
+    if (is_fresh(shm, word)) {
+        shm->has_spun = false;
+    } else if (wait != DUO_AT_ONCE && duo_shm_may_spin(shm)) {
         /* In a dialogue the answer is about to arrive. */
         for (int looks = 0; looks < DUO_SPINS && !is_fresh(shm, word); looks++) {
             shm->failed_polls++;
             duo_relax();
             word = duo_atomic_load(&shm->line->word, memory_order_acquire);
         }
+        shm->has_spun = !is_fresh(shm, word);
     }
     if (shm->is_arriving || !is_fresh(shm, word) || (word & DUO_SHM_LONG))
         return recv_any(from, state, wait, message);
@@ -333,6 +336,20 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     if (is_last) return line_ends(shm, from, tag);
     expect_seen(shm, from, tag, word);
     return DUO_OK;
+}
+
+uint64_t duo_single_line_spin(duo_endpoint from, uint64_t expected)
+{
+    duo_shm *shm = shm_of(from);
+    if (!duo_shm_may_spin(shm)) return 0;
+    for (int looks = 0; looks < DUO_SPINS; looks++) {
+        duo_relax();
+        uint64_t word = duo_atomic_load(shm->remote.line_turns.line, memory_order_acquire);
+        if ((word & 0xff) == expected) return word;
+    }
+    shm->failed_polls += DUO_SPINS;
+    shm->has_spun = true;
+    return 0;
 }
 
 /* For callers that do not check for a lane themselves. */

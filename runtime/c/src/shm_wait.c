@@ -63,10 +63,16 @@ static bool shares_processor(duo_shm *shm)
     return duo_atomic_load(&shm->peer->processor, memory_order_relaxed) == here;
 }
 
-/* Spins and yields for a while; false if what it waits for has not arrived. */
+bool duo_shm_may_spin(duo_shm *shm)
+{
+    return !shm->has_spun && !shares_processor(shm);
+}
+
+/* Spins, if that was not done before, and yields for a while; false if what it waits for has not arrived. */
 static bool polls_region(duo_shm *shm, duo_shm_check *check)
 {
-    duo_backoff backoff = duo_backoff_begin(!shares_processor(shm));
+    duo_backoff backoff = duo_backoff_begin(duo_shm_may_spin(shm));
+    shm->has_spun = false;
     while (duo_backoff_pass(&backoff, 1)) {
         if (check(shm)) return true;
     }

@@ -7,6 +7,7 @@
 #define duo_await_message real_await_message
 #define duo_await_credit real_await_credit
 #define duo_wait real_wait
+#define duo_backoff_begin counted_begin
 #include "../src/park.c"
 
 #include "check.h"
@@ -19,6 +20,15 @@ static unsigned slept;
 static uint32_t compared(uint64_t word, duo_half half)
 {
     return (uint32_t)(half == DUO_HIGH_HALF ? word >> 32 : word);
+}
+
+/* How many waits began with spinning, and how many without. */
+static unsigned waits[2];
+
+duo_backoff counted_begin(bool spins)
+{
+    waits[spins ? 0 : 1] += 1;
+    return (duo_backoff){0, 0};
 }
 
 bool real_wait(_Atomic uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
@@ -113,9 +123,31 @@ static void a_run(void)
     }
 }
 
+/* What a receiver spins before it calls the library counts for the wait that follows, and for no later one. */
+static void a_wait_spins_once(void)
+{
+    numbers_server_stream_t in = {0};
+    CHECK(numbers_init_with(64, &in, &out) == DUO_OK);
+    duo_side *side = &in.receives.session->sides[in.receives.turn & 1];
+    load_position(side);
+    waits[0] = waits[1] = 0;
+    CHECK(!awaits(in.receives) && waits[0] == 1 && waits[1] == 0);
+    CHECK(real_spin(side, side->line, side->at) == 0);
+    CHECK(!awaits(in.receives) && waits[0] == 1 && waits[1] == 1);
+    CHECK(!awaits(in.receives) && waits[0] == 2 && waits[1] == 1);
+
+    /* A message that has arrived in the meantime ends the wait that it was spun for. */
+    CHECK(real_spin(side, side->line, side->at) == 0);
+    sends();
+    CHECK(awaits(in.receives) && !side->has_spun);
+    CHECK(numbers_server_stream_close(in) == DUO_OK);
+    CHECK(numbers_client_stream_close(out) == DUO_OK);
+}
+
 int main(void)
 {
     an_exchange();
     a_run();
+    a_wait_spins_once();
     return 0;
 }

@@ -32,6 +32,12 @@ void duo_lane_line_ends(duo_endpoint next);
  */
 duo_status duo_answer_peer(duo_endpoint next, uint32_t flags);
 
+/*
+ * Polls briefly for the message that is the only one in the line. Returns its word, whose lowest byte is `expected`, or 0
+ * if it did not arrive; returns 0 at once if polling would be useless.
+ */
+uint64_t duo_single_line_spin(duo_endpoint from, uint64_t expected);
+
 #ifdef __cplusplus
 }
 #endif
@@ -238,14 +244,10 @@ DUO_INLINE unsigned duo_single_line_tag(duo_cursor *cursor, duo_endpoint from, d
     const duo_single_line_turns *line_turns = &duo_remote_of(from)->line_turns;
     uint64_t expected = DUO_SINGLE_LINE_ONE | duo_single_line_parity(line_turns, from);
     uint64_t word = duo_atomic_load(line_turns->line, memory_order_acquire);
-    for (int looks = 0; (word & 0xff) != expected; looks++) {
-        if (wait == DUO_AT_ONCE || looks == DUO_SPINS) return 0;
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#elif defined(__aarch64__)
-        __asm__ __volatile__("yield");
-#endif
-        word = duo_atomic_load(line_turns->line, memory_order_acquire);
+    if ((word & 0xff) != expected) {
+        if (wait == DUO_AT_ONCE) return 0;
+        word = duo_single_line_spin(from, expected);
+        if (word == 0) return 0;
     }
     return (unsigned)(word >> 8 & 0xff) + 1;
 }

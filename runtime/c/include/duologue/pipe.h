@@ -68,6 +68,8 @@ typedef struct duo_side {
     const duo_state *state;
     /* The notifier is for free slots: this side is a sender. */
     bool is_for_credit;
+    /* `duo_spin` has spun for the next message, so the wait that follows does not. */
+    bool has_spun;
 } duo_side;
 
 /*
@@ -252,10 +254,10 @@ DUO_INLINE uint32_t duo_lane_publish(DUO_ATOMIC uint64_t *line, uint64_t word, c
 DUO_COLD bool duo_answer(duo_session *session, duo_side *side, bool swaps, uint64_t asked);
 
 /*
- * Polls briefly for the message at this position in the line. Returns its word, or 0 if it did not
+ * Polls briefly for the message at this position in the side's line. Returns its word, or 0 if it did not
  * arrive; returns 0 at once if polling would be useless.
  */
-uint64_t duo_spin(const duo_line *line, uint64_t at);
+uint64_t duo_spin(duo_side *side, const duo_line *line, uint64_t at);
 
 /* A sender prefetches the line that comes this many lines later. */
 enum { DUO_LINES_AHEAD = 4 };
@@ -451,7 +453,7 @@ DUO_INLINE unsigned duo_arrived_tag(duo_cursor *cursor, duo_endpoint from, duo_r
     cursor->word = duo_atomic_load(&cursor->line->word, memory_order_acquire);
     if (!duo_word_has(cursor->word, cursor->count)) {
         if (wait == DUO_AT_ONCE) return 0;
-        cursor->word = duo_spin(cursor->line, duo_at(cursor));
+        cursor->word = duo_spin(cursor->side, cursor->line, duo_at(cursor));
         if (cursor->word == 0) return 0;
     }
     cursor->slot = cursor->line->payloads + duo_slot_of(cursor) * cursor->shape->stride;
