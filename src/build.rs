@@ -22,7 +22,7 @@ use crate::check::RULES;
 use crate::compile::{Compilation, Input, Request};
 use crate::diagnostic::Level;
 use crate::files::{Disk, OutputError, Outputs, Tree, protocol_files};
-use crate::report::{self, Look};
+use crate::report::{self, RenderOptions};
 use crate::target::{self, Options, Target};
 use std::collections::BTreeSet;
 use std::env;
@@ -194,9 +194,9 @@ impl Builder {
         }
         watched.tell();
         let compiled = compiled?;
-        let look = Look::default();
+        let options = RenderOptions::default();
         let findings = compiled.diagnostics.iter();
-        let findings = findings.map(|found| report::full(found, &compiled.sources, look));
+        let findings = findings.map(|found| report::full(found, &compiled.sources, options));
         let Some(checked) = &compiled.checked else {
             return Err(Error::new(findings.collect::<Vec<_>>().join("\n\n")));
         };

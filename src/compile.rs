@@ -13,6 +13,7 @@ pub use crate::load::{Files, Input, Unreadable};
 
 /// What to compile, and how.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Request {
     /// The texts, in order.
     pub inputs: Vec<Input>,

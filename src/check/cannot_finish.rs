@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Case, Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use super::never_ends::has_terminal;
 use super::wording::and;
 use crate::diagnostic::{Diagnostic, Level};
@@ -92,7 +92,7 @@ fn tell(
     findings: &mut Findings,
 ) {
     let state = case.protocol.state(id);
-    findings.report(&RULE, Place::state(case.protocol, state), || {
+    findings.report(&RULE, Location::state(case.protocol, state), || {
         let name = &state.name;
         let message = format!("a session cannot finish once it is in state `{name}`");
         let mut finding = Diagnostic::error(RULE.name, name.span, message)

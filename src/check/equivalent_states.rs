@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Case, Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::partition::{Edge, coarsest};
 use crate::protocol::{Bound, Direction, Lengths, Message, Next, StateId, Type};
@@ -38,7 +38,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         for (id, first) in later {
             let protocol = case.protocol;
             let (state, first) = (protocol.state(id), protocol.state(first));
-            findings.report(&RULE, Place::state(protocol, state), || {
+            findings.report(&RULE, Location::state(protocol, state), || {
                 let message = format!("state `{}` is equivalent to state `{}`", state.name, first.name);
                 Diagnostic::error(RULE.name, state.name.span, message)
                     .label("the same dialogues are possible from here")
@@ -51,7 +51,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 
 /// What can be observed of a state itself: its direction, the bounds of its type parameters, and its messages without what follows
 /// them.
-type Look<'a> = (
+type Observable<'a> = (
     Option<Direction>,
     Vec<&'a [Bound]>,
     Vec<(&'a str, Vec<&'a Type>, Option<&'a [Type]>, Vec<u64>)>,
@@ -80,7 +80,7 @@ fn limits(message: &Message) -> Vec<u64> {
 /// The class of each state. Names of messages, payload types, limits and type arguments count; names of states and entries do not.
 fn classes(case: Case<'_>) -> Vec<u32> {
     let protocol = case.protocol;
-    let mut looks: HashMap<Look<'_>, u32> = HashMap::new();
+    let mut observed: HashMap<Observable<'_>, u32> = HashMap::new();
     let mut labels: HashMap<&str, u32> = HashMap::new();
     let mut colours = Vec::with_capacity(protocol.states.len());
     let mut edges = Vec::new();
@@ -107,9 +107,9 @@ fn classes(case: Case<'_>) -> Vec<u32> {
             .iter()
             .map(|parameter| &parameter.bounds[..])
             .collect();
-        let next = u32::try_from(looks.len()).expect("fewer looks than states");
+        let next = u32::try_from(observed.len()).expect("fewer observables than states");
         colours.push(
-            *looks
+            *observed
                 .entry((state.direction, bounds, messages))
                 .or_insert(next),
         );

@@ -1,6 +1,6 @@
 //! The input of the rules, and the collection of their findings.
 
-use super::levels::{Levels, Place};
+use super::levels::{Levels, Location};
 use super::{Rule, Spell};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::graph::StateGraph;
@@ -147,8 +147,8 @@ impl Findings {
     }
 
     /// Whether a finding of a rule at a location would be reported.
-    pub fn hears(&mut self, rule: &Rule, place: Place<'_>) -> bool {
-        self.level(rule, place) > Level::Allow
+    pub fn hears(&mut self, rule: &Rule, location: Location<'_>) -> bool {
+        self.level(rule, location) > Level::Allow
     }
 
     /// Whether a rule is enabled outside of all attributes, or an attribute of the protocol, a state or a message names it. If
@@ -160,7 +160,7 @@ impl Findings {
             state.levels.iter().chain(messages)
         });
         let mut attributes = protocol.levels.iter().chain(inner);
-        self.levels.of(rule, Place::outside()) > Level::Allow
+        self.levels.of(rule, Location::outside()) > Level::Allow
             || attributes.any(|found| [rule.name, "all"].contains(&found.rule.text()))
     }
 
@@ -169,16 +169,21 @@ impl Findings {
         self.heeded.contains(&attribute.rule.span)
     }
 
-    fn level(&mut self, rule: &Rule, place: Place<'_>) -> Level {
-        if let Some(attribute) = place.attribute(rule) {
+    fn level(&mut self, rule: &Rule, location: Location<'_>) -> Level {
+        if let Some(attribute) = location.attribute(rule) {
             self.heeded.insert(attribute.rule.span);
         }
-        self.levels.of(rule, place)
+        self.levels.of(rule, location)
     }
 
     /// Adds a finding of a rule at the level in force at a location, if that is above allow.
-    pub fn report(&mut self, rule: &Rule, place: Place<'_>, make: impl FnOnce() -> Diagnostic) {
-        let level = self.level(rule, place);
+    pub fn report(
+        &mut self,
+        rule: &Rule,
+        location: Location<'_>,
+        make: impl FnOnce() -> Diagnostic,
+    ) {
+        let level = self.level(rule, location);
         if level > Level::Allow {
             self.list.push(Diagnostic { level, ..make() });
         }

@@ -44,36 +44,36 @@ impl Settings {
 
 /// A location in the source, given by the enclosing items whose attributes apply to it.
 #[derive(Clone, Copy, Default)]
-pub struct Place<'a> {
+pub struct Location<'a> {
     pub protocol: Option<&'a Protocol>,
     pub state: Option<&'a State>,
     pub message: Option<&'a Message>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Location<'a> {
     /// Outside of any protocol.
-    pub fn outside() -> Place<'a> {
-        Place::default()
+    pub fn outside() -> Location<'a> {
+        Location::default()
     }
 
-    pub fn protocol(protocol: &'a Protocol) -> Place<'a> {
-        Place {
+    pub fn protocol(protocol: &'a Protocol) -> Location<'a> {
+        Location {
             protocol: Some(protocol),
-            ..Place::default()
+            ..Location::default()
         }
     }
 
-    pub fn state(protocol: &'a Protocol, state: &'a State) -> Place<'a> {
-        Place {
+    pub fn state(protocol: &'a Protocol, state: &'a State) -> Location<'a> {
+        Location {
             state: Some(state),
-            ..Place::protocol(protocol)
+            ..Location::protocol(protocol)
         }
     }
 
-    pub fn message(protocol: &'a Protocol, state: &'a State, message: &'a Message) -> Place<'a> {
-        Place {
+    pub fn message(protocol: &'a Protocol, state: &'a State, message: &'a Message) -> Location<'a> {
+        Location {
             message: Some(message),
-            ..Place::state(protocol, state)
+            ..Location::state(protocol, state)
         }
     }
 
@@ -99,7 +99,7 @@ impl Levels {
     }
 
     /// The level of a rule at a location. Errors are always at level deny.
-    pub fn of(&self, rule: &Rule, place: Place<'_>) -> Level {
+    pub fn of(&self, rule: &Rule, location: Location<'_>) -> Level {
         let Some(default) = rule.default else {
             return Level::Deny;
         };
@@ -107,7 +107,7 @@ impl Levels {
             return level;
         }
         let default = self.project.of(rule).unwrap_or(default);
-        place
+        location
             .attribute(rule)
             .map_or(default, |attribute| attribute.level)
     }
@@ -136,7 +136,7 @@ mod tests {
             setting("syntax", Level::Allow),
         ];
         let levels = Levels::new(&[setting("stuck-state", Level::Warn)], &run);
-        let of = |name| levels.of(rule(name).expect("a rule"), Place::outside());
+        let of = |name| levels.of(rule(name).expect("a rule"), Location::outside());
         assert_eq!(of("stuck-state"), Level::Deny);
         assert_eq!(of("never-ends"), Level::Warn);
         assert_eq!(of("syntax"), Level::Deny);

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 
 pub const RULE: Rule = Rule {
@@ -16,7 +16,7 @@ pub const RULE: Rule = Rule {
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for file in &subject.program.files {
         for span in &file.misplaced_docs {
-            findings.report(&RULE, Place::outside(), || {
+            findings.report(&RULE, Location::outside(), || {
                 Diagnostic::error(RULE.name, *span, "this documentation is not attached to anything")
                     .label("it would not appear in generated code")
                     .note("`///` goes before a declaration, state, message, field or variant; `//!` at the top of a file")

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::Name;
 use crate::protocol::Docs;
@@ -25,7 +25,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 "type",
                 &declared.name,
                 &declared.docs,
-                Place::outside(),
+                Location::outside(),
                 findings,
             );
         }
@@ -36,7 +36,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             "protocol",
             &protocol.name,
             &protocol.docs,
-            Place::protocol(protocol),
+            Location::protocol(protocol),
             findings,
         );
         for state in &protocol.states {
@@ -44,20 +44,20 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 "state",
                 &state.name,
                 &state.docs,
-                Place::state(protocol, state),
+                Location::state(protocol, state),
                 findings,
             );
             for message in &state.messages {
-                let place = Place::message(protocol, state, message);
-                report("message", &message.name, &message.docs, place, findings);
+                let location = Location::message(protocol, state, message);
+                report("message", &message.name, &message.docs, location, findings);
             }
         }
     }
 }
 
-fn report(what: &str, name: &Name, docs: &Docs, place: Place<'_>, findings: &mut Findings) {
+fn report(what: &str, name: &Name, docs: &Docs, location: Location<'_>, findings: &mut Findings) {
     if docs.is_empty() {
-        findings.report(&RULE, place, || {
+        findings.report(&RULE, location, || {
             Diagnostic::error(
                 RULE.name,
                 name.span,

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Next, Protocol};
 
@@ -33,7 +33,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         if is_stuck || has_terminal(protocol) {
             continue;
         }
-        findings.report(&RULE, Place::protocol(protocol), || {
+        findings.report(&RULE, Location::protocol(protocol), || {
             let name = &protocol.name;
             Diagnostic::error(
                 RULE.name,

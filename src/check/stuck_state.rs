@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Edit, Help, Level};
 use crate::protocol::{Direction, StateId};
 use crate::source::Span;
@@ -32,7 +32,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         for id in stuck {
             let state = case.protocol.state(id);
             let direction = state.direction.expect("a stuck state has a direction");
-            findings.report(&RULE, Place::state(case.protocol, state), || {
+            findings.report(&RULE, Location::state(case.protocol, state), || {
                 let name = &state.name;
                 let message = format!("both sides wait forever in state `{name}`");
                 let (speaks, waits) = (

@@ -4,7 +4,7 @@
 //! it is a warning with a level.
 
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use super::target_names::{Scope, Spelled};
 use super::{Rule, clashing_names};
 use crate::diagnostic::{Diagnostic, Level};
@@ -76,14 +76,14 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 /// What encloses each name of a protocol, state or message, and each payload type.
-fn surroundings_in(program: &Program) -> HashMap<Span, Place<'_>> {
+fn surroundings_in(program: &Program) -> HashMap<Span, Location<'_>> {
     let mut places = HashMap::new();
     for protocol in &program.protocols {
-        places.insert(protocol.name.span, Place::protocol(protocol));
+        places.insert(protocol.name.span, Location::protocol(protocol));
         for state in &protocol.states {
-            places.insert(state.name.span, Place::state(protocol, state));
+            places.insert(state.name.span, Location::state(protocol, state));
             for message in &state.messages {
-                let place = Place::message(protocol, state, message);
+                let place = Location::message(protocol, state, message);
                 places.insert(message.name.span, place);
                 for entry in &message.entries {
                     places.insert(entry.ty_span, place);

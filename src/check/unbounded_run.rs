@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Direction, Next, Side};
 
@@ -20,7 +20,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         for run in case.shape.graph.one_way_loops() {
             let protocol = case.protocol;
             let first = protocol.state(run[0]);
-            findings.report(&RULE, Place::state(protocol, first), || {
+            findings.report(&RULE, Location::state(protocol, first), || {
                 let active = first.direction.map_or(Side::Server, Direction::active_side).word();
                 let name = &first.name;
                 let message = format!("the {active} can keep sending from state `{name}` without an answer");

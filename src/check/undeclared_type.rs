@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use super::wording::type_text;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::nearest;
@@ -40,7 +40,12 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         for id in &file.instances {
             let instance = program.instance(*id);
             for argument in &instance.arguments {
-                search.ty(argument, (file_id, instance.span), None, Place::outside());
+                search.ty(
+                    argument,
+                    (file_id, instance.span),
+                    None,
+                    Location::outside(),
+                );
             }
         }
         for id in &file.protocols {
@@ -63,16 +68,21 @@ impl Search<'_, '_> {
             match &declaration.definition {
                 Definition::Alias(ty) => {
                     let at = (file_id, declaration.name.span);
-                    self.ty(ty, at, None, Place::outside());
+                    self.ty(ty, at, None, Location::outside());
                 }
                 Definition::Struct(fields) => {
                     for field in fields {
-                        self.ty(&field.ty, (file_id, field.ty_span), None, Place::outside());
+                        self.ty(
+                            &field.ty,
+                            (file_id, field.ty_span),
+                            None,
+                            Location::outside(),
+                        );
                     }
                 }
                 Definition::Enum(variants) => {
                     for variant in variants {
-                        self.entries(&variant.entries, file_id, Place::outside());
+                        self.entries(&variant.entries, file_id, Location::outside());
                     }
                 }
                 Definition::Extern(..) | Definition::Undeclared => {}
@@ -83,18 +93,18 @@ impl Search<'_, '_> {
     fn protocol(&mut self, protocol: &crate::protocol::Protocol, file: FileId) {
         for state in &protocol.states {
             for message in &state.messages {
-                let place = Place::message(protocol, state, message);
-                self.entries(&message.entries, file, place);
+                let location = Location::message(protocol, state, message);
+                self.entries(&message.entries, file, location);
                 if let Next::State { arguments, .. } = &message.next {
                     for argument in arguments {
-                        self.ty(argument, (file, message.next_span), None, place);
+                        self.ty(argument, (file, message.next_span), None, location);
                     }
                 }
             }
         }
     }
 
-    fn entries(&mut self, entries: &[Entry], file: FileId, place: Place<'_>) {
+    fn entries(&mut self, entries: &[Entry], file: FileId, location: Location<'_>) {
         let mut behind: Vec<Option<&Entry>> = vec![None; entries.len()];
         let mut nearest = None;
         for (index, entry) in entries.iter().enumerate().rev() {
@@ -114,12 +124,12 @@ impl Search<'_, '_> {
             };
             let other = behind.or(before);
             let meant = other.filter(|_| entry.is_derived && matches!(entry.ty, Type::Named(_)));
-            self.ty(&entry.ty, (file, entry.ty_span), meant, place);
+            self.ty(&entry.ty, (file, entry.ty_span), meant, location);
         }
     }
 
     /// `meant` is a nearby entry with a name, if the type may have been meant as the name of an entry.
-    fn ty(&mut self, ty: &Type, at: (FileId, Span), meant: Option<&Entry>, place: Place<'_>) {
+    fn ty(&mut self, ty: &Type, at: (FileId, Span), meant: Option<&Entry>, location: Location<'_>) {
         let mut named = Vec::new();
         ty.walk(&mut |part| {
             if let Type::Named(id) = part {
@@ -129,15 +139,15 @@ impl Search<'_, '_> {
         for id in named {
             let is_open = matches!(self.program.ty(id).definition, Definition::Undeclared)
                 && !self.is_told[id.index()];
-            if is_open && self.findings.hears(&RULE, place) {
+            if is_open && self.findings.hears(&RULE, location) {
                 self.is_told[id.index()] = true;
                 self.told += 1;
                 let (program, candidates) = (
                     self.program,
                     if self.told <= COMPARED { usize::MAX } else { 0 },
                 );
-                self.findings.report(&RULE, place, || {
-                    describe(program, id, (at, place), meant, candidates)
+                self.findings.report(&RULE, location, || {
+                    describe(program, id, (at, location), meant, candidates)
                 });
             }
         }
@@ -147,7 +157,7 @@ impl Search<'_, '_> {
 fn describe(
     program: &Program,
     id: TypeId,
-    ((file, span), place): ((FileId, Span), Place<'_>),
+    ((file, span), location): ((FileId, Span), Location<'_>),
     meant: Option<&Entry>,
     candidates: usize,
 ) -> Diagnostic {
@@ -169,7 +179,7 @@ fn describe(
     let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
     let near = Builtin::of_another_language(name.text())
         .or_else(|| nearest(name.text(), visible.chain(builtin)));
-    let state = place.protocol.and_then(|protocol| {
+    let state = location.protocol.and_then(|protocol| {
         let states = protocol.states.iter().take(candidates);
         let named = states.filter(|state| state.name.text() == name.text());
         named.map(|state| (protocol, state)).next()
@@ -189,7 +199,7 @@ fn describe(
                     false,
                 )
             })
-    } else if let Some(state) = place.state.filter(|_| is_parameter_like(name.text())) {
+    } else if let Some(state) = location.state.filter(|_| is_parameter_like(name.text())) {
         let finding = finding.label("a type parameter is declared by its state");
         if state.parameters.is_empty() && state.direction.is_some() {
             let after = state.direction_span.after();

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::LevelAttribute;
 
@@ -16,18 +16,18 @@ pub const RULE: Rule = Rule {
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for protocol in &subject.program.protocols {
-        look(&protocol.levels, Place::protocol(protocol), findings);
+        look(&protocol.levels, Location::protocol(protocol), findings);
         for state in &protocol.states {
-            look(&state.levels, Place::state(protocol, state), findings);
+            look(&state.levels, Location::state(protocol, state), findings);
             for message in &state.messages {
-                let place = Place::message(protocol, state, message);
-                look(&message.levels, place, findings);
+                let location = Location::message(protocol, state, message);
+                look(&message.levels, location, findings);
             }
         }
     }
 }
 
-fn look(attributes: &[LevelAttribute], place: Place<'_>, findings: &mut Findings) {
+fn look(attributes: &[LevelAttribute], location: Location<'_>, findings: &mut Findings) {
     for attribute in attributes {
         let name = &attribute.rule;
         match super::rule(name.text()) {
@@ -43,7 +43,7 @@ fn look(attributes: &[LevelAttribute], place: Place<'_>, findings: &mut Findings
             ),
             Some(_) => {}
             None if name.text() == "all" => {}
-            None => findings.report(&RULE, place, || {
+            None => findings.report(&RULE, location, || {
                 let message = format!("there is no rule `{name}`");
                 let finding = Diagnostic::error(RULE.name, name.span, message);
                 let near = super::nearest_rule(name.text()).and_then(super::rule);

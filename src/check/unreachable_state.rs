@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use super::wording::and;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Next, StateId};
@@ -51,7 +51,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             behind.sort();
             let state = protocol.state(first);
             let start = protocol.start();
-            findings.report(&RULE, Place::state(protocol, state), || {
+            findings.report(&RULE, Location::state(protocol, state), || {
                 let name = &state.name;
                 let message = format!("no dialogue leads to state `{name}`");
                 let mut finding = Diagnostic::error(RULE.name, name.span, message)

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use super::references::Uses;
 use super::undeclared_type::COMPARED;
 use crate::diagnostic::{Diagnostic, Level};
@@ -59,7 +59,7 @@ fn meant(program: &Program, uses: &mut Uses) {
 }
 
 fn report(what: &str, name: &Name, findings: &mut Findings) {
-    findings.report(&RULE, Place::outside(), || {
+    findings.report(&RULE, Location::outside(), || {
         Diagnostic::error(
             RULE.name,
             name.span,

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use super::references::Uses;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::FileId;
@@ -26,7 +26,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         let imports = file.imports.iter().zip(&file.import_spans);
         for (import, span) in imports {
             if !uses.of_file(FileId::new(index), *import) {
-                findings.report(&RULE, Place::outside(), || {
+                findings.report(&RULE, Location::outside(), || {
                     Diagnostic::error(RULE.name, *span, "this import is not used")
                         .label("no type, bound or protocol from it is mentioned here")
                         .note("imports are not passed on: each file imports what it needs itself")

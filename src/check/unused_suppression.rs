@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::LevelAttribute;
 
@@ -21,13 +21,13 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
     for case in subject.cases() {
         let protocol = case.protocol;
-        look(&protocol.levels, Place::protocol(protocol), findings);
+        look(&protocol.levels, Location::protocol(protocol), findings);
         for state in &protocol.states {
-            look(&state.levels, Place::state(protocol, state), findings);
+            look(&state.levels, Location::state(protocol, state), findings);
             for message in &state.messages {
                 look(
                     &message.levels,
-                    Place::message(protocol, state, message),
+                    Location::message(protocol, state, message),
                     findings,
                 );
             }
@@ -35,7 +35,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-fn look(attributes: &[LevelAttribute], place: Place<'_>, findings: &mut Findings) {
+fn look(attributes: &[LevelAttribute], location: Location<'_>, findings: &mut Findings) {
     for attribute in attributes {
         let name = &attribute.rule;
         let is_rule = name.text() == "all"
@@ -44,7 +44,7 @@ fn look(attributes: &[LevelAttribute], place: Place<'_>, findings: &mut Findings
         if attribute.level != Level::Allow || !is_rule || is_own || findings.is_heeded(attribute) {
             continue;
         }
-        findings.report(&RULE, place, || {
+        findings.report(&RULE, location, || {
             let finding = Diagnostic::error(
                 RULE.name,
                 name.span,

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Next, State, Type};
 
@@ -28,7 +28,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 .zip(used)
                 .filter(|(_, is_used)| !is_used);
             for (parameter, _) in unused {
-                findings.report(&RULE, Place::state(case.protocol, state), || {
+                findings.report(&RULE, Location::state(case.protocol, state), || {
                     let name = &parameter.name;
                     let message = format!("state `{}` does not use its type parameter `{name}`", state.name);
                     Diagnostic::error(RULE.name, name.span, message)

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::findings::{Case, Findings, Subject};
-use super::levels::Place;
+use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Edit, Help, Level};
 use crate::protocol::{Definition, Entry, Message, Next, Program, ProtocolId, StateId, Type};
 use crate::source::Span;
@@ -61,7 +61,7 @@ fn entrances(case: Case<'_>, to: &HashSet<StateId>) -> HashMap<StateId, Vec<Span
 
 fn report(case: Case<'_>, id: StateId, leading: &[Span], findings: &mut Findings) {
     let state = case.protocol.state(id);
-    findings.report(&RULE, Place::state(case.protocol, state), || {
+    findings.report(&RULE, Location::state(case.protocol, state), || {
         let name = &state.name;
         let message = format!("state `{name}` can be written as `!`");
         let mut finding =

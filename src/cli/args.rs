@@ -10,7 +10,7 @@ use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
 use duologue::relation::Verdict;
 use duologue::report;
-use duologue::target::{COptions, Options, RustOptions, ScalaOptions};
+use duologue::target::Options;
 use std::path::PathBuf;
 
 /// Import directories, configuration, reports and rule levels.
@@ -133,13 +133,12 @@ impl Sources {
                 unreadable: Vec::new(),
             },
         };
-        let request = Request {
-            inputs,
-            import_dirs,
-            defaults,
-            levels,
-            options,
-        };
+        let mut request = Request::default();
+        request.inputs = inputs;
+        request.import_dirs = import_dirs;
+        request.defaults = defaults;
+        request.levels = levels;
+        request.options = options;
         let (compilation, answer) = check(&request)?;
         let verdicts = answer.verdicts();
         format.print(&compilation, verdicts, findings, terminal)?;
@@ -172,9 +171,9 @@ impl Format {
         let (found, sources) = (&compilation.diagnostics, &compilation.sources);
         match self {
             Format::Human => {
-                let look = terminal.look();
+                let options = terminal.render_options();
                 for diagnostic in found {
-                    say(report::full(diagnostic, sources, look) + "\n\n")?;
+                    say(report::full(diagnostic, sources, options) + "\n\n")?;
                 }
             }
             Format::Short => {
@@ -217,20 +216,13 @@ pub struct Choices {
 
 impl From<Choices> for Options {
     fn from(choices: Choices) -> Options {
-        Options {
-            rust: RustOptions {
-                host: choices.rust_host,
-            },
-            c: COptions {
-                prefix: choices.c_prefix,
-                shm: choices.c_shm,
-                ring: choices.c_ring,
-            },
-            scala: ScalaOptions {
-                package: choices.scala_package,
-            },
-            remote: choices.remote,
-            targets: Vec::new(),
-        }
+        let mut options = Options::default();
+        options.rust.host = choices.rust_host;
+        options.c.prefix = choices.c_prefix;
+        options.c.shm = choices.c_shm;
+        options.c.ring = choices.c_ring;
+        options.scala.package = choices.scala_package;
+        options.remote = choices.remote;
+        options
     }
 }

@@ -54,10 +54,8 @@ impl<'a> Old<'a> {
 
     /// Reads and checks the old version. Only errors matter there, not the other rules.
     pub fn check(&self, request: &Request, paths: &[PathBuf]) -> Result<Compilation, Failure> {
-        let mut old = Request {
-            levels: vec![("all".to_owned(), Level::Allow)],
-            ..request.clone()
-        };
+        let mut old = request.clone();
+        old.levels = vec![("all".to_owned(), Level::Allow)];
         match self {
             Old::Path(path) => {
                 old.inputs = inputs::find(&[path.to_path_buf()], &[])?;

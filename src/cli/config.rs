@@ -89,7 +89,7 @@ impl Choice {
             }
         };
         for error in &errors {
-            terminal.insist(report::full(error, &sources, terminal.look()) + "\n\n")?;
+            terminal.insist(report::full(error, &sources, terminal.render_options()) + "\n\n")?;
         }
         Err(Failure::Usage(format!("{} cannot be used", path.display())))
     }

@@ -39,11 +39,9 @@ fn compare_checked(
     let Some(our_checked) = &our_compilation.checked else {
         return Ok((our_compilation, None));
     };
-    let other = Request {
-        inputs: inputs::find(std::slice::from_ref(&theirs.file), &request.import_dirs)?,
-        levels: vec![("all".to_owned(), Level::Allow)],
-        ..request.clone()
-    };
+    let mut other = request.clone();
+    other.inputs = inputs::find(std::slice::from_ref(&theirs.file), &request.import_dirs)?;
+    other.levels = vec![("all".to_owned(), Level::Allow)];
     let mut their_compilation = checked(&other, &duologue::files::Disk)?;
     let Some(their_checked) = &their_compilation.checked else {
         return Ok((their_compilation, None));

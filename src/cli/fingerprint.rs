@@ -9,7 +9,7 @@ use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
 use duologue::fingerprint::Fingerprint as Hash;
 use duologue::protocol::Program;
-use duologue::relation::{Fate, Travel, View, canonical, displacement, refusal, versions};
+use duologue::relation::{Fate, Travel, View, canonical, refusal, tag_mismatch, versions};
 use duologue::target::Options;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -152,7 +152,7 @@ fn acceptance(old: View<'_>, new: View<'_>) -> Acceptance {
             may_talk: true,
         };
     }
-    let sides = match displacement(old, new) {
+    let sides = match tag_mismatch(old, new) {
         None => "servers",
         Some(_) => "clients",
     };

@@ -230,7 +230,8 @@ fn format(input: Input, layout: Layout, terminal: &Terminal) -> Result<Option<Fo
         })),
         Err(Unformatted::Invalid(errors)) => {
             for error in &errors {
-                terminal.insist(report::full(error, &sources, terminal.look()) + "\n\n")?;
+                terminal
+                    .insist(report::full(error, &sources, terminal.render_options()) + "\n\n")?;
             }
             Ok(None)
         }

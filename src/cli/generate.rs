@@ -121,10 +121,8 @@ impl From<OutputError> for Failure {
 impl Gen {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let started = Instant::now();
-        let options = Options {
-            targets: self.directories.0.keys().copied().collect(),
-            ..self.choices.into()
-        };
+        let mut options: Options = self.choices.into();
+        options.targets = self.directories.0.keys().copied().collect();
         let compiled = self.sources.compile(
             &self.paths,
             options.clone(),

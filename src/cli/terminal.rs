@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use clap::builder::Styles;
 use clap::{Args, ValueEnum};
-use duologue::report::Look;
+use duologue::report::RenderOptions;
 use std::borrow::Cow;
 use std::env;
 use std::fmt::Display;
@@ -90,13 +90,12 @@ impl Terminal {
     }
 
     /// How findings are drawn. Colors are removed from the output if they are not wanted.
-    pub fn look(&self) -> Look {
-        Look {
-            is_styled: true,
-            is_unicode: !self.ascii,
-            has_links: shows_links(),
-            ..Look::default()
-        }
+    pub fn render_options(&self) -> RenderOptions {
+        let mut options = RenderOptions::default();
+        options.is_styled = true;
+        options.is_unicode = !self.ascii;
+        options.has_links = shows_links();
+        options
     }
 
     /// Writes the result of the command.

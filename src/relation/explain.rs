@@ -1,6 +1,6 @@
 //! Explanations of disagreements.
 
-use super::{Disagreement, Mismatch, Mixture, Origin, Place, Said, View, difference};
+use super::{DialogueStep, Disagreement, Mismatch, Mixture, Origin, Position, View, difference};
 use crate::diagnostic::{Diagnostic, Label, counted};
 use crate::protocol::text::type_text;
 use crate::protocol::{Direction, Message, Program, Side, State};
@@ -285,7 +285,7 @@ fn explained(
     }
 }
 
-fn step(said: &Said<'_>) -> (Origin, Label) {
+fn step(said: &DialogueStep<'_>) -> (Origin, Label) {
     let label = Label {
         span: said.message.name.span,
         text: format!("{}: {}", said.speaker.word(), said.message.name),
@@ -293,10 +293,10 @@ fn step(said: &Said<'_>) -> (Origin, Label) {
     (said.origin, label)
 }
 
-fn add(message: &Message, lacking: &Place<'_>, having: &Place<'_>) -> String {
-    let state = |place: &Place<'_>| match place {
-        Place::State(state) => state.name.text().to_owned(),
-        Place::End(message) => message.name.text().to_owned(),
+fn add(message: &Message, lacking: &Position<'_>, having: &Position<'_>) -> String {
+    let state = |place: &Position<'_>| match place {
+        Position::State(state) => state.name.text().to_owned(),
+        Position::End(message) => message.name.text().to_owned(),
     };
     format!(
         "add `{}` to state `{}`, or remove it from `{}`",
@@ -307,16 +307,16 @@ fn add(message: &Message, lacking: &Place<'_>, having: &Place<'_>) -> String {
 }
 
 /// ` in state ...`
-fn inside(place: &Place<'_>) -> String {
+fn inside(place: &Position<'_>) -> String {
     match place {
-        Place::State(state) => format!(" in state `{}`", state.name),
-        Place::End(_) => String::new(),
+        Position::State(state) => format!(" in state `{}`", state.name),
+        Position::End(_) => String::new(),
     }
 }
 
 /// The position of a message in its state, where it is found by its name.
-fn position(place: &Place<'_>, message: &Message) -> String {
-    let Place::State(state) = place else {
+fn position(place: &Position<'_>, message: &Message) -> String {
+    let Position::State(state) = place else {
         return String::new();
     };
     let name = message.name.text();
@@ -347,10 +347,10 @@ fn payload_texts(
     ]
 }
 
-fn carries(program: &Program, place: &Place<'_>, message: &Message) -> String {
+fn carries(program: &Program, place: &Position<'_>, message: &Message) -> String {
     let parameters = match place {
-        Place::State(state) => &state.parameters[..],
-        Place::End(_) => &[],
+        Position::State(state) => &state.parameters[..],
+        Position::End(_) => &[],
     };
     let types = message.entries.iter();
     let types = types.map(|entry| type_text(program, parameters, &entry.ty));
@@ -365,7 +365,7 @@ fn carries(program: &Program, place: &Place<'_>, message: &Message) -> String {
 /// A dialogue with one line for each message, each after a line break. The middle of a long dialogue is left out. `None` if no
 /// message is sent.
 #[must_use]
-pub fn dialogue(said: &[Said<'_>]) -> Option<String> {
+pub fn dialogue(said: &[DialogueStep<'_>]) -> Option<String> {
     const SHOWN: usize = 12;
     let left_out = said.len().saturating_sub(SHOWN);
     let mut text = String::new();

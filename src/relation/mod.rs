@@ -176,11 +176,11 @@ impl<'a> View<'a> {
 #[derive(Debug)]
 pub struct Disagreement<'a> {
     /// The messages sent; if the disagreement is about a message, up to and including that message.
-    pub dialogue: Vec<Said<'a>>,
+    pub dialogue: Vec<DialogueStep<'a>>,
     /// Where the left protocol is at that point, before the message that they disagree about.
-    pub left: Place<'a>,
+    pub left: Position<'a>,
     /// Where the right protocol is.
-    pub right: Place<'a>,
+    pub right: Position<'a>,
     /// What they disagree about.
     pub clash: Mismatch<'a>,
     /// If they disagree about a payload or a limit: the innermost part that differs, unless the numbers of values differ.
@@ -189,7 +189,7 @@ pub struct Disagreement<'a> {
 
 /// A message of a dialogue.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct DialogueStep<'a> {
     /// The side that sends it, as the left protocol is viewed.
     pub speaker: Side,
     /// The message.
@@ -200,20 +200,20 @@ pub struct Said<'a> {
 
 /// Where a protocol is after a dialogue.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum Position<'a> {
     /// In a state.
     State(&'a State),
     /// Over, after this message.
     End(&'a Message),
 }
 
-impl Place<'_> {
+impl Position<'_> {
     /// Where it is written.
     #[must_use]
     pub fn span(&self) -> Span {
         match self {
-            Place::State(state) => state.name.span,
-            Place::End(message) => message.next_span,
+            Position::State(state) => state.name.span,
+            Position::End(message) => message.next_span,
         }
     }
 }
@@ -258,7 +258,7 @@ pub fn misfit<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>
 /// Like [`misfit`], but messages travel as their positions, so a message of both must have the same position in corresponding
 /// states. Between processes, a client and a server of two versions understand each other exactly if this is `None`.
 #[must_use]
-pub fn displacement<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
+pub fn tag_mismatch<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
     let demand = Demand::Fit {
         rejects_deadlock: false,
         compares_positions: true,
@@ -276,7 +276,7 @@ pub fn failure<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a
     Walk::new(client, server, demand).run()
 }
 
-/// Like [`misfit`] or, if `compares_positions`, like [`displacement`]; and a receiver has to accept whatever the limits of the sender
+/// Like [`misfit`] or, if `compares_positions`, like [`tag_mismatch`]; and a receiver has to accept whatever the limits of the sender
 /// allow. `sizes` are those of the client's and of the server's program.
 #[must_use]
 pub fn exceeding<'a>(

@@ -1,7 +1,7 @@
 //! Two versions of a protocol: whether they can be deployed side by side, and which side goes first.
 
 use super::rename::{Renamed, renaming};
-use super::{Disagreement, View, difference, displacement, exceeding, misfit};
+use super::{Disagreement, View, difference, exceeding, misfit, tag_mismatch};
 use crate::sizes::Sizes;
 use std::rc::Rc;
 
@@ -76,7 +76,7 @@ impl<'a> Change<'a> {
     /// Compares two versions as processes do, where a message travels as its position in its state.
     #[must_use]
     pub fn between_processes(old: View<'a>, new: View<'a>) -> Change<'a> {
-        let (old_client, old_server) = (displacement(old, new), displacement(new, old));
+        let (old_client, old_server) = (tag_mismatch(old, new), tag_mismatch(new, old));
         let is_same = old_client.is_none() && old_server.is_none();
         Change {
             old_client,

@@ -4,7 +4,7 @@ use super::limits::Limits;
 use super::payload::{self, Bindings, Part};
 use super::quotient::{Order, classes};
 use super::shape::{Matches, Node, Origin, Shapes, matches as match_messages};
-use super::{Disagreement, Mismatch, Place, Said, View};
+use super::{DialogueStep, Disagreement, Mismatch, Position, View};
 use crate::protocol::{Direction, Message, Next, Side, State};
 use std::collections::HashSet;
 
@@ -299,7 +299,7 @@ impl<'a> Walk<'a> {
             Mismatch::Turn(..) | Mismatch::Silence => None,
         };
         if let Some((message, origin)) = last {
-            dialogue.push(Said {
+            dialogue.push(DialogueStep {
                 speaker: speaker(pair.left),
                 message,
                 origin,
@@ -308,7 +308,7 @@ impl<'a> Walk<'a> {
         let mut before = pair.came_by;
         while let Some((index, our, _)) = before {
             let pair = &self.pairs[index];
-            dialogue.push(Said {
+            dialogue.push(DialogueStep {
                 speaker: speaker(pair.left),
                 message: self.shapes.message(pair.left, our),
                 origin: Origin::Left,
@@ -326,8 +326,8 @@ impl<'a> Walk<'a> {
                 }
             });
             match (state, led_by) {
-                (Some(state), _) => Place::State(state),
-                (None, Some(message)) => Place::End(message),
+                (Some(state), _) => Position::State(state),
+                (None, Some(message)) => Position::End(message),
                 (None, None) => unreachable!("a protocol starts with a state"),
             }
         };

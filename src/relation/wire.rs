@@ -1,13 +1,13 @@
 //! Two versions between processes, where a message travels as its position in its state.
 
-use super::{Disagreement, Place, View, difference, displacement, misfit};
+use super::{Disagreement, Position, View, difference, misfit, tag_mismatch};
 use crate::protocol::Message;
 
 /// Why neither side may accept the other version's fingerprint; `None` if one may.
 #[must_use]
 pub fn refusal(old: View<'_>, new: View<'_>) -> Option<String> {
     let mixtures = [(old, new), (new, old)];
-    let displaced = mixtures.map(|(client, server)| displacement(client, server));
+    let displaced = mixtures.map(|(client, server)| tag_mismatch(client, server));
     if displaced.iter().any(Option::is_none) {
         return None;
     }
@@ -28,7 +28,7 @@ pub fn refusal(old: View<'_>, new: View<'_>) -> Option<String> {
 
 /// The positions, in each version, of the message that the two versions disagree about.
 fn positions(found: &Disagreement<'_>, is_left_old: bool) -> String {
-    let (Some(said), Place::State(left), Place::State(right)) =
+    let (Some(said), Position::State(left), Position::State(right)) =
         (found.dialogue.last(), found.left, found.right)
     else {
         return "positions of messages differ".to_owned();

@@ -34,9 +34,10 @@ use annotate_snippets::{
 };
 use excerpt::{Excerpt, excerpts};
 
-/// How a report looks.
+/// How to render a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+#[non_exhaustive]
+pub struct RenderOptions {
     /// Whether to color it with ANSI escape codes, in the colors of rustc.
     pub is_styled: bool,
     /// Whether to draw frames with box-drawing characters instead of `|`, `-` and `^`.
@@ -47,10 +48,10 @@ pub struct Look {
     pub width: usize,
 }
 
-impl Default for Look {
+impl Default for RenderOptions {
     /// Plain ASCII, as for a file.
-    fn default() -> Look {
-        Look {
+    fn default() -> RenderOptions {
+        RenderOptions {
             is_styled: false,
             is_unicode: false,
             has_links: false,
@@ -59,7 +60,7 @@ impl Default for Look {
     }
 }
 
-impl Look {
+impl RenderOptions {
     fn renderer(self) -> Renderer {
         let renderer = if self.is_styled {
             Renderer::styled().hyperlink(self.has_links)
@@ -79,7 +80,7 @@ impl Look {
 ///
 /// The time it takes depends on what is shown, not on how long the sources are.
 #[must_use]
-pub fn full(diagnostic: &Diagnostic, sources: &Sources, look: Look) -> String {
+pub fn full(diagnostic: &Diagnostic, sources: &Sources, options: RenderOptions) -> String {
     let title = words(diagnostic.level)
         .primary_title(diagnostic.message.as_str())
         .id(diagnostic.rule);
@@ -107,7 +108,7 @@ pub fn full(diagnostic: &Diagnostic, sources: &Sources, look: Look) -> String {
     }
     groups.push(last);
     groups.extend(repairs);
-    look.renderer().render(&groups)
+    options.renderer().render(&groups)
 }
 
 /// The address of a rule's page; `None` if there is no such rule.

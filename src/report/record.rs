@@ -17,15 +17,15 @@ pub struct Record {
     pub message: String,
     /// The location to repair, with its label.
     #[serde(flatten)]
-    pub primary: Place,
+    pub primary: LabeledRange,
     /// The other locations involved.
-    pub related: Vec<Place>,
+    pub related: Vec<LabeledRange>,
     /// Reasons and background.
     pub notes: Vec<String>,
     /// Repairs, including those without edits.
     pub fixes: Vec<Repair>,
     /// The shortest dialogue that shows the finding.
-    pub dialogue: Vec<Place>,
+    pub dialogue: Vec<LabeledRange>,
     /// Equal for the same finding in two versions of a text, even if lines have moved: derived from rule, path and message.
     pub fingerprint: String,
 }
@@ -33,7 +33,7 @@ pub struct Record {
 /// A range of a text with a label.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-pub struct Place {
+pub struct LabeledRange {
     /// The file.
     pub path: String,
     /// The range.
@@ -138,8 +138,8 @@ fn fingerprint(rule: &str, path: &str, message: &str, count: usize) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-fn place(label: &Label, sources: &Sources) -> Place {
-    Place {
+fn place(label: &Label, sources: &Sources) -> LabeledRange {
+    LabeledRange {
         path: sources.get(label.span.source).name().to_owned(),
         range: range(label.span, sources),
         label: label.text.clone(),

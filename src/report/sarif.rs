@@ -1,6 +1,6 @@
 //! Findings as SARIF 2.1.0, for GitHub code scanning and other tools.
 
-use super::record::{Place, Range, Record, Repair, records};
+use super::record::{LabeledRange, Range, Record, Repair, records};
 use crate::check::{Rule, every_rule};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::source::Sources;
@@ -129,7 +129,7 @@ fn uri(path: &str) -> String {
     text
 }
 
-fn location(place: &Place) -> Location {
+fn location(place: &LabeledRange) -> Location {
     let physical = PhysicalLocation::builder()
         .artifact_location(artifact(&place.path))
         .region(region(&place.range))

@@ -31,32 +31,40 @@ fn misspelled(sources: &Sources, id: crate::source::SourceId) -> Diagnostic {
 #[test]
 fn a_finding_shows_places_reasons_and_the_repair() {
     let (sources, id) = one(BANK);
-    insta::assert_snapshot!(full(&misspelled(&sources, id), &sources, Look::default()));
+    insta::assert_snapshot!(full(
+        &misspelled(&sources, id),
+        &sources,
+        RenderOptions::default()
+    ));
 }
 
 #[test]
 fn frames_can_be_drawn_with_lines() {
     let (sources, id) = one(BANK);
-    let look = Look {
+    let options = RenderOptions {
         is_unicode: true,
-        ..Look::default()
+        ..RenderOptions::default()
     };
-    insta::assert_snapshot!(full(&misspelled(&sources, id), &sources, look));
+    insta::assert_snapshot!(full(&misspelled(&sources, id), &sources, options));
 }
 
 #[test]
 fn styles_add_nothing_but_escape_codes() {
     let (sources, id) = one(BANK);
-    let styled = Look {
+    let styled = RenderOptions {
         is_styled: true,
-        ..Look::default()
+        ..RenderOptions::default()
     };
     let text = full(&misspelled(&sources, id), &sources, styled);
     assert!(text.contains("\u{1b}["));
     let plain = strip_escapes(&text);
     assert_eq!(
         plain,
-        full(&misspelled(&sources, id), &sources, Look::default())
+        full(
+            &misspelled(&sources, id),
+            &sources,
+            RenderOptions::default()
+        )
     );
 }
 
@@ -104,7 +112,7 @@ fn far_places_and_other_files_are_shown_apart() {
     let finding = Diagnostic::error("duplicate-name", last, "`a` is declared three times")
         .related(Span::new(id, 7, 8), "first here")
         .related(Span::new(other, 7, 8), "and here");
-    insta::assert_snapshot!(full(&finding, &sources, Look::default()));
+    insta::assert_snapshot!(full(&finding, &sources, RenderOptions::default()));
 }
 
 #[test]
@@ -117,7 +125,11 @@ fn a_long_line_is_cut_and_its_columns_are_right() {
     let (sources, id) = one(&text);
     let finding =
         Diagnostic::error("syntax", place(id, &text, "oops"), "what is this?").label("this");
-    let shown = full(&finding.help("leave it out"), &sources, Look::default());
+    let shown = full(
+        &finding.help("leave it out"),
+        &sources,
+        RenderOptions::default(),
+    );
     insta::assert_snapshot!(shown);
 }
 
@@ -138,7 +150,7 @@ fn unusual_texts_keep_their_lines() {
         full(
             &Diagnostic::error("syntax", place, "here").label("this"),
             &sources,
-            Look::default(),
+            RenderOptions::default(),
         )
     });
     insta::assert_snapshot!(shown.join("\n\n"));
@@ -197,12 +209,12 @@ fn no_place_makes_it_fail() {
             let text = ["", "x", "two\nlines\n", "\u{e9}"][dice.roll(4)];
             finding = finding.fix("repair", place(&mut dice), text, true);
         }
-        let look = Look {
+        let options = RenderOptions {
             is_unicode: round % 2 == 0,
             width: dice.roll(200),
-            ..Look::default()
+            ..RenderOptions::default()
         };
-        assert!(full(&finding, &sources, look).contains("error[syntax]: message"));
+        assert!(full(&finding, &sources, options).contains("error[syntax]: message"));
         assert!(short(&finding, &sources).contains(": error[syntax]: message"));
     }
 }

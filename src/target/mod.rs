@@ -130,6 +130,7 @@ impl Target {
 
 /// What the user can configure in generated code.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// For Rust alone.
     pub rust: RustOptions,

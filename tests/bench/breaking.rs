@@ -32,14 +32,12 @@ fn protocol(prefix: &str, states: usize, last: &str) -> Compilation {
         );
     }
     text += "}\n";
-    let request = Request {
-        inputs: vec![Input::Text {
-            path: "large.proto".into(),
-            bytes: text.into_bytes(),
-        }],
-        levels: vec![("all".to_owned(), Level::Allow)],
-        ..Request::default()
-    };
+    let mut request = Request::default();
+    request.inputs = vec![Input::Text {
+        path: "large.proto".into(),
+        bytes: text.into_bytes(),
+    }];
+    request.levels = vec![("all".to_owned(), Level::Allow)];
     compile(&request, &Disk).expect("nothing is read")
 }
 

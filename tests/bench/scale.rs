@@ -49,10 +49,8 @@ struct Measured {
 
 /// Checks and generates for all targets at once, as `duologue gen` does, and prints what it took.
 fn measure(inputs: Vec<Input>) {
-    let request = Request {
-        inputs,
-        ..Request::default()
-    };
+    let mut request = Request::default();
+    request.inputs = inputs;
     let start = Instant::now();
     let compilation: Compilation = compile(&request, &Disk).expect("nothing is read");
     let check = start.elapsed().as_secs_f64();

@@ -2,7 +2,7 @@
 
 use crate::rules::fixtures;
 use crate::support::repository;
-use duologue::report::{Look, full, summary};
+use duologue::report::{RenderOptions, full, summary};
 
 /// Every mistake is found, and its first message says what to write instead.
 #[test]
@@ -16,7 +16,7 @@ fn first_attempts_get_the_repair() {
         let found = &compilation.diagnostics;
         let reports = found
             .iter()
-            .map(|found| full(found, &compilation.sources, Look::default()));
+            .map(|found| full(found, &compilation.sources, RenderOptions::default()));
         let mut report = reports.collect::<Vec<_>>().join("\n\n");
         report.push_str("\n\n");
         report += &summary(found, compilation.sources.len());

@@ -7,7 +7,7 @@ mod scala;
 
 use crate::support::rust::{checked, protocols_in};
 use duologue::check::CheckedProgram;
-use duologue::target::{self, COptions, Names, Options, OutputFile, Target};
+use duologue::target::{self, Names, Options, OutputFile, Target};
 use std::collections::BTreeSet;
 
 /// A scope in which names are declared, and a name.
@@ -24,14 +24,10 @@ const GROUPS: [&str; 6] = [
 
 /// Options that generate everything.
 fn options() -> Options {
-    Options {
-        c: COptions {
-            shm: true,
-            ..COptions::default()
-        },
-        remote: true,
-        ..Options::default()
-    }
+    let mut options = Options::default();
+    options.c.shm = true;
+    options.remote = true;
+    options
 }
 
 /// The names on the target's list.

@@ -9,7 +9,7 @@ use crate::support::texts::Texts;
 use duologue::check::{RULES, rule};
 use duologue::compile::Compilation;
 use duologue::diagnostic::Level;
-use duologue::report::{Look, full, short, summary};
+use duologue::report::{RenderOptions, full, short, summary};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,8 @@ fn each_fixture_fires_the_rule_of_its_folder_and_no_other() {
         for (case, texts, inputs) in cases.drain(..) {
             let compilation = texts.compile_some(inputs, &[]);
             let reports = compilation.diagnostics.iter();
-            let reports = reports.map(|found| full(found, &compilation.sources, Look::default()));
+            let reports =
+                reports.map(|found| full(found, &compilation.sources, RenderOptions::default()));
             let mut report = reports.collect::<Vec<_>>().join("\n\n");
             report.push_str("\n\n");
             report += &summary(&compilation.diagnostics, compilation.sources.len());

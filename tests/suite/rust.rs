@@ -4,7 +4,7 @@ use crate::support::rust::{
     Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch,
 };
 use crate::support::{repository, succeed};
-use duologue::target::{self, Options, RustOptions, Target};
+use duologue::target::{self, Options, Target};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -70,12 +70,8 @@ fn a_program_may_keep_its_modules_private() {
 
 #[test]
 fn types_of_the_host_may_live_anywhere() {
-    let options = Options {
-        rust: RustOptions {
-            host: Some("crate::host".to_owned()),
-        },
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.rust.host = Some("crate::host".to_owned());
     let folder = scratch("host");
     let text =
         library("tests/names", &folder, &options).replace("use crate::host::*;", "mod _none {}");

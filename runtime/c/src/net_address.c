@@ -21,13 +21,13 @@ enum { BACKLOG = 1024 };
 /* How long to wait before the next attempt to connect, while the backlog of a Unix socket is full. */
 static const struct timespec pause_of_full = {0, 1000000};
 
-typedef union place {
+typedef union socket_address {
     struct sockaddr any;
     struct sockaddr_un local;
     struct sockaddr_in four;
     struct sockaddr_in6 six;
     struct sockaddr_storage storage;
-} place;
+} socket_address;
 
 /* The path of a Unix socket; NULL if the address is of another kind. */
 static const char *path_of(const char *address)
@@ -35,7 +35,7 @@ static const char *path_of(const char *address)
     return strncmp(address, "unix:", 5) == 0 ? address + 5 : NULL;
 }
 
-static duo_status local_place(const char *path, place *found)
+static duo_status local_address(const char *path, socket_address *found)
 {
     memset(found, 0, sizeof *found);
     found->local.sun_family = AF_UNIX;
@@ -166,8 +166,8 @@ duo_status duo_net_dial(const char *address, uint64_t until, int *descriptor)
 {
     const char *path = path_of(address);
     if (path != NULL) {
-        place to;
-        duo_status status = local_place(path, &to);
+        socket_address to;
+        duo_status status = local_address(path, &to);
         return status == DUO_OK ? connect_to(&to.any, sizeof to.local, until, descriptor) : status;
     }
     struct addrinfo *found;
@@ -184,7 +184,7 @@ duo_status duo_net_dial(const char *address, uint64_t until, int *descriptor)
 }
 
 /* Whether a file is a socket on which no process listens. */
-static bool is_stale(const place *at)
+static bool is_stale(const socket_address *at)
 {
     struct stat status;
     if (lstat(at->local.sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
@@ -214,8 +214,8 @@ duo_status duo_net_bind(const char *address, int *descriptor, char *path, size_t
     const char *local = path_of(address);
     path[0] = '\0';
     if (local != NULL) {
-        place to;
-        duo_status status = local_place(local, &to);
+        socket_address to;
+        duo_status status = local_address(local, &to);
         if (status != DUO_OK) return status;
         status = bind_to(&to.any, sizeof to.local, descriptor);
         if (status == DUO_SYSTEM && errno == EADDRINUSE) {
@@ -243,7 +243,7 @@ duo_status duo_net_bind(const char *address, int *descriptor, char *path, size_t
 
 void duo_net_spell(int descriptor, bool of_peer, bool is_tls, char *text, size_t room)
 {
-    place at;
+    socket_address at;
     memset(&at, 0, sizeof at);
     socklen_t size = sizeof at;
     int failed = of_peer ? getpeername(descriptor, &at.any, &size) : getsockname(descriptor, &at.any, &size);

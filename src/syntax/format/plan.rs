@@ -7,7 +7,7 @@ use super::space::is_spaced;
 
 /// What a list consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum ListKind {
     /// Packages, imports and items.
     File,
     /// States.
@@ -28,7 +28,7 @@ pub struct Entry {
     class: Class,
     pub body: Body,
     /// What the body consists of.
-    pub room: Room,
+    pub list_kind: ListKind,
     /// The index of the body's opening bracket; without a body, one past the last atom before the separator.
     pub end: usize,
 }
@@ -86,7 +86,7 @@ pub struct Plan<'a> {
 
 impl Plan<'_> {
     /// The next element of the list at or after `from`, if there is one.
-    pub fn entry_ahead(&self, from: usize, room: Room) -> Option<Entry> {
+    pub fn entry_ahead(&self, from: usize, list_kind: ListKind) -> Option<Entry> {
         let mut index = from;
         loop {
             let atom = self.atoms.get(index)?;
@@ -97,7 +97,7 @@ impl Plan<'_> {
             } else if atom.kind == Kind::Sign(b'#') {
                 index = self.attribute_end(index);
             } else {
-                return Some(self.entry_at(index, room));
+                return Some(self.entry_at(index, list_kind));
             }
         }
     }
@@ -110,8 +110,8 @@ impl Plan<'_> {
         partner.max(index) + 1
     }
 
-    fn entry_at(&self, start: usize, room: Room) -> Entry {
-        let (class, inside) = self.class(start, room);
+    fn entry_at(&self, start: usize, list_kind: ListKind) -> Entry {
+        let (class, inside) = self.class(start, list_kind);
         let mut index = start;
         let is_open = loop {
             match self.atoms.get(index).map(|atom| atom.kind) {
@@ -133,28 +133,30 @@ impl Plan<'_> {
             } else {
                 Body::None
             },
-            room: inside,
+            list_kind: inside,
             end: index,
         }
     }
 
     /// What an element is by its first word, and what its body consists of.
-    fn class(&self, start: usize, room: Room) -> (Class, Room) {
-        match room {
-            Room::File => match self.atoms[start].text(self.text) {
-                "package" => (Class::Package, Room::List),
-                "import" => (Class::Import, Room::List),
-                "proto" => (Class::Item, Room::Protocol),
-                "extern" => (Class::Item, Room::Mappings),
-                _ => (Class::Item, Room::Members),
+    fn class(&self, start: usize, list_kind: ListKind) -> (Class, ListKind) {
+        match list_kind {
+            ListKind::File => match self.atoms[start].text(self.text) {
+                "package" => (Class::Package, ListKind::List),
+                "import" => (Class::Import, ListKind::List),
+                "proto" => (Class::Item, ListKind::Protocol),
+                "extern" => (Class::Item, ListKind::Mappings),
+                _ => (Class::Item, ListKind::Members),
             },
-            Room::Protocol => (Class::State, Room::State),
-            Room::State | Room::Members | Room::Mappings | Room::List => (Class::Inner, Room::List),
+            ListKind::Protocol => (Class::State, ListKind::State),
+            ListKind::State | ListKind::Members | ListKind::Mappings | ListKind::List => {
+                (Class::Inner, ListKind::List)
+            }
         }
     }
 
     /// A body stays on one line if it was written on one, fits, and is not a protocol's.
-    fn body(&self, start: usize, open: usize, inside: Room) -> Body {
+    fn body(&self, start: usize, open: usize, inside: ListKind) -> Body {
         let close = self.partner(open);
         let columns = WIDTH.saturating_sub(self.indent);
         if close < open || self.measure(start, close + 1, columns) != Measured::Fits {
@@ -162,7 +164,8 @@ impl Plan<'_> {
         }
         let is_line = |atom: &Atom| atom.breaks == 0 && atom.kind != Kind::Sign(b'#');
         let is_empty = close == open + 1;
-        let is_line = inside != Room::Protocol && self.atoms[open + 1..=close].iter().all(is_line);
+        let is_line =
+            inside != ListKind::Protocol && self.atoms[open + 1..=close].iter().all(is_line);
         if is_empty || is_line {
             Body::OnLine
         } else {

@@ -3,7 +3,7 @@
 use super::INDENT;
 use super::atoms::{Atom, Comment, Kind};
 use super::comment;
-use super::plan::{Body, Entry, Plan, Room};
+use super::plan::{Body, Entry, ListKind, Plan};
 use super::space::is_spaced;
 
 /// Lays out atoms as a text.
@@ -20,7 +20,7 @@ pub fn print(text: &str, atoms: &[Atom]) -> String {
         out: String::with_capacity(text.len() + text.len() / 8),
         is_line_start: true,
     };
-    printer.elements(Room::File);
+    printer.elements(ListKind::File);
     if !printer.out.is_empty() {
         printer.out.push('\n');
     }
@@ -54,9 +54,9 @@ enum Before {
 impl Printer<'_> {
     /// Writes everything up to the bracket that closes the current list, each element on its own lines. The opening bracket has
     /// been written; the closing one is left to the caller.
-    fn elements(&mut self, room: Room) {
+    fn elements(&mut self, list_kind: ListKind) {
         let mut before = Before::Opening;
-        let mut ahead = self.plan.entry_ahead(self.next, room);
+        let mut ahead = self.plan.entry_ahead(self.next, list_kind);
         // Whether the next atom shares a line with the comment before it.
         let mut is_shared = false;
         loop {
@@ -72,7 +72,7 @@ impl Printer<'_> {
                 return;
             };
             if !is_shared {
-                let is_blank = is_blank_between(before, atom, room, ahead.as_ref());
+                let is_blank = is_blank_between(before, atom, list_kind, ahead.as_ref());
                 self.start_line(self.plan.indent, is_blank);
             }
             is_shared = false;
@@ -84,7 +84,7 @@ impl Printer<'_> {
                         !atom.ends_line() && self.plan.atoms.get(self.next).is_some_and(shares);
                     before = match kind {
                         Comment::Doc => Before::Belonging,
-                        Comment::FileDoc if room == Room::File => Before::FileDoc,
+                        Comment::FileDoc if list_kind == ListKind::File => Before::FileDoc,
                         Comment::Line | Comment::FileDoc | Comment::Block | Comment::Lines => {
                             Before::Comment
                         }
@@ -95,9 +95,9 @@ impl Printer<'_> {
                     before = Before::Belonging;
                 }
                 (_, Some(entry)) => {
-                    self.entry(&entry, room);
+                    self.entry(&entry, list_kind);
                     before = Before::Entry(entry);
-                    ahead = self.plan.entry_ahead(self.next, room);
+                    ahead = self.plan.entry_ahead(self.next, list_kind);
                 }
                 (_, None) => return,
             }
@@ -118,14 +118,14 @@ impl Printer<'_> {
     }
 
     /// Writes an element of a list with its body and its separator.
-    fn entry(&mut self, entry: &Entry, room: Room) {
+    fn entry(&mut self, entry: &Entry, list_kind: ListKind) {
         match entry.body {
             Body::None => {
                 self.line(entry.end, 1);
                 let separator = self.plan.atoms.get(self.next).map(|atom| atom.kind);
                 if matches!(separator, Some(Kind::Comma | Kind::Semicolon)) {
                     self.atom();
-                } else if room == Room::Members {
+                } else if list_kind == ListKind::Members {
                     self.write(",");
                 }
             }
@@ -135,20 +135,20 @@ impl Printer<'_> {
                 let is_empty = close == entry.end + 1;
                 self.line(entry.end, if is_empty { 4 } else { 2 });
                 self.atom();
-                self.list(entry.room, self.plan.indent, close);
+                self.list(entry.list_kind, self.plan.indent, close);
             }
         }
     }
 
     /// Writes the elements of a list, whose opening bracket has been written on a line that begins at `indent`, and its closing
     /// bracket.
-    fn list(&mut self, room: Room, indent: usize, close: usize) {
+    fn list(&mut self, list_kind: ListKind, indent: usize, close: usize) {
         if self.next == close {
             self.atom();
             return;
         }
         let outer = std::mem::replace(&mut self.plan.indent, indent + INDENT);
-        self.elements(room);
+        self.elements(list_kind);
         self.plan.indent = outer;
         self.start_line(indent, false);
         self.flat(close + 1);
@@ -168,7 +168,7 @@ impl Printer<'_> {
                 self.atom();
             } else if self.plan.is_broken(open, end, indent, reserve) {
                 self.atom();
-                self.list(Room::List, indent, close);
+                self.list(ListKind::List, indent, close);
             } else {
                 self.flat(close + 1);
             }
@@ -234,8 +234,13 @@ fn is_closing(atom: &Atom) -> bool {
 }
 
 /// Whether a blank line precedes `atom`, which begins a line; `ahead` is the next element, which may come later.
-fn is_blank_between(before: Before, atom: &Atom, room: Room, ahead: Option<&Entry>) -> bool {
-    let is_kept = atom.breaks > 1 && room != Room::List;
+fn is_blank_between(
+    before: Before,
+    atom: &Atom,
+    list_kind: ListKind,
+    ahead: Option<&Entry>,
+) -> bool {
+    let is_kept = atom.breaks > 1 && list_kind != ListKind::List;
     match before {
         Before::Opening | Before::Belonging => false,
         Before::FileDoc => is_kept || atom.kind != Kind::Comment(Comment::FileDoc),

@@ -8,9 +8,9 @@ use std::ops::Range;
 /// What `#[at_most]` looks like.
 const WRITE_SIZE: &str = "write a whole number and a unit, such as `#[at_most(64 KiB)]`";
 
-/// Where a number is expected.
+/// Which number is expected, by what it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum NumberKind {
     /// In `#[at_most(...)]`.
     Size,
     /// After the `;` of a list.
@@ -31,11 +31,11 @@ impl<'a> Context<'a> {
         if self.before == "at_most" && self.found != "(" {
             return self.without_parentheses();
         }
-        let (place, start) = self.place()?;
-        let closing = match place {
-            Place::Size => ')',
-            Place::Items => ']',
-            Place::Bytes => '>',
+        let (kind, start) = self.kind()?;
+        let closing = match kind {
+            NumberKind::Size => ')',
+            NumberKind::Items => ']',
+            NumberKind::Bytes => '>',
         };
         let rest = &self.piece[start..];
         let line = rest.lines().next().unwrap_or_default();
@@ -48,22 +48,22 @@ impl<'a> Context<'a> {
         let text = text.trim();
         if text.is_empty() {
             let error = || self.error("`#[at_most]` needs a size").help(WRITE_SIZE);
-            return (place == Place::Size).then(error);
+            return (kind == NumberKind::Size).then(error);
         }
-        let Some(written) = Written::of(text, place) else {
+        let Some(written) = Written::of(text, kind) else {
             let error = || {
                 let text = format!("expected a size, found `{text}`");
                 self.error_at(at.clone(), text).help(WRITE_SIZE)
             };
-            return (place == Place::Size && !has_several(text)).then(error);
+            return (kind == NumberKind::Size && !has_several(text)).then(error);
         };
         let error = self.error_at(at.clone(), written.what);
         Some(match written.repaired {
             Some(repaired) => error.fix("write it like this", self.span(at), repaired, false),
-            None => error.help(match place {
-                Place::Size => WRITE_SIZE,
-                Place::Items => "write the largest number of elements, such as `[u32; 1000]`",
-                Place::Bytes => "write the largest number of bytes, such as `str<255>`",
+            None => error.help(match kind {
+                NumberKind::Size => WRITE_SIZE,
+                NumberKind::Items => "write the largest number of elements, such as `[u32; 1000]`",
+                NumberKind::Bytes => "write the largest number of bytes, such as `str<255>`",
             }),
         })
     }
@@ -91,8 +91,8 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// Where a number is expected around the token that does not fit, and where the text in its place begins.
-    fn place(&self) -> Option<(Place, usize)> {
+    /// Where a number is expected around the token that does not fit, and where the text in its kind begins.
+    fn kind(&self) -> Option<(NumberKind, usize)> {
         let before: Vec<Range<usize>> = tokens(self.piece, 0)
             .take_while(|at| at.end <= self.last.end)
             .collect();
@@ -101,15 +101,15 @@ impl<'a> Context<'a> {
             Some(&self.piece[before[at].clone()])
         };
         if let Some(start) = self.size_start(&before) {
-            return Some((Place::Size, start));
+            return Some((NumberKind::Size, start));
         }
         let is_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
         // The number, or a part of it, may have been accepted.
         let back = usize::from(token(0).is_some_and(is_number));
         let start = before[before.len().checked_sub(back + 1)?].end;
         match token(back)? {
-            ";" if self.is_in_list(&before) => Some((Place::Items, start)),
-            "<" if matches!(token(back + 1)?, "str" | "bytes") => Some((Place::Bytes, start)),
+            ";" if self.is_in_list(&before) => Some((NumberKind::Items, start)),
+            "<" if matches!(token(back + 1)?, "str" | "bytes") => Some((NumberKind::Bytes, start)),
             _ => None,
         }
     }
@@ -220,7 +220,7 @@ pub(super) fn bare_number(text: &str) -> Option<String> {
 }
 
 impl Written {
-    fn of(text: &str, place: Place) -> Option<Written> {
+    fn of(text: &str, kind: NumberKind) -> Option<Written> {
         let wrong = |what, repaired| Some(Written { what, repaired });
         if text.starts_with('-') {
             return wrong("a size cannot be negative", None);
@@ -246,11 +246,11 @@ impl Written {
         let bytes = bytes_of(unit);
         let is_word = !unit.is_empty() && unit.bytes().all(|letter| letter.is_ascii_alphabetic());
         let whole = exact(&number, fraction.unwrap_or_default(), bytes);
-        let repaired = match (place, unit, fraction) {
-            (Place::Size, "", None) => Some(number),
-            (Place::Size, _, None) if bytes.is_some() => Some(format!("{number} {unit}")),
-            (Place::Size, _, _) => whole.map(|whole| format!("{whole} B")),
-            (Place::Items | Place::Bytes, _, _) => whole.map(|whole| whole.to_string()),
+        let repaired = match (kind, unit, fraction) {
+            (NumberKind::Size, "", None) => Some(number),
+            (NumberKind::Size, _, None) if bytes.is_some() => Some(format!("{number} {unit}")),
+            (NumberKind::Size, _, _) => whole.map(|whole| format!("{whole} B")),
+            (NumberKind::Items | NumberKind::Bytes, _, _) => whole.map(|whole| whole.to_string()),
         };
         let what = if fraction.is_some() {
             "a size is a whole number"
@@ -258,9 +258,9 @@ impl Written {
             "a number is written without `_`"
         } else if plain != unquoted {
             "a limit is one number, the most that is allowed"
-        } else if is_word && place == Place::Items {
+        } else if is_word && kind == NumberKind::Items {
             "the bound of a list is a number of items, without a unit"
-        } else if is_word && place == Place::Bytes {
+        } else if is_word && kind == NumberKind::Bytes {
             "the bound of a type is a number of bytes, without a unit"
         } else if unquoted != text {
             "a size is written without quotes"

@@ -163,13 +163,13 @@ impl<'a> Declarations<'a> {
     }
 
     fn need_endpoint(&mut self, endpoint: &EndpointType) {
-        let Some(place) = self.types.place(endpoint, self.unit) else {
+        let Some(id) = self.types.unit_state(endpoint, self.unit) else {
             return;
         };
-        if self.unit == Some(place.unit) {
+        if self.unit == Some(id.unit) {
             return;
         }
-        let (unit, _) = self.types.units.at(place);
+        let (unit, _) = self.types.units.at(id);
         self.protocols.insert(unit.file_name.clone());
         let name = self
             .types

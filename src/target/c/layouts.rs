@@ -133,16 +133,16 @@ impl<'a> Layouts<'a> {
                 Some(composite("DUO_STRUCT", facts, name))
             }
             Type::Endpoint(endpoint) => {
-                let place = self.types.place(endpoint, self.unit)?;
-                let (unit, _) = self.types.units.at(place);
+                let id = self.types.unit_state(endpoint, self.unit)?;
+                let (unit, _) = self.types.units.at(id);
                 let states = unit.ours(Own::States);
                 if self.done.insert(states.clone(), String::new()).is_none()
-                    && self.unit != Some(place.unit)
+                    && self.unit != Some(id.unit)
                 {
                     writeln!(self.text, "extern const duo_state {states}[];")
                         .expect("string writes cannot fail");
                 }
-                let state = format!("&{states}[{}]", place.state);
+                let state = format!("&{states}[{}]", id.state);
                 Some(("DUO_ENDPOINT_TYPE", vec![state]))
             }
             Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => None,

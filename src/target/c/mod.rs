@@ -53,6 +53,7 @@ const VERSION: &str = concat!(
 
 /// What the user can configure in generated C.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct COptions {
     /// A prefix for every declared name.
     pub prefix: Option<String>,

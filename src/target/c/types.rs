@@ -2,7 +2,7 @@
 
 use super::names::{self, OfType};
 use super::spelling;
-use super::units::{Place, Units, canonical, declared_word};
+use super::units::{UnitStateId, Units, canonical, declared_word};
 use crate::protocol::{
     Builtin, Definition, EndpointType, FileId, Mapping, Program, Type, TypeDeclaration, TypeId,
 };
@@ -189,7 +189,7 @@ impl<'a> Types<'a> {
     }
 
     /// The unit and position of the state of an endpoint type, whatever aliases its arguments use.
-    pub fn place(&self, endpoint: &EndpointType, by: Option<usize>) -> Option<Place> {
+    pub fn unit_state(&self, endpoint: &EndpointType, by: Option<usize>) -> Option<UnitStateId> {
         let arguments = endpoint.arguments.iter();
         let plain = EndpointType {
             arguments: arguments.map(|ty| canonical(self.program, ty)).collect(),

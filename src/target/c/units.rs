@@ -55,7 +55,7 @@ pub struct UnitState {
 
 /// A state of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct UnitStateId {
     pub unit: usize,
     pub state: usize,
 }
@@ -117,14 +117,18 @@ impl Units {
 
     /// The unit and position of the state of an endpoint type. The unit that mentions it is searched first, if it is of that
     /// protocol.
-    pub fn find(&self, endpoint: &EndpointType, mentioned_by: Option<usize>) -> Option<Place> {
+    pub fn find(
+        &self,
+        endpoint: &EndpointType,
+        mentioned_by: Option<usize>,
+    ) -> Option<UnitStateId> {
         let units = mentioned_by
             .into_iter()
             .chain(self.of[endpoint.protocol.index()].iter().copied());
         let mut units = units.filter(|unit| self.units[*unit].protocol == endpoint.protocol);
         units.find_map(|unit| {
             let state = self.units[unit].position(endpoint.state, &endpoint.arguments)?;
-            Some(Place { unit, state })
+            Some(UnitStateId { unit, state })
         })
     }
 
@@ -135,10 +139,10 @@ impl Units {
             .map(|unit| &self.units[*unit])
     }
 
-    /// The unit of a place, and the state.
-    pub fn at(&self, place: Place) -> (&Unit, &UnitState) {
-        let unit = &self.units[place.unit];
-        (unit, &unit.states[place.state])
+    /// The unit, and its state.
+    pub fn at(&self, id: UnitStateId) -> (&Unit, &UnitState) {
+        let unit = &self.units[id.unit];
+        (unit, &unit.states[id.state])
     }
 
     fn add(&mut self, program: &Program, kind: Kind, protocol: ProtocolId, file: FileId) -> usize {
@@ -246,8 +250,8 @@ impl Units {
             }
             Type::Parameter(index) => format!("parameter{index}"),
             Type::Endpoint(endpoint) => match self.find(endpoint, mentioned_by) {
-                Some(place) => {
-                    let (unit, state) = self.at(place);
+                Some(id) => {
+                    let (unit, state) = self.at(id);
                     format!("{}_{}_{}", unit.prefix, endpoint.side.word(), state.name)
                 }
                 // Not generated yet: this is the name it will get.
@@ -333,8 +337,8 @@ impl Units {
                     });
                     self.reach(program, unit, endpoint.state, endpoint.arguments.clone());
                 }
-                if let Some(place) = self.find(endpoint, by) {
-                    self.units[place.unit].states[place.state].travels = true;
+                if let Some(id) = self.find(endpoint, by) {
+                    self.units[id.unit].states[id.state].travels = true;
                 }
             }
         }

@@ -44,7 +44,7 @@ impl States<'_> {
 
     fn endpoint(self, id: StateId, side: Side) -> EndpointView {
         let state = self.protocol().state(id);
-        let here = self.here.inside(1);
+        let scope = self.scope.inside(1);
         let (names, own) = (self.parameters(state), type_name(&state.name));
         let ty = Piece::angle(own.as_str(), words(&names)).flat();
         let marker = Piece::angle(format!("super::state::{own}"), words(&names));
@@ -89,7 +89,7 @@ impl States<'_> {
             declaration,
             is_sending,
             opens: self.opens(id),
-            methods_head: head(4, &implementation, &self.bounds(state, here)),
+            methods_head: head(4, &implementation, &self.bounds(state, scope)),
             methods: methods
                 .map(|(index, message)| self.method(index, message, side, &names))
                 .collect(),
@@ -100,13 +100,13 @@ impl States<'_> {
 
     fn method(self, index: usize, message: &Message, side: Side, names: &[String]) -> MethodView {
         let (sent, parameters, types) = self.values("self", message, names);
-        let here = self.here.inside(1);
-        let next = self.next(message, names, here, "");
+        let scope = self.scope.inside(1);
+        let next = self.next(message, names, scope, "");
         let result = vec![
             next.unwrap_or(Piece::word("()")),
             Piece::angle("::duologue::SendError", vec![payload(types)]),
         ];
-        let result = Piece::angle(prelude("Result", self.here.taken), result);
+        let result = Piece::angle(prelude("Result", self.scope.taken), result);
         let send = Piece::call(format!(".send::<{index}>"), vec![sent]);
         let mut calls = vec![send];
         if let Next::State { state, .. } = &message.next

@@ -4,7 +4,7 @@ use super::docs::{comment, with_sentence};
 use super::layout::{Piece, definition, signature};
 use super::remote::{self, dotted};
 use super::shared::shared_name;
-use super::spelling::{Here, type_name};
+use super::spelling::{NameScope, type_name};
 use super::states::used_parameters;
 use crate::check::CheckedProgram;
 use crate::endpoint::Endpoint;
@@ -29,22 +29,22 @@ pub struct InstanceView {
 }
 
 impl InstanceView {
-    /// The module of an instance; `here` is the module's position in the tree.
+    /// The module of an instance; `scope` is the module's position in the tree.
     pub fn of(
         checked: &CheckedProgram,
         id: InstanceId,
-        here: Here,
+        scope: NameScope,
         plan: Option<Plan>,
     ) -> InstanceView {
-        let instance = here.program.instance(id);
-        let protocol = here.program.protocol(instance.protocol);
+        let instance = scope.program.instance(id);
+        let protocol = scope.program.protocol(instance.protocol);
         let reached = checked.instantiations_of(id);
         let states: Vec<(&State, Option<&[Type]>)> = protocol
             .state_ids()
             .map(|id| (protocol.state(id), only_arguments(&reached, id)))
             .collect();
-        let path = here.protocol(instance.protocol);
-        let inner = here.inside(1);
+        let path = scope.protocol(instance.protocol);
+        let inner = scope.inside(1);
         let inner_path = inner.protocol(instance.protocol);
         let endpoints = |side: Side| {
             let end = Endpoint::of(protocol, side);
@@ -53,7 +53,7 @@ impl InstanceView {
                 let mut names = vec![type_name(&state.name)];
                 names.extend(
                     end.can_be_shared(id)
-                        .then(|| shared_name(state, here.taken)),
+                        .then(|| shared_name(state, scope.taken)),
                 );
                 for name in names {
                     let path = format!("{inner_path}{}::{name}", side.word());
@@ -73,7 +73,7 @@ impl InstanceView {
             let path = format!("{path}{}", type_name(&state.name));
             let used = |all: &[Type]| {
                 let used: Vec<Type> = used_parameters(state).map(|at| all[at].clone()).collect();
-                here.types(&used, &[])
+                scope.types(&used, &[])
             };
             other_name(0, &type_name(&state.name), path, arguments.map(used))
         };
@@ -81,24 +81,24 @@ impl InstanceView {
         // A state that is also reached with other arguments keeps its parameters here.
         let start_arguments = match only_arguments(&reached, StateId::new(0)) {
             Some(_) => Vec::new(),
-            None => here.types(&instance.arguments, &[]),
+            None => scope.types(&instance.arguments, &[]),
         };
         let end =
             |side: Side| Piece::angle(format!("{}::{start}", side.word()), start_arguments.clone());
         let result = Piece::round("", vec![end(Side::Server), end(Side::Client)]);
         let arguments = Piece::angle(
             format!("{path}init::"),
-            here.types(&instance.arguments, &[]),
+            scope.types(&instance.arguments, &[]),
         );
-        let name = dotted(here.program, instance.file, instance.name.text());
-        let names = here.types(&instance.arguments, &[]);
+        let name = dotted(scope.program, instance.file, instance.name.text());
+        let names = scope.types(&instance.arguments, &[]);
         let names: Vec<String> = names.iter().map(Piece::flat).collect();
         let module = format!("{path}state::");
         let remote =
             |plan| remote::start(plan, &name, &module, protocol.start(), &names, "CAPACITY");
         InstanceView {
             remote: plan.and_then(remote).unwrap_or_default(),
-            header: super::header(&here.program.file(instance.file).path),
+            header: super::header(&scope.program.file(instance.file).path),
             docs: comment(0, "//!", with_sentence(&instance.docs, &sentence(protocol))),
             signature: signature(0, "pub fn init", &[], &result, &[]),
             init: arguments.laid_out(4, 4, 2) + "()",

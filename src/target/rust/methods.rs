@@ -21,7 +21,7 @@ impl States<'_> {
         message: &Message,
         names: &[String],
     ) -> (Piece, Vec<String>, Vec<Piece>) {
-        let types = self.entries(message, names, self.here.inside(1));
+        let types = self.entries(message, names, self.scope.inside(1));
         let values: Vec<String> = message
             .entries
             .iter()

@@ -29,7 +29,7 @@ use askama::Template;
 use derive::Derivable;
 use instance::InstanceView;
 use remote::Remotes;
-use spelling::{Here, file_name, module_name, type_name};
+use spelling::{NameScope, file_name, module_name, type_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use types::{PackageView, TypeView};
@@ -37,6 +37,7 @@ use view::ProtocolView;
 
 /// What the user can configure in generated Rust.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct RustOptions {
     /// The module in which undeclared types are found, such as `crate::host`; without it, the module that includes the generated
     /// tree.
@@ -85,14 +86,14 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         for id in &package.instances {
             let instance = program.instance(*id);
             let taken = state_names(&program.protocol(instance.protocol).states);
-            let here = Here {
+            let scope = NameScope {
                 program,
                 options,
                 file: instance.file,
                 depth: 1,
                 taken: &taken,
             };
-            let view = InstanceView::of(checked, *id, here, remotes.instance(*id));
+            let view = InstanceView::of(checked, *id, scope, remotes.instance(*id));
             files.push(output(
                 format!("{path}{}.rs", file_name(&instance.name)),
                 &view,
@@ -148,7 +149,7 @@ impl Package<'_> {
             .iter()
             .map(|id| type_name(&program.ty(*id).name))
             .collect();
-        let here = |file| Here {
+        let scope = |file| NameScope {
             program,
             options,
             file,
@@ -173,8 +174,8 @@ impl Package<'_> {
             modules: self.modules(program).into_values().collect(),
             types: types
                 .filter_map(|id| {
-                    let here = here(program.ty(*id).file);
-                    TypeView::of(*id, here, derivable, remotes.encoding(*id, here))
+                    let scope = scope(program.ty(*id).file);
+                    TypeView::of(*id, scope, derivable, remotes.encoding(*id, scope))
                 })
                 .collect(),
         }

@@ -1,7 +1,7 @@
 //! What `--remote` adds: which types have an encoding, and how sessions begin between processes.
 
 use super::layout::Piece;
-use super::spelling::{Here, type_name, value_name};
+use super::spelling::{NameScope, type_name, value_name};
 use super::states::{States, slot_of, words};
 use crate::protocol::{
     Definition, InstanceId, Lengths, Message, Next, Program, ProtocolId, State, StateId, Type,
@@ -87,8 +87,8 @@ impl Remotes {
     }
 
     /// The implementation of a declared type's encoding; nothing for an alias, or if there is none.
-    pub fn encoding(&self, id: TypeId, here: Here) -> String {
-        let declared = here.program.ty(id);
+    pub fn encoding(&self, id: TypeId, scope: NameScope) -> String {
+        let declared = scope.program.ty(id);
         if !self.has_encoding(id) {
             return String::new();
         }
@@ -96,8 +96,8 @@ impl Remotes {
         let (kind, members): (_, Vec<String>) = match &declared.definition {
             Definition::Struct(fields) => {
                 let fields = fields.iter().map(|field| {
-                    let ty = here.ty(&field.ty, &[]).flat();
-                    let coding = self.with_coding(here.program, &field.ty, &field.lengths);
+                    let ty = scope.ty(&field.ty, &[]).flat();
+                    let coding = self.with_coding(scope.program, &field.ty, &field.lengths);
                     format!("        {}: {ty}{coding},\n", value_name(&field.name))
                 });
                 ("struct", fields.collect())
@@ -105,8 +105,8 @@ impl Remotes {
             Definition::Enum(variants) => {
                 let variants = variants.iter().enumerate().map(|(position, variant)| {
                     let entries = variant.entries.iter().enumerate().map(|(at, entry)| {
-                        let ty = here.ty(&entry.ty, &[]).flat();
-                        let coding = self.with_coding(here.program, &entry.ty, &entry.lengths);
+                        let ty = scope.ty(&entry.ty, &[]).flat();
+                        let coding = self.with_coding(scope.program, &entry.ty, &entry.lengths);
                         format!("{at} v{at}: {ty}{coding}")
                     });
                     let entries = entries.collect::<Vec<_>>().join(", ");
@@ -269,8 +269,13 @@ fn mark(ty: &Type, parameters: &mut [bool]) {
 
 impl States<'_> {
     /// The bounds of a state's parameters, where those that are [`carried`](States::carried) also have to have an encoding.
-    pub(super) fn bounds_of_wire(self, state: &State, carried: &[bool], here: Here) -> Vec<String> {
-        let bounds = self.bounds(state, here).into_iter().zip(carried);
+    pub(super) fn bounds_of_wire(
+        self,
+        state: &State,
+        carried: &[bool],
+        scope: NameScope,
+    ) -> Vec<String> {
+        let bounds = self.bounds(state, scope).into_iter().zip(carried);
         let wire = |(bound, is_carried): (String, &bool)| match is_carried {
             true => format!("{bound} + ::duologue::generated::Wire"),
             false => bound,
@@ -326,7 +331,7 @@ impl States<'_> {
     /// How sessions begin between processes; nothing if they do not, or if that depends on type arguments.
     pub(super) fn remote_start(self) -> String {
         let protocol = self.protocol();
-        let name = dotted(self.here.program, protocol.file, protocol.name.text());
+        let name = dotted(self.scope.program, protocol.file, protocol.name.text());
         let start = |plan| start(plan, &name, "", protocol.start(), &[], "super::CAPACITY");
         self.plan.and_then(start).unwrap_or_default()
     }

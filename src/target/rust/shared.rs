@@ -106,7 +106,7 @@ impl States<'_> {
         }
         let state = self.protocol().state(id);
         let (names, own) = (self.parameters(state), type_name(&state.name));
-        let shared = shared_name(state, self.here.taken);
+        let shared = shared_name(state, self.scope.taken);
         let ty = Piece::angle(shared.as_str(), words(&names)).flat();
         let marker = Piece::angle(format!("super::state::{own}"), words(&names));
         let inner = Piece::angle("::duologue::SharedSender", vec![marker.clone()]);
@@ -140,7 +140,11 @@ impl States<'_> {
         Some(SharedView {
             docs: comment(4, "///", [sentence.as_str()]),
             declaration: declaration.laid_out(4, 4, 1) + ";",
-            methods_head: head(4, &implementation, &self.bounds(state, self.here.inside(1))),
+            methods_head: head(
+                4,
+                &implementation,
+                &self.bounds(state, self.scope.inside(1)),
+            ),
             methods,
             common: common + ";",
         })
@@ -160,7 +164,7 @@ impl States<'_> {
         let result = |error: &str| {
             let error = Piece::angle(format!("::duologue::{error}"), vec![payload.clone()]);
             Piece::angle(
-                prelude("Result", self.here.taken),
+                prelude("Result", self.scope.taken),
                 vec![Piece::word("()"), error],
             )
         };

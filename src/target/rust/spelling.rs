@@ -94,7 +94,7 @@ pub fn prelude(name: &'static str, taken: &BTreeSet<String>) -> &'static str {
 
 /// A position in the generated tree, from which everything is named by a relative path.
 #[derive(Clone, Copy)]
-pub struct Here<'a> {
+pub struct NameScope<'a> {
     pub program: &'a Program,
     pub options: &'a Options,
     /// The file with the declaration that is being generated.
@@ -105,10 +105,10 @@ pub struct Here<'a> {
     pub taken: &'a BTreeSet<String>,
 }
 
-impl Here<'_> {
+impl NameScope<'_> {
     /// The same position, but some modules deeper.
     pub fn inside(self, further: usize) -> Self {
-        Here {
+        NameScope {
             depth: self.depth + further,
             ..self
         }

@@ -2,7 +2,7 @@
 
 use super::derive::Derivable;
 use super::layout::Piece;
-use super::spelling::{Here, parameter_names, type_name};
+use super::spelling::{NameScope, parameter_names, type_name};
 use crate::check::CheckedProtocol;
 use crate::protocol::{Message, Next, Protocol, State, StateId, Type};
 use crate::wire::{Plan, Sizes};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy)]
 pub(super) struct States<'a> {
     pub(super) checked: CheckedProtocol<'a>,
-    pub(super) here: Here<'a>,
+    pub(super) scope: NameScope<'a>,
     pub(super) derivable: &'a Derivable,
     /// If the protocol can leave the process.
     pub(super) plan: Option<Plan>,
@@ -30,15 +30,15 @@ impl<'a> States<'a> {
     }
 
     pub(super) fn parameters(self, state: &State) -> Vec<String> {
-        parameter_names(state, self.here.taken)
+        parameter_names(state, self.scope.taken)
     }
 
     /// `T: Send` and so on, one string per parameter.
-    pub(super) fn bounds(self, state: &State, here: Here) -> Vec<String> {
+    pub(super) fn bounds(self, state: &State, scope: NameScope) -> Vec<String> {
         let bounds = state
             .parameters
             .iter()
-            .map(|parameter| here.bounds(parameter));
+            .map(|parameter| scope.bounds(parameter));
         let named = self.parameters(state).into_iter().zip(bounds);
         named
             .map(|(name, bounds)| format!("{name}: {bounds}"))
@@ -54,11 +54,16 @@ impl<'a> States<'a> {
         .flat()
     }
 
-    pub(super) fn entries(self, message: &Message, names: &[String], here: Here) -> Vec<Piece> {
+    pub(super) fn entries(
+        self,
+        message: &Message,
+        names: &[String],
+        scope: NameScope,
+    ) -> Vec<Piece> {
         message
             .entries
             .iter()
-            .map(|entry| here.ty(&entry.ty, names))
+            .map(|entry| scope.ty(&entry.ty, names))
             .collect()
     }
 
@@ -67,7 +72,7 @@ impl<'a> States<'a> {
         self,
         message: &Message,
         names: &[String],
-        here: Here,
+        scope: NameScope,
         path: &str,
     ) -> Option<Piece> {
         let Next::State { state, arguments } = &message.next else {
@@ -76,7 +81,7 @@ impl<'a> States<'a> {
         let next = type_name(&self.protocol().state(*state).name);
         Some(Piece::angle(
             format!("{path}{next}"),
-            here.types(arguments, names),
+            scope.types(arguments, names),
         ))
     }
 }

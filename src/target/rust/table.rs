@@ -42,8 +42,8 @@ impl States<'_> {
         carried: &[bool],
     ) -> StateView {
         let state = self.protocol().state(id);
-        let here = self.here.inside(1);
-        let (names, bounds) = (self.parameters(state), self.bounds(state, here));
+        let scope = self.scope.inside(1);
+        let (names, bounds) = (self.parameters(state), self.bounds(state, scope));
         let own = type_name(&state.name);
         let ty = Piece::angle(own.as_str(), words(&names)).flat();
         let declaration = if names.is_empty() {
@@ -67,10 +67,10 @@ impl States<'_> {
             let head = head(&format!("Transition<{index}>"));
             let encodings = self.sizes.map(|sizes| sizes.messages(state, &[]));
             let encoding = encodings.and_then(|mut encodings| encodings.nth(index));
-            let row = remote::row(self.here.program, self.sizes, message, encoding, index);
+            let row = remote::row(self.scope.program, self.sizes, message, encoding, index);
             self.arm(index, message, state, &names, (head, row))
         };
-        let file = self.here.program.file(self.protocol().file);
+        let file = self.scope.program.file(self.protocol().file);
         let path = file.package.iter().map(|segment| segment.text());
         let path = path.chain([self.protocol().name.text(), state.name.text()]);
         let name = format!("\"{}\"", path.collect::<Vec<_>>().join("."));
@@ -91,7 +91,7 @@ impl States<'_> {
             is_terminal: state.active_side().is_none(),
             head: head("State"),
             remote: self.leaves(id).then(|| {
-                let bounds = self.bounds_of_wire(state, carried, here);
+                let bounds = self.bounds_of_wire(state, carried, scope);
                 let of = format!("{all} ::duologue::generated::Remote");
                 implementation(4, &of, &ty, &bounds)
             }),
@@ -137,9 +137,9 @@ impl States<'_> {
         names: &[String],
         (head, row): (String, String),
     ) -> ArmView {
-        let here = self.here.inside(1);
+        let scope = self.scope.inside(1);
         let receiver = endpoint::receiver(state);
-        let payloads = self.entries(message, names, here);
+        let payloads = self.entries(message, names, scope);
         let mut fields: Vec<Piece> = match payloads.len() {
             0 => Vec::new(),
             1 => vec![Piece::word("with")],
@@ -168,7 +168,7 @@ impl States<'_> {
                     }
                     Activity::Receives | Activity::Over => Piece::word("next"),
                 });
-                let to = Piece::angle(type_name(&to.name), here.types(arguments, names));
+                let to = Piece::angle(type_name(&to.name), scope.types(arguments, names));
                 (
                     "next",
                     Piece::angle(format!("::duologue::generated::{kind}"), vec![to]),

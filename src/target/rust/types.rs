@@ -3,7 +3,7 @@
 use super::derive::Derivable;
 use super::docs::comment;
 use super::layout::{Piece, definition};
-use super::spelling::{Here, type_name, value_name};
+use super::spelling::{NameScope, type_name, value_name};
 use crate::protocol::{Definition, Docs, Entry, TypeId};
 use askama::Template;
 
@@ -38,15 +38,20 @@ struct MemberView {
 
 impl TypeView {
     /// A type that is declared in generated Rust; `None` for one that the host supplies.
-    pub fn of(id: TypeId, here: Here, derivable: &Derivable, encoding: String) -> Option<TypeView> {
-        let declaration = here.program.ty(id);
+    pub fn of(
+        id: TypeId,
+        scope: NameScope,
+        derivable: &Derivable,
+        encoding: String,
+    ) -> Option<TypeView> {
+        let declaration = scope.program.ty(id);
         let name = type_name(&declaration.name);
         let (kind, members) = match &declaration.definition {
             Definition::Alias(ty) => {
                 return Some(TypeView {
                     docs: comment(0, "///", lines(&declaration.docs)),
                     derives: String::new(),
-                    head: definition(0, &format!("pub type {name}"), &here.ty(ty, &[])),
+                    head: definition(0, &format!("pub type {name}"), &scope.ty(ty, &[])),
                     is_alias: true,
                     members: Vec::new(),
                     encoding,
@@ -56,7 +61,7 @@ impl TypeView {
                 let member = |name, docs, ty| {
                     let start = format!("pub {}: ", value_name(name));
                     let column = 4 + start.len();
-                    member(docs, start + &here.ty(ty, &[]).laid_out(4, column, 1))
+                    member(docs, start + &scope.ty(ty, &[]).laid_out(4, column, 1))
                 };
                 let fields = fields.iter();
                 (
@@ -71,7 +76,7 @@ impl TypeView {
                 let member = |name, docs, entries: &[Entry]| {
                     let fields: Vec<Piece> = entries
                         .iter()
-                        .map(|entry| here.ty(&entry.ty, &[]))
+                        .map(|entry| scope.ty(&entry.ty, &[]))
                         .collect();
                     let text = match fields.len() {
                         0 => type_name(name),

@@ -4,7 +4,7 @@ use super::derive::Derivable;
 use super::docs::{comment, with_sentence};
 use super::endpoints::SideView;
 use super::layout::{Piece, signature};
-use super::spelling::{Here, type_name};
+use super::spelling::{NameScope, type_name};
 use super::states::{States, payload, slot_of, words};
 use super::table::StateView;
 use crate::check::CheckedProtocol;
@@ -68,7 +68,7 @@ impl ProtocolView {
     ) -> ProtocolView {
         let (program, protocol) = (checked.program(), checked.protocol());
         let file = program.file(protocol.file);
-        let here = Here {
+        let scope = NameScope {
             program,
             options,
             file: protocol.file,
@@ -77,7 +77,7 @@ impl ProtocolView {
         };
         let states = States {
             checked,
-            here,
+            scope,
             derivable,
             plan,
             sizes,
@@ -135,7 +135,7 @@ impl States<'_> {
             None => String::new(),
         };
         InitView {
-            signature: signature(0, &name, &[], &result, &self.bounds(start, self.here)),
+            signature: signature(0, &name, &[], &result, &self.bounds(start, self.scope)),
             choices: self
                 .ids()
                 .filter(|id| self.checked.is_reachable(*id))
@@ -148,7 +148,7 @@ impl States<'_> {
                 &Piece::angle("pub const fn slot", words(&names)).flat(),
                 &[],
                 &Piece::word("::duologue::generated::Slot"),
-                &self.bounds(start, self.here.inside(1)),
+                &self.bounds(start, self.scope.inside(1)),
             ),
             slot_call: slot_of("state::slot", &names).laid_out(4, 15, 3),
             is_over: start.active_side().is_none(),
@@ -158,14 +158,14 @@ impl States<'_> {
 
     /// The statements that fit the slot to every payload type that a session can carry, in terms of the start state's parameters.
     fn payloads(self, names: &[String]) -> Vec<String> {
-        let here = self.here.inside(1);
+        let scope = self.scope.inside(1);
         let mut seen = BTreeSet::new();
         let mut all: Vec<Piece> = Vec::new();
         for (state, arguments) in self.checked.instantiations() {
             for message in &self.protocol().state(state).messages {
                 let types = message.entries.iter();
                 let types: Vec<Type> = types.map(|entry| entry.ty.substitute(&arguments)).collect();
-                let payload = payload(here.types(&types, names));
+                let payload = payload(scope.types(&types, names));
                 if !types.is_empty() && seen.insert(payload.flat()) {
                     all.push(Piece::angle("slot.fit::", vec![payload]));
                 }
@@ -188,11 +188,11 @@ impl States<'_> {
             state.name
         );
         let variant = |message: &Message| {
-            let mut fields = self.entries(message, &names, self.here);
+            let mut fields = self.entries(message, &names, self.scope);
             fields.extend(self.next(
                 message,
                 &names,
-                self.here,
+                self.scope,
                 &format!("{}::", receiver.word()),
             ));
             let text = Piece::round(type_name(&message.name), fields);

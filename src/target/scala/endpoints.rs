@@ -1,8 +1,8 @@
 //! The classes of the endpoints: how messages are sent, and how received payloads become messages.
 
 use super::layout::{Code, declaration, docs, fits};
+use super::object_scope::{GENERATED, nested, tuple_paths};
 use super::payload::{Number, check, moved, number, tuple};
-use super::place::{GENERATED, nested, tuple_paths};
 use super::spelling;
 use super::view::Writer;
 use crate::endpoint::{self, Activity, Edge};
@@ -78,7 +78,7 @@ impl Writer<'_> {
     /// One endpoint, ready to be written.
     pub fn endpoint(&mut self, id: StateId) -> Box<dyn askama::DynTemplate> {
         let state = self.state(id);
-        self.place.hide(std::iter::empty());
+        self.scope.hide(std::iter::empty());
         match self.endpoint.activity(id) {
             Activity::Over => {
                 let class = self.class(state, "DoneEndpoint".to_owned());
@@ -106,9 +106,9 @@ impl Writer<'_> {
 
     /// The method that builds a message from a received payload. In large states it delegates to the methods that follow it.
     fn openers(&self, state: &State, received: &str) -> Vec<OpenerView> {
-        let any = self.place.standard("Any");
-        let int = self.place.standard("Int");
-        let long = self.place.standard("Long");
+        let any = self.scope.standard("Any");
+        let int = self.scope.standard("Int");
+        let long = self.scope.standard("Long");
         let both = format!(", payload: {any}, number: {long}");
         let opener = |head: &str, parameters: &str, subject: &str, arms: Vec<ArmView>| OpenerView {
             signature: format!("{head}(index: {int}{parameters}): {received} = {subject} match {{"),
@@ -176,7 +176,7 @@ impl Writer<'_> {
             previous: if is_taken { "$previous" } else { "previous" },
             docs: docs(&state.docs, 4),
             name,
-            parameters: self.place.parameter_list(),
+            parameters: self.scope.parameter_list(),
             access,
             base,
             state: spelling::literal(state.name.text()),
@@ -193,22 +193,22 @@ impl Writer<'_> {
                 let tail = if self.is_object(only) {
                     ".type".to_owned()
                 } else {
-                    self.place.parameter_list()
+                    self.scope.parameter_list()
                 };
                 format!("{any}.{name}{tail}")
             }
-            _ => any + &self.place.parameter_list(),
+            _ => any + &self.scope.parameter_list(),
         }
     }
 
     /// Whether a message is an object, because all its values are equal.
     fn is_object(&self, message: &Message) -> bool {
-        let has_parameters = !self.place.parameter_list().is_empty();
+        let has_parameters = !self.scope.parameter_list().is_empty();
         !has_parameters && message.entries.is_empty() && message.next == Next::End
     }
 
     fn method(&mut self, state: &State, index: usize, message: &Message) -> MethodView {
-        let whole = self.place.whole;
+        let whole = self.scope.whole;
         let names: Vec<String> = message
             .entries
             .iter()
@@ -218,9 +218,9 @@ impl Writer<'_> {
             .messages
             .iter()
             .map(|message| spelling::method_name(message.name.text()));
-        self.place.hide(methods.chain(names.iter().cloned()));
+        self.scope.hide(methods.chain(names.iter().cloned()));
         let next = self.next(message);
-        let unit = self.place.standard("Unit");
+        let unit = self.scope.standard("Unit");
         let is_moving = message
             .entries
             .iter()
@@ -277,7 +277,7 @@ impl Writer<'_> {
     /// How the message's payload is encoded as a number, if it is one.
     fn number(&self, message: &Message) -> Option<Number> {
         let types: Vec<&Type> = message.entries.iter().map(|entry| &entry.ty).collect();
-        number(self.place.whole, &types)
+        number(self.scope.whole, &types)
     }
 
     /// The runtime's method for a message, by which side is active after it.
@@ -294,7 +294,7 @@ impl Writer<'_> {
         let types: Vec<String> = message
             .entries
             .iter()
-            .map(|entry| self.place.payload_type(&entry.ty))
+            .map(|entry| self.scope.payload_type(&entry.ty))
             .collect();
         let next = self
             .next(message)
@@ -321,7 +321,7 @@ impl Writer<'_> {
         let message = if self.is_object(message) {
             Code::Word(path)
         } else {
-            Code::Call(path + &self.place.parameter_list(), values)
+            Code::Call(path + &self.scope.parameter_list(), values)
         };
         let pattern = format!("case {index} =>");
         let is_tuple = types.len() > 1;

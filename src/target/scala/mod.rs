@@ -3,8 +3,8 @@
 mod endpoints;
 mod layout;
 mod names;
+mod object_scope;
 mod payload;
-mod place;
 mod remote;
 mod spelling;
 mod types;
@@ -20,7 +20,7 @@ use crate::relation::Obstacle;
 use crate::target::{Generated, Options, OutputFile, Target};
 use crate::wire::Sizes;
 use askama::DynTemplate;
-use place::Place;
+use object_scope::ObjectScope;
 use remote::{Remote, RoleView};
 use std::path::Path;
 use types::{InstanceView, TypesView};
@@ -29,6 +29,7 @@ use whole::Whole;
 
 /// What the user can configure in generated Scala.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ScalaOptions {
     /// The package for files without `package`; without it, `protocols`.
     pub package: Option<String>,
@@ -116,8 +117,8 @@ fn protocol_file(
 ) -> OutputFile {
     let protocol = checked.protocol();
     let mut text = head(whole, protocol.file);
-    let place = Place::of_protocol(whole, protocol);
-    let mut writer = Writer::new(place, checked);
+    let scope = ObjectScope::of_protocol(whole, protocol);
+    let mut writer = Writer::new(scope, checked);
     write(&mut text, &writer.protocol());
     for id in protocol
         .state_ids()
@@ -141,7 +142,7 @@ fn protocol_file(
             text.push_str(" {");
             if whole.options.remote && !protocol.start().parameters.is_empty() {
                 writer.enter(StateId::new(0));
-                let parameters = writer.place.parameter_list();
+                let parameters = writer.scope.parameter_list();
                 text.push_str(&format!(
                     "\n    def $open{parameters}(start: _root_.duologue.Endpoint): {first}{parameters} =\n      \
                      new {first}{parameters}(start)"
@@ -157,7 +158,7 @@ fn protocol_file(
         text.push_str("  }\n");
     }
     if let Some((remote, sizes)) = remote {
-        write(&mut text, &remote.view(&mut writer.place, sizes));
+        write(&mut text, &remote.view(&mut writer.scope, sizes));
         text.push('\n');
     }
     text.push_str("}\n");
@@ -188,10 +189,10 @@ fn instance_file(
 ) -> OutputFile {
     let program = checked.program();
     let instance = program.instance(id);
-    let mut place = Place::of_protocol(whole, program.protocol(instance.protocol));
-    place.file = instance.file;
+    let mut scope = ObjectScope::of_protocol(whole, program.protocol(instance.protocol));
+    scope.file = instance.file;
     let mut text = head(whole, instance.file);
-    let view = InstanceView::of(checked, id, &mut place, remote);
+    let view = InstanceView::of(checked, id, &mut scope, remote);
     write(&mut text, &view);
     text.push('\n');
     output(
@@ -203,12 +204,12 @@ fn instance_file(
 }
 
 fn types_file(whole: &Whole, id: FileId, sizes: Option<&Sizes>) -> OutputFile {
-    let mut place = Place::of_types(whole, id);
+    let mut scope = ObjectScope::of_types(whole, id);
     let file = whole.program.file(id);
     let mut text = head(whole, id);
     write(
         &mut text,
-        &TypesView::of(&mut place, base_name(file), sizes),
+        &TypesView::of(&mut scope, base_name(file), sizes),
     );
     text.push('\n');
     output(whole, id, &spelling::types_object(&file.stem), text)
@@ -219,7 +220,7 @@ fn head(whole: &Whole, id: FileId) -> String {
     let head = Head {
         file: base_name(file),
         docs: &file.docs,
-        package: place::package(whole.program, whole.options, id).join("."),
+        package: object_scope::package(whole.program, whole.options, id).join("."),
     };
     let mut text = String::new();
     write(&mut text, &head);
@@ -237,7 +238,7 @@ fn write(text: &mut String, view: &dyn DynTemplate) {
 }
 
 fn output(whole: &Whole, file: FileId, name: &str, text: String) -> OutputFile {
-    let folders = place::package(whole.program, whole.options, file);
+    let folders = object_scope::package(whole.program, whole.options, file);
     let folders = folders.iter().map(|folder| folder.trim_matches('`'));
     let path: Vec<&str> = folders.collect();
     OutputFile::new(format!("{}/{name}.scala", path.join("/")), text)

@@ -1,6 +1,6 @@
 //! The names that generated Scala declares: all of them, or only those that could clash, for the rule that rejects clashes.
 
-use super::place::package;
+use super::object_scope::package;
 use super::spelling::{
     entry_name, field_name, method_name, object_name, type_name, types_object, wire_object,
 };

@@ -1,7 +1,7 @@
 //! What happens to a payload between the caller of a sending method and the ring: ranges are checked, endpoints are handed over.
 
 use super::layout::Code;
-use super::place::{GENERATED, nested, tuple_paths};
+use super::object_scope::{GENERATED, nested, tuple_paths};
 use super::whole::Whole;
 use crate::protocol::{Builtin, Definition, Type};
 

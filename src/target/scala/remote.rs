@@ -1,8 +1,8 @@
 //! What sessions with other processes need: how payloads are encoded, and a value for each side that transports use.
 
 use super::layout::Code;
+use super::object_scope::{GENERATED, ObjectScope, nested, tuple_paths};
 use super::payload::number;
-use super::place::{GENERATED, Place, nested, tuple_paths};
 use super::spelling;
 use super::whole::Whole;
 use crate::check::{CheckedProgram, CheckedProtocol};
@@ -109,8 +109,8 @@ impl<'a> Remote<'a> {
     }
 
     /// How the messages are encoded.
-    pub fn view(&self, place: &mut Place, sizes: &Sizes) -> RemoteView {
-        place.hide(std::iter::empty());
+    pub fn view(&self, scope: &mut ObjectScope, sizes: &Sizes) -> RemoteView {
+        scope.hide(std::iter::empty());
         let mut positions = BTreeMap::new();
         let mut states = Vec::new();
         for (id, arguments) in &self.reached {
@@ -152,7 +152,7 @@ impl<'a> Remote<'a> {
                 limits: limits.collect(),
                 parts: Vec::new(),
             };
-            let code = Coder { place, sizes };
+            let code = Coder { scope, sizes };
             let values = state.messages.iter().map(|message| message.entries.len());
             let is_large = values.sum::<usize>() > VALUES_IN_ONE_METHOD;
             for (index, message) in state.messages.iter().enumerate() {
@@ -209,7 +209,7 @@ pub fn is_encoded(whole: &Whole, ty: &Type) -> bool {
 
 /// Writes code that encodes and decodes.
 pub struct Coder<'a, 'p> {
-    pub place: &'a Place<'p>,
+    pub scope: &'a ObjectScope<'p>,
     pub sizes: &'a Sizes,
 }
 
@@ -225,7 +225,7 @@ impl Coder<'_, '_> {
         let types = message.entries.iter();
         let types: Vec<Type> = types.map(|entry| entry.ty.substitute(arguments)).collect();
         let lengths: Vec<&Lengths> = message.entries.iter().map(|it| &it.lengths).collect();
-        let whole = self.place.whole;
+        let whole = self.scope.whole;
         // A value of a type parameter is an object in the ring, whatever the argument is.
         let declared: Vec<&Type> = message.entries.iter().map(|entry| &entry.ty).collect();
         let is_number = number(whole, &declared).is_some();
@@ -233,7 +233,7 @@ impl Coder<'_, '_> {
             [] => (vec!["()".to_owned()], Code::word("null")),
             [only] if is_number => self.number(self.underlying(only)),
             [only] => {
-                let cast = format!("payload.asInstanceOf[{}]", self.place.payload_type(only));
+                let cast = format!("payload.asInstanceOf[{}]", self.scope.payload_type(only));
                 let put = if let Type::Tuple(_) = self.underlying(only) {
                     let mut put = vec![format!("val value = {cast}")];
                     put.extend(self.put(only, lengths[0], "value", "out"));
@@ -251,7 +251,7 @@ impl Coder<'_, '_> {
             several => {
                 let parts: Vec<_> = several
                     .iter()
-                    .map(|ty| self.place.payload_type(ty))
+                    .map(|ty| self.scope.payload_type(ty))
                     .collect();
                 let tuple = nested(parts, &|parts| format!("({})", parts.join(", ")));
                 let mut put = vec![format!("val values = payload.asInstanceOf[{tuple}]")];
@@ -298,7 +298,7 @@ impl Coder<'_, '_> {
     }
 
     fn underlying<'t>(&'t self, ty: &'t Type) -> &'t Type {
-        self.place.whole.underlying(ty)
+        self.scope.whole.underlying(ty)
     }
 
     /// How a payload that is kept as a number is encoded.
@@ -373,7 +373,7 @@ impl Coder<'_, '_> {
                 if let Some((builtin, lengths)) = self.builtin(ty) {
                     self.put(builtin, lengths, value, out)
                 } else {
-                    one(format!("{}.put({out}, {value})", self.place.wire(*id)))
+                    one(format!("{}.put({out}, {value})", self.scope.wire(*id)))
                 }
             }
             // An obstacle, which no encoded message carries.
@@ -384,7 +384,7 @@ impl Coder<'_, '_> {
     /// The built-in type that a type is another name for, and the bound with which it is declared.
     fn builtin<'t>(&'t self, ty: &'t Type) -> Option<(&'t Type, &'t Lengths)> {
         let is_builtin = matches!(self.underlying(ty), Type::Builtin(_));
-        let program = self.place.whole.program;
+        let program = self.scope.whole.program;
         is_builtin.then(|| program.unaliased(ty, Lengths::NONE))
     }
 
@@ -419,7 +419,7 @@ impl Coder<'_, '_> {
                 if let Some((builtin, lengths)) = self.builtin(ty) {
                     self.get(builtin, lengths, from)
                 } else {
-                    Code::word(format!("{}.get({from})", self.place.wire(*id)))
+                    Code::word(format!("{}.get({from})", self.scope.wire(*id)))
                 }
             }
             // An obstacle, which no encoded message carries.

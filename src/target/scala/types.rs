@@ -1,8 +1,8 @@
 //! The object with the types that one file declares, and the objects of its instances.
 
 use super::layout::{declaration, docs, extended, fits, typed};
+use super::object_scope::{GENERATED, ObjectScope, type_arguments};
 use super::payload::{check, moved};
-use super::place::{GENERATED, Place, type_arguments};
 use super::remote::Remote;
 use super::{head_of_role, spelling, wire};
 use crate::check::CheckedProgram;
@@ -70,13 +70,13 @@ struct AliasView {
 }
 
 impl TypesView {
-    pub fn of(place: &mut Place, file: &str, sizes: Option<&Sizes>) -> TypesView {
-        let declared = place.whole.program.file(place.file);
+    pub fn of(scope: &mut ObjectScope, file: &str, sizes: Option<&Sizes>) -> TypesView {
+        let declared = scope.whole.program.file(scope.file);
         let types = declared.types.iter();
-        let mut declarations: Vec<String> = types.map(|id| write_type(place, *id)).collect();
+        let mut declarations: Vec<String> = types.map(|id| write_type(scope, *id)).collect();
         if let Some(sizes) = sizes {
             let types = declared.types.iter();
-            declarations.extend(types.filter_map(|id| wire::object(place, sizes, *id)));
+            declarations.extend(types.filter_map(|id| wire::object(scope, sizes, *id)));
         }
         TypesView {
             object: spelling::types_object(&declared.stem),
@@ -89,23 +89,23 @@ impl TypesView {
     }
 }
 
-fn write_type(place: &mut Place, id: TypeId) -> String {
-    let ty = place.whole.program.ty(id);
+fn write_type(scope: &mut ObjectScope, id: TypeId) -> String {
+    let ty = scope.whole.program.ty(id);
     let name = spelling::type_name(ty.name.text());
     match &ty.definition {
         Definition::Alias(target) => format!(
             "{}  type {name} = {}",
             docs(&ty.docs, 2),
-            place.payload_type(target)
+            scope.payload_type(target)
         ),
-        Definition::Struct(fields) => record(place, ty, &name, fields),
-        Definition::Enum(variants) => choice(place, id, &name, variants),
+        Definition::Struct(fields) => record(scope, ty, &name, fields),
+        Definition::Enum(variants) => choice(scope, id, &name, variants),
         // Types that the host supplies need no declaration; they are in the documentation of the file.
         Definition::Extern(..) | Definition::Undeclared => String::new(),
     }
 }
 
-fn record(place: &mut Place, ty: &TypeDeclaration, name: &str, fields: &[Field]) -> String {
+fn record(scope: &mut ObjectScope, ty: &TypeDeclaration, name: &str, fields: &[Field]) -> String {
     let values: Vec<Value> = fields
         .iter()
         .map(|field| Value::of_field(field.name.text(), &field.ty))
@@ -119,11 +119,11 @@ fn record(place: &mut Place, ty: &TypeDeclaration, name: &str, fields: &[Field])
     }
     let is_carrier = values
         .iter()
-        .any(|value| place.whole.holds_endpoints(value.ty));
-    place.hide(values.iter().map(|value| value.name.clone()));
-    let base = base(place, name, is_carrier);
+        .any(|value| scope.whole.holds_endpoints(value.ty));
+    scope.hide(values.iter().map(|value| value.name.clone()));
+    let base = base(scope, name, is_carrier);
     write_values(
-        place,
+        scope,
         docs(&lines, 2),
         format!("final case class {name}"),
         &values,
@@ -135,19 +135,19 @@ fn record(place: &mut Place, ty: &TypeDeclaration, name: &str, fields: &[Field])
 
 /// The base of a declared type. It allows values of the type to be compared with each other, and with no others, under strict
 /// equality.
-fn base(place: &Place, name: &str, is_carrier: bool) -> String {
-    let object = spelling::types_object(&place.whole.program.file(place.file).stem);
-    let object = place.object(place.file, &object);
+fn base(scope: &ObjectScope, name: &str, is_carrier: bool) -> String {
+    let object = spelling::types_object(&scope.whole.program.file(scope.file).stem);
+    let object = scope.object(scope.file, &object);
     let base = if is_carrier { "Carrier" } else { "Value" };
     format!("extends {GENERATED}.{base}[{object}.{name}]")
 }
 
-fn choice(place: &mut Place, id: TypeId, name: &str, variants: &[Variant]) -> String {
-    let ty = place.whole.program.ty(id);
-    let is_carrier = place.whole.holds_endpoints(&Type::Named(id));
-    let object = spelling::types_object(&place.whole.program.file(place.file).stem);
-    place.hide(std::iter::empty());
-    let base = base(place, name, is_carrier);
+fn choice(scope: &mut ObjectScope, id: TypeId, name: &str, variants: &[Variant]) -> String {
+    let ty = scope.whole.program.ty(id);
+    let is_carrier = scope.whole.holds_endpoints(&Type::Named(id));
+    let object = spelling::types_object(&scope.whole.program.file(scope.file).stem);
+    scope.hide(std::iter::empty());
+    let base = base(scope, name, is_carrier);
     let head = extended(&format!("sealed trait {name}"), &base, 2);
     let mut write = |variant: &Variant| {
         let values: Vec<Value> = variant
@@ -156,8 +156,8 @@ fn choice(place: &mut Place, id: TypeId, name: &str, variants: &[Variant]) -> St
             .map(|entry| Value::of_field(entry.name.text(), &entry.ty))
             .collect();
         let variant_name = spelling::type_name(variant.name.text());
-        place.hide(values.iter().map(|value| value.name.clone()));
-        let extends = format!(" extends {}.{name}", place.object(place.file, &object));
+        scope.hide(values.iter().map(|value| value.name.clone()));
+        let extends = format!(" extends {}.{name}", scope.object(scope.file, &object));
         let docs = docs(&variant.docs, 4);
         if values.is_empty() {
             let body = if is_carrier {
@@ -170,7 +170,7 @@ fn choice(place: &mut Place, id: TypeId, name: &str, variants: &[Variant]) -> St
             return format!("{docs}    case object {variant_name}{extends}{body}");
         }
         write_values(
-            place,
+            scope,
             docs,
             format!("final case class {variant_name}"),
             &values,
@@ -206,7 +206,7 @@ impl<'a> Value<'a> {
 }
 
 fn write_values(
-    place: &mut Place,
+    scope: &mut ObjectScope,
     docs: String,
     head: String,
     values: &[Value],
@@ -220,11 +220,11 @@ fn write_values(
     } else {
         "  "
     };
-    let whole = place.whole;
-    place.hide(values.iter().map(|value| value.name.clone()));
+    let whole = scope.whole;
+    scope.hide(values.iter().map(|value| value.name.clone()));
     let fields: Vec<String> = values
         .iter()
-        .map(|value| typed(&value.name, &place.payload_type(value.ty)))
+        .map(|value| typed(&value.name, &scope.payload_type(value.ty)))
         .collect();
     let changes = values
         .iter()
@@ -275,12 +275,12 @@ impl InstanceView {
     pub fn of(
         checked: &CheckedProgram,
         id: InstanceId,
-        place: &mut Place,
+        scope: &mut ObjectScope,
         remote: Option<(&Remote, &Sizes)>,
     ) -> InstanceView {
         let instance = checked.program().instance(id);
         let protocol = checked.program().protocol(instance.protocol);
-        let object = place.object(protocol.file, &spelling::object_name(protocol.name.text()));
+        let object = scope.object(protocol.file, &spelling::object_name(protocol.name.text()));
         let mut reached: BTreeMap<_, Vec<Vec<Type>>> = BTreeMap::new();
         for (state, arguments) in checked.instantiations_of(id) {
             reached.entry(state).or_default().push(arguments);
@@ -289,14 +289,14 @@ impl InstanceView {
         let mut endpoints = Vec::new();
         for (state, arguments) in reached {
             let state = protocol.state(state);
-            place.enter(state);
+            scope.enter(state);
             // A state that is reached with different arguments keeps its parameters.
             let (parameters, arguments) = match arguments.as_slice() {
                 [only] => {
-                    let only: Vec<String> = only.iter().map(|ty| place.payload_type(ty)).collect();
+                    let only: Vec<String> = only.iter().map(|ty| scope.payload_type(ty)).collect();
                     (String::new(), type_arguments(&only))
                 }
-                _ => (place.parameter_list(), place.parameter_list()),
+                _ => (scope.parameter_list(), scope.parameter_list()),
             };
             let alias = || AliasView {
                 name: spelling::type_name(state.name.text()),
@@ -313,7 +313,7 @@ impl InstanceView {
         let arguments: Vec<String> = instance
             .arguments
             .iter()
-            .map(|ty| place.payload_type(ty))
+            .map(|ty| scope.payload_type(ty))
             .collect();
         let arguments = type_arguments(&arguments);
         // The first alias is that of the start state.
@@ -321,7 +321,7 @@ impl InstanceView {
             .first()
             .is_some_and(|alias| !alias.parameters.is_empty());
         let start = start + if is_generic { &arguments } else { "" };
-        let side = |side| place.whole.side_object(instance.protocol, side);
+        let side = |side| scope.whole.side_object(instance.protocol, side);
         let (client, server) = (side(Side::Client), side(Side::Server));
         let result = format!(": ({server}.{start}, {client}.{start}) =");
         let signature = declaration("def init", &[], &result, 2);
@@ -332,7 +332,7 @@ impl InstanceView {
             format!("{signature}\n    {call}")
         };
         let sides = [Side::Client, Side::Server].map(|side| {
-            let name = place.whole.side_object(instance.protocol, side);
+            let name = scope.whole.side_object(instance.protocol, side);
             let mut role = " {".to_owned();
             if remote.is_some() {
                 let first = format!("{name}.{start}");
@@ -342,7 +342,7 @@ impl InstanceView {
             }
             SideView { name, role }
         });
-        let remote = remote.map(|(remote, sizes)| rendered(&remote.view(place, sizes)));
+        let remote = remote.map(|(remote, sizes)| rendered(&remote.view(scope, sizes)));
         InstanceView {
             docs: docs(&instance.docs, 0),
             object: spelling::object_name(instance.name.text()),

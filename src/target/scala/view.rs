@@ -1,7 +1,7 @@
 //! The views for the templates: finished text and plain booleans, for one piece of a file at a time.
 
 use super::layout::{declaration, docs, extended, typed};
-use super::place::{GENERATED, Place, RUNTIME, type_arguments};
+use super::object_scope::{GENERATED, ObjectScope, RUNTIME, type_arguments};
 use super::spelling;
 use crate::check::CheckedProtocol;
 use crate::endpoint::{Activity, Endpoint, receiver};
@@ -48,7 +48,7 @@ pub struct MessageView {
 
 /// One protocol, while its pieces are generated.
 pub struct Writer<'a> {
-    pub place: Place<'a>,
+    pub scope: ObjectScope<'a>,
     checked: CheckedProtocol<'a>,
     pub endpoint: Endpoint<'a>,
     pub object: String,
@@ -56,11 +56,11 @@ pub struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     /// Starts with the client's side.
-    pub fn new(place: Place<'a>, checked: CheckedProtocol<'a>) -> Writer<'a> {
+    pub fn new(scope: ObjectScope<'a>, checked: CheckedProtocol<'a>) -> Writer<'a> {
         let endpoint = Endpoint::of(checked.protocol(), Side::Client);
         let object = spelling::object_name(endpoint.protocol.name.text());
         Writer {
-            place,
+            scope,
             checked,
             endpoint,
             object,
@@ -74,7 +74,7 @@ impl<'a> Writer<'a> {
 
     /// Moves on to one state.
     pub fn enter(&mut self, id: StateId) {
-        self.place.enter(self.state(id));
+        self.scope.enter(self.state(id));
     }
 
     pub fn state(&self, id: StateId) -> &'a State {
@@ -84,22 +84,22 @@ impl<'a> Writer<'a> {
     /// The object that holds a side's endpoints.
     pub fn side_object(&self, side: Side) -> &'static str {
         let id = self.checked.id();
-        self.place.whole.side_object(id, side)
+        self.scope.whole.side_object(id, side)
     }
 
     /// The object, as code inside of it refers to it.
     pub fn this(&self) -> String {
-        self.place.object(self.place.file, &self.object)
+        self.scope.object(self.scope.file, &self.object)
     }
 
     pub fn protocol(&mut self) -> ProtocolView {
         let protocol = self.endpoint.protocol;
         self.enter(StateId::new(0));
-        self.place.hide(std::iter::empty());
+        self.scope.hide(std::iter::empty());
         let start = format!(
             "{}{}",
             spelling::type_name(protocol.start().name.text()),
-            self.place.parameter_list()
+            self.scope.parameter_list()
         );
         let capacity = match self.checked.capacity() {
             Capacity::Bounded(messages) => messages.max(1),
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
             docs: docs(&protocol.docs, 0),
             object: self.object.clone(),
             signature: declaration(
-                &format!("def init{}", self.place.parameter_list()),
+                &format!("def init{}", self.scope.parameter_list()),
                 &[],
                 &result,
                 2,
@@ -141,7 +141,7 @@ impl<'a> Writer<'a> {
             .map(|message| self.message(state, message));
         let messages = messages.collect();
         let name = spelling::type_name(state.name.text());
-        let head = format!("sealed trait {name}{}", self.place.parameter_list());
+        let head = format!("sealed trait {name}{}", self.scope.parameter_list());
         MessagesView {
             docs: docs(&state.docs, 2),
             head: extended(&head, &format!("extends {GENERATED}.Message"), 2),
@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
             .entries
             .iter()
             .map(|entry| spelling::entry_name(entry.name.text()));
-        self.place.hide(names);
+        self.scope.hide(names);
         let mut fields = self.fields(message);
         if let Some(next) = self.next(message) {
             let side = self.side_object(receiver(state));
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
             fields.push(format!("next: {path}.{next}"));
         }
         let name = spelling::type_name(message.name.text());
-        let parameters = self.place.parameter_list();
+        let parameters = self.scope.parameter_list();
         let base = format!(
             " extends {}.{}{parameters}",
             self.this(),
@@ -197,7 +197,7 @@ impl<'a> Writer<'a> {
         let entries = message.entries.iter();
         let field = |entry: &Entry| {
             let name = spelling::entry_name(entry.name.text());
-            typed(&name, &self.place.payload_type(&entry.ty))
+            typed(&name, &self.scope.payload_type(&entry.ty))
         };
         entries.map(field).collect()
     }
@@ -209,7 +209,7 @@ impl<'a> Writer<'a> {
             Next::State { state, arguments } => {
                 let arguments: Vec<String> = arguments
                     .iter()
-                    .map(|ty| self.place.payload_type(ty))
+                    .map(|ty| self.scope.payload_type(ty))
                     .collect();
                 let name = spelling::type_name(self.state(*state).name.text());
                 Some(format!("{name}{}", type_arguments(&arguments)))

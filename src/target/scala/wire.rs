@@ -1,6 +1,6 @@
 //! How the types that a file declares are encoded: an object for each.
 
-use super::place::Place;
+use super::object_scope::ObjectScope;
 use super::remote::{Coder, is_encoded};
 use super::spelling;
 use crate::protocol::{Definition, Type, TypeId, Variant};
@@ -17,17 +17,17 @@ struct WireView {
 }
 
 /// The object that encodes a declared type; `None` if it needs none, or has no encoding.
-pub fn object(place: &mut Place, sizes: &Sizes, id: TypeId) -> Option<String> {
-    let whole = place.whole;
+pub fn object(scope: &mut ObjectScope, sizes: &Sizes, id: TypeId) -> Option<String> {
+    let whole = scope.whole;
     let declared = whole.program.ty(id);
     let named = Type::Named(id);
     if !is_encoded(whole, &named) {
         return None;
     }
-    place.hide(std::iter::empty());
-    let place = &*place;
-    let code = Coder { place, sizes };
-    let ty = place.payload_type(&named);
+    scope.hide(std::iter::empty());
+    let scope = &*scope;
+    let code = Coder { scope, sizes };
+    let ty = scope.payload_type(&named);
     let (put, get) = match &declared.definition {
         Definition::Alias(target) => {
             if let Type::Builtin(_) = whole.underlying(target) {

@@ -3,7 +3,7 @@
 use duologue_compiler::compile::{Compilation, Files, Input, Request, compile};
 use duologue_compiler::diagnostic::Level;
 use duologue_compiler::source::SourceId;
-use duologue_compiler::target::{COptions, Options};
+use duologue_compiler::target::Options;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -55,16 +55,12 @@ impl Memory {
     #[must_use]
     pub fn compile(&self, allow_all: bool) -> Compilation {
         let inputs = self.0.iter().map(|(path, _)| Input::Path(path.clone()));
-        let request = Request {
-            inputs: inputs.collect(),
-            levels: if allow_all {
-                vec![("all".to_owned(), Level::Allow)]
-            } else {
-                Vec::new()
-            },
-            options: options(),
-            ..Request::default()
-        };
+        let mut request = Request::default();
+        request.inputs = inputs.collect();
+        if allow_all {
+            request.levels = vec![("all".to_owned(), Level::Allow)];
+        }
+        request.options = options();
         compile(&request, self).expect("all inputs are in memory")
     }
 }
@@ -89,14 +85,10 @@ impl Files for Memory {
 /// The options for generated code.
 #[must_use]
 pub fn options() -> Options {
-    Options {
-        c: COptions {
-            shm: true,
-            ..COptions::default()
-        },
-        remote: true,
-        ..Options::default()
-    }
+    let mut options = Options::default();
+    options.c.shm = true;
+    options.remote = true;
+    options
 }
 
 /// Where a byte string begins in another.

@@ -476,7 +476,7 @@ fn a_dialogue_leads_to_the_states_themselves_and_not_to_others_like_them() {
     let server = compiled(&ring(13, "", |at| at != 12));
     let failure = relation::misfit(view(&client), view(&server)).expect("`shout` is unexpected");
     assert_eq!(failure.dialogue.len(), 1 + 142 + 1);
-    let (relation::Place::State(left), relation::Place::State(right)) =
+    let (relation::Position::State(left), relation::Position::State(right)) =
         (failure.left, failure.right)
     else {
         panic!("nothing has ended: {:?}", failure.clash);

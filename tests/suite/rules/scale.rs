@@ -1,7 +1,7 @@
 //! Texts larger than anyone writes by hand. A quadratic step or a deep recursion would keep these tests from finishing.
 
 use super::{one, rules};
-use duologue::target::{self, COptions, Options, Target};
+use duologue::target::{self, Options, Target};
 use std::fmt::Write as _;
 
 const MANY: usize = 30_000;
@@ -81,14 +81,9 @@ fn long_chains_of_types_are_written() {
         "proto! p {{ s:send {{ m(t{most}, [t{most}]) -> s, n -> ! }} }}"
     );
     let checked = one(&whole).checked.expect("nothing is wrong");
-    let options = Options {
-        c: COptions {
-            shm: true,
-            ..COptions::default()
-        },
-        remote: true,
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.c.shm = true;
+    options.remote = true;
     for target in Target::ALL {
         let files = target::generate(&checked, target, &options).files;
         let lines: usize = files.iter().map(|file| file.text.lines().count()).sum();

@@ -36,10 +36,8 @@ fn sources() -> &'static Sources {
     static WRITTEN: OnceLock<Sources> = OnceLock::new();
     WRITTEN.get_or_init(|| {
         let root = repository();
-        let options = Options {
-            remote: true,
-            ..Options::default()
-        };
+        let mut options = Options::default();
+        options.remote = true;
         let generated = folder("net").join("protocols");
         let checked = generate_with(&protocols_in(&root.join("protocols")), &options, &generated);
         let payloads = folder("net").join("payloads");

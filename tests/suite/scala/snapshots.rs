@@ -13,11 +13,9 @@ fn written(name: &str, text: &str, options: &Options) -> String {
         path: format!("{name}.proto").into(),
         bytes: text.as_bytes().to_vec(),
     };
-    let request = Request {
-        inputs: vec![input],
-        options: options.clone(),
-        ..Request::default()
-    };
+    let mut request = Request::default();
+    request.inputs = vec![input];
+    request.options = options.clone();
     let compilation = compile(&request, &Disk).unwrap_or_else(|failure| panic!("{failure:?}"));
     let found = compilation.diagnostics;
     let checked = compilation.checked.unwrap_or_else(|| panic!("{found:#?}"));
@@ -102,9 +100,7 @@ proto! names = drawing<str>;
 
 proto! local { open:send { lend(drawing::client::ready<str>) -> ! } }
 ";
-    let options = Options {
-        remote: true,
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.remote = true;
     insta::assert_snapshot!(written("drawing", text, &options));
 }

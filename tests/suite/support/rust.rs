@@ -53,11 +53,8 @@ pub fn protocols_in(folder: &str) -> Vec<PathBuf> {
 
 /// Checks protocols, which must have no errors.
 pub fn checked(inputs: &[PathBuf]) -> CheckedProgram {
-    let inputs = inputs.iter().cloned().map(Input::Path).collect();
-    let request = Request {
-        inputs,
-        ..Request::default()
-    };
+    let mut request = Request::default();
+    request.inputs = inputs.iter().cloned().map(Input::Path).collect();
     let compilation = compile(&request, &Disk).unwrap_or_else(|error| panic!("{error:?}"));
     compilation
         .checked

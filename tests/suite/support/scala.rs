@@ -6,7 +6,7 @@ use super::{repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
-use duologue::target::{self, Options, ScalaOptions, Target};
+use duologue::target::{self, Options, Target};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -148,22 +148,16 @@ impl Scala {
 
 /// Generates Scala code for protocols below an empty folder; returns what was compiled.
 pub fn generate(inputs: &[PathBuf], package: Option<&str>, out: &Path) -> CheckedProgram {
-    let options = Options {
-        scala: ScalaOptions {
-            package: package.map(str::to_owned),
-        },
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.scala.package = package.map(str::to_owned);
     generate_with(inputs, &options, out)
 }
 
 /// Like `generate`, with these options.
 pub fn generate_with(inputs: &[PathBuf], options: &Options, out: &Path) -> CheckedProgram {
-    let request = Request {
-        inputs: inputs.iter().cloned().map(Input::Path).collect(),
-        options: options.clone(),
-        ..Request::default()
-    };
+    let mut request = Request::default();
+    request.inputs = inputs.iter().cloned().map(Input::Path).collect();
+    request.options = options.clone();
     let compilation = compile(&request, &Disk).unwrap_or_else(|failure| panic!("{failure:?}"));
     let checked = compilation
         .checked

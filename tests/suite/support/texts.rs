@@ -37,11 +37,9 @@ impl Texts {
         let levels = levels
             .iter()
             .map(|(name, level)| ((*name).to_owned(), *level));
-        let request = Request {
-            inputs: inputs.into_iter().map(Input::Path).collect(),
-            levels: levels.collect(),
-            ..Request::default()
-        };
+        let mut request = Request::default();
+        request.inputs = inputs.into_iter().map(Input::Path).collect();
+        request.levels = levels.collect();
         compile(&request, self).expect("all inputs are there")
     }
 

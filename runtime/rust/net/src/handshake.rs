@@ -153,21 +153,21 @@ impl Policy {
         now.checked_add(self.timeout).unwrap_or(now + FOREVER)
     }
 
-    /// Reads the hello and answers it. `take_place` counts the session toward the limit, or returns why it may not
+    /// Reads the hello and answers it. `take_permit` counts the session toward the limit, or returns why it may not
     /// begin. `peer` is where the connection comes from, if that is known.
     pub(crate) fn answer<'s>(
         &self,
         stream: &dyn Stream,
         peer: Option<Address>,
         served: impl IntoIterator<Item = &'s Served>,
-        take_place: &mut dyn FnMut() -> Result<(), Verdict>,
+        take_permit: &mut dyn FnMut() -> Result<(), Verdict>,
         deadline: Instant,
     ) -> Option<Begun> {
         let deadline = Some(deadline);
         let served: Vec<&Served> = served.into_iter().collect();
         let hello = self.read_hello(stream, deadline);
         let decided = match &hello {
-            Ok(hello) => self.decide(hello, stream, peer.as_ref(), &served, take_place),
+            Ok(hello) => self.decide(hello, stream, peer.as_ref(), &served, take_permit),
             Err(NoHello::Malformed(verdict)) => Err(*verdict),
             Err(NoHello::Silent(cause)) => {
                 stream.close();
@@ -228,9 +228,9 @@ impl Policy {
         stream: &dyn Stream,
         address: Option<&Address>,
         served: &[&Served],
-        take_place: &mut dyn FnMut() -> Result<(), Verdict>,
+        take_permit: &mut dyn FnMut() -> Result<(), Verdict>,
     ) -> Result<(Answer, Begun), Verdict> {
-        take_place()?;
+        take_permit()?;
         let by = |verdict: u8, is_it: &dyn Fn(&Served) -> bool| {
             let which = served.iter().position(|served| is_it(served))?;
             Some((verdict, which))

@@ -1,6 +1,6 @@
 //! The accepting side.
 
-mod places;
+mod shared;
 
 use std::fmt;
 use std::io;
@@ -23,8 +23,8 @@ use crate::stream::{is_early, left, poll_until, Socket, Stream};
 use crate::tls::Tls;
 use crate::{Address, Error, Fingerprint};
 
-pub use places::Drain;
-use places::{Beginning, Place, Ready, Shared, State, UnderWay};
+pub use shared::Drain;
+use shared::{Beginning, Permit, Ready, Shared, State, UnderWay};
 
 /// Accepts sessions at an address.
 ///
@@ -226,15 +226,15 @@ impl Listener {
             self.handshake(socket, move |shared, stream, peer, deadline| {
                 let served = handlers.iter().map(|handler| &handler.served);
                 let policy = shared.policy().clone();
-                let mut place = None;
-                let mut take_place = || {
-                    place = Some(Place::take(shared, policy.max_sessions)?);
+                let mut permit = None;
+                let mut take_permit = || {
+                    permit = Some(Permit::take(shared, policy.max_sessions)?);
                     Ok(())
                 };
-                let begun = policy.answer(&*stream, peer, served, &mut take_place, deadline);
+                let begun = policy.answer(&*stream, peer, served, &mut take_permit, deadline);
                 let Begun { which, terms, seen } = begun?;
                 Some(Box::new(move || {
-                    let _place = place;
+                    let _permit = permit;
                     (handlers[which].start)((stream, terms, seen));
                 }))
             });
@@ -303,11 +303,11 @@ impl Listener {
             self.handshake(socket, move |shared, stream, peer, deadline| {
                 let policy = shared.policy().clone();
                 let mut beginning = None;
-                let mut take_place = || {
+                let mut take_permit = || {
                     beginning = Some(Beginning::of(shared)?);
                     Ok(())
                 };
-                let begun = policy.answer(&*stream, peer, [&served], &mut take_place, deadline);
+                let begun = policy.answer(&*stream, peer, [&served], &mut take_permit, deadline);
                 if let Some(Begun { terms, seen, .. }) = begun {
                     let begun = (served, (stream, terms, seen));
                     shared.state().begun.push_back(begun);

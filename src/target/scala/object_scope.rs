@@ -21,7 +21,7 @@ pub const RUNTIME: &str = concat!(
 );
 
 /// A file of the program, with the names that are taken in one generated object.
-pub struct Place<'a> {
+pub struct ObjectScope<'a> {
     pub whole: &'a Whole<'a>,
     pub file: FileId,
     /// Short names of types that mean something else in this object.
@@ -36,9 +36,9 @@ pub struct Place<'a> {
     terms: BTreeSet<String>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ObjectScope<'a> {
     /// The object of the file's types.
-    pub fn of_types(whole: &'a Whole<'a>, file: FileId) -> Place<'a> {
+    pub fn of_types(whole: &'a Whole<'a>, file: FileId) -> ObjectScope<'a> {
         let mut declared = BTreeSet::new();
         let mut named = BTreeSet::new();
         for id in &whole.program.file(file).types {
@@ -53,15 +53,15 @@ impl<'a> Place<'a> {
             }
         }
         declared.extend(named.iter().cloned());
-        Place {
+        ObjectScope {
             variants: Some(named),
-            ..Place::new(whole, file, declared)
+            ..ObjectScope::new(whole, file, declared)
         }
     }
 
     /// The object of a protocol.
-    pub fn of_protocol(whole: &'a Whole<'a>, protocol: &Protocol) -> Place<'a> {
-        let mut place = Place::new(whole, protocol.file, BTreeSet::new());
+    pub fn of_protocol(whole: &'a Whole<'a>, protocol: &Protocol) -> ObjectScope<'a> {
+        let mut scope = ObjectScope::new(whole, protocol.file, BTreeSet::new());
         let is_wanted = |name: &String| spelling::is_common_type(name) || whole.is_host(name);
         let mut hidden = BTreeSet::new();
         for state in &protocol.states {
@@ -71,7 +71,7 @@ impl<'a> Place<'a> {
                 .map(|name| spelling::type_name(name.text()));
             hidden.extend(names.filter(is_wanted));
         }
-        place.hidden.extend(hidden);
+        scope.hidden.extend(hidden);
         if protocol
             .states
             .iter()
@@ -81,14 +81,14 @@ impl<'a> Place<'a> {
                 .states
                 .iter()
                 .map(|state| spelling::type_name(state.name.text()));
-            place.states = names.collect();
+            scope.states = names.collect();
         }
-        place
+        scope
     }
 
-    fn new(whole: &'a Whole<'a>, file: FileId, mut hidden: BTreeSet<String>) -> Place<'a> {
+    fn new(whole: &'a Whole<'a>, file: FileId, mut hidden: BTreeSet<String>) -> ObjectScope<'a> {
         hidden.extend(whole.hiding.iter().cloned());
-        Place {
+        ObjectScope {
             whole,
             file,
             hidden,

@@ -143,11 +143,11 @@ impl Drop for Beginning {
 }
 
 /// A session that counts toward the listener's limit.
-pub(super) struct Place(Arc<Shared>);
+pub(super) struct Permit(Arc<Shared>);
 
-impl Place {
+impl Permit {
     /// Counts a further session, or returns why it may not begin.
-    pub(super) fn take(shared: &Arc<Shared>, most: usize) -> Result<Place, Verdict> {
+    pub(super) fn take(shared: &Arc<Shared>, most: usize) -> Result<Permit, Verdict> {
         let mut state = shared.state();
         if state.is_draining {
             return Err(Verdict::Draining);
@@ -156,11 +156,11 @@ impl Place {
             return Err(Verdict::Full);
         }
         state.sessions += 1;
-        Ok(Place(Arc::clone(shared)))
+        Ok(Permit(Arc::clone(shared)))
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.0.state().sessions -= 1;
         self.0.ended.notify_all();
