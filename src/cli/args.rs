@@ -206,7 +206,7 @@ pub struct Choices {
     /// C: add this prefix to every name
     #[arg(long, value_name = "PREFIX")]
     c_prefix: Option<String>,
-    /// C: also generate what sessions between processes need, for each protocol
+    /// C: also generate what sessions in shared memory need
     #[arg(long)]
     c_shm: bool,
     /// C: the buffer size of a session whose protocol has unbounded runs [default: 65536, or 8192 on 32 bits]

@@ -93,7 +93,7 @@ typedef struct duo_net_options {
     uint16_t heartbeat;
     /* Listeners: how many sessions there may be at once; 0 means 1,024. */
     size_t sessions;
-    /* Listeners: how many connections may be in the handshake at once; 0 means 64. */
+    /* Listeners: how many connections may be in the handshake at once, at most 256; 0 means 64. */
     size_t handshakes;
     /* Accepting side: whether a peer may have a session; NULL means always. */
     bool (*admit)(const duo_peer *peer, void *context);

@@ -49,7 +49,7 @@ pub use spans::Spans;
 
 /// Is called when a session begins, turns and ends, and when a session does not begin.
 ///
-/// For each session `began` is called first, then `turned` for each run, and `ended` once, as the last one. Calls for
+/// For each session `began` is called first, then `turned` for each run, and `ended` once, after all others. Calls for
 /// one session are made one after another, those for several sessions at the same time.
 ///
 /// The thread that calls is the one on which the event occurred: the program's thread that connects, sends, waits or
