@@ -62,7 +62,7 @@ impl<'a> Context<'a> {
             Some(repaired) => error.fix("write it like this", self.span(at), repaired, false),
             None => error.help(match place {
                 Place::Size => WRITE_SIZE,
-                Place::Items => "write the largest number of elements, such as `[u32; 1000]`",
+                Place::Items => "write the largest number of items, such as `[u32; 1000]`",
                 Place::Bytes => "write the largest number of bytes, such as `str<255>`",
             }),
         })
