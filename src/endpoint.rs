@@ -41,7 +41,7 @@ pub enum Edge {
 }
 
 impl Edge {
-    /// What a message of `state` does that leads to `next`; `None` stands for `!`.
+    /// Which side is active after a message of `state` that leads to `next`; `None` stands for `!`.
     #[must_use]
     pub fn of(state: &State, next: Option<&State>) -> Edge {
         match next.and_then(State::active_side) {

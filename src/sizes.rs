@@ -110,7 +110,7 @@ pub struct Encoding {
     /// Its position among the messages of its state.
     pub tag: u8,
     /// The size of its payload as far as it follows from the types. Bounds do not count: what is written before a payload
-    /// depends on this size, and two versions with different bounds have to agree about it.
+    /// depends on this size, and two versions with different bounds have to agree on it.
     pub size: Size,
     /// The largest payload that `at_most` and the bounds of its types allow, if that is less than the types do.
     pub limit: Option<u64>,

@@ -117,7 +117,7 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
     for mention in way.iter().take(SHOWN) {
         let to = program.ty(mention.to).name.text();
         let words = if only_aliases {
-            format!("`{from}` is defined by `{to}`")
+            format!("`{from}` is defined in terms of `{to}`")
         } else {
             format!("`{from}` holds `{to}` in place")
         };
@@ -139,7 +139,7 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
                 "if the host program supplies the type, write `extern type {name};`"
             )),
             _ if way.iter().all(|mention| mention.is_direct) => {
-                error.help("define one of them by another type: an alias is only another name")
+                error.help("define one of them as another type: an alias is only another name")
             }
             _ => error
                 .note("an alias is only another name for a type")

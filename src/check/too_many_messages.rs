@@ -32,7 +32,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 name.span,
                 format!("state `{name}` has {many} messages; at most {MOST} are allowed"),
             )
-            .related(beyond.name.span, "the first one too many")
+            .related(beyond.name.span, "the first one over the limit")
             .note("one byte identifies a message: its position among the messages of its state")
             .help("group messages: let one message lead to a second state that distinguishes them"),
         );

@@ -63,7 +63,7 @@ fn look(what: &str, name: &Name, beyond: Option<&Name>, findings: &mut Findings)
     if let Some(beyond) = beyond {
         findings.error(
             Diagnostic::error(RULE.name, name.span, format!("the {what} `{name}` has more than {MOST} values"))
-                .related(beyond.span, "the first one too many")
+                .related(beyond.span, "the first one over the limit")
                 .note("they become the parameters of one function, and every target limits the number of parameters")
                 .help("group values that belong together into a struct, or send a list"),
         );

@@ -24,8 +24,8 @@ pub const RULE: Rule = Rule {
 /// followed.
 const MOST_PARTS: usize = 1000;
 
-/// How often the states of a protocol are visited with other arguments. A state that permutes its arguments may be reached with very
-/// many; limits are then checked for the first of them.
+/// The maximum number of visits to the states of a protocol, each with different arguments. A state that permutes its arguments
+/// may be reached with very many; limits are then checked for the first of them.
 const MOST_VISITS: usize = 10_000;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {

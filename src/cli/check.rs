@@ -17,7 +17,7 @@ const EXAMPLES: &str = "\
   duologue check -D all -A never-ends protocols
                                       treat every rule but one as an error
   git show HEAD:bank.proto | duologue check -
-                                      a text from standard input
+                                      a file from standard input
 ";
 
 /// Check protocols: report every error, and every rule that is broken.

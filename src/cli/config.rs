@@ -36,7 +36,7 @@ pub struct Config {
     pub path: String,
     /// The directories in which imports are searched for.
     pub import_dirs: Vec<PathBuf>,
-    /// Levels with the lines in which they are set; a later one overrides an earlier one.
+    /// Levels with the lines on which they are set; a later one overrides an earlier one.
     pub levels: Vec<(String, Level, usize)>,
 }
 
@@ -83,7 +83,7 @@ impl Choice {
                 let found = Diagnostic::error("configuration", span(range), error.message());
                 let is_versionless = error.message() == "missing field `version`";
                 vec![match is_versionless {
-                    true => found.help("write `version = 1` in the first line"),
+                    true => found.help("write `version = 1` on the first line"),
                     false => found,
                 }]
             }

@@ -34,7 +34,7 @@ pub fn between(path: &str, old: &str, new: &str) -> String {
 /// A patch that turns `old` into `new`, its formatted version; empty if they are equal.
 ///
 /// The texts are cut where the same words begin a line in both, so that the time is proportional to their length as long as only
-/// whitespace, line ends and separators differ.
+/// whitespace, line endings and separators differ.
 pub fn unified(path: &str, old: &str, new: &str) -> String {
     let (old, new) = (lines(old), lines(new));
     let found = if old == new {
@@ -78,7 +78,7 @@ fn patch(path: &str, old: &[&str], new: &[&str], operations: Vec<DiffOp>) -> Str
     text
 }
 
-/// Lines with their line ends.
+/// Lines with their line endings.
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }

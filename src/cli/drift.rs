@@ -40,7 +40,7 @@ pub fn report(
             }
             Change::Updated => line(WARNING, "changed", &file.path, "")?,
             Change::LineEnds => {
-                line(WARNING, "changed", &file.path, " (in its line ends only)")?;
+                line(WARNING, "changed", &file.path, " (only its line endings)")?;
             }
             Change::Unchanged => {}
         }

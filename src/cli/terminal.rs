@@ -104,8 +104,8 @@ impl Terminal {
         unless_unread(write!(out, "{text}").and_then(|()| out.flush()))
     }
 
-    /// Writes a result that is the user's own text, in which nothing may be lost, including control characters. Only on a
-    /// terminal, which would obey them, they are shown as symbols.
+    /// Writes a result that is the user's own text, in which nothing may be lost, including control characters. These are
+    /// shown as symbols only on a terminal, which would obey them.
     pub fn print_exactly(&self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let text = match out.is_terminal() {
@@ -144,7 +144,7 @@ pub fn unless_unread(written: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// A text in which control characters, except line ends and tabs, are replaced by symbols, and overrides of the text direction
+/// A text in which control characters, except line endings and tabs, are replaced by symbols, and overrides of the text direction
 /// are replaced too.
 fn harmless(text: &str) -> Cow<'_, str> {
     let shown = |letter: char| match letter {

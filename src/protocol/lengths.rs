@@ -15,7 +15,7 @@ pub struct Limit {
 /// The bounds in a type as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lengths {
-    /// The bound of the type itself: for a text and for bytes in bytes, for a list in items.
+    /// The bound of the type itself: in bytes for `str` and `bytes`, in items for a list.
     pub most: Option<Limit>,
     /// The bounds in its parts, in the order written. Empty if there are none.
     pub parts: Vec<Lengths>,

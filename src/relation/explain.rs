@@ -52,7 +52,7 @@ impl Explanation {
         }
         places.splice(0..0, primary);
         let mut places = places.into_iter();
-        let first = places.next().expect("there are two places at least");
+        let first = places.next().expect("there are at least two places");
         let mut finding = Diagnostic::error(rule, first.span, self.headline).label(first.text);
         finding.related = places.collect();
         finding.notes.extend(self.note);

@@ -5,7 +5,7 @@
 //! are equal when their limits are compared. A sender may exceed
 //!
 //! * `at_most` of the receiver: with the largest payload that its own `at_most`, its bounds and its types allow;
-//! * a bound of the receiver: with a text, bytes or a list that is longer, and that its own bound allows. If the smallest message
+//! * a bound of the receiver: with text, bytes or a list that is longer, and that its own bound allows. If the smallest message
 //!   with such a value is larger than the sender's `at_most`, it is never sent. So the parts of a payload are visited in the order
 //!   of the bytes that must surround them.
 
@@ -163,7 +163,7 @@ impl<'a> Limits<'a> {
         (encoding, types.collect())
     }
 
-    /// The part with the least bytes around it that may be longer than the receiver's bound, in a payload of at most this size.
+    /// The part with the fewest bytes around it that may be longer than the receiver's bound, in a payload of at most this size.
     fn parts(
         &mut self,
         entries: [&'a [Entry]; 2],

@@ -30,8 +30,8 @@
 //! is subtyping restricted to what the encoding of payloads allows. The largest such relation is found by visiting the pairs of
 //! states that dialogues reach, each once.
 //!
-//! There can be as many such pairs as the product of the two numbers of states, if both machines have loops whose lengths have no
-//! common divisor. So once there are more pairs than states, states that behave alike are found by partition refinement, and only
+//! There can be as many such pairs as the product of the two numbers of states, if both machines have loops whose lengths are
+//! coprime. So once there are more pairs than states, states that behave alike are found by partition refinement, and only
 //! one pair of states is compared for each pair of classes. The case that remains is two versions that differ in loops whose own
 //! states all differ.
 //!
@@ -65,7 +65,7 @@
 //!
 //! Between processes a receiver refuses a message beyond its limits. A message with limits stands for the set of its payloads that
 //! they allow, and a receiver has to accept each payload of its sender: that is the same relation if a payload is considered a part
-//! of the message. As before, if both mixtures of two versions fit, they allow the same.
+//! of the message. So if both combinations of two versions fit (see below), both versions allow the same payloads.
 //!
 //! # Two versions
 //!

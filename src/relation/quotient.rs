@@ -1,7 +1,7 @@
 //! States and types that no dialogue can distinguish.
 //!
-//! Whether a client and a server fit is decided for pairs of states, and two loops whose lengths have no common divisor meet in as
-//! many pairs as the product of their lengths. Usually their states behave alike, so there is one class on each side, and one pair.
+//! Whether a client and a server fit is decided for pairs of states, and two loops whose lengths are coprime meet in as many
+//! pairs as the product of their lengths. Usually their states behave alike, so there is one class on each side, and one pair.
 
 use super::limits::Limits;
 use super::shape::{Node, Origin, Shape, Shapes};

@@ -84,8 +84,8 @@ impl<'a> Walk<'a> {
 
     /// Walks to the end; the first disagreement has the shortest dialogue.
     ///
-    /// Whether two states fit depends only on how they behave. So once there are many pairs, one pair for each two classes is
-    /// enough: the first one met, which is reached by the fewest messages.
+    /// Whether two states fit depends only on how they behave. So once there are many pairs, one pair for each pair of classes
+    /// is enough: the first one met, which is reached by the fewest messages.
     ///
     /// The same holds where equality unites states: a pair is skipped only if it is made equal by a chain of pairs that were met
     /// before it, and so after no more messages, and one of these pairs disagrees wherever the skipped pair does.
@@ -119,7 +119,7 @@ impl<'a> Walk<'a> {
         self.shapes
     }
 
-    /// A mismatch in a message takes one message more to show than a mismatch in whose turn it is. So if another pair that was
+    /// A mismatch in a message takes one more message to show than a mismatch in whose turn it is. So if another pair that was
     /// reached by equally many messages has a mismatch of the latter kind, that one is returned.
     fn sooner(&self, at: usize, clash: Mismatch<'a>) -> (usize, Mismatch<'a>) {
         if matches!(clash, Mismatch::Turn(..) | Mismatch::Silence) {

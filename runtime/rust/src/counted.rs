@@ -21,8 +21,8 @@ fn cost(work: impl FnOnce() -> Result<(), Closed>) -> (usize, usize) {
     (after.0 - before.0, after.1 - before.1)
 }
 
-/// What it costs to drop the endpoints at the end of the work: one side announces that it disconnects, the other finds
-/// that.
+/// What it costs to drop the endpoints at the end of the work: one side announces that it disconnects, and the other
+/// side finds that out.
 const LEAVING: usize = 1;
 
 /// What this many messages in runs cost.
@@ -149,7 +149,7 @@ fn a_session_at_the_bank_is_three_swaps() {
     assert_eq!(made, (in_runs(2) + 3 + LEAVING, 0));
 }
 
-/// Counts how often it is woken.
+/// Counts how many times it is woken.
 #[derive(Default)]
 struct Wakes(AtomicUsize);
 

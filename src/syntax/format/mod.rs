@@ -1,4 +1,4 @@
-//! One layout for protocol files: changes the whitespace, line ends and trailing commas of a text, and nothing else.
+//! One layout for protocol files: changes the whitespace, line endings and trailing commas of a text, and nothing else.
 //!
 //! The text is split into `atoms`, separators are put where they belong (`tidy`), and the atoms are written line by line
 //! (`print`) as decided element by element (`plan`). The layout does not use the syntax tree, which holds neither comments

@@ -22,7 +22,7 @@ impl<'a> Context<'a> {
             return Some(
                 self.error("the state is never closed")
                     .label("a `}` is missing before this")
-                    .help("close the state with `}`, and its protocol after it"),
+                    .help("close the state with `}`, then close its protocol"),
             );
         }
         if self.is_word() || self.found == "#" {

@@ -62,7 +62,7 @@ impl<'a> Context<'a> {
             Some(repaired) => error.fix("write it like this", self.span(at), repaired, false),
             None => error.help(match kind {
                 NumberKind::Size => WRITE_SIZE,
-                NumberKind::Items => "write the largest number of elements, such as `[u32; 1000]`",
+                NumberKind::Items => "write the largest number of items, such as `[u32; 1000]`",
                 NumberKind::Bytes => "write the largest number of bytes, such as `str<255>`",
             }),
         })

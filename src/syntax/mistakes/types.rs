@@ -22,7 +22,7 @@ impl<'a> Context<'a> {
             ),
             (";", _) if !self.expects("[") && !self.expects("}") => Some(
                 self.error("the bound of a list is a whole number")
-                    .help("write the largest number of elements, such as `[u32; 1000]`"),
+                    .help("write the largest number of items, such as `[u32; 1000]`"),
             ),
             _ if self.expects(";") && self.expects("]") && !is_start => {
                 self.bound_without_semicolon()

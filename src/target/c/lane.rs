@@ -1,4 +1,4 @@
-//! Numbers sent between processes, which the header writes to the region and reads from it without a call.
+//! Numbers sent between processes, which the header writes to the region and reads back without a call.
 
 use super::view::UnitView;
 use crate::endpoint::Edge;

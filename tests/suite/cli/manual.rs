@@ -122,7 +122,7 @@ fn the_configuration_is_explained_too() {
     let answer = scratch.transcript("check light.proto --ascii");
     assert!(answer.contains("error[configuration]"), "{answer}");
     assert!(
-        answer.contains("help: write `version = 1` in the first line"),
+        answer.contains("help: write `version = 1` on the first line"),
         "{answer}"
     );
     let answer = scratch.transcript("explain configuration");

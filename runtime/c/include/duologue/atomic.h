@@ -137,7 +137,7 @@ static inline bool duo_plain_compare_exchange_pointer(void *place, void *expecte
 
 #endif
 
-/* How often a thread checks what it waits for while it spins: see backoff.h in the runtime. */
+/* How many times a thread checks what it waits for while it spins: see backoff.h in the runtime. */
 enum { DUO_SPINS = 100 };
 
 #if defined(__GNUC__)

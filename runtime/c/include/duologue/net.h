@@ -5,7 +5,7 @@
  * `P_client_connect` or `P_server_accept`, and then uses the same endpoint types and functions as within a process.
  * `duologue gen --c DIR --remote` generates these functions into `P_net.h`. docs/wire.md defines the bytes.
  *
- * An address is a text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`, `tls://host:7000`. DUO_ADDRESS is
+ * An address is text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`, `tls://host:7000`. DUO_ADDRESS is
  * the result for anything else. Addresses with TLS require certificates: see duologue/tls.h. Host names are looked up
  * with `getaddrinfo`, to which no time limit applies.
  */

@@ -22,8 +22,8 @@ extern "C" {
 #endif
 
 /*
- * All are in PEM. Each of the first three is the name of a file, or a text: if both are set, the text is used. They are
- * not needed once `duo_tls_new` has returned.
+ * Certificates and the key are in PEM. Each is given as the name of a file or as text; if both are set, the text is used.
+ * None of the options are needed once `duo_tls_new` has returned.
  */
 typedef struct duo_tls_options {
     /* The certificates of the authorities that this side trusts. */

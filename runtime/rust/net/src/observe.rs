@@ -47,15 +47,15 @@ pub(crate) use reports::{refused, Direction, Reports, Seen, Tally};
 #[cfg(feature = "tracing")]
 pub use spans::Spans;
 
-/// Is called when a session begins, turns and ends, and when a session does not begin.
+/// Called when a session begins, turns and ends, and when a session does not begin.
 ///
 /// For each session `began` is called first, then `turned` for each run, and `ended` once, after all others. Calls for
 /// one session are made one after another, those for several sessions at the same time.
 ///
 /// The thread that calls is the one on which the event occurred: the program's thread that connects, sends, waits or
 /// drops an endpoint, a listener's thread, or one that works for all sessions of the process. So an observer must not
-/// wait for anything. If it is slower than a session turns, some runs are not reported; the counts of `ended` are
-/// complete. No lock of this crate is held. If an observer panics, the process's panic hook reports that, and the
+/// wait for anything. If it cannot keep up with a session's turns, some runs are not reported; the counts of `ended`
+/// are complete. No lock of this crate is held. If an observer panics, the process's panic hook reports that, and the
 /// session and later calls go on as if it had returned. `ended` may be called shortly after the program's last
 /// operation has returned.
 pub trait Observer: Send + Sync {

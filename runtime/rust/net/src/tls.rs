@@ -52,7 +52,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// What is wrong with a text of certificates or keys.
+/// What is wrong with a PEM text.
 fn wrong(what: &str, problem: impl fmt::Display) -> Error {
     Error::Credentials {
         what: what.to_owned(),
@@ -84,7 +84,7 @@ fn certificates(what: &str, text: &[u8]) -> Result<Vec<CertificateDer<'static>>,
 }
 
 impl Tls {
-    /// From texts in PEM: the certificates of the authorities that are trusted, this side's certificate followed by
+    /// From PEM text: the certificates of the authorities that are trusted, this side's certificate followed by
     /// any intermediate certificates, and its private key.
     ///
     /// # Errors

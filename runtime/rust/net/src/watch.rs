@@ -22,7 +22,7 @@ use crate::stream::Stream;
 pub(crate) trait Watched {
     fn stream(&self) -> &dyn Stream;
     fn watch(&self) -> &Watch;
-    /// Reads what has arrived, waiting until the deadline. Returns whether to watch further.
+    /// Reads what has arrived, waiting until the deadline. Returns whether to keep watching.
     fn arrived(self: &Arc<Self>, deadline: Option<Instant>) -> bool;
 }
 

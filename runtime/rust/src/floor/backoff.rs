@@ -16,10 +16,10 @@
 use super::sync::{spin_loop, yield_now};
 use super::yielding::yield_unless_slow;
 
-/// How often a thread checks what it waits for while it spins. A `spin_loop` takes 3 to 25 ns.
+/// How many times a thread checks what it waits for while it spins. A `spin_loop` takes 3 to 25 ns.
 const SPINS: usize = 100;
 
-/// How often it then yields, unless yields are slow (see `yielding`).
+/// How many times it then yields, unless yields are slow (see `yielding`).
 const YIELDS: u32 = 32;
 
 /// The remaining checks that a thread makes before it sleeps.
@@ -75,7 +75,7 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// How often to spin before yielding: the other side may have been preempted on this processor.
+    /// How many times to spin before yielding: the other side may have been preempted on this processor.
     const SPINS: u32 = 64;
 
     pub(crate) const fn new() -> Backoff {

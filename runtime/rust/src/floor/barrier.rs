@@ -14,7 +14,7 @@
 //!
 //! # Where the call is refused later
 //!
-//! A process may begin sessions and then block the call with a system call filter. From the first refusal on,
+//! A process may begin sessions and then block the call with a system call filter. After the first refusal,
 //! the barrier [is lost](is_lost) permanently, and new sessions swap. Sessions in progress continue with senders that
 //! have no barrier. What they rely on is that a store becomes visible in some finite time:
 //!

@@ -59,7 +59,7 @@ mod system {
 
     static OFFSET: AtomicIsize = AtomicIsize::new(NONE);
 
-    /// From version 2.35 on, the GNU C library registers an area with the kernel for each thread, in which the kernel
+    /// Since version 2.35, the GNU C library registers an area with the kernel for each thread, in which the kernel
     /// keeps the number of the thread's processor. The library exports the offset of this area from the thread pointer.
     pub(super) fn ask() {
         // SAFETY: the names are null-terminated, and the symbols, where they exist, have these types and are never

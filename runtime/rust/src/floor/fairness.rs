@@ -35,7 +35,7 @@ pub(crate) fn next(count: usize) -> usize {
 mod tests {
     use super::next;
 
-    /// How often each of `count` indexes was chosen by every `stride`-th choice.
+    /// How many times each of `count` indexes was chosen by every `stride`-th choice.
     fn chosen(count: usize, stride: usize, rounds: usize) -> Vec<usize> {
         std::thread::spawn(move || {
             let mut chosen = vec![0; count];

@@ -43,7 +43,7 @@ const IS_POOLED: bool = cfg!(all(
 
 /// The class of a block; [`CLASSES`] if such blocks are not kept.
 pub(crate) const fn class(size: usize, align: usize) -> usize {
-    // How often `SMALLEST` must be doubled. No block is empty, because it has a header.
+    // How many times `SMALLEST` must be doubled. No block is empty, because it has a header.
     let class = (usize::BITS - ((size - 1) / SMALLEST).leading_zeros()) as usize;
     if class < CLASSES && align <= CACHE_LINE && IS_POOLED {
         class

@@ -67,8 +67,8 @@ pub(crate) fn unpark(thread: &Thread) {
     thread.unpark();
 }
 
-/// Counts how often the operations of this thread changed an atomic by a read-modify-write, and how often they called
-/// the kernel.
+/// Counts how many times the operations of this thread changed an atomic by a read-modify-write, and how many times
+/// they called the kernel.
 #[cfg(test)]
 pub(crate) mod count {
     use std::cell::Cell;

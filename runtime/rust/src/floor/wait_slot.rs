@@ -41,7 +41,7 @@ impl Waiter {
     }
 }
 
-/// Two pointers that distinguish a living waker from others.
+/// Two pointers that distinguish a live waker from others.
 pub(crate) fn pointers(waker: &Waker) -> [usize; 2] {
     [
         waker.data() as usize,

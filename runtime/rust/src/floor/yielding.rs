@@ -1,8 +1,8 @@
 //! Yielding to other threads before going to sleep, as long as that is not more expensive than sleeping.
 //!
 //! If the peer is about to run on this processor, yielding hands the processor over for a fraction of what sleeping and
-//! being woken costs. But the kernel may hand it to any thread: where other programs compute, it comes back after
-//! milliseconds, while a thread that sleeps is scheduled soon after it was woken. So some yields are timed. After a
+//! being woken costs. But the kernel may hand it to any thread: if other programs are busy, it comes back only after
+//! milliseconds, while a thread that sleeps is scheduled soon after it is woken. So some yields are timed. After a
 //! slow one, no thread of the process yields for 32 times as long, so that no more than a thirtieth of the time is lost
 //! by trying.
 
@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use super::sync::yield_now;
 
 /// Yields that take longer than this, in nanoseconds, count as slow. This is less than the time slice that the kernel
-/// gives a thread that only computes, and more than a hundred threads take that each handle one message and yield.
+/// gives a thread that only computes, and more than a hundred threads need to each handle one message and yield.
 const SLOW: u64 = 1_000_000;
 
-/// After a slow yield, there is no other one for this many times as long as it took.
+/// After a slow yield, no thread yields for this many times as long as that yield took.
 const PAUSE: u64 = 32;
 
 /// After that pause, every yield is timed for this many nanoseconds. If none was slow, only one in `SAMPLE` is timed

@@ -27,7 +27,7 @@
 //! # Sessions inside messages of other sessions: another stack
 //!
 //! The messages of another session are destroyed before the `drop` of its endpoint returns, because they may borrow
-//! from what is freed right after it. That takes stack space for each level. From a certain depth on, it is done by a
+//! from what is freed right after it. That takes stack space for each level. Beyond a certain depth, it is done by a
 //! helper thread with a stack of its own, while this thread waits, and a panic resumes here. The helper hands over to
 //! another helper when half of its stack is used. All payloads are `Send`, and so are endpoints.
 //!

@@ -20,12 +20,12 @@ use crate::ring::credit_word::Segment;
 use crate::ring::laps::TOO_OLD;
 use crate::ring::pipe::Pipe;
 
-/// How often laps have ended early, and how often they have continued, so that models can check what they explore.
+/// How many laps have ended early, and how many have continued, so that models can check what they explore.
 #[cfg(duologue_loom)]
 static DECIDED: [std::sync::atomic::AtomicUsize; 2] =
     [const { std::sync::atomic::AtomicUsize::new(0) }; 2];
 
-/// How often laps have ended early, and how often they have continued past the early end.
+/// How many laps have ended early, and how many have continued past the early end.
 #[cfg(duologue_loom)]
 #[doc(hidden)]
 pub fn model_laps() -> [usize; 2] {

@@ -14,7 +14,7 @@
 //! publishes here sees `Leaving` or a value that comes after it. So:
 //!
 //! - *Nothing is there.* The receiver changes `Leaving` to `Gone` and does not access the session any more: the sender
-//!   finds that with its next message, takes the payload back and ends the session. If that change fails, the sender
+//!   finds that out with its next message, takes the payload back and ends the session. If that change fails, the sender
 //!   has found `Leaving` first and changed it to `Claimed`: it has taken its payload back and does not access the
 //!   session any more, and the receiver ends the session.
 //! - *The message is there.* The receiver retracts `Leaving` and consumes the message; or it finds `Claimed` and ends

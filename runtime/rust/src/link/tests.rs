@@ -283,7 +283,7 @@ impl Walk {
         self.receiver = self.sender.replace(next);
     }
 
-    /// The sender disconnects, and the receiver reads everything before it finds that.
+    /// The sender disconnects, and the receiver reads everything before it finds that out.
     fn end(mut self) {
         self.sender.take().expect("it is connected").leave();
         loop {

@@ -98,8 +98,8 @@ impl<'a> Decoder<'a> {
         Err(Malformed("a count is too large"))
     }
 
-    /// Takes the count of a list whose items take at least `least` bytes, and as values `size` bytes of memory each.
-    /// Accounts for the memory.
+    /// Takes the count of a list whose items take at least `least` bytes each, and `size` bytes of memory each once
+    /// they are decoded. Accounts for the memory.
     #[inline]
     pub(crate) fn items(&mut self, least: usize, size: usize) -> Result<usize, Malformed> {
         let count = self.count()?;

@@ -16,7 +16,7 @@ const KNOWN: u64 = 1 << 26;
 const ANNOUNCED: u64 = 1 << 27;
 /// It then yielded there, instead of waiting.
 const DEFERRED: u64 = 1 << 28;
-/// How often it has waited there without the barrier: a three-bit number.
+/// How many times it has waited there without the barrier: a three-bit number.
 const RECHECKS_SHIFT: u32 = 29;
 const RECHECKS: u64 = 7 << RECHECKS_SHIFT;
 
@@ -56,7 +56,7 @@ impl TaskNote {
         Key::from_bits(self.0)
     }
 
-    /// How often the side has waited here without the barrier, up to 7.
+    /// How many times the side has waited here without the barrier, up to 7.
     pub(crate) fn rechecks(self) -> u32 {
         ((self.0 & RECHECKS) >> RECHECKS_SHIFT) as u32
     }

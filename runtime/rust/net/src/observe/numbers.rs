@@ -19,10 +19,10 @@ use crate::Verdict;
 /// | `duologue_ended` | counter | `protocol`, `why` |
 /// | `duologue_refused` | counter | `side`: `accepting` or `connecting`; `cause`: a verdict, `NoHello` or `Error` |
 ///
-/// Messages and bytes are added when a run or its session ends. No label has a text that a peer has sent.
+/// Messages and bytes are added when a run or its session ends. No label contains text from a peer.
 #[derive(Default)]
 pub struct Metrics {
-    /// What was added of each open session: sent and received.
+    /// What was added for each open session: sent and received.
     open: Mutex<HashMap<u64, [Count; 2]>>,
 }
 

@@ -45,7 +45,7 @@ impl fmt::Debug for Seen {
     }
 }
 
-/// Who has sent a message.
+/// Whether this side sent or received a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Sent,

@@ -12,7 +12,7 @@ use crate::Address;
 
 /// Opens a span for each session, with the feature `tracing`.
 ///
-/// The span is called `session` and has the level `INFO`. Its parent is the span in which the session begins, so the one
+/// The span is called `session` and has the level `INFO`. Its parent is the span in which the session begins: the one
 /// in which the program connects or accepts. It has the fields `id`, `protocol`, `peer`, `accepted` and `peer_is_older`,
 /// and when it is closed also `why`, `state` (in which the session ended early), `sent`, `sent_bytes`, `received` and
 /// `received_bytes`.

@@ -133,7 +133,7 @@ pub(super) struct Panel {
 }
 
 impl Panel {
-    /// The panel of the members from the number `base` on.
+    /// The panel of the members whose numbers begin at `base`.
     pub(super) fn new(doorbell: &Arc<Doorbell>, base: usize) -> Arc<Panel> {
         Arc::new(Panel {
             rang: AtomicU64::new(0),

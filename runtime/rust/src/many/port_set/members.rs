@@ -23,7 +23,7 @@ struct Ends {
 struct MemberSlot<V> {
     /// `None` while the slot is free.
     value: Option<V>,
-    /// How often the slot became free.
+    /// How many times the slot became free.
     generation: u32,
     list: Option<List>,
     /// The neighbors on the list; `next` also links the free slots.

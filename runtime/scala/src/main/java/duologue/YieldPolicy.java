@@ -4,16 +4,16 @@ package duologue;
  * Whether to let other threads run before going to sleep.
  *
  * <p>If the peer is about to run on this processor, a yield hands the processor over for a fraction of what sleeping and being
- * woken cost. But the operating system may hand it to any thread: where other programs compute, it comes back after milliseconds,
- * while a sleeping thread gets to run soon after it was woken. So after a slow yield there is none for 32 times as long,
- * and no more than a thirtieth of the time is lost by trying.
+ * woken cost. But the operating system may hand it to any thread: if other programs are busy, it comes back only after
+ * milliseconds, while a sleeping thread gets to run soon after it is woken. So after a slow yield, no thread yields for 32 times as
+ * long, and no more than a thirtieth of the time is lost by trying.
  *
  * <p>One instance is enough for all threads, since they share the processors. Its answer may be out of date, which does no harm.
  */
 final class YieldPolicy {
     /**
      * A yield that takes longer than this, in nanoseconds, is slow. The value is below the time slice that the operating
-     * system gives a thread that only computes, and above the time that a hundred threads take that each handle one message
+     * system gives a thread that only computes, and above the time that a hundred threads need to each handle one message
      * and yield.
      */
     static final long SLOW = 1_000_000;

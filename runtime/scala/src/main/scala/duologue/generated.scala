@@ -279,7 +279,7 @@ object generated {
 
     private def holds(value: Any): Boolean = kind(value).contains(true)
 
-    /** Whether a value contains endpoints; `None` if that cannot be told because it is empty. All elements of a sequence are
+    /** Whether a value contains endpoints; `None` if that is unknown because it is empty. All elements of a sequence are
       * of one type, so the first one that can tell decides for the others, and a long sequence of something else costs
       * nothing.
       */

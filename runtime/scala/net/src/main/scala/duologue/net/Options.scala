@@ -8,7 +8,7 @@ import scala.concurrent.duration.{DurationInt, FiniteDuration}
   * @param timeout
   *   how long connecting and the hello may take
   * @param largest
-  *   the largest payload that this side accepts, in encoded bytes: from 1,024
+  *   the largest payload that this side accepts, in encoded bytes; at least 1,024
   * @param memory
   *   how much memory the values of one payload may take
   * @param accepts
@@ -54,7 +54,7 @@ object ConnectOptions {
   * @param hello
   *   how long the handshake may take
   * @param largest
-  *   the largest payload that it accepts, in encoded bytes: from 1,024
+  *   the largest payload that it accepts, in encoded bytes; at least 1,024
   * @param memory
   *   how much memory the values of one payload may take
   * @param heartbeat

@@ -12,7 +12,7 @@ import scala.jdk.CollectionConverters.CollectionHasAsScala
 
 /** What sessions at `tls://HOST:PORT` need: an `SSLContext` with this side's certificate and with the authorities that it trusts.
   * Both sides present a certificate. The context is an option of [[connect]] and of [[Listener]]. TLS sessions are not resumed, so that
-  * certificates are checked each time; for that, the session timeouts of the context are changed.
+  * certificates are checked each time; to achieve this, the session timeouts of the context are changed.
   */
 object Tls {
 
@@ -134,7 +134,7 @@ object Tls {
         case failed: GeneralSecurityException =>
           throw malformed(file, "holds no key of the algorithm " + algorithm + ", which the certificate in " + certificateFile.toString + " has", failed)
       }
-    if (!fits(key, certificate)) throw malformed(file, "holds another key than that of the certificate in " + certificateFile.toString, null)
+    if (!fits(key, certificate)) throw malformed(file, "holds a different key from that of the certificate in " + certificateFile.toString, null)
     key
   }
 

@@ -100,7 +100,7 @@ final class TlsSuite extends NetSuite {
       intercept[IllegalArgumentException](Tls.context(ca, chain, key)).getMessage
     assertSays(message(key, chain, key), key.toString, "certificate")
     assertSays(message(ca, chain, ca), ca.toString, "no private key")
-    assertSays(message(ca, chain, certificates.key("client")), "client.key", "another key")
+    assertSays(message(ca, chain, certificates.key("client")), "client.key", "a different key")
     assertSays(message(ca, chain, certificates.key("elsewhere", "EC PRIVATE KEY")), "openssl pkcs8 -topk8 -nocrypt")
     intercept[IOException](Tls.context(ca.resolveSibling("none"), chain, key)): Unit
   }
