@@ -16,7 +16,7 @@ impl Driver for Still {
         is_ready()
     }
 
-    fn armed(&self) {}
+    fn armed(&self, _by_task: bool) {}
 
     fn never_waits(&self) {}
 

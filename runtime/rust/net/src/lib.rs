@@ -39,6 +39,12 @@
 //! With the feature `tls`, `tls://host:port` is an address as well. Both sides authenticate with certificates, which they
 //! give as `Tls` to `Connector::tls` and `Listener::bind_tls`.
 //!
+//! # Tasks
+//!
+//! Tasks work with any executor: one thread of the process reads their connections. With the feature `tokio`, the runtime of
+//! a task of tokio reads instead, which saves two switches between threads for each message. The runtime must have been
+//! built with `enable_io`, and each session that tasks use then has a second descriptor.
+//!
 //! # Observing
 //!
 //! An [`Observer`](observe::Observer) is called when sessions begin, turn and end: see [`observe`]. With the feature
@@ -60,6 +66,11 @@ mod hello;
 mod input;
 mod listen;
 pub mod observe;
+#[cfg(feature = "tokio")]
+mod reactor;
+#[cfg(not(feature = "tokio"))]
+#[path = "no_reactor.rs"]
+mod reactor;
 mod session;
 mod stream;
 mod timer;

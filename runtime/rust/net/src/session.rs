@@ -41,6 +41,7 @@ use duologue::transport::{Arrival, Encoder, FarEnd, Forwarded, Open, Role, Why, 
 use crate::frame::{self, Allowed, Frame};
 use crate::input::Input;
 use crate::observe::{Direction, Reports, Seen, Tally};
+use crate::reactor::Reactor;
 use crate::stream::Stream;
 use crate::timer::{self, What};
 use crate::watch::Watch;
@@ -118,6 +119,7 @@ pub(crate) struct Session {
     /// What waits for the session's observer, if it has one.
     reports: Option<Arc<Reports>>,
     watch: Watch,
+    reactor: Reactor,
 }
 
 struct Core {
@@ -257,6 +259,7 @@ pub(crate) fn open<E: Open>(
             is_due: AtomicBool::new(false),
             reports,
             watch: Watch::new(),
+            reactor: Reactor::default(),
         });
         lock(&begun.core).waker = Some(Waker::from(Arc::clone(&begun)));
         session = Some(Arc::clone(&begun));
@@ -283,6 +286,10 @@ fn code(why: Why) -> u8 {
 }
 
 impl Session {
+    pub(crate) fn reactor(&self) -> &Reactor {
+        &self.reactor
+    }
+
     /// Handles what the side in this process has done, or leaves it to the thread that already works on the session.
     /// Called by that side.
     fn run(self: &Arc<Session>) {

@@ -22,8 +22,17 @@ use crate::stream::Stream;
 pub(crate) trait Watched {
     fn stream(&self) -> &dyn Stream;
     fn watch(&self) -> &Watch;
-    /// Reads what has arrived, waiting until the deadline. Returns whether to keep watching.
-    fn arrived(self: &Arc<Self>, deadline: Option<Instant>) -> bool;
+    /// Reads once what has arrived, waiting until the deadline, and publishes it.
+    fn arrived(self: &Arc<Self>, deadline: Option<Instant>) -> Arrived;
+}
+
+/// What a session found when it read.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Arrived {
+    /// Whether to read again when more arrives: nobody was woken who would request that.
+    pub(crate) continues: bool,
+    /// Whether the connection had nothing to read.
+    pub(crate) is_drained: bool,
 }
 
 /// What a session remembers about being watched.
@@ -155,7 +164,7 @@ fn act(session: &Arc<Session>) {
             Written::Unknown => flush::again(session),
         }
     }
-    if wanted.reads && session.arrived(Some(Instant::now())) {
+    if wanted.reads && session.arrived(Some(Instant::now())).continues {
         until_readable(session, false);
     }
 }
@@ -216,7 +225,7 @@ fn by_own_thread(session: &Arc<Session>) {
             drop(wanted);
             // Other threads need the input from time to time.
             let until = Instant::now() + Duration::from_millis(100);
-            let read = || session.arrived(Some(until));
+            let read = || session.arrived(Some(until)).continues;
             if catch_unwind(AssertUnwindSafe(read)).unwrap_or(false) {
                 watch.wanted().reads = true;
             }

@@ -39,6 +39,10 @@ impl Waiter {
             Waiter::Task(waker) | Waiter::Bell(waker) => waker.wake(),
         }
     }
+
+    pub(crate) fn is_task(&self) -> bool {
+        matches!(self, Waiter::Task(_))
+    }
 }
 
 /// Two pointers that distinguish a live waker from others.

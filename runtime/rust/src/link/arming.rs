@@ -174,8 +174,9 @@ impl<'a> Wait<'a> {
 
     /// Registers a waiter to be woken. Replaces an earlier waiter.
     pub(crate) fn arm(&self, waiter: Waiter) -> Armed {
+        let by_task = waiter.is_task();
         let is_certain = !self.announce(waiter) || barrier::heavy();
-        match self.confirm(is_certain) {
+        match self.confirm(is_certain, by_task) {
             false => Armed::No,
             true if is_certain => Armed::Surely,
             true => Armed::Perhaps,
@@ -241,7 +242,7 @@ impl<'a> Wait<'a> {
             return false;
         }
         let slot = self.pipe.slot();
-        let is_task = matches!(waiter, Waiter::Task(_));
+        let is_task = waiter.is_task();
         // SAFETY: as in `announce_in_word`.
         unsafe { (*slot).put(waiter) };
         let own = self.pipe.own_flags();
@@ -266,8 +267,8 @@ impl<'a> Wait<'a> {
     }
 
     /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for. If it needed
-    /// the barrier and did not get it (not `is_certain`), it may be missed and then is not woken.
-    pub(crate) fn confirm(&self, is_certain: bool) -> bool {
+    /// the barrier and did not get it (not `is_certain`), it may be missed and then is not woken. `by_task`: it is a task.
+    pub(crate) fn confirm(&self, is_certain: bool, by_task: bool) -> bool {
         barrier::full();
         if self.is_ready() {
             drop(self.disarm());
@@ -277,7 +278,7 @@ impl<'a> Wait<'a> {
             self.pipe.note_sleep();
         }
         if let Some(driver) = self.driver() {
-            driver.armed();
+            driver.armed(by_task);
         }
         true
     }

@@ -58,12 +58,14 @@ pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>)
 /// Registers a waiter with every endpoint, and checks whether one is ready. If none is, returns how the waiters were
 /// registered.
 fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Result<usize, Armed> {
-    let mut needs_barrier = false;
+    let (mut needs_barrier, mut by_task) = (false, false);
     for end in ends {
-        needs_barrier |= end.0.announce(waiter());
+        let waiter = waiter();
+        by_task = waiter.is_task();
+        needs_barrier |= end.0.announce(waiter);
     }
     let is_certain = !needs_barrier || barrier::heavy();
-    let ready = first(ends, start, |end| !end.0.confirm(is_certain));
+    let ready = first(ends, start, |end| !end.0.confirm(is_certain, by_task));
     ready.ok_or(if is_certain {
         Armed::Surely
     } else {

@@ -34,8 +34,9 @@ pub trait Driver: Send + Sync {
     fn wait(&self, is_ready: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool;
 
     /// A task, or a thread that waits for several sessions, waits for the next message or for free slots. It is woken
-    /// by what arrives, so another thread has to do the reading.
-    fn armed(&self);
+    /// by what arrives, so another thread has to do the reading, or for a task its executor. `by_task`: this is called
+    /// while the task is polled.
+    fn armed(&self, by_task: bool);
 
     /// The side must not wait when it sends: it is a task that found its endpoint ready, or it sends without waiting.
     /// The same holds for sides that are [`armed`](Driver::armed).

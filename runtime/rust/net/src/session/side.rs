@@ -11,8 +11,9 @@ use duologue::transport::{Driver, Role, Why};
 
 use super::{lock, try_lock, Core, Session, COLLECTED};
 use crate::input::Input;
+use crate::reactor;
 use crate::stream::{left, Stream};
-use crate::watch::{self, Watch, Watched};
+use crate::watch::{self, Arrived, Watch, Watched};
 
 impl Session {
     /// Publishes what was read before and could not be published then.
@@ -40,7 +41,7 @@ impl Session {
         });
         drop(input);
         self.finish_once(after);
-        if is_awaited {
+        if is_awaited && !reactor::continues(self) {
             watch::until_readable(self, false);
         }
     }
@@ -156,22 +157,22 @@ impl Watched for Session {
         &self.watch
     }
 
-    /// Reads what has arrived and publishes it. Returns whether to keep watching.
-    fn arrived(self: &Arc<Session>, deadline: Option<Instant>) -> bool {
+    fn arrived(self: &Arc<Session>, deadline: Option<Instant>) -> Arrived {
+        let mut arrived = Arrived::default();
         let Some(mut input) = try_lock(&self.input) else {
-            return false;
+            return arrived;
         };
         let mut has_woken = false;
         let mut is_over = false;
         // Nothing is read while earlier input waits to be published, so that input is at most what one read returns.
         let has_room = !self.is_full.load(SeqCst) && !self.unpublished.load(SeqCst);
         if has_room && input.ended.is_none() {
-            input.read(&*self.stream, deadline);
+            arrived.is_drained = !input.read(&*self.stream, deadline);
         }
         // All sessions depend on this thread, so it does not wait for one whose peer accepts nothing.
         let Some(core) = try_lock(&self.core) else {
             self.leave_unpublished(input);
-            return false;
+            return arrived;
         };
         let after = self.work(core, false, |core, after| {
             self.publish(&mut input, core, after);
@@ -181,7 +182,8 @@ impl Watched for Session {
         drop(input);
         self.finish(after);
         // While the ring is full nothing is read, and the connection stays readable.
-        !has_woken && !is_over && !self.is_full.load(SeqCst)
+        arrived.continues = !has_woken && !is_over && !self.is_full.load(SeqCst);
+        arrived
     }
 }
 
@@ -207,9 +209,12 @@ impl Driver for Driven {
         self.0.wait_until(is_ready, deadline)
     }
 
-    fn armed(&self) {
+    fn armed(&self, by_task: bool) {
         self.0.never_waits.store(true, SeqCst);
-        watch::until_readable(&self.0, self.0.is_full.load(SeqCst));
+        let is_full = self.0.is_full.load(SeqCst);
+        if !reactor::until_readable(&self.0, by_task, is_full) {
+            watch::until_readable(&self.0, is_full);
+        }
     }
 
     fn never_waits(&self) {

@@ -11,7 +11,7 @@ use super::{code, try_lock, After, Core, Session, COLLECTED};
 use crate::frame;
 use crate::stream::{is_early, left};
 use crate::timer::What;
-use crate::watch;
+use crate::{reactor, watch};
 
 /// How long a session keeps trying to write its last bytes while the connection accepts none of them.
 const LAST_WRITE: Duration = Duration::from_secs(5);
@@ -272,7 +272,7 @@ impl Session {
             self.leave_unpublished(input);
         }
         // If `watch` tried to read while this thread held `input`, it has stopped watching the session.
-        if is_awaited {
+        if is_awaited && !reactor::continues(self) {
             watch::until_readable(self, false);
         }
     }

@@ -62,7 +62,7 @@ impl Pipe {
         // At the compare-and-swap there was no message, and a sender that publishes one later finds the flag.
         barrier::after_exchange();
         if let Some(driver) = self.driver() {
-            driver.armed();
+            driver.armed(true);
         }
         !forgets && !barrier::is_lost() || !self.peer_may_be_gone() || self.stays_armed()
     }
@@ -93,7 +93,7 @@ impl Pipe {
         let note = self.task_note().load(Relaxed);
         if note.is_deferred_at(self.at().key()) {
             if self.still_waits(waker) && barrier::has_run_since(self.ticket().load(Relaxed)) {
-                return wait.confirm(true);
+                return wait.confirm(true, true);
             }
         } else if !note.is_known() && cfg!(not(duologue_without = "deferral")) {
             return self.defer(waker);

@@ -314,11 +314,13 @@ impl<R: Receive, T> PortSet<R, T> {
     /// any member is hot.
     fn settle(&mut self) -> bool {
         let mut next = self.members.first(List::Tried);
-        let mut needs_barrier = false;
+        let (mut needs_barrier, mut by_task) = (false, false);
         while let Some(at) = next {
             let waker = self.waker(at as usize);
             if let Some((port, _)) = self.members.get_mut(at) {
-                needs_barrier |= port.watch().0.announce((self.kind)(waker));
+                let waiter = (self.kind)(waker);
+                by_task = waiter.is_task();
+                needs_barrier |= port.watch().0.announce(waiter);
             }
             next = self.members.next(at);
         }
@@ -329,7 +331,7 @@ impl<R: Receive, T> PortSet<R, T> {
                 continue;
             };
             let wait = port.watch().0;
-            if !wait.confirm(is_certain) {
+            if !wait.confirm(is_certain, by_task) {
                 self.members.append(List::Hot, at);
             } else if !is_certain && wait.needs_barrier() {
                 self.members.append(List::Unsure, at);

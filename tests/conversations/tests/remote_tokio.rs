@@ -1,0 +1,165 @@
+//! Tasks of tokio, whose runtime reads their connections. All of it is one test: it counts the threads of its process.
+#![cfg(feature = "sockets")]
+#![forbid(unsafe_code)]
+
+use conversations::protocols::bank::{
+    Connected, Login, LoginResponse, WithdrawalResponse, client, server,
+};
+use conversations::sockets::pair;
+use duologue::{Closed, PortSet, Why};
+use duologue_net::{Connector, Socket};
+use std::fs;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::thread;
+use tokio::runtime::{Builder, Runtime};
+
+/// A session after the login.
+fn connected(name: &str) -> (server::Connected, client::Connected) {
+    let (server, client): (server::Login, client::Login) = pair(name);
+    let waiting = client
+        .login("holk".into(), "1234".into())
+        .expect("it is open");
+    let Ok(Login::Login(_, _, answer)) = server.recv() else {
+        panic!("the client logs in")
+    };
+    let server = answer.ok().expect("it is open");
+    let Ok(LoginResponse::Ok(client)) = waiting.recv() else {
+        panic!("it is ok")
+    };
+    (server, client)
+}
+
+/// Whether the thread runs that reads for all other executors.
+fn has_reader() -> bool {
+    let tasks = fs::read_dir("/proc/self/task").expect("this is Linux");
+    let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names
+        .into_iter()
+        .any(|name| name.trim() == "duologue-watch")
+}
+
+fn runtime() -> Runtime {
+    let runtime = Builder::new_current_thread().enable_io().build();
+    runtime.expect("the system has what tokio needs")
+}
+
+async fn serve(mut server: server::Connected, most: u32) -> Result<server::Connected, Closed> {
+    for _ in 0..most {
+        server = match server.recv_async().await? {
+            Connected::Withdrawal(amount, answer) => answer.money(amount)?,
+            other => panic!("{other:?}"),
+        };
+    }
+    Ok(server)
+}
+
+async fn withdraw(mut client: client::Connected, most: u32) -> Result<client::Connected, Closed> {
+    for amount in 0..most {
+        let waiting = client.withdrawal(f64::from(amount))?;
+        client = match waiting.recv_async().await? {
+            WithdrawalResponse::Money(money, next) if money == f64::from(amount) => next,
+            other => panic!("{other:?}"),
+        };
+    }
+    Ok(client)
+}
+
+/// Both sides on one thread of a runtime.
+fn talk(
+    runtime: &Runtime,
+    (server, client): (server::Connected, client::Connected),
+) -> (server::Connected, client::Connected) {
+    runtime.block_on(async {
+        let serving = tokio::spawn(serve(server, 100));
+        let client = withdraw(client, 100).await.expect("it is open");
+        let server = serving.await.expect("it does not panic");
+        (server.expect("it is open"), client)
+    })
+}
+
+#[test]
+fn the_runtime_reads_for_its_tasks() {
+    let ends = talk(&runtime(), connected("first"));
+    assert!(!has_reader(), "a thread of its own has read");
+
+    // The first runtime is gone, and the sessions are used in another one, while a third never runs.
+    let idle = runtime();
+    let waits = idle.spawn(async {});
+    let ends = talk(&runtime(), ends);
+    let (server, client) = talk(&idle, ends);
+    drop(waits);
+    assert!(!has_reader(), "a thread of its own has read");
+
+    // A task learns that its peer is gone, and gets what was sent before.
+    let client = client.deposit(3.0).expect("it is open");
+    drop(client);
+    let runtime = runtime();
+    runtime.block_on(async {
+        let Ok(Connected::Deposit(3.0, server)) = server.recv_async().await else {
+            panic!("it was sent before the peer left")
+        };
+        let closed = server.recv_async().await.expect_err("the peer has left");
+        assert_eq!(closed.why(), Why::Left);
+    });
+    assert!(!has_reader(), "a thread of its own has read");
+
+    a_peer_that_sends_without_end_leaves_time_for_other_tasks(&runtime);
+    threads_take_over(&runtime);
+}
+
+/// A thread that waits for several sessions does not depend on the runtime in which a session was used before.
+fn threads_take_over(idle: &Runtime) {
+    let (server, client) = talk(idle, connected("set"));
+    let client = thread::scope(|scope| {
+        let sending = scope.spawn(|| {
+            let mut set = PortSet::new();
+            set.insert(server, ());
+            let ((), said) = set.recv().expect("it has a member");
+            let Ok(Connected::Withdrawal(amount, answer)) = said else {
+                panic!("it is a withdrawal")
+            };
+            answer.money(amount).expect("it is open")
+        });
+        let waiting = client.withdrawal(7.0).expect("it is open");
+        let Ok(WithdrawalResponse::Money(7.0, client)) = waiting.recv() else {
+            panic!("the bank answers")
+        };
+        let server = sending.join().expect("it does not panic");
+        // And back to tasks.
+        talk(idle, (server, client)).1
+    });
+    drop(client);
+}
+
+/// Frames that say only that the peer is there wake nobody. After some reads in a row the runtime's thread goes back to its
+/// tasks, and the thread that reads for other executors continues.
+fn a_peer_that_sends_without_end_leaves_time_for_other_tasks(runtime: &Runtime) {
+    const ALIVE: [u8; 2] = [0, 1];
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let mut raw = one.try_clone().expect("there are descriptors");
+    let accepting =
+        thread::spawn(move || duologue_net::accept_over::<server::Login>(Socket::of(other.into())));
+    let client: client::Login = Connector::new()
+        .connect_over(Socket::of(one.into()))
+        .expect("it is accepted");
+    let server = accepting.join().expect("it does not panic");
+    let server = server.expect("it connects");
+
+    raw.set_nonblocking(true).expect("it is a socket");
+    let mut sent = 0;
+    while let Ok(count) = raw.write(&ALIVE.repeat(4 << 10)[sent % 2..]) {
+        sent += count;
+    }
+    raw.set_nonblocking(false).expect("it is a socket");
+    let logging_in = thread::spawn(move || {
+        raw.write_all(&ALIVE[2 - sent % 2..])
+            .expect("the server reads");
+        client.login("holk".into(), "1234".into())
+    });
+    let login = runtime.block_on(server.recv_async());
+    assert!(matches!(login, Ok(Login::Login(..))), "{login:?}");
+    let waiting = logging_in.join().expect("it does not panic");
+    drop((login, waiting));
+    assert!(has_reader(), "the runtime's thread has read everything");
+}
