@@ -198,7 +198,7 @@ pub fn sources() -> Vec<Source> {
         .collect()
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
 }
 

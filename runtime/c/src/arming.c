@@ -172,10 +172,3 @@ void duo_disarm_endpoint(duo_endpoint endpoint, const duo_notifier *notifier)
     duo_disarm(side);
     duo_unlock_armed(side);
 }
-
-void duo_notify(duo_side *side)
-{
-    duo_notifier *notifier = duo_atomic_load(&side->notifier, memory_order_relaxed);
-    notifier->notify(notifier);
-    duo_atomic_store(&side->notifier, NULL, memory_order_release);
-}

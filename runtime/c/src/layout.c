@@ -133,14 +133,3 @@ duo_status duo_open_in(const duo_protocol *protocol, void *memory, size_t size,
     duo_begin(session, protocol, &shape, was_used, server, client);
     return DUO_OK;
 }
-
-void duo_session_release(duo_session *session)
-{
-#ifndef DUO_NO_MALLOC
-    if (session->is_pooled) {
-        duo_to_pool(session);
-        return;
-    }
-#endif
-    duo_atomic_store(&session->is_running, false, memory_order_release);
-}

@@ -56,6 +56,7 @@
  */
 #include "backoff.h"
 #include "ring.h"
+#include "transport.h"
 
 /* Whether the position that the flags are about comes before another one of the same run. */
 static bool is_before(uint64_t said, uint64_t at)
@@ -65,21 +66,6 @@ static bool is_before(uint64_t said, uint64_t at)
     if (epochs != 0) return epochs > 0;
     if ((said & LINES) != (at & LINES)) return (said & LINES) < (at & LINES);
     return slot_of(said) < slot_of(at);
-}
-
-bool duo_was_left(const duo_side *side)
-{
-    if (!duo_barrier_is_lost()) return false;
-    duo_session *session = session_of(side);
-    DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side) ^ 1);
-    uint64_t said = duo_atomic_load(flags, memory_order_acquire);
-    /* The peer is about to decide, and a caller that gets false may sleep. */
-    unsigned passes = 0;
-    while (said & LEAVING) {
-        duo_pass(&passes);
-        said = duo_atomic_load(flags, memory_order_acquire);
-    }
-    return (said & GONE) != 0;
 }
 
 /* The word was swapped, and had these flags. */
@@ -123,18 +109,6 @@ static bool answer_in_flags(duo_session *session, const duo_side *side)
 bool duo_answer(duo_session *session, duo_side *side, bool swaps, uint64_t asked)
 {
     return swaps ? answer_in_word(session, side, asked) : answer_in_flags(session, side);
-}
-
-void duo_notify_waiter_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before)
-{
-    if (before & WAITS) duo_wake(word, DUO_HIGH_HALF);
-    if (before & WORD_ARMED) duo_notify(&session->sides[role]);
-}
-
-void duo_notify_waiter(duo_session *session, unsigned role, uint64_t waiter)
-{
-    if (waiter & FLAGS_ARMED) duo_notify(&session->sides[role]);
-    else if (waiter & WAITING) duo_wake(flags_of(session, role), DUO_LOW_HALF);
 }
 
 duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter)
@@ -300,4 +274,32 @@ void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state
         go_on(session, side, message->next);
         state = message->next;
     }
+}
+
+/*
+ * Endpoints to be closed by this thread. Destroying a message finds endpoints inside it. They wait
+ * here for the loop below, so that they are not closed recursively.
+ */
+static DUO_EACH_THREAD duo_side *to_close;
+static DUO_EACH_THREAD bool closing;
+
+duo_status duo_close(duo_endpoint endpoint, const duo_state *state)
+{
+    if (duo_is_remote(endpoint)) return duo_transport_of(endpoint)->close(endpoint, state);
+    duo_side *side = duo_claim(endpoint);
+    if (side == NULL) return DUO_USED;
+    side->state = state;
+    side->next_closing = to_close;
+    to_close = side;
+    if (closing) return DUO_OK;
+    closing = true;
+    while (to_close != NULL) {
+        side = to_close;
+        to_close = side->next_closing;
+        duo_session *session = session_of(side);
+        if (side->state->sender == role_of(side)) duo_leave_as_sender(session, side);
+        else duo_leave_as_receiver(session, side, side->state);
+    }
+    closing = false;
+    return DUO_OK;
 }

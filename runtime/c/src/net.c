@@ -49,7 +49,7 @@ static size_t empty_pool(void)
     return living;
 }
 
-/* As in memory.c: a child process does not have the thread that may have held the lock. */
+/* As in pool.c: a child process does not have the thread that may have held the lock. */
 __attribute__((constructor(DUO_NET_POOL_PRIORITY))) static void guard(void)
 {
     duo_empty_too(empty_pool);
@@ -203,6 +203,22 @@ duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status)
     if (net->ended != DUO_OK || status == DUO_LOST) return DUO_NET_SILENT;
     if (status == DUO_BROKEN) return DUO_NET_BROKE;
     return status == DUO_LATE ? DUO_NET_WAS_LATE : DUO_NET_LEFT;
+}
+
+void duo_net_cut(duo_net *net)
+{
+    static const char leave[] = {CONTROL, LEAVE, DUO_NET_LEFT};
+    if (pthread_mutex_trylock(&net->lock) == 0) {
+        if (!net->cannot_write && duo_net_reserve(&net->out, sizeof leave)) {
+            duo_net_append(&net->out, leave, sizeof leave);
+            (void)duo_net_write(net);
+        }
+        net->stream.kind->notify_end(&net->stream);
+        net->cannot_write = true;
+        if (net->ended == DUO_OK) net->ended = DUO_LOST;
+        pthread_mutex_unlock(&net->lock);
+    }
+    if (net->stream.is_socket) shutdown(net->stream.descriptor, SHUT_RDWR);
 }
 
 static duo_status close_net(duo_endpoint endpoint, const duo_state *state)

@@ -4,7 +4,7 @@
  * (a) A session belongs to the thread that has claimed its endpoint. Three other threads may access it in the meantime:
  *     the thread that writes what was collected (net_writer.c), one that waits on a set that contains the endpoint
  *     (net_watch.c), and one that drains its listener. So everything in `duo_net` is accessed under its `lock`, which
- *     no thread holds while it sleeps. A set keeps a session only while its endpoint is not claimed: see session.c and
+ *     no thread holds while it sleeps. A set keeps a session only while its endpoint is not claimed: see handle.c and
  *     `unwatch`.
  * (b) Locks are taken in this order: the list of a set (net_watch.c), a session, the list of the writer (net_writer.c),
  *     a gate. The writer holds its list while it goes through the sessions, so it only tries to lock them, and tries
@@ -257,6 +257,11 @@ uint32_t duo_net_largest(const duo_net_options *options);
 duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo_endpoint *next);
 /* The last step of that, once everything is written or given up: closes the connection. */
 void duo_net_finish(duo_net *net);
+/*
+ * Ends a session that may be in use: under the gate's lock, for which the end of a session waits, or before its
+ * endpoint has been handed out.
+ */
+void duo_net_cut(duo_net *net);
 /* The reason that the peer gets for a session that ends with this status. */
 duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
 

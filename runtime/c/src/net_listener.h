@@ -41,12 +41,6 @@ typedef struct duo_net_arrival {
     char address[DUO_NET_ADDRESS];
 } duo_net_arrival;
 
-/*
- * Ends a session that may be in use: under the gate's lock, for which the end of a session waits, or before its
- * endpoint has been handed out.
- */
-void duo_net_cut(duo_net *net);
-
 /* Waits for a session of one of these protocols: DUO_OK, DUO_EMPTY, or DUO_CLOSED. */
 duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers, size_t count, uint64_t until,
                              duo_net_arrival *arrived);

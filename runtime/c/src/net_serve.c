@@ -1,7 +1,6 @@
 /* Serving: each session is handled on a thread of its own. */
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "net_listener.h"
 
@@ -88,22 +87,6 @@ duo_status duo_listener_run(duo_listener *listener)
     while (gate->handlers > 0) pthread_cond_wait(&gate->changed, &gate->lock);
     pthread_mutex_unlock(&gate->lock);
     return DUO_OK;
-}
-
-void duo_net_cut(duo_net *net)
-{
-    static const char leave[] = {0, 3, DUO_NET_LEFT};
-    if (pthread_mutex_trylock(&net->lock) == 0) {
-        if (!net->cannot_write && duo_net_reserve(&net->out, sizeof leave)) {
-            duo_net_append(&net->out, leave, sizeof leave);
-            (void)duo_net_write(net);
-        }
-        net->stream.kind->notify_end(&net->stream);
-        net->cannot_write = true;
-        if (net->ended == DUO_OK) net->ended = DUO_LOST;
-        pthread_mutex_unlock(&net->lock);
-    }
-    if (net->stream.is_socket) shutdown(net->stream.descriptor, SHUT_RDWR);
 }
 
 void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds)

@@ -144,6 +144,19 @@ static inline void load_position(duo_side *side)
     side->at = (side->at & (ONE_SLOT - 1)) | count << SLOT_SHIFT;
 }
 
+/* `duo_claim` of an endpoint whose peer is in this process. */
+static inline duo_side *claim_near(duo_endpoint endpoint)
+{
+    if (endpoint.session == NULL) return NULL;
+    duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
+    if (!claim_turn(side, endpoint.turn)) return NULL;
+    /* The turn is already the next one, the position is not. */
+    side->base -= 2;
+    load_position(side);
+    if (!DUO_LIKELY(duo_atomic_load(&side->notifier, memory_order_acquire) == NULL)) duo_disarm(side);
+    return side;
+}
+
 static inline void go_to_first_line(const duo_session *session, duo_side *side)
 {
     side->line = (duo_line *)(void *)session->ring;

@@ -1,5 +1,5 @@
 /*
- * The operations on endpoints: open, send, receive, close. ring.h describes the ring that they use,
+ * The operations on endpoints: send and receive. ring.h describes the ring that they use,
  * and why it is correct.
  */
 #include "ring.h"
@@ -11,71 +11,6 @@ static duo_endpoint handle_of(duo_session *session, const duo_side *side)
 {
     duo_endpoint handle = {session, duo_atomic_load(&side->turn, memory_order_relaxed)};
     return handle;
-}
-
-duo_side *duo_check_handle(duo_endpoint endpoint)
-{
-    if (endpoint.session == NULL) return NULL;
-    duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
-    if (turn != endpoint.turn && !duo_take_turn(side, endpoint.turn, endpoint.turn)) return NULL;
-    load_position(side);
-    if (turn != endpoint.turn && duo_atomic_load(&side->notifier, memory_order_acquire) != NULL)
-        duo_disarm(side);
-    return side;
-}
-
-/* A turn was consumed, or restored, without a message. */
-static void move_lanes(duo_endpoint endpoint, uint64_t turns)
-{
-    duo_remote *remote = (duo_remote *)(void *)endpoint.session;
-    duo_lane *lane = &remote->lane;
-    if (lane->end != 0) {
-        lane->end += turns;
-        lane->from += turns;
-        lane->place -= (uintptr_t)(4 * turns);
-        if (lane->ends != 0) lane->ends += turns;
-        /* The lane of a sender. */
-        if (lane->of != NULL) lane->word -= turns;
-    }
-    remote->line_turns.from += turns;
-}
-
-/* `duo_claim` of an endpoint whose peer is in this process. */
-static inline duo_side *claim_near(duo_endpoint endpoint)
-{
-    if (endpoint.session == NULL) return NULL;
-    duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    if (!claim_turn(side, endpoint.turn)) return NULL;
-    /* The turn is already the next one, the position is not. */
-    side->base -= 2;
-    load_position(side);
-    if (!DUO_LIKELY(duo_atomic_load(&side->notifier, memory_order_acquire) == NULL)) duo_disarm(side);
-    return side;
-}
-
-static duo_side *claim_far(duo_endpoint endpoint)
-{
-    duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    if (!claim_turn(side, endpoint.turn)) return NULL;
-    move_lanes(endpoint, 2);
-    const duo_notifier *notifier = duo_atomic_load(&side->notifier, memory_order_acquire);
-    if (notifier != NULL) duo_transport_of(endpoint)->unwatch(endpoint.session, notifier);
-    return side;
-}
-
-duo_side *duo_claim(duo_endpoint endpoint)
-{
-    return duo_is_remote(endpoint) ? claim_far(endpoint) : claim_near(endpoint);
-}
-
-void duo_unclaim(duo_side *side)
-{
-    uint64_t turn = duo_atomic_load(&side->turn, memory_order_relaxed);
-    duo_atomic_store(&side->turn, turn - 2, memory_order_relaxed);
-    duo_endpoint endpoint = {session_of(side), turn};
-    if (duo_is_remote(endpoint)) move_lanes(endpoint, -(uint64_t)2);
-    else side->base += 2;
 }
 
 static size_t aligned(size_t size)
@@ -313,34 +248,6 @@ duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, vo
 {
     if (duo_is_remote(from)) return duo_transport_of(from)->recv(from, state, wait, message);
     return recv_within(from, state, wait, message);
-}
-
-/*
- * Endpoints to be closed by this thread. Destroying a message finds endpoints inside it. They wait
- * here for the loop below, so that they are not closed recursively.
- */
-static DUO_EACH_THREAD duo_side *to_close;
-static DUO_EACH_THREAD bool closing;
-
-duo_status duo_close(duo_endpoint endpoint, const duo_state *state)
-{
-    if (duo_is_remote(endpoint)) return duo_transport_of(endpoint)->close(endpoint, state);
-    duo_side *side = duo_claim(endpoint);
-    if (side == NULL) return DUO_USED;
-    side->state = state;
-    side->next_closing = to_close;
-    to_close = side;
-    if (closing) return DUO_OK;
-    closing = true;
-    while (to_close != NULL) {
-        side = to_close;
-        to_close = side->next_closing;
-        duo_session *session = session_of(side);
-        if (side->state->sender == role_of(side)) duo_leave_as_sender(session, side);
-        else duo_leave_as_receiver(session, side, side->state);
-    }
-    closing = false;
-    return DUO_OK;
 }
 
 void duo_free(const duo_state *state, void *message)

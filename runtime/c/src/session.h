@@ -27,15 +27,6 @@ void *duo_allocate(size_t size);
 /* `size` is a multiple of `alignment`. */
 void *duo_allocate_aligned(size_t alignment, size_t size);
 void duo_release(void *memory);
-/* Frees a pool and returns how many of the objects that were created for it are still alive. */
-typedef size_t duo_emptier(void);
-/*
- * Makes `duo_shutdown` call it too: for the pools of sessions with other processes, one for each of the two transports,
- * which some programs leave out.
- */
-void duo_empty_too(duo_emptier *emptier);
-/* Returns a session to the pool from which it came. */
-void duo_to_pool(duo_session *session);
 #else
 /* An allocator that is always out of memory. */
 static inline void *duo_allocate(size_t size)
@@ -55,14 +46,26 @@ static inline void duo_release(void *memory)
 {
     (void)memory;
 }
+#endif
 
+/* pool.c */
+/* Frees a pool and returns how many of the objects that were created for it are still alive. */
 typedef size_t duo_emptier(void);
+#ifndef DUO_NO_MALLOC
+/*
+ * Makes `duo_shutdown` call it too: for the pools of sessions with other processes, one for each of the two transports,
+ * which some programs leave out.
+ */
+void duo_empty_too(duo_emptier *emptier);
+#else
 /* Nothing was allocated, so there is nothing to free. */
 static inline void duo_empty_too(duo_emptier *emptier)
 {
     (void)emptier;
 }
 #endif
+/* Releases a session. Both sides are done; only the caller may still access it. */
+void duo_session_release(duo_session *session);
 
 /* layout.c */
 /* Computes the shape that a protocol requires; returns the size of its ring, or 0 if that is too large. */
@@ -74,8 +77,6 @@ size_t duo_lay_out(duo_shape *shape, const duo_protocol *protocol);
 void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_shape *shape, bool was_used,
                duo_endpoint *server, duo_endpoint *client);
 bool duo_is_shape(const duo_shape *one, const duo_shape *other);
-/* Releases a session. Both sides are done; only the caller may still access it. */
-void duo_session_release(duo_session *session);
 
 /* wait.c */
 /* The time `wait` nanoseconds from now. */
@@ -181,20 +182,27 @@ bool duo_defer_close(duo_session *session, const duo_side *side);
 /* As receiver: announces to a sender that no more messages are wanted. */
 void duo_announce_leaving(duo_session *session, const duo_side *side);
 
-/* leave.c */
-/* What a sender finds when it publishes its last word in a run. */
-typedef enum duo_ending { DUO_ALONE, DUO_CLAIMED, DUO_LAST } duo_ending;
-/* Announces that the next word to be published is the last. With DUO_LAST, `waiter` is for `duo_notify_waiter`. */
-duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter);
-/* Wakes the side of this role or calls its notifier, whichever it requested with `waiter` in its flags. */
-void duo_notify_waiter(duo_session *session, unsigned role, uint64_t waiter);
-/* The same for a side that had set flags in a word that was swapped. */
-void duo_notify_waiter_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before);
+/* peer.c */
 /*
  * Whether the peer disconnected without having read everything that this side has sent, which it may where the
  * barrier is lost. It may also have disconnected after its answer: then the answer is visible now.
  */
 bool duo_was_left(const duo_side *side);
+/*
+ * Calls the notifier of a side; called by its peer after it has changed a word, flags or the credit in
+ * which the notifier was set.
+ */
+void duo_notify(duo_side *side);
+/* Wakes the side of this role or calls its notifier, whichever it requested with `waiter` in its flags. */
+void duo_notify_waiter(duo_session *session, unsigned role, uint64_t waiter);
+/* The same for a side that had set flags in a word that was swapped. */
+void duo_notify_waiter_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before);
+
+/* leave.c */
+/* What a sender finds when it publishes its last word in a run. */
+typedef enum duo_ending { DUO_ALONE, DUO_CLAIMED, DUO_LAST } duo_ending;
+/* Announces that the next word to be published is the last. With DUO_LAST, `waiter` is for `duo_notify_waiter`. */
+duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter);
 /* Disconnects as sender. */
 void duo_leave_as_sender(duo_session *session, duo_side *side);
 /* Disconnects as receiver: reads, destroys and follows the messages that are there. */
@@ -229,13 +237,8 @@ bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next);
  * disconnected without one.
  */
 bool duo_is_ready(const duo_side *side);
-/*
- * Calls the notifier of a side; called by its peer after it has changed a word, flags or the credit in
- * which the notifier was set.
- */
-void duo_notify(duo_side *side);
 
-/* session.c */
+/* handle.c */
 /* The side of a handle that is still valid, or NULL. Does not consume the handle, but removes it from a set. */
 duo_side *duo_check_handle(duo_endpoint endpoint);
 /* Consumes a handle: returns its side, or NULL if it was used before. The side's turn is then two higher. */

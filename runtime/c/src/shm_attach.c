@@ -76,7 +76,7 @@ static size_t empty_pool(void)
 
 /*
  * A child process does not have the thread that may have held the lock, so the thread that forks holds it, as in
- * memory.c.
+ * pool.c.
  */
 __attribute__((constructor)) static void guard_sides(void)
 {

@@ -1,0 +1,37 @@
+/* The peer of a side: whether it has disconnected, and how it is woken or notified. */
+#include "backoff.h"
+#include "ring.h"
+
+bool duo_was_left(const duo_side *side)
+{
+    if (!duo_barrier_is_lost()) return false;
+    duo_session *session = session_of(side);
+    DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side) ^ 1);
+    uint64_t said = duo_atomic_load(flags, memory_order_acquire);
+    /* The peer is about to decide, and a caller that gets false may sleep. */
+    unsigned passes = 0;
+    while (said & LEAVING) {
+        duo_pass(&passes);
+        said = duo_atomic_load(flags, memory_order_acquire);
+    }
+    return (said & GONE) != 0;
+}
+
+void duo_notify(duo_side *side)
+{
+    duo_notifier *notifier = duo_atomic_load(&side->notifier, memory_order_relaxed);
+    notifier->notify(notifier);
+    duo_atomic_store(&side->notifier, NULL, memory_order_release);
+}
+
+void duo_notify_waiter_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before)
+{
+    if (before & WAITS) duo_wake(word, DUO_HIGH_HALF);
+    if (before & WORD_ARMED) duo_notify(&session->sides[role]);
+}
+
+void duo_notify_waiter(duo_session *session, unsigned role, uint64_t waiter)
+{
+    if (waiter & FLAGS_ARMED) duo_notify(&session->sides[role]);
+    else if (waiter & WAITING) duo_wake(flags_of(session, role), DUO_LOW_HALF);
+}
