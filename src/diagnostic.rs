@@ -213,6 +213,18 @@ pub fn counted(many: usize, thing: &str) -> String {
     format!("{many} {thing}{plural}")
 }
 
+/// A number of milliseconds as protocol files write it: `1500ms`, `5s`.
+#[must_use]
+#[doc(hidden)]
+pub fn duration(milliseconds: u64) -> String {
+    match milliseconds {
+        _ if milliseconds.is_multiple_of(3_600_000) => format!("{}h", milliseconds / 3_600_000),
+        _ if milliseconds.is_multiple_of(60_000) => format!("{}min", milliseconds / 60_000),
+        _ if milliseconds.is_multiple_of(1000) => format!("{}s", milliseconds / 1000),
+        _ => format!("{milliseconds}ms"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -323,6 +323,8 @@ pub struct State {
     pub direction_span: Span,
     /// Its type parameters.
     pub parameters: Vec<Parameter>,
+    /// How long the side that receives waits in the state between processes, in milliseconds: `#[within(...)]`.
+    pub within: Option<Limit>,
     /// The messages that may be sent, in the order written. Empty in a terminal state.
     pub messages: Vec<Message>,
     /// `#[allow(...)]` and the like before the state.

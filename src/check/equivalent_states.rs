@@ -49,10 +49,11 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// What can be observed of a state itself: its direction, the bounds of its type parameters, and its messages without what follows
-/// them.
+/// What can be observed of a state itself: its direction, its `within`, the bounds of its type parameters, and its messages without
+/// what follows them.
 type Observable<'a> = (
     Option<Direction>,
+    Option<u64>,
     Vec<&'a [Bound]>,
     Vec<(&'a str, Vec<&'a Type>, Option<&'a [Type]>, Vec<u64>)>,
 );
@@ -108,11 +109,9 @@ fn classes(case: Case<'_>) -> Vec<u32> {
             .map(|parameter| &parameter.bounds[..])
             .collect();
         let next = u32::try_from(observed.len()).expect("fewer observables than states");
-        colours.push(
-            *observed
-                .entry((state.direction, bounds, messages))
-                .or_insert(next),
-        );
+        let within = state.within.map(|limit| limit.most);
+        let look = (state.direction, within, bounds, messages);
+        colours.push(*observed.entry(look).or_insert(next));
     }
     coarsest(&colours, &edges)
 }

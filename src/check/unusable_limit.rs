@@ -36,6 +36,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let sizes = Sizes::of(program);
     for protocol in &program.protocols {
         too_small(protocol, &sizes, findings);
+        over(protocol, findings);
     }
     // Otherwise the number of arguments may be infinite.
     if !findings.has_any(&["expanding-recursion"]) {
@@ -74,6 +75,26 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             }
             Definition::Extern(..) | Definition::Undeclared => {}
         }
+    }
+}
+
+/// Reports durations of states in which nothing is sent.
+fn over(protocol: &Protocol, findings: &mut Findings) {
+    for state in &protocol.states {
+        let is_over = state.direction.is_none() && state.messages.is_empty();
+        let Some(limit) = state.within.filter(|_| is_over) else {
+            continue;
+        };
+        let text = format!(
+            "nothing is sent in state `{}`, so it has no time limit",
+            state.name
+        );
+        findings.error(
+            Diagnostic::error(RULE.name, limit.span, text)
+                .label("this duration")
+                .related(state.name.span, "the session is over in this state")
+                .help("remove the attribute"),
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use super::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, styled};
 use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::graph::Capacity;
 use duologue::protocol::{Next, Side, State};
-use duologue::report::counted;
+use duologue::report::{counted, duration};
 use duologue::wire::Sizes;
 use std::fmt::Write;
 
@@ -60,7 +60,7 @@ fn line(protocol: CheckedProtocol<'_>, width: usize, terminal: &Terminal) -> Str
     )
 }
 
-/// One line for each state: which side sends, and which messages.
+/// One line for each state: which side sends, within which time, and which messages.
 fn map(protocol: CheckedProtocol<'_>, sizes: &Sizes, terminal: &Terminal) -> String {
     let states = &protocol.protocol().states;
     let width = states.iter().map(|state| state.name.text().len()).max();
@@ -76,7 +76,10 @@ fn map(protocol: CheckedProtocol<'_>, sizes: &Sizes, terminal: &Terminal) -> Str
         };
         let speaker = styled(style, format_args!("{client}{server}"));
         let name = format!("{:width$}", state.name.text());
-        let _ = writeln!(text, "      {name}  {speaker}  {}", messages(state, sizes));
+        let within = state.within.map(|limit| duration(limit.most));
+        let within = within.map_or(String::new(), |time| format!("within {time}: "));
+        let messages = messages(state, sizes);
+        let _ = writeln!(text, "      {name}  {speaker}  {within}{messages}");
     }
     text
 }

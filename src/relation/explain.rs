@@ -1,6 +1,6 @@
 //! Explanations of disagreements.
 
-use super::{DialogueStep, Disagreement, Mismatch, Mixture, Origin, Position, View, difference};
+use super::{DialogueStep, Disagreement, Mismatch, Mixture, Origin, Position, View, difference, waits};
 use crate::diagnostic::{Diagnostic, Label, counted};
 use crate::protocol::text::type_text;
 use crate::protocol::{Direction, Message, Program, Side, State};
@@ -118,7 +118,7 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Explanation> {
             let help = "write the same type in both".to_owned();
             (left, right, help)
         }
-        Mismatch::Limit(..) | Mismatch::Place(..) | Mismatch::Silence => {
+        Mismatch::Limit(..) | Mismatch::Wait(..) | Mismatch::Place(..) | Mismatch::Silence => {
             (String::new(), String::new(), String::new())
         }
     };
@@ -206,6 +206,19 @@ pub fn misfit(
             let [ours, theirs] = texts.unwrap_or_default();
             (headline, ours, theirs)
         }
+        Mismatch::Wait(turn, ours, theirs) => {
+            let (senders, receivers) = match turn.active_side() {
+                Side::Client => (format!("{old} clients"), format!("{new} servers")),
+                Side::Server => (format!("{new} servers"), format!("{old} clients")),
+            };
+            let headline = format!(
+                "{senders} of `{name}` may take longer in state `{}` than {receivers} wait",
+                ours.name
+            );
+            let left = waits::label(ours, Origin::Left, turn).text;
+            let right = waits::label(theirs, Origin::Right, turn).text;
+            (headline, left, right)
+        }
         Mismatch::Place(ours, _) => (
             format!(
                 "`{}` of `{name}` has different positions for {old} clients and for {new} servers",
@@ -267,6 +280,10 @@ fn explained(
             | Mismatch::Place(left, right),
             _,
         ) => (left.name.span, right.name.span),
+        (Mismatch::Wait(turn, left, right), _) => (
+            waits::label(left, Origin::Left, turn).span,
+            waits::label(right, Origin::Right, turn).span,
+        ),
         (Mismatch::Turn(..) | Mismatch::Silence, _) => (found.left.span(), found.right.span()),
     };
     Explanation {

@@ -347,6 +347,7 @@ impl<'a> Limits<'a> {
         if sizes.has_bounds() && has_declared(state) {
             return format!("{node:?}");
         }
+        let within = state.within.map(|limit| format!("{}ms", limit.most));
         let mut limits: Vec<String> = state
             .messages
             .iter()
@@ -358,6 +359,7 @@ impl<'a> Limits<'a> {
                 format!("{} {at_most:?} {}", message.name, bounds.join(","))
             })
             .collect();
+        limits.extend(within);
         limits.sort_unstable();
         limits.join(";")
     }

@@ -65,7 +65,8 @@
 //!
 //! Between processes a receiver refuses a message beyond its limits. A message with limits stands for the set of its payloads that
 //! they allow, and a receiver has to accept each payload of its sender: that is the same relation if a payload is considered a part
-//! of the message. So if both combinations of two versions fit (see below), both versions allow the same payloads.
+//! of the message. In the same way a receiver that waits for a limited time has to wait for every message that its sender sends within
+//! the sender's own limit. So if both combinations of two versions fit (see below), both versions allow the same payloads and times.
 //!
 //! # Two versions
 //!
@@ -84,6 +85,7 @@ mod rollout;
 mod shape;
 mod verdict;
 mod versions;
+mod waits;
 mod walk;
 mod wire;
 
@@ -231,6 +233,9 @@ pub enum Mismatch<'a> {
     Payload(&'a Message, &'a Message),
     /// How large a message may be, left and right: its receiver does not accept all that its sender may send.
     Limit(&'a Message, &'a Message),
+    /// How long the side whose turn it is, as the left protocol is viewed, may take in these states, left and right: its peer does not
+    /// wait as long.
+    Wait(Direction, &'a State, &'a State),
     /// The position of a message in its state, left and right.
     Place(&'a Message, &'a Message),
     /// No message: the side whose turn it is has none to send.
@@ -277,7 +282,7 @@ pub fn failure<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a
 }
 
 /// Like [`misfit`] or, if `compares_positions`, like [`tag_mismatch`]; and a receiver has to accept whatever the limits of the sender
-/// allow. `sizes` are those of the client's and of the server's program.
+/// allow, and to wait as long as the sender may take. `sizes` are those of the client's and of the server's program.
 #[must_use]
 pub fn exceeding<'a>(
     client: View<'a>,

@@ -2,12 +2,13 @@
 
 use super::explain::misfit;
 use super::limits::has_limits;
+use super::waits::has_waits;
 use super::{
     Change, Disagreement, Mismatch, Mixture, Origin, Rollout, View, canonical, difference,
 };
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::Name;
-use crate::protocol::{FileId, Program};
+use crate::protocol::{FileId, Message, Program, State};
 use crate::sizes::Sizes;
 use crate::source::Moved;
 use std::collections::BTreeMap;
@@ -62,7 +63,10 @@ struct Declared<'a> {
 #[must_use]
 pub fn versions<'a>(old: &'a Program, new: &'a Program, travel: Travel) -> Vec<Versions<'a>> {
     let sizes = [old, new].map(|program| Rc::new(Sizes::of(program)));
-    let is_limited = has_limits(old, &sizes[0]) || has_limits(new, &sizes[1]);
+    let is_limited = [old, new]
+        .into_iter()
+        .zip(&sizes)
+        .any(|(program, sizes)| has_limits(program, sizes) || has_waits(program));
     let between = |old: View<'a>, new: View<'a>| {
         let both_leave = |leaves: fn(View<'_>) -> bool| leaves(old) && leaves(new);
         let by_position = travel == Travel::Positions && both_leave(can_leave);
@@ -242,14 +246,13 @@ fn way_out(mixture: Mixture, found: &Disagreement<'_>) -> String {
                 message.name
             );
         }
-        Mismatch::Limit(message, _) => {
+        Mismatch::Limit(Message { name, .. }, _) | Mismatch::Wait(_, State { name, .. }, _) => {
             let first = match mixture {
                 Mixture::OldClient => "clients",
                 Mixture::OldServer => "servers",
             };
             return format!(
-                "change this limit of `{}` in a release of its own, in which {first} go first",
-                message.name
+                "change this limit of `{name}` in a release of its own, in which {first} go first"
             );
         }
         Mismatch::Turn(..) | Mismatch::Silence => {

@@ -4,6 +4,7 @@ use super::limits::Limits;
 use super::payload::{self, Bindings, Part};
 use super::quotient::{Order, classes};
 use super::shape::{Matches, Node, Origin, Shapes, matches as match_messages};
+use super::waits;
 use super::{DialogueStep, Disagreement, Mismatch, Position, View};
 use crate::protocol::{Direction, Message, Next, Side, State};
 use std::collections::HashSet;
@@ -119,10 +120,16 @@ impl<'a> Walk<'a> {
         self.shapes
     }
 
-    /// A mismatch in a message takes one more message to show than a mismatch in whose turn it is. So if another pair that was
-    /// reached by equally many messages has a mismatch of the latter kind, that one is returned.
+    /// A mismatch in a message takes one more message to show than a mismatch in whose turn it is or in how long it lasts. So if
+    /// another pair that was reached by equally many messages has a mismatch of the latter kind, that one is returned.
     fn sooner(&self, at: usize, clash: Mismatch<'a>) -> (usize, Mismatch<'a>) {
-        if matches!(clash, Mismatch::Turn(..) | Mismatch::Silence) {
+        let takes_no_message = |clash: &Mismatch<'_>| {
+            matches!(
+                clash,
+                Mismatch::Turn(..) | Mismatch::Silence | Mismatch::Wait(..)
+            )
+        };
+        if takes_no_message(&clash) {
             return (at, clash);
         }
         let depth = self.pairs[at].depth;
@@ -130,7 +137,7 @@ impl<'a> Walk<'a> {
         let mut rest = rest.take_while(|(_, pair)| pair.depth == depth);
         let sooner = rest.find_map(|(index, pair)| {
             let clash = self.face(pair.left, pair.right).err()?;
-            matches!(clash, Mismatch::Turn(..) | Mismatch::Silence).then_some((index, clash))
+            takes_no_message(&clash).then_some((index, clash))
         });
         sooner.unwrap_or((at, clash))
     }
@@ -225,7 +232,12 @@ impl<'a> Walk<'a> {
         match (stand(left), stand(right)) {
             (None, None) => Ok(Matches::new()),
             (Some((ours, our)), Some((theirs, their))) if our == their => {
-                self.common(ours, theirs, our)
+                let limits = self.limits.as_ref();
+                let shorter = limits.and_then(|_| waits::shorter(&self.shapes, left, right, our));
+                match shorter {
+                    Some((left, right)) => Err(Mismatch::Wait(our, left, right)),
+                    None => self.common(ours, theirs, our),
+                }
             }
             (ours, theirs) => {
                 let turn = |stand: Option<(&State, Direction)>| stand.map(|(_, turn)| turn);
@@ -281,6 +293,7 @@ impl<'a> Walk<'a> {
             Mismatch::Turn(..)
             | Mismatch::Left(_)
             | Mismatch::Right(_)
+            | Mismatch::Wait(..)
             | Mismatch::Place(..)
             | Mismatch::Silence => None,
         };
@@ -296,7 +309,7 @@ impl<'a> Walk<'a> {
             | Mismatch::Limit(message, _)
             | Mismatch::Place(message, _) => Some((message, Origin::Left)),
             Mismatch::Right(message) => Some((message, Origin::Right)),
-            Mismatch::Turn(..) | Mismatch::Silence => None,
+            Mismatch::Turn(..) | Mismatch::Wait(..) | Mismatch::Silence => None,
         };
         if let Some((message, origin)) = last {
             dialogue.push(DialogueStep {

@@ -23,7 +23,7 @@ pub use junit::junit;
 #[cfg(feature = "reports")]
 pub use sarif::sarif;
 
-pub use crate::diagnostic::counted;
+pub use crate::diagnostic::{counted, duration};
 
 use crate::diagnostic::{Diagnostic, Edit, Help, Label, Level};
 use crate::source::{Sources, Span};

@@ -124,6 +124,7 @@ impl Resolver {
             docs: state.docs,
             direction: state.direction,
             direction_span: state.direction_span,
+            within: state.within,
             parameters,
             messages,
             levels: state.levels,

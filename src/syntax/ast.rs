@@ -138,6 +138,8 @@ pub struct State {
     pub parameters: Vec<Parameter>,
     /// `#[at_most(...)]`
     pub at_most: Option<Limit>,
+    /// `#[within(...)]`, in milliseconds.
+    pub within: Option<Limit>,
     /// Its messages.
     pub messages: Vec<Message>,
     /// The whole state.

@@ -21,6 +21,7 @@ mod check {
 proto! journal {
     open:send { append(text: str) -> open, #[at_most(2 MiB)] attach(bytes) -> open, #[at_most(100 B)] find(str) -> found, close -> ! }
     #[at_most(1500B)]
+    #[within(90s)]
     found:recv { found([str<20>; 10]) -> open, none -> open }
 }
 ";

@@ -12,6 +12,8 @@
 
 #define SECOND UINT64_C(1000000000)
 
+#define MILLISECOND UINT64_C(1000000)
+
 #define LARGEST ((uint32_t)1 << 20)
 
 /* The first bytes of a frame that says why a side ends the session. */
@@ -104,24 +106,70 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     net->memory = options->memory != 0 ? options->memory : usual < SIZE_MAX ? (size_t)usual : SIZE_MAX;
     net->beat = options->heartbeat * SECOND;
     net->patience = 3 * terms->heartbeat * SECOND;
+    net->receives = role != protocol->first;
+    net->late_at = 0;
     net->written_at = net->read_at = net->beat != 0 || net->patience != 0 ? duo_net_now() : 0;
     endpoint->session = &net->remote.session;
     endpoint->turn = duo_atomic_load(&net->remote.session.sides[role].turn, memory_order_relaxed);
     return net;
 }
 
-void duo_net_start_beating(duo_net *net)
+void duo_net_start_clocks(duo_net *net)
 {
-    if (net->beat == 0) return;
     pthread_mutex_lock(&net->lock);
-    duo_net_write_later(net, net->written_at + net->beat / 2);
+    if (net->beat != 0) duo_net_write_later(net, net->written_at + net->beat / 2);
+    duo_net_begin_time(net);
+    duo_net_check_time_later(net);
     pthread_mutex_unlock(&net->lock);
+}
+
+/* How long the state may last, in nanoseconds; 0 without a limit. */
+static uint64_t within(const duo_net *net)
+{
+    const uint32_t *limits = net->protocol->within;
+    return limits == NULL ? 0 : limits[net->state - net->protocol->states] * MILLISECOND;
+}
+
+void duo_net_enter_state(duo_net *net, const duo_message *message)
+{
+    net->state = message->next;
+    if (message->edge == DUO_TURN) net->receives = !net->receives;
+    net->late_at = 0;
+    duo_net_begin_time(net);
+}
+
+void duo_net_begin_time(duo_net *net)
+{
+    if (net->late_at != 0 || duo_net_size(&net->out) > 0 || net->ended != DUO_OK) return;
+    uint64_t limit = within(net);
+    if (limit != 0) net->late_at = duo_net_now() + limit;
+}
+
+void duo_net_check_time_later(duo_net *net)
+{
+    if (net->late_at != 0) duo_net_write_later(net, net->late_at);
+}
+
+bool duo_net_is_late(duo_net *net)
+{
+    static const char late[] = {CONTROL, LEAVE, DUO_NET_WAS_LATE};
+    bool is_late = net->receives && net->late_at != 0 && net->ended == DUO_OK && duo_net_now() >= net->late_at;
+    if (!is_late) return false;
+    net->ended = DUO_LATE;
+    if (!net->cannot_write && duo_net_reserve(&net->out, sizeof late)) duo_net_append(&net->out, late, sizeof late);
+    duo_net_write(net);
+    return true;
 }
 
 uint64_t duo_net_patient_until(const duo_net *net, uint64_t until)
 {
-    if (net->patience == 0 || until < net->read_at + net->patience) return until;
-    return net->read_at + net->patience + 1;
+    uint64_t wakes = until;
+    if (net->patience != 0 && wakes >= net->read_at + net->patience) wakes = net->read_at + net->patience + 1;
+    uint64_t limit = net->receives ? within(net) : 0;
+    if (limit == 0) return wakes;
+    /* If the time has not begun, it passes no earlier than this, and the writer reads nothing before that. */
+    uint64_t late_at = net->late_at != 0 ? net->late_at : duo_net_now() + limit;
+    return wakes < late_at ? wakes : late_at;
 }
 
 bool duo_net_enter(duo_net *net, duo_net_gate *gate)

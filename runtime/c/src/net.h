@@ -2,10 +2,10 @@
  * Sessions over byte streams. docs/wire.md defines the bytes; this comment says which thread may access what.
  *
  * (a) A session belongs to the thread that has claimed its endpoint. Three other threads may access it in the meantime:
- *     the thread that writes what was collected (net_writer.c), one that waits on a set that contains the endpoint
- *     (net_watch.c), and one that drains its listener. So everything in `duo_net` is accessed under its `lock`, which
- *     no thread holds while it sleeps. A set keeps a session only while its endpoint is not claimed: see handle.c and
- *     `unwatch`.
+ *     the thread that writes what was collected and checks time limits (net_writer.c), one that waits on a set that
+ *     contains the endpoint (net_watch.c), and one that drains its listener. So everything in `duo_net` is accessed
+ *     under its `lock`, which no thread holds while it sleeps. A set keeps a session only while its endpoint is not
+ *     claimed: see handle.c and `unwatch`.
  * (b) Locks are taken in this order: the list of a set (net_watch.c), a session, the list of the writer (net_writer.c),
  *     a gate. The writer holds its list while it goes through the sessions, so it only tries to lock them, and tries
  *     again later if that fails.
@@ -15,7 +15,9 @@
  * (d) Nothing that arrives is trusted. A frame's tag and size are checked against the state, the message's bounds and
  *     this side's limits before memory is allocated for it, and memory grows with what has arrived. Payloads are
  *     checked by `duo_wire_check` before they are decoded.
- * (e) A session is over when its descriptor is closed. Before that, `shutdown` notifies the peer, because another
+ * (e) The writer reads a connection only once the time of the session's state has passed. A thread that sleeps until
+ *     something arrives wakes by then (`duo_net_patient_until`), so it does not miss what the writer has read.
+ * (f) A session is over when its descriptor is closed. Before that, `shutdown` notifies the peer, because another
  *     thread that polls the descriptor keeps the connection open.
  */
 #ifndef DUOLOGUE_NET_SESSION_H
@@ -127,6 +129,12 @@ typedef struct duo_net {
     uint64_t patience;
     uint64_t written_at;
     uint64_t read_at;
+    /*
+     * The time limit of the state: whether it is the peer's turn, and when the time has passed, or 0 if there is no limit or
+     * the time has not begun.
+     */
+    bool receives;
+    uint64_t late_at;
     /* In a set: its watch, the same two pointers for its list, which side this is, and what it waits for. */
     duo_watch *watch;
     struct duo_net **watched_by;
@@ -265,9 +273,20 @@ void duo_net_cut(duo_net *net);
 /* The reason that the peer gets for a session that ends with this status. */
 duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
 
-/* Begins the heartbeats of a session, if it has any: called once its hello or answer is written, or about to be. */
-void duo_net_start_beating(duo_net *net);
-/* The earlier one of `until` and the time until which the peer may be silent. */
+/*
+ * Begins the heartbeats of a session, if it has any, and the time of its first state: called once its hello or answer is
+ * written, or about to be.
+ */
+void duo_net_start_clocks(duo_net *net);
+/* Enters the state that follows a message, and begins its time. */
+void duo_net_enter_state(duo_net *net, const duo_message *message);
+/* Begins the time of the state, if it has a limit and everything sent before is written. */
+void duo_net_begin_time(duo_net *net);
+/* Lets the writer check the time of the state. */
+void duo_net_check_time_later(duo_net *net);
+/* Whether the peer is late, after a read that has found nothing. Then the session is over, and the peer is notified. */
+bool duo_net_is_late(duo_net *net);
+/* The earlier one of `until` and the time until which the peer may be silent, or may take. */
 uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
 
 /* net_send.c */

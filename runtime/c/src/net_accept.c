@@ -81,7 +81,7 @@ duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *
     if (fits && !duo_net_write(*net) && !(*net)->cannot_write) duo_net_write_later(*net, 0);
     (*net)->cannot_write = (*net)->cannot_write || !fits;
     pthread_mutex_unlock(&(*net)->lock);
-    duo_net_start_beating(*net);
+    duo_net_start_clocks(*net);
     return DUO_OK;
 }
 

@@ -122,7 +122,7 @@ static duo_status connect_until(int descriptor, const duo_tls *tls, const char *
     if (status == DUO_OK) {
         duo_net *net = duo_net_begin(&stream, false, protocol, role, options, &terms, endpoint);
         if (net == NULL) status = DUO_NO_MEMORY;
-        else duo_net_start_beating(net);
+        else duo_net_start_clocks(net);
     }
     if (status != DUO_OK) duo_net_hang_up(&stream);
     return status;

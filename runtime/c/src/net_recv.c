@@ -116,6 +116,7 @@ duo_status duo_net_read(duo_net *net, size_t needed)
     ptrdiff_t done = duo_net_read_some(&net->stream, place, net->in.capacity - net->in.end);
     net->has_written = false;
     if (done < 0 && errno == EAGAIN) {
+        if (duo_net_is_late(net)) return DUO_OK;
         bool is_silent = net->patience != 0 && duo_net_now() > net->read_at + net->patience;
         if (!is_silent) return DUO_EMPTY;
     }
@@ -219,6 +220,7 @@ duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait
     char *entries = (char *)message + state->entries;
     if (status == DUO_OK) status = decode(net, kind, &frame, entries, &arrived);
     if (status == DUO_EMPTY || status == DUO_NO_MEMORY) {
+        duo_net_check_time_later(net);
         duo_unclaim(&net->remote.session.sides[from.turn & 1]);
         pthread_mutex_unlock(&net->lock);
         return nothing(status, message);
@@ -231,7 +233,8 @@ duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait
         if (kind->next != NULL) memcpy(entries + kind->size, &next, sizeof next);
         return duo_net_end(net, DUO_NET_SILENT, DUO_OK, NULL);
     }
-    net->state = kind->next;
+    duo_net_enter_state(net, kind);
+    duo_net_check_time_later(net);
     pthread_mutex_unlock(&net->lock);
     next.session = from.session;
     next.turn = from.turn + 2;

@@ -25,7 +25,10 @@ bool duo_net_write(duo_net *net)
         if (net->beat != 0) net->written_at = duo_net_now();
         duo_net_drop(&net->out, (size_t)done);
     }
-    if (!net->cannot_write) return true;
+    if (!net->cannot_write) {
+        duo_net_begin_time(net);
+        return true;
+    }
     duo_net_forget(&net->out);
     return false;
 }
@@ -134,7 +137,7 @@ duo_status duo_net_send(duo_endpoint from, const duo_message *message, const voi
     status = add(net, message, entries);
     if (status != DUO_OK) return give_back(net, from, status);
     if (message->edge == DUO_END) return duo_net_end(net, DUO_NET_SILENT, DUO_OK, next);
-    net->state = message->next;
+    duo_net_enter_state(net, message);
     bool is_due = message->edge == DUO_TURN || duo_net_size(&net->out) >= DUO_NET_FULL;
     if (is_due && !duo_net_write(net)) {
         if (net->cannot_write) {
@@ -145,6 +148,7 @@ duo_status duo_net_send(duo_endpoint from, const duo_message *message, const voi
     } else if (!is_due) {
         duo_net_write_later(net, duo_net_now() + COLLECTED_FOR);
     }
+    duo_net_check_time_later(net);
     pthread_mutex_unlock(&net->lock);
     next->session = from.session;
     next->turn = from.turn + 2;

@@ -65,6 +65,15 @@ static short events_of(bool asks_writable)
     return asks_writable ? POLLIN | POLLOUT : POLLIN;
 }
 
+/* `duo_net_patient_until` for a session that the writer may access. */
+static uint64_t wakes_at(duo_net *net, uint64_t until)
+{
+    pthread_mutex_lock(&net->lock);
+    uint64_t wakes = duo_net_patient_until(net, until);
+    pthread_mutex_unlock(&net->lock);
+    return wakes;
+}
+
 bool duo_net_is_ready(duo_endpoint asked)
 {
     duo_endpoint endpoint = duo_asked(asked);
@@ -100,9 +109,9 @@ bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
     for (size_t i = 0; i < count && polled != NULL; i++) {
         bool is_here = duo_is_remote(endpoints[i]) && duo_transport_of(endpoints[i]) == &duo_net_transport;
         if (!is_here) continue;
-        const duo_net *net = duo_net_of(duo_asked(endpoints[i]));
+        duo_net *net = duo_net_of(duo_asked(endpoints[i]));
         polled[found++] = (struct pollfd){net->stream.descriptor, events_of(duo_asks_writable(endpoints[i])), 0};
-        wakes = duo_net_patient_until(net, wakes);
+        wakes = wakes_at(net, wakes);
     }
     duo_net_poll_all(polled, found, polled != NULL ? wakes : short_end(end));
     if (polled != few && polled != NULL) duo_release(polled);
@@ -166,9 +175,9 @@ static void sleep_once(duo_watch *watch, uint64_t end)
     if (make_space(watch)) {
         /* A negative descriptor is ignored. */
         watch->polled[count++] = (struct pollfd){watch->has_thread ? watch->wakers[0] : -1, POLLIN, 0};
-        for (const duo_net *net = watch->first; net != NULL; net = net->next_watched) {
+        for (duo_net *net = watch->first; net != NULL; net = net->next_watched) {
             watch->polled[count++] = (struct pollfd){net->stream.descriptor, events_of(net->asks_writable), 0};
-            end = duo_net_patient_until(net, end);
+            end = wakes_at(net, end);
         }
     } else {
         end = short_end(end);

@@ -1,11 +1,11 @@
 /*
- * The thread that writes what senders have collected, or what the system has not accepted at once, and that notifies
- * peers that this side is still there. It is started when it is first needed, for all sessions of the process, and
+ * The thread that writes what senders have collected, or what the system has not accepted at once, that notifies
+ * peers that this side is still there, and that checks the time limits of states. It is started when it is first needed, for all sessions of the process, and
  * does not end.
  *
  * The sessions that have work for it are on one list. A sender puts its session there; the thread takes it off
  * once everything is written, or when the session ends. A session with a heartbeat stays on the list until it
- * ends. The thread wakes at the earliest time that is due, but at most once per millisecond, and keeps waking for
+ * ends, and one in a state with a time limit until it leaves that state. The thread wakes at the earliest time that is due, but at most once per millisecond, and keeps waking for
  * a while when the list is empty, so that a sender that begins a run now and then need not wake it.
  */
 #include <poll.h>
@@ -18,6 +18,11 @@
 /* How often the thread checks, in nanoseconds, and how often it does so without work before it sleeps until woken. */
 #define TICK UINT64_C(1000000)
 #define IDLE_TICKS 50
+
+/* The pauses between checks of a state whose time has passed, and the most reads of one check. */
+#define LEAST_PAUSE UINT64_C(50000000)
+#define MOST_PAUSE UINT64_C(10000000000)
+#define MOST_READS 1024
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static duo_net *first;
@@ -85,9 +90,30 @@ static bool poll_too(int descriptor, short events)
 static void beat(duo_net *net, uint64_t now)
 {
     static const char alive[] = {0, 1};
-    bool is_due = net->beat != 0 && !net->lingers && now >= net->written_at + net->beat / 2;
+    bool is_due = net->beat != 0 && !net->lingers && net->ended == DUO_OK && now >= net->written_at + net->beat / 2;
     if (!is_due || duo_net_size(&net->out) > 0 || !duo_net_reserve(&net->out, sizeof alive)) return;
     duo_net_append(&net->out, alive, sizeof alive);
+}
+
+/*
+ * If the time of the state has passed, reads what has arrived: the peer is late, or says that this side is. Returns when to
+ * check again, or DUO_FOREVER.
+ */
+static uint64_t check_time(duo_net *net, uint64_t now)
+{
+    if (net->late_at == 0 || net->lingers || net->ended != DUO_OK || net->cannot_read) return DUO_FOREVER;
+    if (now < net->late_at) return net->late_at;
+    const duo_state *state = net->receives ? net->state : NULL;
+    for (unsigned reads = 0; reads < MOST_READS; reads++) {
+        duo_net_frame frame;
+        size_t needed;
+        /* A message that is there is in time, and the program has not received it yet. */
+        if (duo_net_front(net, state, &frame, &needed) != DUO_EMPTY) return DUO_FOREVER;
+        if (duo_net_read(net, needed) != DUO_OK) break;
+    }
+    /* The next check takes place after as long as the time has already passed. */
+    uint64_t passed = now - net->late_at;
+    return now + (passed < LEAST_PAUSE ? LEAST_PAUSE : passed < MOST_PAUSE ? passed : MOST_PAUSE);
 }
 
 /* Writes what is due, under the list's lock; returns the time at which the thread should check again. */
@@ -107,14 +133,20 @@ static uint64_t write_due(uint64_t now)
             continue;
         }
         beat(net, now);
+        uint64_t checks = check_time(net, now);
         bool is_done = duo_net_write(net) || net->cannot_write;
         bool is_over = net->lingers && (is_done || now >= net->lingers_until);
         if (!is_done && !is_over) {
             if (!poll_too(net->stream.descriptor, POLLOUT)) next = now + TICK;
             if (net->lingers && net->lingers_until < next) next = net->lingers_until;
+            if (checks < next) next = checks;
         }
-        if (is_done && net->beat != 0 && !net->cannot_write && !net->lingers) {
-            net->due = net->written_at + net->beat / 2;
+        /* If something was written, the time may have begun only now. */
+        if (net->late_at > now && !net->lingers) checks = net->late_at;
+        bool beats = net->beat != 0 && !net->cannot_write && !net->lingers && net->ended == DUO_OK;
+        if (is_done && (beats || checks != DUO_FOREVER)) {
+            uint64_t beats_at = beats ? net->written_at + net->beat / 2 : DUO_FOREVER;
+            net->due = beats_at < checks ? beats_at : checks;
             if (net->due < next) next = net->due;
         } else if (is_done || is_over) {
             unlink_net(net);

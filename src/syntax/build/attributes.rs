@@ -13,7 +13,7 @@ use pest::iterators::Pair;
 const LEVEL_LIMIT: usize = 64;
 
 /// All attributes.
-const KNOWN: [&str; 5] = ["allow", "warn", "deny", "dual_of", "at_most"];
+const KNOWN: [&str; 6] = ["allow", "warn", "deny", "dual_of", "at_most", "within"];
 
 /// The units of sizes, with the number of bytes of each.
 const UNITS: [(&str, u64); 3] = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20)];
@@ -27,6 +27,15 @@ pub struct Sorted {
     pub levels: Vec<LevelAttribute>,
     pub dual_of: Vec<Name>,
     pub at_most: Option<Limit>,
+    pub within: Option<Limit>,
+}
+
+/// What attributes are written before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    Protocol,
+    State,
+    Message,
 }
 
 impl<'a> Builder<'a> {
@@ -99,13 +108,15 @@ impl<'a> Builder<'a> {
         places.collect()
     }
 
-    /// Sorts attributes by what they mean. `dual_of` is allowed before a protocol only.
-    pub(super) fn sort(&mut self, attributes: Vec<Attribute>, is_protocol: bool) -> Sorted {
+    /// Sorts attributes by what they mean. `dual_of` is allowed before a protocol only, and `within` before a state.
+    pub(super) fn sort(&mut self, attributes: Vec<Attribute>, target: Target) -> Sorted {
         let mut sorted = Sorted::default();
         for attribute in attributes {
             let span = attribute.span;
             if attribute.name.text() == "at_most" {
                 self.at_most(&attribute, &mut sorted);
+            } else if attribute.name.text() == "within" {
+                self.within(&attribute, target, &mut sorted);
             } else if let Some(quantity) = attribute.quantities.first()
                 && KNOWN.contains(&attribute.name.text())
             {
@@ -135,7 +146,7 @@ impl<'a> Builder<'a> {
                     );
                     break;
                 }
-            } else if attribute.name.text() == "dual_of" && is_protocol {
+            } else if attribute.name.text() == "dual_of" && target == Target::Protocol {
                 sorted.dual_of.extend(attribute.arguments);
             } else if attribute.name.text() == "dual_of" {
                 let error = Diagnostic::error("syntax", span, "`dual_of` is for whole protocols");
@@ -157,9 +168,9 @@ impl<'a> Builder<'a> {
                 near,
                 false,
             ),
-            None => {
-                error.help("the attributes are `allow`, `warn`, `deny`, `dual_of` and `at_most`")
-            }
+            None => error.help(
+                "the attributes are `allow`, `warn`, `deny`, `dual_of`, `at_most` and `within`",
+            ),
         };
         self.report(error);
     }

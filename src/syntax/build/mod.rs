@@ -1,6 +1,7 @@
 //! Turns pest pairs into a syntax tree: the tree of one file, with its documentation, names and attributes.
 
 mod attributes;
+mod durations;
 mod items;
 mod states;
 mod types;

@@ -1,6 +1,7 @@
 //! Protocols, states and messages.
 
 use super::Builder;
+use super::attributes::Target;
 use crate::diagnostic::Diagnostic;
 use crate::name::{nearest, norm};
 use crate::protocol::Direction;
@@ -18,7 +19,7 @@ impl<'a> Builder<'a> {
         parts.next();
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, name.span.start);
-        let sorted = self.sort(attributes, true);
+        let sorted = self.sort(attributes, Target::Protocol);
         self.open = Some(Item {
             docs,
             name,
@@ -48,7 +49,7 @@ impl<'a> Builder<'a> {
         let attributes = self.attributes(&mut parts);
         let name = self.next_name(&mut parts);
         let docs = self.docs(span.start, name.span.start);
-        let sorted = self.sort(attributes, false);
+        let sorted = self.sort(attributes, Target::State);
         let mut direction = None;
         let mut direction_span = name.span.after();
         if let Some(part) = parts.next_if(|part| part.as_rule() == Rule::direction) {
@@ -64,6 +65,7 @@ impl<'a> Builder<'a> {
             docs,
             levels: sorted.levels,
             at_most: sorted.at_most,
+            within: sorted.within,
             name,
             direction,
             direction_span,
@@ -120,7 +122,7 @@ impl<'a> Builder<'a> {
         let attributes = self.attributes(&mut parts);
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, name.span.start);
-        let sorted = self.sort(attributes, false);
+        let sorted = self.sort(attributes, Target::Message);
         let entries = parts.next_if(|part| part.as_rule() == Rule::payload);
         let entries = entries.map_or_else(Vec::new, |part| self.entries(part));
         let next = parts.next().expect("a message says what follows");

@@ -33,7 +33,7 @@ same! {
     Item { docs, name, kind }
     Protocol { levels, dual_of, at_most, states, is_broken }
     LevelAttribute { rule, level, is_alone; removal }
-    State { docs, levels, at_most, name, direction, parameters, messages; direction_span, span }
+    State { docs, levels, at_most, within, name, direction, parameters, messages; direction_span, span }
     Parameter { name, bounds }
     Message { docs, levels, at_most, name, entries, next; next_span }
     Entry { name, ty }

@@ -42,7 +42,7 @@ impl<'a> Context<'a> {
         };
         if let Some((at, word)) = hash {
             return Some(match word {
-                "allow" | "warn" | "deny" | "dual_of" | "at_most" => self
+                "allow" | "warn" | "deny" | "dual_of" | "at_most" | "within" => self
                     .error_at(at, "an attribute is written in brackets")
                     .help(format!("write `#[{word}(...)]`")),
                 "include" | "import" => self

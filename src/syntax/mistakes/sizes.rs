@@ -1,4 +1,4 @@
-//! Mistakes in bounds of types, and in the sizes of `#[at_most(...)]`.
+//! Mistakes in bounds of types, in the sizes of `#[at_most(...)]`, and in the durations of `#[within(...)]`.
 
 use crate::diagnostic::Diagnostic;
 use crate::syntax::failure::Context;
@@ -8,15 +8,49 @@ use std::ops::Range;
 /// What `#[at_most]` looks like.
 const WRITE_SIZE: &str = "write a whole number and a unit, such as `#[at_most(64 KiB)]`";
 
+/// What `#[within]` looks like.
+const WRITE_DURATION: &str = "write a whole number and a unit, such as `#[within(5s)]`";
+
 /// Which number is expected, by what it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NumberKind {
     /// In `#[at_most(...)]`.
     Size,
+    /// In `#[within(...)]`.
+    Duration,
     /// After the `;` of a list.
     Items,
     /// In the brackets of `str<...>`.
     Bytes,
+}
+
+impl NumberKind {
+    /// The attribute with such a number, if it is one.
+    fn of_attribute(name: &str) -> Option<NumberKind> {
+        match name {
+            "at_most" => Some(NumberKind::Size),
+            "within" => Some(NumberKind::Duration),
+            _ => None,
+        }
+    }
+
+    /// What the number is called.
+    fn word(self) -> &'static str {
+        match self {
+            NumberKind::Duration => "duration",
+            NumberKind::Size | NumberKind::Items | NumberKind::Bytes => "size",
+        }
+    }
+
+    /// What to write.
+    fn help(self) -> &'static str {
+        match self {
+            NumberKind::Size => WRITE_SIZE,
+            NumberKind::Duration => WRITE_DURATION,
+            NumberKind::Items => "write the largest number of items, such as `[u32; 1000]`",
+            NumberKind::Bytes => "write the largest number of bytes, such as `str<255>`",
+        }
+    }
 }
 
 /// A number as users write it, and what can be wrong with it.
@@ -28,12 +62,15 @@ struct Written {
 
 impl<'a> Context<'a> {
     pub(super) fn in_number(&self) -> Option<Diagnostic> {
-        if self.before == "at_most" && self.found != "(" {
-            return self.without_parentheses();
+        if let Some(kind) = NumberKind::of_attribute(self.before)
+            && self.found != "("
+            && self.is_attribute_name()
+        {
+            return self.without_parentheses(kind);
         }
         let (kind, start) = self.kind()?;
         let closing = match kind {
-            NumberKind::Size => ')',
+            NumberKind::Size | NumberKind::Duration => ')',
             NumberKind::Items => ']',
             NumberKind::Bytes => '>',
         };
@@ -46,38 +83,38 @@ impl<'a> Context<'a> {
         let text = &self.piece[start..end];
         let at = start + (text.len() - text.trim_start().len())..start + text.trim_end().len();
         let text = text.trim();
+        let is_attribute = matches!(kind, NumberKind::Size | NumberKind::Duration);
         if text.is_empty() {
-            let error = || self.error("`#[at_most]` needs a size").help(WRITE_SIZE);
-            return (kind == NumberKind::Size).then(error);
+            let text = match kind {
+                NumberKind::Duration => "`#[within]` needs a duration",
+                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => "`#[at_most]` needs a size",
+            };
+            return is_attribute.then(|| self.error(text).help(kind.help()));
         }
         let Some(written) = Written::of(text, kind) else {
             let error = || {
-                let text = format!("expected a size, found `{text}`");
-                self.error_at(at.clone(), text).help(WRITE_SIZE)
+                let text = format!("expected a {}, found `{text}`", kind.word());
+                self.error_at(at.clone(), text).help(kind.help())
             };
-            return (kind == NumberKind::Size && !has_several(text)).then(error);
+            return (is_attribute && !has_several(text)).then(error);
         };
         let error = self.error_at(at.clone(), written.what);
         Some(match written.repaired {
             Some(repaired) => error.fix("write it like this", self.span(at), repaired, false),
-            None => error.help(match kind {
-                NumberKind::Size => WRITE_SIZE,
-                NumberKind::Items => "write the largest number of items, such as `[u32; 1000]`",
-                NumberKind::Bytes => "write the largest number of bytes, such as `str<255>`",
-            }),
+            None => error.help(kind.help()),
         })
     }
 
     /// `#[at_most 5 B]` and `#[at_most = 5 B]`.
-    fn without_parentheses(&self) -> Option<Diagnostic> {
+    fn without_parentheses(&self, kind: NumberKind) -> Option<Diagnostic> {
         let start = self.last.end;
         let end = start + self.piece[start..].lines().next()?.find(']')?;
-        let error = self
-            .error_at(
-                start..end,
-                "the size of `at_most` is written in parentheses",
-            )
-            .label("here");
+        let text = format!(
+            "the {} of `{}` is written in parentheses",
+            kind.word(),
+            self.before
+        );
+        let error = self.error_at(start..end, text).label("here");
         let size = self.piece[start..end].trim_start_matches(['=', ':', ' ', '\t']);
         let size = size.trim();
         Some(
@@ -86,7 +123,7 @@ impl<'a> Context<'a> {
                     let repaired = format!("({size})");
                     error.fix("write it like this", self.span(start..end), repaired, false)
                 }
-                false => error.help(WRITE_SIZE),
+                false => error.help(kind.help()),
             },
         )
     }
@@ -100,8 +137,8 @@ impl<'a> Context<'a> {
             let at = before.len().checked_sub(back + 1)?;
             Some(&self.piece[before[at].clone()])
         };
-        if let Some(start) = self.size_start(&before) {
-            return Some((NumberKind::Size, start));
+        if let Some(found) = self.argument_start(&before) {
+            return Some(found);
         }
         let is_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
         // The number, or a part of it, may have been accepted.
@@ -114,15 +151,23 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Where the argument of an `at_most` with open parentheses begins.
-    fn size_start(&self, before: &[Range<usize>]) -> Option<usize> {
+    /// Where the argument of an `at_most` or a `within` with open parentheses begins.
+    fn argument_start(&self, before: &[Range<usize>]) -> Option<(NumberKind, usize)> {
         let is = |at: usize, text: &str| self.piece[before[at].clone()] == *text;
         let open = (0..before.len()).rev().find(|at| is(*at, "("))?;
         let is_open = !(open..before.len()).any(|at| is(at, ")") || is(at, "]"));
-        let name = open.checked_sub(1).filter(|at| is(*at, "at_most"))?;
+        let name = open.checked_sub(1)?;
+        let kind = NumberKind::of_attribute(&self.piece[before[name].clone()])?;
         let bracket = name.checked_sub(1).filter(|at| is(*at, "["))?;
         let is_attribute = bracket.checked_sub(1).is_some_and(|at| is(at, "#"));
-        (is_open && is_attribute).then(|| before[open].end)
+        (is_open && is_attribute).then(|| (kind, before[open].end))
+    }
+
+    /// Whether the token before the one that does not fit is the name of an attribute.
+    fn is_attribute_name(&self) -> bool {
+        let before = self.piece[..self.last.start].trim_end();
+        let before = before.strip_suffix('[').map(str::trim_end);
+        before.is_some_and(|before| before.ends_with('#'))
     }
 
     /// Whether the last bracket that is open is that of a list.
@@ -223,7 +268,12 @@ impl Written {
     fn of(text: &str, kind: NumberKind) -> Option<Written> {
         let wrong = |what, repaired| Some(Written { what, repaired });
         if text.starts_with('-') {
-            return wrong("a size cannot be negative", None);
+            return match kind {
+                NumberKind::Duration => wrong("a duration cannot be negative", None),
+                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => {
+                    wrong("a size cannot be negative", None)
+                }
+            };
         }
         let unquoted = text.trim_matches('"');
         let plain = unquoted
@@ -243,17 +293,25 @@ impl Written {
             }
             None => (None, rest.trim()),
         };
-        let bytes = bytes_of(unit);
+        let scale = match kind {
+            NumberKind::Duration => milliseconds_of(unit),
+            NumberKind::Size | NumberKind::Items | NumberKind::Bytes => bytes_of(unit),
+        };
         let is_word = !unit.is_empty() && unit.bytes().all(|letter| letter.is_ascii_alphabetic());
-        let whole = exact(&number, fraction.unwrap_or_default(), bytes);
+        let whole = exact(&number, fraction.unwrap_or_default(), scale);
         let repaired = match (kind, unit, fraction) {
             (NumberKind::Size, "", None) => Some(number),
-            (NumberKind::Size, _, None) if bytes.is_some() => Some(format!("{number} {unit}")),
+            (NumberKind::Size, _, None) if scale.is_some() => Some(format!("{number} {unit}")),
             (NumberKind::Size, _, _) => whole.map(|whole| format!("{whole} B")),
+            (NumberKind::Duration, _, None) if scale.is_some() => Some(format!("{number}{unit}")),
+            (NumberKind::Duration, _, _) => whole.map(|whole| format!("{whole}ms")),
             (NumberKind::Items | NumberKind::Bytes, _, _) => whole.map(|whole| whole.to_string()),
         };
         let what = if fraction.is_some() {
-            "a size is a whole number"
+            match kind {
+                NumberKind::Duration => "a duration is a whole number",
+                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => "a size is a whole number",
+            }
         } else if plain.contains('_') {
             "a number is written without `_`"
         } else if plain != unquoted {
@@ -263,7 +321,10 @@ impl Written {
         } else if is_word && kind == NumberKind::Bytes {
             "the bound of a type is a number of bytes, without a unit"
         } else if unquoted != text {
-            "a size is written without quotes"
+            match kind {
+                NumberKind::Duration => "a duration is written without quotes",
+                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => "a size is written without quotes",
+            }
         } else {
             return None;
         };
@@ -281,10 +342,21 @@ fn bytes_of(unit: &str) -> Option<u64> {
     }
 }
 
-/// A decimal number of units in bytes, if it is a whole number of them.
-fn exact(number: &str, fraction: &str, bytes: Option<u64>) -> Option<u64> {
+/// How many milliseconds a unit has.
+fn milliseconds_of(unit: &str) -> Option<u64> {
+    match unit {
+        "ms" => Some(1),
+        "s" => Some(1000),
+        "min" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    }
+}
+
+/// A decimal number of units in the smallest unit, if it is a whole number of them.
+fn exact(number: &str, fraction: &str, unit: Option<u64>) -> Option<u64> {
     let scale = 10_u64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
     let digits: u64 = format!("{number}{fraction}").parse().ok()?;
-    let scaled = digits.checked_mul(bytes?)?;
+    let scaled = digits.checked_mul(unit?)?;
     scaled.is_multiple_of(scale).then_some(scaled / scale)
 }

@@ -78,13 +78,14 @@ pub enum Own {
     Parts,
     Encodings,
     Counts,
+    Within,
 }
 
 /// What `DUO_SHAPE` declares: the name that it is given, with each of these suffixes.
 pub const SHAPE: [&str; 6] = ["per_line", "pitch", "fills", "lines", "ready", "shape"];
 
 impl Own {
-    const ALL: [Own; 10] = [
+    const ALL: [Own; 11] = [
         Own::Protocol,
         Own::States,
         Own::Messages,
@@ -95,6 +96,7 @@ impl Own {
         Own::Parts,
         Own::Encodings,
         Own::Counts,
+        Own::Within,
     ];
 
     fn word(self) -> &'static str {
@@ -109,6 +111,7 @@ impl Own {
             Own::Parts => "parts",
             Own::Encodings => "encodings",
             Own::Counts => "counts",
+            Own::Within => "within",
         }
     }
 }

@@ -114,12 +114,14 @@ impl<'a> WireView<'a> {
         let mut wires = Wires::of(view, sizes);
         let mut messages = String::new();
         let mut counts = Vec::new();
+        let mut within = Vec::new();
         for index in 0..view.unit.states.len() {
             let state = view.state(index);
             counts.push(match state.active_side() {
                 Some(_) => state.messages.len().to_string(),
                 None => "0".to_owned(),
             });
+            within.push(state.within.map_or(0, |limit| limit.most).to_string());
             let encodings = sizes.messages(state, &view.unit.states[index].arguments);
             for (message, encoding) in state.messages.iter().zip(encodings) {
                 // No session reaches a state that nothing leads to, so its messages have no encoding and need none.
@@ -163,6 +165,11 @@ impl<'a> WireView<'a> {
         let counts_name = ours(Own::Counts);
         let start = format!("static const unsigned short {counts_name}[] = {{");
         write(spelling::wrapped(&start, &counts, "};\n\n"));
+        let has_times = within.iter().any(|time| time != "0");
+        if has_times {
+            let start = format!("static const uint32_t {}[] = {{", ours(Own::Within));
+            write(spelling::wrapped(&start, &within, "};\n\n"));
+        }
         let either = |what| match has_messages {
             true => ours(what),
             false => "NULL".to_owned(),
@@ -175,6 +182,10 @@ impl<'a> WireView<'a> {
             view.unit.own(OfUnit::Fingerprint),
             spelling::role(self.first).to_owned(),
             format!("\"{}\"", self.name()),
+            match has_times {
+                true => ours(Own::Within),
+                false => "NULL".to_owned(),
+            },
         ];
         let start = format!("const duo_wire_protocol {} = {{", ours(Own::Wire));
         write(spelling::wrapped(&start, &parts, "};\n"));

@@ -20,6 +20,8 @@ pub(super) struct StateView {
     pub(super) session: Option<String>,
     /// The head of its implementation of `Remote`, if it can leave the process.
     pub(super) remote: Option<String>,
+    /// How long it may last between processes, in milliseconds.
+    pub(super) within: Option<u64>,
     pub(super) arms: Vec<ArmView>,
 }
 
@@ -95,6 +97,7 @@ impl States<'_> {
                 let of = format!("{all} ::duologue::generated::Remote");
                 implementation(4, &of, &ty, &bounds)
             }),
+            within: state.within.map(|limit| limit.most),
             message: definition(8, "type Message", &message),
             name: definition(8, "const NAME: &'static str", &Piece::word(name)),
             stays: endpoint::may_stay(self.protocol(), state),

@@ -46,6 +46,8 @@ struct StateView {
     get: Vec<String>,
     /// The cases of the messages whose payloads have a limit.
     limits: Vec<String>,
+    /// How long the state may last, in milliseconds.
+    within: Option<u64>,
     /// Methods to which `put` and `get` delegate in large states.
     parts: Vec<String>,
 }
@@ -150,6 +152,7 @@ impl<'a> Remote<'a> {
                 put: Vec::new(),
                 get: Vec::new(),
                 limits: limits.collect(),
+                within: state.within.map(|limit| limit.most),
                 parts: Vec::new(),
             };
             let code = Coder { scope, sizes };

@@ -32,7 +32,7 @@ pub mod wire {
     include!(concat!(env!("OUT_DIR"), "/wire/mod.rs"));
 }
 
-/// A protocol with limits, and the same without.
+/// Protocols with limits, and the same without.
 pub mod limits {
     include!(concat!(env!("OUT_DIR"), "/limits/mod.rs"));
 }

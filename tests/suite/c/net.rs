@@ -245,3 +245,14 @@ fn limits_hold_on_both_sides() {
         case.run_watched_as(watch, &[&folder(&case)], &[]);
     }
 }
+
+#[test]
+fn a_peer_that_takes_too_long_is_late() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-within", "tests/remote/within.proto", "within.c");
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[], &[]);
+    }
+}

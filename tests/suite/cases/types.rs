@@ -300,6 +300,22 @@ fn states_with_different_limits_are_not_equivalent() {
 }
 
 #[test]
+fn states_with_different_time_limits_are_not_equivalent() {
+    let two = |one: &str, other: &str| {
+        format!(
+            "#[deny(equivalent-states)]\n\
+             proto! p {{ {one} a:send {{ m(str) -> b, x -> ! }} {other} b:send {{ m(str) -> a, x -> ! }} }}"
+        )
+    };
+    fires(
+        &two("#[within(1s)]", "#[within(1000 ms)]"),
+        &["equivalent-states"],
+    );
+    clean(&two("#[within(1s)]", "#[within(2s)]"));
+    clean(&two("", "#[within(1s)]"));
+}
+
+#[test]
 fn a_long_chain_of_aliases_of_a_bounded_type_is_refused_quickly() {
     let aliases: String = (1..=2000)
         .map(|at| format!("type a{at} = a{};\n", at - 1))

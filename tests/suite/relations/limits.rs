@@ -36,6 +36,48 @@ const ROWS: &[Row] = {
             ServerFirst,
         ),
         (
+            "a state has a time limit",
+            "s:send { a -> ! }",
+            "#[within(5s)] s:send { a -> ! }",
+            ClientFirst,
+        ),
+        (
+            "a time limit of a server is gone",
+            "#[within(5s)] s:recv { a -> ! }",
+            "s:recv { a -> ! }",
+            ClientFirst,
+        ),
+        (
+            "a client may take longer",
+            "#[within(5s)] s:send { a -> ! }",
+            "#[within(5001ms)] s:send { a -> ! }",
+            ServerFirst,
+        ),
+        (
+            "a server may take less time",
+            "#[within(1h)] s:recv { a -> ! }",
+            "#[within(59min)] s:recv { a -> ! }",
+            ServerFirst,
+        ),
+        (
+            "a time limit in another unit",
+            "#[within(60s)] s:recv { a -> ! }",
+            "#[within(1min)] s:recv { a -> ! }",
+            Same,
+        ),
+        (
+            "both sides may take longer",
+            "#[within(5s)] s:send { a -> t } #[within(5s)] t:recv { b -> ! }",
+            "#[within(6s)] s:send { a -> t } #[within(6s)] t:recv { b -> ! }",
+            Incompatible,
+        ),
+        (
+            "a time limit of a session that stays in its process",
+            "s:send { a(buffer) -> ! }",
+            "#[within(5s)] s:send { a(buffer) -> ! }",
+            Same,
+        ),
+        (
             "a limit is new",
             "s:send { a(bytes) -> ! }",
             "#[at_most(8 B)] s:send { a(bytes) -> ! }",
@@ -222,6 +264,24 @@ fn limits_in_long_loops() {
     assert_eq!(verdict(&old, &last, Travel::Names), Rollout::Incompatible);
 }
 
+/// The same with time limits.
+#[test]
+fn time_limits_in_long_loops() {
+    let ring = |length: usize, within: &dyn Fn(usize) -> usize, more: &str| {
+        let state = |at: usize| {
+            let (next, within) = ((at + 1) % length, within(at));
+            format!("#[within({within}s)] r{at}:send {{ turn -> r{next}, stop -> ! }}\n")
+        };
+        let states: String = (0..length).map(state).collect();
+        format!("proto! p {{ start:send {{ go -> r0{more} }}\n{states} }}")
+    };
+    let old = ring(3_011, &|_| 9, "");
+    let same = ring(3_013, &|_| 9, ", leave -> !");
+    assert_eq!(verdict(&old, &same, Travel::Names), Rollout::ServerFirst);
+    let last = ring(101, &|at| if at == 100 { 8 } else { 9 }, ", leave -> !");
+    assert_eq!(verdict(&old, &last, Travel::Names), Rollout::Incompatible);
+}
+
 #[test]
 fn limits_are_reported_where_they_are_written() {
     let old = "\
@@ -250,4 +310,30 @@ proto! notes { open:send { note(str) -> asked } asked:recv { text(str) -> open }
     assert_snapshot!(scratch.transcript("breaking longer --against old --ascii"));
     assert_snapshot!(scratch.transcript("breaking both --against old --ascii"));
     assert_snapshot!(scratch.transcript("breaking half --against old --ascii"));
+}
+
+#[test]
+fn time_limits_are_reported_where_they_are_written() {
+    let old = "\
+#[allow(never-ends)]
+proto! poll {
+    #[within(30s)]
+    open:send { ask -> asked }
+    asked:recv { answer(str) -> open, wait -> asked }
+}
+";
+    let scratch = Scratch::with(
+        "breaking-times",
+        &[
+            ("old/poll.proto", old),
+            ("shorter/poll.proto", &old.replace("30s", "10s")),
+            (
+                "both/poll.proto",
+                &old.replace("asked:recv", "#[within(1min)] asked:recv")
+                    .replace("30s", "10s"),
+            ),
+        ],
+    );
+    assert_snapshot!(scratch.transcript("breaking shorter --against old --ascii"));
+    assert_snapshot!(scratch.transcript("breaking both --against old --ascii"));
 }

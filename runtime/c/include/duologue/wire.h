@@ -92,6 +92,8 @@ typedef struct duo_wire_protocol {
     duo_role first;
     /* Its name with its package, of at most 255 bytes; for logs. */
     const char *name;
+    /* For each state, how long its receiver waits for a message, in milliseconds, or 0; NULL if no state has a limit. */
+    const uint32_t *within;
 } duo_wire_protocol;
 
 /* Numbers without gaps, up to the end of the last one: their size, or 0 if there are gaps. */

@@ -11,6 +11,8 @@ const DRAIN: u8 = 4;
 pub(crate) const LEFT: [u8; 3] = [0, LEAVE, 0];
 /// Says that the peer broke the format.
 pub(crate) const BROKEN: [u8; 3] = [0, LEAVE, 1];
+/// Says that the peer was late.
+pub(crate) const LATE: [u8; 3] = [0, LEAVE, 2];
 /// Says that a message was too large for the peer.
 pub(crate) const TOO_LARGE: [u8; 3] = [0, LEAVE, 3];
 /// Says that this side is still there.

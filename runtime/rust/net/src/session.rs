@@ -26,6 +26,7 @@
 //! `unpublished` and trying `core`, and another between releasing `core` and reading them: either the attempt finds
 //! the lock free, or the thread that has released it sees the flag.
 
+mod due;
 mod side;
 mod writing;
 
@@ -134,6 +135,10 @@ struct Core {
     waker: Option<Waker>,
     /// Whether the session is over for the side in this process. Its last bytes may still have to be written.
     is_closed: bool,
+    /// When the time of the state in which the session is has passed: it has a limit, and has begun.
+    due: Option<Instant>,
+    /// When `timer` checks next whether it has passed.
+    checked_at: Option<Instant>,
     /// When the connection is closed even though its last bytes were not written.
     lingers_until: Option<Instant>,
     /// What is reported to the session's observer, if it has one.
@@ -168,6 +173,8 @@ struct After {
     /// The connection did not accept everything.
     writes: bool,
     lingers: Option<Instant>,
+    /// When `timer` has to check whether the time of the state has passed.
+    checks: Option<Instant>,
     /// Something waits for the session's observer.
     reports: bool,
 }
@@ -183,6 +190,7 @@ impl After {
             flushes: false,
             writes: false,
             lingers: None,
+            checks: None,
             reports: false,
         }
     }
@@ -202,6 +210,7 @@ impl After {
             && !self.flushes
             && !self.writes
             && self.lingers.is_none()
+            && self.checks.is_none()
             && !self.reports
     }
 }
@@ -247,6 +256,8 @@ pub(crate) fn open<E: Open>(
                 has_written: true,
                 waker: None,
                 is_closed: false,
+                due: None,
+                checked_at: None,
                 lingers_until: None,
                 tally,
             }),
@@ -358,6 +369,9 @@ impl Session {
         if let Some(deadline) = after.lingers {
             timer::at(deadline, What::Linger, self);
         }
+        if let Some(at) = after.checks {
+            timer::at(at, What::Due, self);
+        }
         let far = after.far;
         guarded(|| drop(far));
         for woken in after.woken.into_iter().chain(after.more_woken) {
@@ -398,6 +412,7 @@ impl Session {
             after.wake(woken);
             match forwarded {
                 Forwarded::Message => {
+                    core.due = None;
                     let bytes = core.out.bytes().len() - before;
                     core.count(Direction::Sent, 1, bytes, after);
                     if core.far.role() != Role::Receives || core.pending() >= COLLECTED {
@@ -421,8 +436,11 @@ impl Session {
             Role::Sends if self.is_abandoned.load(SeqCst) => {
                 self.leave(core, after, Why::Left, &frame::LEFT);
             }
-            Role::Sends => {}
-            Role::Receives => after.flushes |= core.pending() > 0,
+            Role::Sends => self.begin(core, after),
+            Role::Receives => {
+                self.begin(core, after);
+                after.flushes |= core.pending() > 0;
+            }
         }
     }
 
@@ -450,8 +468,10 @@ impl Session {
                         Ok(Arrival::Published(woken)) => {
                             after.wake(woken);
                             core.count(Direction::Received, 1, length, after);
-                            if core.far.role() != Role::Sends {
-                                self.forward(core, after);
+                            core.due = None;
+                            match core.far.role() {
+                                Role::Sends => self.begin(core, after),
+                                Role::Receives | Role::Over => self.forward(core, after),
                             }
                         }
                         Ok(Arrival::Gone) => {

@@ -7,6 +7,7 @@
 //! end begin in the mode in which every message is swapped, where a task needs no barrier and no announcement.
 
 use std::task::Waker;
+use std::time::Duration;
 
 use super::decoder::{Decoder, Malformed};
 use super::encoder::Encoder;
@@ -74,6 +75,16 @@ impl FarEnd {
         match self.0 {
             Far::Sends(_, table) | Far::Receives(_, table) => table.name,
             Far::Over => "",
+        }
+    }
+
+    /// How long the state that it is in may last, if the protocol limits that.
+    #[must_use]
+    #[inline]
+    pub fn within(&self) -> Option<Duration> {
+        match self.0 {
+            Far::Sends(_, table) | Far::Receives(_, table) => table.within,
+            Far::Over => None,
         }
     }
 

@@ -2,6 +2,7 @@
 //! which does not know the types.
 
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use super::bounds::{Coding, Plain};
 use super::decoder::{Decoder, Malformed};
@@ -17,6 +18,9 @@ use crate::typed::scheme::{End, Finish, Finished, Follow, Next, State, Stay, Tra
 
 /// A state whose messages can travel between processes.
 pub trait Remote: State {
+    /// How long the side that receives waits for a message, in milliseconds; 0 without a limit.
+    const WITHIN: u32 = 0;
+
     /// The message with this index, as [`Row::of`] makes it; [`Row::NONE`] if there is none.
     fn row(index: u8) -> Row<Self>;
 }
@@ -88,6 +92,8 @@ pub(crate) struct Message {
 /// The messages of one state, without its type.
 pub struct Table {
     pub(crate) name: &'static str,
+    /// How long the side that receives waits for a message.
+    pub(crate) within: Option<Duration>,
     row: fn(u8) -> Option<Message>,
 }
 
@@ -107,6 +113,10 @@ struct Of<S>(PhantomData<S>);
 impl<S: Remote> Of<S> {
     const TABLE: &'static Table = &Table {
         name: S::NAME,
+        within: match S::WITHIN {
+            0 => None,
+            limit => Some(Duration::from_millis(limit as u64)),
+        },
         row: |index| S::row(index).message,
     };
 }

@@ -90,9 +90,12 @@ impl Session {
                 return is_ready();
             };
             let mut is_open = input.ended.is_none();
+            let mut due = None;
             let after = self.with_core(false, |core, after| {
                 self.publish(&mut input, core, after);
+                self.expire(&mut input, core, after);
                 is_open &= !core.is_closed;
+                due = Session::due(core);
             });
             if !is_ready() && is_open && after.is_empty() {
                 // Control frames do not prolong the wait. The rest of a message may: its length has a limit.
@@ -101,7 +104,9 @@ impl Session {
                     return is_ready();
                 }
                 has_read = true;
-                if !input.read(&*self.stream, deadline) {
+                let is_due_first = due.is_some_and(|due| deadline.is_none_or(|end| due < end));
+                let until = if is_due_first { due } else { deadline };
+                if !input.read(&*self.stream, until) && !is_due_first {
                     return is_ready();
                 }
                 continue;
@@ -176,6 +181,7 @@ impl Watched for Session {
         };
         let after = self.work(core, false, |core, after| {
             self.publish(&mut input, core, after);
+            self.expire(&mut input, core, after);
             has_woken = after.woken.is_some();
             is_over = core.is_closed || core.far.role() != Role::Sends;
         });

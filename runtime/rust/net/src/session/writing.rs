@@ -70,6 +70,7 @@ impl Session {
         }
         core.written = 0;
         core.out.clear(COLLECTED);
+        self.begin(core, after);
     }
 
     /// Whether the peer has been silent for too long, or the connection has ended.
@@ -206,6 +207,7 @@ impl Session {
     pub(crate) fn on_time(self: &Arc<Session>, what: What) -> Option<Instant> {
         match what {
             What::Pulse => self.pulse(),
+            What::Due => self.check(),
             What::Linger => self.linger(),
         }
     }
@@ -251,7 +253,8 @@ impl Session {
         Some(Instant::now() + pulse)
     }
 
-    fn look(self: &Arc<Session>) {
+    /// Reads what has arrived and publishes it.
+    pub(super) fn look(self: &Arc<Session>) {
         let Some(mut input) = try_lock(&self.input) else {
             return;
         };
@@ -263,6 +266,7 @@ impl Session {
             let after = self.work(core, false, |core, after| {
                 if core.far.role() != Role::Over {
                     self.publish(&mut input, core, after);
+                    self.expire(&mut input, core, after);
                 }
                 is_awaited = self.is_awaited(core);
             });

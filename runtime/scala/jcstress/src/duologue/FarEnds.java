@@ -50,6 +50,9 @@ public final class FarEnds {
         public void collect() {}
 
         @Override
+        public void watchTime() {}
+
+        @Override
         public void linger() {}
 
         @Override

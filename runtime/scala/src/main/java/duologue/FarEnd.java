@@ -2,9 +2,6 @@ package duologue;
 
 import java.io.IOException;
 import java.lang.invoke.VarHandle;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The far end of a session whose peer is in another process: it holds the other side of an ordinary session, without a thread of
@@ -22,29 +19,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * program's own code. A thread that waits in the transport sets {@link #awaiting}, executes a fence, and checks once more; a thread
  * that has delivered something executes a fence and then reads that field.
  */
-public final class FarEnd {
-    /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
-    private static final Set<FarEnd> OPEN = ConcurrentHashMap.newKeySet();
-
-    private final ReentrantLock lock = new ReentrantLock();
-    private final WireState[] states;
-    private final SideState near;
-    private final Side far;
-    private final Transport transport;
-    private final Outbox out;
-    private final Inbox in;
-    /** The near side, until {@link #start} returns it. The far end must not keep it from being found when it is forgotten. */
-    private Side start;
-    /** The position of the current state, or {@link WireState#OVER}. */
-    private int state;
-    /** Whether the connection is to be closed once everything is written. */
-    private boolean isEnding;
-    private boolean isClosed;
-    final Ending ending = new Ending();
-    private volatile Thread awaiting;
-    /** Whether so much waits to be written that the near side has to wait. */
-    private volatile boolean isFull;
-
+public final class FarEnd extends FarEndLink {
     /**
      * The far end of a new session over a connection whose handshake is over. {@code largest} and {@code memory} limit the payloads
      * that are received, {@code peersLargest} those that are sent, and {@code isAccepting} says which side has accepted the
@@ -58,27 +33,28 @@ public final class FarEnd {
             long memory,
             long peersLargest,
             boolean isAccepting) {
-        this.states = protocol.states;
-        this.transport = transport;
-        this.out = new Outbox(peersLargest);
-        this.in = new Inbox(largest, memory, isAccepting);
-        Pipe pipe = new Pipe(protocol.name(), protocol.capacity, this);
-        boolean isFirst = isClient == protocol.isClientFirst();
-        this.start = new Side(pipe, isClient, isFirst);
-        this.near = start.state;
-        this.far = new Side(pipe, !isClient, !isFirst);
-        SideState.join(near, far.state);
+        super(protocol, isClient, transport, largest, memory, peersLargest, isAccepting);
         SharedFlags flags = far.state.flags;
         flags.left = true;
         flags.waiter = new FarEndWaiter.Leaver(this);
         flags.room = new FarEndWaiter.Refill(this);
-        OPEN.add(this);
+    }
+
+    @Override
+    FarEnd self() {
+        return this;
     }
 
     /** The near side, which is returned once. */
     Side start() {
         Side side = start;
         start = null;
+        lock.lock();
+        try {
+            begin();
+        } finally {
+            lock.unlock();
+        }
         return side;
     }
 
@@ -98,6 +74,7 @@ public final class FarEnd {
             boolean wasEmpty = out.isEmpty();
             out.add(states[state], index, payload, number);
             state = states[state].next(index);
+            due = 0;
             near.sequence++;
             far.state.sequence++;
             if (then == Pipe.STAY) {
@@ -191,7 +168,7 @@ public final class FarEnd {
                     return Side.Outcome.TIMEOUT;
                 }
                 if (left > 0) {
-                    transport.await(!isFlushed(), left);
+                    transport.await(!isFlushed(), near.speaks ? left : Math.min(left, untilDue()));
                 }
                 reads = true;
             }
@@ -260,6 +237,19 @@ public final class FarEnd {
         }
     }
 
+    /** Ends the session if the peer is late, or if it has said that this side is. Never waits. */
+    public void expire() {
+        // A thread that has the lock is reading or writing, and the transport calls again.
+        if (due != 0 && lock.tryLock()) {
+            boolean isTold = false;
+            try {
+                isTold = overdue();
+            } finally {
+                unlock(isTold);
+            }
+        }
+    }
+
     /** Whether everything that was sent is written, or never will be. */
     public boolean isFlushed() {
         lock.lock();
@@ -303,6 +293,7 @@ public final class FarEnd {
         try {
             if (reads) {
                 isTold = exchange();
+                isTold |= overdue();
             } else {
                 flushed();
                 isTold = deliver();
@@ -311,143 +302,6 @@ public final class FarEnd {
         } finally {
             unlock(isTold);
         }
-    }
-
-    /** Writes pending output, and reads and delivers available input. Returns whether the near side has to be woken. */
-    private boolean exchange() {
-        flushed();
-        boolean isNews = deliver();
-        try {
-            while (ending.found == null && !isClosed && !isEnding && !isStalled() && in.read(transport)) {
-                isNews |= deliver();
-                if (isNews) {
-                    break;
-                }
-            }
-        } catch (IOException failed) {
-            ending.find(state == WireState.OVER ? Reason.LEFT : Reason.LOST, failed.getMessage());
-            isNews = true;
-        }
-        return settle() || isNews;
-    }
-
-    /** Writes pending output. */
-    private void flushed() {
-        if (isClosed) {
-            return;
-        }
-        try {
-            if (!out.isEmpty() && !out.write(transport)) {
-                transport.arm(true);
-            }
-        } catch (IOException failed) {
-            // The peer may have sent the reason before it closed the connection: reading finds it.
-            out.clear();
-            if (!isEnding) {
-                transport.arm(false);
-            }
-        }
-        if (isEnding && out.isEmpty()) {
-            close();
-        }
-    }
-
-    /** Something of a session that is over may be left to write. */
-    private void linger() {
-        if (!isClosed) {
-            transport.linger();
-        }
-    }
-
-    /** Whether the near side has to receive messages of an unbounded run before more can be delivered. */
-    private boolean isStalled() {
-        SideState far = this.far.state;
-        return far.speaks && state != WireState.OVER && far.credit == 0 && !far.gainsRoom();
-    }
-
-    /** Delivers what has been read. Returns whether there is something for the near side. */
-    private boolean deliver() {
-        boolean isNews = false;
-        try {
-            while (ending.why == null && !isClosed && !near.isLeft() && !isStalled()) {
-                boolean isPeers = far.state.speaks && state != WireState.OVER;
-                int found = in.next(isPeers ? states[state] : null);
-                if (found == Inbox.NOTHING) {
-                    break;
-                }
-                if (found >= 0) {
-                    message(found);
-                    isNews = true;
-                } else if (found <= Inbox.LEAVE) {
-                    isNews = true;
-                    int reason = Inbox.LEAVE - found;
-                    in.clear();
-                    ending.find(
-                            reason == 1 ? Reason.BROKEN : reason == 2 ? Reason.LATE : Reason.LEFT,
-                            reason == 1 ? "the peer says that this side broke the format" : null);
-                }
-            }
-        } catch (RuntimeException malformed) {
-            // Other exceptions than MalformedPayload would mean that a value was refused by its own class.
-            in.clear();
-            if (state != WireState.OVER) {
-                shun(malformed.getMessage());
-            }
-            isNews = true;
-        }
-        in.trim();
-        return settle() || isNews;
-    }
-
-    private void message(int index) {
-        WireState current = states[state];
-        Object payload = in.take(current, index);
-        int next = current.next(index);
-        int then =
-                next == WireState.OVER ? Pipe.END : states[next].isClients == current.isClients ? Pipe.STAY : Pipe.TURN;
-        state = next;
-        // False means that the near side is being abandoned at this moment: the thread that abandons it does the rest.
-        if (far.state.send(0, index, payload, in.number(), then) && then == Pipe.END) {
-            close();
-        }
-    }
-
-    /** Notifies the peer that it broke the format, and ends the session. */
-    private void shun(String what) {
-        ending.find(Reason.BROKEN, what);
-        if (!isClosed) {
-            out.control(3, 1);
-            flushed();
-        }
-    }
-
-    /** Ends the session once everything is decoded. Returns whether it has just ended. */
-    private boolean settle() {
-        if (ending.found == null || ending.why != null || isStalled() && in.isCut()) {
-            return false;
-        }
-        ending.why = ending.found;
-        close();
-        return true;
-    }
-
-    /** Releases the lock, and wakes what waits on the near side if there is something for it. */
-    private void unlock(boolean isTold) {
-        lock.unlock();
-        if (isTold) {
-            tell();
-        }
-    }
-
-    private void tell() {
-        VarHandle.fullFence();
-        Thread thread = awaiting;
-        if (thread != null && thread != Thread.currentThread()) {
-            transport.wake();
-        }
-        SharedFlags flags = near.flags;
-        Waiter.wake(flags.waiter);
-        Waiter.wake(flags.room);
     }
 
     /** The near side may have been abandoned. */
@@ -476,23 +330,5 @@ public final class FarEnd {
         if (awaiting != null) {
             transport.wake();
         }
-    }
-
-    /** Closes the connection. What has arrived is read before, or some systems would discard what was written. */
-    private void close() {
-        if (isClosed) {
-            return;
-        }
-        isClosed = true;
-        OPEN.remove(this);
-        try {
-            in.clear();
-            for (int i = 0; i < 16 && in.read(transport); i++) {
-                in.clear();
-            }
-        } catch (IOException ended) {
-            // There is nothing more to read.
-        }
-        transport.close();
     }
 }

@@ -29,6 +29,9 @@ public interface Transport {
     /** Calls {@link FarEnd#flush(boolean)} within a few milliseconds, in a thread of its own. */
     void collect();
 
+    /** From now on calls {@link FarEnd#expire} several times per second, in a thread of its own, until the connection is closed. */
+    void watchTime();
+
     /** Calls {@link FarEnd#lose} if the connection is not closed within a few seconds: the session is over. */
     void linger();
 

@@ -47,6 +47,11 @@ public abstract class WireState {
         return Long.MAX_VALUE;
     }
 
+    /** How long the side that receives waits for a message, in milliseconds; 0 without a limit. */
+    public int within() {
+        return 0;
+    }
+
     /** Whether all payloads of this message have the same number of bytes, which is then not sent. */
     final boolean isFixed(int index) {
         return least(index) == most(index);

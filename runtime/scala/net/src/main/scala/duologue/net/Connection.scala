@@ -113,15 +113,18 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     true
   }
 
+  def watchTime(): Unit = if (!beats) Reactor.beat(this)
+
   def linger(): Unit = {
     endsAt = System.nanoTime() + Connection.Linger
     Reactor.beat(this)
   }
 
-  /** Called by the reactor: notifies the peer that this side is still there, and checks whether the peer is. Returns whether it
-    * is to be called again.
+  /** Called by the reactor: notifies the peer that this side is still there, and checks whether the peer is, and whether it is late.
+    * Returns whether it is to be called again.
     */
   def beat(): Boolean = {
+    if (far != null) far.expire()
     val deadline = endsAt
     if (deadline != 0L && System.nanoTime() - deadline > 0L) far.lose(new java.io.IOException("the peer does not read"))
     if (heartbeat > 0 && System.nanoTime() - writtenAt >= heartbeat * Connection.HalfSecond) far.flush(true)

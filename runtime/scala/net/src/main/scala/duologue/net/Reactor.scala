@@ -4,14 +4,14 @@ import java.nio.channels.{CancelledKeyException, ClosedChannelException, Selecti
 import java.util.concurrent.ConcurrentLinkedQueue
 
 /** The thread that waits for connections whose sessions wait without a thread, writes what has been
-  * collected for a while, and checks heartbeats. There is one per process; it starts when it is first
+  * collected for a while, and checks heartbeats and time limits. There is one per process; it starts when it is first
   * needed.
   */
 private[net] object Reactor {
   /** Collected messages are written after at most twice this time, in milliseconds. */
   private val Tick = 1L
 
-  /** How often heartbeats are checked, in milliseconds: often enough for a heartbeat of one second. */
+  /** How often heartbeats and time limits are checked, in milliseconds: often enough for a heartbeat of one second. */
   private val Beat = 200L
 
   /** The number of ticks without anything to write after which a connection is no longer checked. */
@@ -45,7 +45,7 @@ private[net] object Reactor {
     selector.wakeup(): Unit
   }
 
-  /** Makes the thread check the heartbeats of the connection until it is closed. */
+  /** Makes the thread check the heartbeats and time limits of the connection until it is closed. */
   def beat(connection: Connection): Unit = {
     beating.add(connection): Unit
     selector.wakeup(): Unit

@@ -1,0 +1,156 @@
+package duologue.net
+
+import duologue.{PortSet, SessionClosed, Why}
+import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
+import java.nio.channels.ServerSocketChannel
+import scala.concurrent.duration.DurationLong
+import timed.{visit => limited}
+import untimed.{visit => free}
+
+/** Time limits of states. They are not part of the fingerprint, so a peer whose version has none may take longer than the other
+  * version waits.
+  */
+final class WithinSuite extends NetSuite {
+
+  private def why(session: => Any): Why = intercept[SessionClosed](session).why
+
+  /** A session whose server has time limits. The client has none. */
+  private def visit(): (limited.server.Choose, free.client.Choose) = {
+    val listener = Listener(freshAddress())
+    val server = spawn(listener.accept(limited.server))
+    val client = connect(free.client, listener.address)
+    val both = (await(server), client)
+    listener.close()
+    both
+  }
+
+  /** A session in which the server waits for a message that has to come quickly. */
+  private def hurried(): (limited.server.Quick, free.client.Quick) = {
+    val (server, client) = visit()
+    val next = client.hurry()
+    val limited.Choose.Hurry(waiting) = server.recv(): @unchecked
+    (waiting, next)
+  }
+
+  private def tooLate(client: free.client.Quick): Why = why(client.done().askQuickly().recv())
+
+  test("a peer that does not send in time is late") {
+    val (server, client) = hurried()
+    assertEquals(why(server.recv()), Why.Late: Why)
+    assertEquals(tooLate(client), Why.Late: Why)
+  }
+
+  test("a peer is late in a set and for a future") {
+    val (server, client) = hurried()
+    val set = PortSet[limited.Quick, Int]()
+    set.add(server, 1)
+    set.recv() match {
+      case PortSet.Closed(value, closed) => assertEquals((value, closed.why), (1, Why.Late: Why))
+      case other                         => fail(other.toString)
+    }
+    assertEquals(tooLate(client), Why.Late: Why)
+    val (waiting, other) = hurried()
+    val received = waiting.recvAsync()
+    val closed = intercept[SessionClosed](scala.concurrent.Await.result(received, Patience.seconds))
+    assertEquals(closed.why, Why.Late: Why)
+    assertEquals(tooLate(other), Why.Late: Why)
+  }
+
+  test("a peer is late for a program that does nothing") {
+    val listener = Listener(freshAddress())
+    val server = spawn(listener.accept(limited.server))
+    val socket = raw(listener.address)
+    val fingerprint = Fingerprint.of(limited.client.$protocol.fingerprint)
+    send(socket, Hello(fingerprint, receivesFirst = false, 1L << 20, 0, "visit", Vector(), None, None).encode)
+    val choose = await(server)
+    val head = receive(socket, Handshake.Head)
+    receive(socket, Handshake.answerHead(head)): Unit
+    send(socket, Array[Byte](1))
+    val limited.Choose.Hurry(waiting) = choose.recv(): @unchecked
+    assertEquals(hex(receive(socket, 3)), "000302")
+    assertEquals(why(waiting.recv()), Why.Late: Why)
+    socket.close()
+    listener.close()
+  }
+
+  test("a sender that is late learns it without a wait") {
+    val address = freshAddress()
+    val listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
+    listening.bind(UnixDomainSocketAddress.of(address.stripPrefix("unix:"))): Unit
+    val connecting = spawn(connect(limited.client, address))
+    val socket = listening.accept()
+    val length = Handshake.helloHead(receive(socket, Handshake.Head)) match {
+      case Some(Right(length)) => length
+      case other               => fail(other.toString)
+    }
+    receive(socket, length): Unit
+    val session = Answer.Session(Fingerprint.of(limited.client.$protocol.fingerprint), 1L << 20, 0)
+    send(socket, Answer(Verdict.Equal, Some(session), 0L).encode)
+    val client = await(connecting).hurry()
+    assertEquals(hex(receive(socket, 1)), "01")
+    send(socket, Array[Byte](0, 3, 2))
+    // The client reads this once its time has passed, and closes the connection.
+    assertEquals(receive(socket, 1).length, 0)
+    assertEquals(why(client.done()), Why.Late: Why)
+    socket.close()
+    listening.close()
+  }
+
+  test("each message begins the time again, and a server may be late as well") {
+    val listener = Listener(freshAddress())
+    val server = spawn(listener.accept(free.server))
+    val asking = connect(limited.client, listener.address).askQuickly()
+    val free.Choose.AskQuickly(answer) = await(server).recv(): @unchecked
+    val rest = answer.hold()
+    def last(waiting: limited.client.QuickAnswer): Why =
+      try
+        waiting.recv() match {
+          case limited.QuickAnswer.Hold(next) => last(next)
+          case other                          => fail(other.toString)
+        }
+      catch { case closed: SessionClosed => closed.why }
+    assertEquals(last(asking), Why.Late: Why)
+    assertEquals(why(rest.done().recv()), Why.Late: Why)
+    listener.close()
+  }
+
+  test("states without a limit, and with a long one, wait on") {
+    val (resting, rest) = visit()
+    val restNext = rest.rest()
+    val limited.Choose.Rest(restWaits) = resting.recv(): @unchecked
+    val (thinking, think) = visit()
+    val thinkNext = think.think()
+    val limited.Choose.Think(thinkWaits) = thinking.recv(): @unchecked
+    val (late, _) = hurried()
+    assertEquals(why(late.recv()), Why.Late: Why)
+    // The others have waited longer.
+    restNext.done().bye()
+    val limited.Free.Done(one) = restWaits.recv(): @unchecked
+    assertEquals(one.recv(), limited.Choose.Bye)
+    thinkNext.done().bye()
+    val limited.Slow.Done(other) = thinkWaits.recv(): @unchecked
+    assertEquals(other.recv(), limited.Choose.Bye)
+  }
+
+  test("messages that wait for a slow program are in time") {
+    val words = 20000
+    val (server, client) = visit()
+    var talking = client.talk()
+    for (_ <- 1 to words) talking = talking.word()
+    talking.done().bye()
+    // A session in the same state, whose time begins later and passes.
+    val (clock, other) = visit()
+    val silent = other.talk()
+    val limited.Choose.Talk(waits) = clock.recv(): @unchecked
+    assertEquals(why(waits.recv()), Why.Late: Why)
+    assertEquals(why(silent.done().askQuickly().recv()), Why.Late: Why)
+    val limited.Choose.Talk(first) = server.recv(): @unchecked
+    var listening = first
+    for (_ <- 1 to words) {
+      val limited.Talking.Word(next) = listening.recv(): @unchecked
+      listening = next
+    }
+    val limited.Talking.Done(last) = listening.recv(): @unchecked
+    assertEquals(last.recv(), limited.Choose.Bye)
+  }
+}

@@ -1,0 +1,270 @@
+package duologue;
+
+import java.io.IOException;
+import java.lang.invoke.VarHandle;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The part of a {@link FarEnd} that moves messages between its side of the session and the connection. All of its methods are called
+ * under the lock, except {@link #unlock}, which releases it, {@link #untilDue} and {@link #tell}.
+ */
+abstract class FarEndLink {
+    /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
+    private static final Set<FarEndLink> OPEN = ConcurrentHashMap.newKeySet();
+
+    final ReentrantLock lock = new ReentrantLock();
+    final WireState[] states;
+    final SideState near;
+    final Side far;
+    final Transport transport;
+    final Outbox out;
+    private final Inbox in;
+    /** The near side, until {@link FarEnd#start} returns it. The far end must not keep it from being found when it is forgotten. */
+    Side start;
+    /** The position of the current state, or {@link WireState#OVER}. */
+    int state;
+    /** Whether the connection is to be closed once everything is written. */
+    boolean isEnding;
+    boolean isClosed;
+    /** When the time of the current state has passed, as {@link System#nanoTime}; 0 if it has no limit, or its time has not begun. */
+    volatile long due;
+    /** Whether the transport calls {@link FarEnd#expire}. */
+    private boolean isTimed;
+    final Ending ending = new Ending();
+    volatile Thread awaiting;
+    /** Whether so much waits to be written that the near side has to wait. */
+    volatile boolean isFull;
+
+    FarEndLink(
+            WireProtocol protocol,
+            boolean isClient,
+            Transport transport,
+            long largest,
+            long memory,
+            long peersLargest,
+            boolean isAccepting) {
+        this.states = protocol.states;
+        this.transport = transport;
+        this.out = new Outbox(peersLargest);
+        this.in = new Inbox(largest, memory, isAccepting);
+        Pipe pipe = new Pipe(protocol.name(), protocol.capacity, self());
+        boolean isFirst = isClient == protocol.isClientFirst();
+        this.start = new Side(pipe, isClient, isFirst);
+        this.near = start.state;
+        this.far = new Side(pipe, !isClient, !isFirst);
+        SideState.join(near, far.state);
+        OPEN.add(this);
+    }
+
+    /** This object, also before it is constructed. */
+    abstract FarEnd self();
+
+    /** Writes pending output, and reads and delivers available input. Returns whether the near side has to be woken. */
+    boolean exchange() {
+        flushed();
+        boolean isNews = deliver();
+        try {
+            while (ending.found == null && !isClosed && !isEnding && !isStalled() && in.read(transport)) {
+                isNews |= deliver();
+                if (isNews) {
+                    break;
+                }
+            }
+        } catch (IOException failed) {
+            ending.find(state == WireState.OVER ? Reason.LEFT : Reason.LOST, failed.getMessage());
+            isNews = true;
+        }
+        return settle() || isNews;
+    }
+
+    /** Writes pending output. */
+    void flushed() {
+        if (isClosed) {
+            return;
+        }
+        try {
+            if (!out.isEmpty() && !out.write(transport)) {
+                transport.arm(true);
+            }
+        } catch (IOException failed) {
+            // The peer may have sent the reason before it closed the connection: reading finds it.
+            out.clear();
+            if (!isEnding) {
+                transport.arm(false);
+            }
+        }
+        if (isEnding && out.isEmpty()) {
+            close();
+        }
+        begin();
+    }
+
+    /** Begins the time of the current state, if it has a limit and everything that was sent before is written. */
+    void begin() {
+        if (due != 0 || state == WireState.OVER || !out.isEmpty() || isClosed) {
+            return;
+        }
+        int within = states[state].within();
+        if (within == 0) {
+            return;
+        }
+        long end = System.nanoTime() + within * 1_000_000L;
+        // 0 means that there is no limit.
+        due = end == 0 ? 1 : end;
+        if (!isTimed) {
+            isTimed = true;
+            transport.watchTime();
+        }
+    }
+
+    /** How many nanoseconds are left until the time of the current state has passed, if it has begun. Needs no lock. */
+    long untilDue() {
+        long end = due;
+        return end == 0 ? Long.MAX_VALUE : Math.max(1, end - System.nanoTime());
+    }
+
+    /**
+     * Ends the session if the peer is late. What has arrived is read first: this thread may itself be late. The near side may be the
+     * one that is late; then this finds what the peer says. Returns whether there is something for the near side.
+     */
+    boolean overdue() {
+        boolean isNews = false;
+        while (due != 0 && System.nanoTime() - due >= 0 && ending.found == null && !isClosed && !isEnding) {
+            if (isStalled()) {
+                // The near side has to receive first.
+                due = 0;
+                begin();
+            } else if (exchange()) {
+                isNews = true;
+            } else if (far.state.speaks) {
+                ending.find(Reason.LATE, null);
+                out.control(3, 2);
+                flushed();
+                return settle() || isNews;
+            } else {
+                break;
+            }
+        }
+        return isNews;
+    }
+
+    /** Something of a session that is over may be left to write. */
+    void linger() {
+        if (!isClosed) {
+            transport.linger();
+        }
+    }
+
+    /** Whether the near side has to receive messages of an unbounded run before more can be delivered. */
+    private boolean isStalled() {
+        SideState far = this.far.state;
+        return far.speaks && state != WireState.OVER && far.credit == 0 && !far.gainsRoom();
+    }
+
+    /** Delivers what has been read. Returns whether there is something for the near side. */
+    boolean deliver() {
+        boolean isNews = false;
+        try {
+            while (ending.why == null && !isClosed && !near.isLeft() && !isStalled()) {
+                boolean isPeers = far.state.speaks && state != WireState.OVER;
+                int found = in.next(isPeers ? states[state] : null);
+                if (found == Inbox.NOTHING) {
+                    break;
+                }
+                if (found >= 0) {
+                    message(found);
+                    isNews = true;
+                } else if (found <= Inbox.LEAVE) {
+                    isNews = true;
+                    int reason = Inbox.LEAVE - found;
+                    in.clear();
+                    ending.find(
+                            reason == 1 ? Reason.BROKEN : reason == 2 ? Reason.LATE : Reason.LEFT,
+                            reason == 1 ? "the peer says that this side broke the format" : null);
+                }
+            }
+        } catch (RuntimeException malformed) {
+            // Other exceptions than MalformedPayload would mean that a value was refused by its own class.
+            in.clear();
+            if (state != WireState.OVER) {
+                shun(malformed.getMessage());
+            }
+            isNews = true;
+        }
+        in.trim();
+        return settle() || isNews;
+    }
+
+    private void message(int index) {
+        WireState current = states[state];
+        Object payload = in.take(current, index);
+        int next = current.next(index);
+        int then =
+                next == WireState.OVER ? Pipe.END : states[next].isClients == current.isClients ? Pipe.STAY : Pipe.TURN;
+        state = next;
+        due = 0;
+        begin();
+        // False means that the near side is being abandoned at this moment: the thread that abandons it does the rest.
+        if (far.state.send(0, index, payload, in.number(), then) && then == Pipe.END) {
+            close();
+        }
+    }
+
+    /** Notifies the peer that it broke the format, and ends the session. */
+    private void shun(String what) {
+        ending.find(Reason.BROKEN, what);
+        if (!isClosed) {
+            out.control(3, 1);
+            flushed();
+        }
+    }
+
+    /** Ends the session once everything is decoded. Returns whether it has just ended. */
+    boolean settle() {
+        if (ending.found == null || ending.why != null || isStalled() && in.isCut()) {
+            return false;
+        }
+        ending.why = ending.found;
+        close();
+        return true;
+    }
+
+    /** Releases the lock, and wakes what waits on the near side if there is something for it. */
+    void unlock(boolean isTold) {
+        lock.unlock();
+        if (isTold) {
+            tell();
+        }
+    }
+
+    void tell() {
+        VarHandle.fullFence();
+        Thread thread = awaiting;
+        if (thread != null && thread != Thread.currentThread()) {
+            transport.wake();
+        }
+        SharedFlags flags = near.flags;
+        Waiter.wake(flags.waiter);
+        Waiter.wake(flags.room);
+    }
+
+    /** Closes the connection. What has arrived is read before, or some systems would discard what was written. */
+    void close() {
+        if (isClosed) {
+            return;
+        }
+        isClosed = true;
+        OPEN.remove(this);
+        try {
+            in.clear();
+            for (int i = 0; i < 16 && in.read(transport); i++) {
+                in.clear();
+            }
+        } catch (IOException ended) {
+            // There is nothing more to read.
+        }
+        transport.close();
+    }
+}

@@ -1,0 +1,243 @@
+/* Time limits of states: a peer that does not send in time is late, whatever the side that waits does. */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "duologue/ready.h"
+#include "limited_net.h"
+#include "raw.h"
+#include "unlimited_net.h"
+
+#define LONG UINT64_C(60000000000)
+
+struct session {
+    int client_socket;
+    limited_server_choose_t server;
+    unlimited_client_choose_t client;
+};
+
+static void *connect_client(void *context)
+{
+    struct session *session = context;
+    CHECK(unlimited_client_connect_over(session->client_socket, NULL, &session->client) == DUO_OK);
+    return NULL;
+}
+
+/* A session whose server has time limits. The client has none. */
+static struct session meet(void)
+{
+    struct session session;
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    session.client_socket = ends[0];
+    pthread_t thread = start(connect_client, &session);
+    CHECK(limited_server_accept_over(ends[1], NULL, &session.server) == DUO_OK);
+    finish(thread);
+    return session;
+}
+
+struct hurried {
+    limited_server_quick_t server;
+    unlimited_client_quick_t client;
+};
+
+/* A session in which the server waits for a message that has to come quickly. */
+static struct hurried hurry(void)
+{
+    struct session session = meet();
+    struct hurried hurried;
+    limited_choose_t chosen;
+    CHECK(unlimited_client_choose_send_hurry(session.client, &hurried.client) == DUO_OK);
+    CHECK(limited_server_choose_recv(session.server, &chosen) == DUO_OK);
+    CHECK(chosen.tag == LIMITED_CHOOSE_HURRY);
+    hurried.server = chosen.as.hurry.next;
+    return hurried;
+}
+
+/* What a client finds whose message comes too late. */
+static void expect_too_late(unlimited_client_quick_t client)
+{
+    unlimited_client_choose_t next;
+    unlimited_client_quick_answer_t asking;
+    unlimited_quick_answer_t answer;
+    duo_status status = unlimited_client_quick_send_done(client, &next);
+    if (status == DUO_OK) status = unlimited_client_choose_send_ask_quickly(next, &asking);
+    if (status == DUO_OK) status = unlimited_client_quick_answer_recv(asking, &answer);
+    CHECK(status == DUO_LATE);
+}
+
+static void expect_late(limited_server_quick_t server)
+{
+    limited_quick_t message;
+    CHECK(limited_server_quick_recv(server, &message) == DUO_LATE);
+}
+
+static void waiting(void)
+{
+    struct hurried hurried = hurry();
+    expect_late(hurried.server);
+    expect_too_late(hurried.client);
+}
+
+/* Waits that end sooner, again and again. */
+static void polling(void)
+{
+    struct hurried hurried = hurry();
+    limited_quick_t message;
+    duo_status status;
+    do status = limited_server_quick_recv_within(hurried.server, UINT64_C(3000000), &message);
+    while (status == DUO_EMPTY);
+    CHECK(status == DUO_LATE);
+    expect_too_late(hurried.client);
+}
+
+static void selecting(void)
+{
+    struct hurried hurried = hurry();
+    const duo_endpoint all[] = {DUO_READY(hurried.server)};
+    size_t ready;
+    CHECK(duo_select(all, 1, LONG, &ready) == DUO_OK);
+    expect_late(hurried.server);
+    expect_too_late(hurried.client);
+}
+
+static void in_a_set(void)
+{
+    struct hurried hurried = hurry();
+    void *with = NULL;
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    CHECK(duo_ports_add(ports, DUO_READY(hurried.server), &hurried, NULL) == DUO_OK);
+    CHECK(duo_ports_wait(ports, LONG, &with) == DUO_OK);
+    CHECK(with == &hurried);
+    duo_ports_free(ports);
+    expect_late(hurried.server);
+    expect_too_late(hurried.client);
+}
+
+/* Nobody waits: the peer learns that it is late all the same. */
+static void idle(void)
+{
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    static const duo_fingerprint fingerprint = LIMITED_FINGERPRINT;
+    uint8_t hello[] = {'d', 'u', 'o', 'l', 'o', 'g', 'u', 'e', 1, 0, 28, 0, [29] = 0x10, [39] = 0};
+    memcpy(hello + 12, &fingerprint, sizeof fingerprint);
+    raw_send(ends[0], hello, sizeof hello);
+    limited_server_choose_t choose;
+    CHECK(limited_server_accept_over(ends[1], NULL, &choose) == DUO_OK);
+    uint8_t answer[38];
+    CHECK(raw_read(ends[0], answer, sizeof answer) == sizeof answer);
+    raw_send_hex(ends[0], "01");
+    limited_choose_t chosen;
+    CHECK(limited_server_choose_recv(choose, &chosen) == DUO_OK);
+    raw_expect(ends[0], "00 03 02");
+    expect_late(chosen.as.hurry.next);
+    CHECK(close(ends[0]) == 0);
+}
+
+struct asked {
+    int socket;
+    limited_client_choose_t client;
+};
+
+static void *connect_limited(void *context)
+{
+    struct asked *asked = context;
+    CHECK(limited_client_connect_over(asked->socket, NULL, &asked->client) == DUO_OK);
+    return NULL;
+}
+
+/* Each message begins the time again, and a server may be late, too. */
+static void answering(void)
+{
+    int ends[2];
+    struct asked asked;
+    unlimited_server_choose_t server;
+    unlimited_choose_t chosen;
+    unlimited_server_quick_answer_t rest;
+    limited_client_quick_answer_t asking;
+    limited_quick_answer_t answer;
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    asked.socket = ends[0];
+    pthread_t thread = start(connect_limited, &asked);
+    CHECK(unlimited_server_accept_over(ends[1], NULL, &server) == DUO_OK);
+    finish(thread);
+    CHECK(limited_client_choose_send_ask_quickly(asked.client, &asking) == DUO_OK);
+    CHECK(unlimited_server_choose_recv(server, &chosen) == DUO_OK);
+    CHECK(unlimited_server_quick_answer_send_hold(chosen.as.ask_quickly.next, &rest) == DUO_OK);
+    duo_status status = limited_client_quick_answer_recv(asking, &answer);
+    if (status == DUO_OK) status = limited_client_quick_answer_recv(answer.as.hold.next, &answer);
+    CHECK(status == DUO_LATE);
+    CHECK(unlimited_server_quick_answer_close(rest) == DUO_OK);
+}
+
+/* States without a limit, and with a long one, wait on. */
+static void patient(void)
+{
+    struct session resting = meet(), thinking = meet();
+    unlimited_client_idle_t rests;
+    unlimited_client_slow_t thinks;
+    limited_choose_t rest, think;
+    limited_idle_t rested;
+    limited_slow_t thought;
+    CHECK(unlimited_client_choose_send_rest(resting.client, &rests) == DUO_OK);
+    CHECK(limited_server_choose_recv(resting.server, &rest) == DUO_OK);
+    CHECK(unlimited_client_choose_send_think(thinking.client, &thinks) == DUO_OK);
+    CHECK(limited_server_choose_recv(thinking.server, &think) == DUO_OK);
+    struct hurried clock = hurry();
+    expect_late(clock.server);
+    expect_too_late(clock.client);
+    /* The others have waited longer. */
+    CHECK(unlimited_client_idle_send_done(rests, &resting.client) == DUO_OK);
+    CHECK(unlimited_client_choose_send_bye(resting.client) == DUO_OK);
+    CHECK(limited_server_idle_recv(rest.as.rest.next, &rested) == DUO_OK);
+    CHECK(limited_server_choose_recv(rested.as.done.next, &rest) == DUO_OK && rest.tag == LIMITED_CHOOSE_BYE);
+    CHECK(unlimited_client_slow_send_done(thinks, &thinking.client) == DUO_OK);
+    CHECK(unlimited_client_choose_send_bye(thinking.client) == DUO_OK);
+    CHECK(limited_server_slow_recv(think.as.think.next, &thought) == DUO_OK);
+    CHECK(limited_server_choose_recv(thought.as.done.next, &think) == DUO_OK && think.tag == LIMITED_CHOOSE_BYE);
+}
+
+/* Messages that have arrived in time are received, however late the program receives them. */
+static void unread(void)
+{
+    enum { WORDS = 5000 };
+    struct session session = meet(), clock = meet();
+    unlimited_client_talking_t talking;
+    limited_choose_t chosen;
+    limited_talking_t word;
+    CHECK(unlimited_client_choose_send_talk(session.client, &talking) == DUO_OK);
+    for (int i = 0; i < WORDS; i++) CHECK(unlimited_client_talking_send_word(talking, &talking) == DUO_OK);
+    CHECK(unlimited_client_talking_send_done(talking, &session.client) == DUO_OK);
+    CHECK(unlimited_client_choose_send_bye(session.client) == DUO_OK);
+    CHECK(limited_server_choose_recv(session.server, &chosen) == DUO_OK);
+    /* A session in the same state, whose time begins later and passes. */
+    unlimited_client_talking_t silent;
+    limited_choose_t other;
+    CHECK(unlimited_client_choose_send_talk(clock.client, &silent) == DUO_OK);
+    CHECK(limited_server_choose_recv(clock.server, &other) == DUO_OK);
+    CHECK(limited_server_talking_recv(other.as.talk.next, &word) == DUO_LATE);
+    CHECK(unlimited_client_talking_close(silent) == DUO_OK);
+    limited_server_talking_t listening = chosen.as.talk.next;
+    for (int i = 0; i < WORDS; i++) {
+        CHECK(limited_server_talking_recv(listening, &word) == DUO_OK && word.tag == LIMITED_TALKING_WORD);
+        listening = word.as.word.next;
+    }
+    CHECK(limited_server_talking_recv(listening, &word) == DUO_OK && word.tag == LIMITED_TALKING_DONE);
+    CHECK(limited_server_choose_recv(word.as.done.next, &chosen) == DUO_OK && chosen.tag == LIMITED_CHOOSE_BYE);
+}
+
+int main(void)
+{
+    waiting();
+    polling();
+    selecting();
+    in_a_set();
+    idle();
+    answering();
+    patient();
+    unread();
+    return 0;
+}
