@@ -1,5 +1,5 @@
-//! The thread, one per process, for timed work: heartbeats, and closing connections whose peers do
-//! not read the last bytes. It is started when the first session needs it.
+//! The thread, one per process, for timed work: heartbeats, closing connections whose peers do
+//! not read the last bytes, and far ends that may miss their wake-ups. It is started when the first session needs it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,6 +16,8 @@ use crate::stream::left;
 pub(crate) enum What {
     /// Notify the peer that this side is there, and check whether the peer is.
     Pulse,
+    /// Check whether there is something to forward.
+    Check,
     /// Close a connection whose last bytes the peer does not read.
     Linger,
 }
