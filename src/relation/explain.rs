@@ -1,6 +1,8 @@
 //! Explanations of disagreements.
 
-use super::{DialogueStep, Disagreement, Mismatch, Mixture, Origin, Position, View, difference, waits};
+use super::{
+    DialogueStep, Disagreement, Mismatch, Mixture, Origin, Position, View, difference, waits,
+};
 use crate::diagnostic::{Diagnostic, Label, counted};
 use crate::protocol::text::type_text;
 use crate::protocol::{Direction, Message, Program, Side, State};

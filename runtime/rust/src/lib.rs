@@ -88,11 +88,11 @@ pub mod generated {
 pub mod transport {
     pub use crate::remote::decoder::{Decoder, Malformed};
     pub use crate::remote::encoder::Encoder;
-    pub use crate::remote::far_end::{FarEnd, Forwarded, Role};
+    pub use crate::remote::far_end::{FarEnd, Forwarded, Role, Waits};
     pub use crate::remote::open::{Open, Start};
     pub use crate::remote::table::{Arrival, Woken};
     pub use crate::remote::wire::Size;
-    pub use crate::ring::driver::{Driver, Why};
+    pub use crate::ring::driver::{Ahead, Driver, Why};
 }
 
 /// What the macros' expansions call.

@@ -19,7 +19,7 @@ use crate::floor::sync;
 use crate::golden::stream::{self, Stream};
 use crate::link::arming::Wait;
 use crate::link::park;
-use crate::link::publish::{Sent, Then};
+use crate::link::publish::{Forwards, Sent, Then};
 use crate::link::tests::store_unseen;
 use crate::ring::flags::Report;
 use crate::ring::pipe::{Found, Pipe};
@@ -266,7 +266,7 @@ fn a_sender_finds_with_its_next_message_that_the_receiver_left() {
     alone(|| {
         let sender = left(Then::Stay);
         let layout = *sender.layout();
-        let sent = sender.send(&layout, true, 0, Number(2), Then::Stay);
+        let sent = sender.send(&layout, true, 0, Number(2), Then::Stay, Forwards::Sender);
         assert_eq!(returned(sent), Some(2));
     });
 }
@@ -276,7 +276,7 @@ fn a_sender_finds_with_its_last_message_that_the_receiver_left() {
     alone(|| {
         let sender = left(Then::Stay);
         let layout = *sender.layout();
-        let sent = sender.send(&layout, true, 0, Number(2), Then::End);
+        let sent = sender.send(&layout, true, 0, Number(2), Then::End, Forwards::Sender);
         assert_eq!(returned(sent), Some(2));
     });
 }

@@ -87,7 +87,9 @@ impl<'a> Context<'a> {
         if text.is_empty() {
             let text = match kind {
                 NumberKind::Duration => "`#[within]` needs a duration",
-                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => "`#[at_most]` needs a size",
+                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => {
+                    "`#[at_most]` needs a size"
+                }
             };
             return is_attribute.then(|| self.error(text).help(kind.help()));
         }
@@ -310,7 +312,9 @@ impl Written {
         let what = if fraction.is_some() {
             match kind {
                 NumberKind::Duration => "a duration is a whole number",
-                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => "a size is a whole number",
+                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => {
+                    "a size is a whole number"
+                }
             }
         } else if plain.contains('_') {
             "a number is written without `_`"
@@ -323,7 +327,9 @@ impl Written {
         } else if unquoted != text {
             match kind {
                 NumberKind::Duration => "a duration is written without quotes",
-                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => "a size is written without quotes",
+                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => {
+                    "a size is written without quotes"
+                }
             }
         } else {
             return None;

@@ -4,7 +4,7 @@
 
 use conversations::observing::{Event, Told, accepted, observer, serve, shop};
 use conversations::protocols::bank::{Login, client, server};
-use conversations::protocols::{numbers, pingpong};
+use conversations::protocols::{numbers, pingpong, telemetry};
 use conversations::sockets::{listener, unhex};
 use duologue::{Endpoint, Why};
 use duologue_net::observe::{Count, End, Observer, Refusal, Run, Session};
@@ -124,6 +124,33 @@ fn long_runs_are_counted_in_tasks() {
         (sent.received, received.sent),
         (Count::default(), Count::default())
     );
+}
+
+/// Messages of a run that are encoded together are counted even if the last of them is too large.
+#[test]
+fn what_was_sent_before_a_message_that_is_too_large_is_counted() {
+    let (mut listener, address) = listener("observe-large");
+    listener.max_payload(1_024);
+    let (observing, of_server) = observer();
+    listener.observer(observing);
+    let (observing, of_client) = observer();
+    let (server, mut client): (telemetry::server::Report, telemetry::client::Report) =
+        accepted(&mut listener, &address, &observing);
+    let (server_id, client_id) = (of_server.began().id, of_client.began().id);
+    for _ in 0..5 {
+        client = (client.raw(true, String::new(), vec![7; 10])).expect("it is open");
+    }
+    let client = client.raw(true, String::new(), vec![7; 2_000]);
+    drop(client.expect("the next operation reports it"));
+    drop(server);
+    let (sent, received) = (of_client.ended(client_id), of_server.ended(server_id));
+    assert_eq!(
+        (sent.why, sent.state),
+        (Why::TooLarge, Some("telemetry.report"))
+    );
+    // A tag, the payload's count, a flag, and two values with a count each.
+    assert_eq!(count(sent.sent), (5, 5 * 15));
+    assert_eq!(received.state, Some("telemetry.report"));
 }
 
 /// A side that leaves, in its turn or in the other's, is reported by both sides.

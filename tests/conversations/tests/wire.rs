@@ -4,7 +4,7 @@
 
 use conversations::sockets::unhex;
 use conversations::wire::payloads::{All, client, server};
-use duologue::transport::{Arrival, Driver, Encoder, FarEnd, Forwarded, Open, Why};
+use duologue::transport::{Ahead, Arrival, Driver, Encoder, FarEnd, Forwarded, Open, Why};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -16,7 +16,9 @@ impl Driver for Still {
         is_ready()
     }
 
-    fn armed(&self, _by_task: bool) {}
+    fn armed(&self, _: bool, _: bool) {}
+
+    fn collected(&self, _: Ahead) {}
 
     fn never_waits(&self) {}
 
@@ -119,7 +121,7 @@ fn payloads_are_those_of_the_format() {
         let payload = bytes(hex);
         let (end, mut far) = open::<server::All>();
         let (size, _) = far.size(tag).expect("the message exists");
-        let arrived = far.arrive(tag, &payload, 64 << 20);
+        let arrived = far.arrive(tag, &payload, &[], 64 << 20, &mut 0);
         match (verdict, arrived) {
             ("yes", Ok(Arrival::Published(_))) => {}
             ("no", Err(_)) => {
@@ -139,7 +141,7 @@ fn payloads_are_those_of_the_format() {
         let (to, mut far) = open::<client::All>();
         send(message, to);
         let mut written = Encoder::new();
-        let (forwarded, _) = far.forward(&mut written, usize::MAX);
+        let (forwarded, _) = far.forward(&mut written, usize::MAX, usize::MAX);
         assert_eq!(forwarded, Forwarded::Message, "{line}");
         let is_fixed = size.fixed().is_some();
         assert_eq!(written.bytes(), frame(tag, &payload, is_fixed), "{line}");
@@ -158,9 +160,18 @@ fn memory_is_limited() {
     let empties = MESSAGES.iter().position(|message| *message == "empties");
     let tag = empties.expect("it is among them");
     let (_end, mut far) = open::<server::All>();
-    assert!(far.arrive(tag, &[0xff, 0xff, 0x03], 65_534).is_err());
+    assert!(
+        far.arrive(tag, &[0xff, 0xff, 0x03], &[], 65_534, &mut 0)
+            .is_err()
+    );
     let (_end, mut far) = open::<server::All>();
-    assert!(far.arrive(tag, &[0xff, 0xff, 0x03], 65_535).is_ok());
+    assert!(
+        far.arrive(tag, &[0xff, 0xff, 0x03], &[], 65_535, &mut 0)
+            .is_ok()
+    );
     let (_end, mut far) = open::<server::All>();
-    assert!(far.arrive(tag, &[0x80, 0x80, 0x04], usize::MAX).is_err());
+    assert!(
+        far.arrive(tag, &[0x80, 0x80, 0x04], &[], usize::MAX, &mut 0)
+            .is_err()
+    );
 }

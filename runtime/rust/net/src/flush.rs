@@ -12,7 +12,7 @@ use crate::session::{guarded, Session};
 use crate::stream::left;
 
 /// How long messages may be collected.
-const LONGEST: Duration = Duration::from_millis(2);
+pub(crate) const LONGEST: Duration = Duration::from_millis(2);
 
 /// The sessions to flush, each with the time when it is due. All delays are equal, so the first entry is due first.
 struct Queue {

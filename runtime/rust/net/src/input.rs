@@ -18,6 +18,8 @@ pub(crate) struct Input {
     pub(crate) bytes: Vec<u8>,
     pub(crate) start: usize,
     pub(crate) end: usize,
+    /// Whether the last read has filled the buffer.
+    was_filled: bool,
     /// Why no more bytes will arrive.
     pub(crate) ended: Option<Why>,
     /// How long the peer may be silent.
@@ -33,6 +35,7 @@ impl Input {
             start: 0,
             end: early.len(),
             bytes: early,
+            was_filled: false,
             ended: None,
             patience,
             quiet_since: None,
@@ -56,12 +59,16 @@ impl Input {
                 let size = (2 * self.bytes.len()).max(FIRST_READ);
                 self.bytes.resize(size, 0);
             }
+        } else if self.was_filled && self.bytes.len() < COLLECTED {
+            // More comes at once than is read at once.
+            self.bytes.resize(COLLECTED, 0);
         }
         let (began, until) = self.limit(deadline);
         match stream.read(&mut self.bytes[self.end..], until) {
             Ok(0) => self.ended = Some(Why::Lost),
             Ok(count) => {
                 self.end += count;
+                self.was_filled = self.end == self.bytes.len();
                 self.quiet_since = None;
             }
             Err(error) if is_early(&error) => {

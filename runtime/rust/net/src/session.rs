@@ -27,6 +27,7 @@
 //! the lock free, or the thread that has released it sees the flag.
 
 mod due;
+mod forwarding;
 mod side;
 mod writing;
 
@@ -37,7 +38,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{Arrival, Encoder, FarEnd, Forwarded, Open, Role, Why, Woken};
+use duologue::transport::{Arrival, Encoder, FarEnd, Open, Role, Why, Woken};
 
 use crate::frame::{self, Allowed, Frame};
 use crate::input::Input;
@@ -48,6 +49,7 @@ use crate::timer::{self, What};
 use crate::watch::Watch;
 use crate::{flush, watch};
 
+use forwarding::Next;
 pub(crate) use writing::Written;
 
 /// A run is written when this much has been collected.
@@ -117,6 +119,8 @@ pub(crate) struct Session {
     why: AtomicU8,
     /// Whether the session is in the queue of `flush`.
     pub(crate) is_due: AtomicBool,
+    /// Whether `timer` checks the ring after a while, because a wake-up may be missed.
+    will_check: AtomicBool,
     /// What waits for the session's observer, if it has one.
     reports: Option<Arc<Reports>>,
     watch: Watch,
@@ -139,6 +143,8 @@ struct Core {
     due: Option<Instant>,
     /// When `timer` checks next whether it has passed.
     checked_at: Option<Instant>,
+    /// How often the far end has found nothing since it last forwarded something, where it may miss its wake-up.
+    quiet_checks: u32,
     /// When the connection is closed even though its last bytes were not written.
     lingers_until: Option<Instant>,
     /// What is reported to the session's observer, if it has one.
@@ -151,6 +157,13 @@ impl Core {
         self.out.bytes().len() - self.written
     }
 
+    /// Counts messages of one state that were sent or received, after which the session ends.
+    fn add(&mut self, direction: Direction, messages: u64, bytes: usize) {
+        if let Some(tally) = &mut self.tally {
+            tally.add(direction, messages, bytes);
+        }
+    }
+
     /// Counts messages of one state that were sent or received.
     fn count(&mut self, direction: Direction, messages: u64, bytes: usize, after: &mut After) {
         if let Some(tally) = &mut self.tally {
@@ -159,10 +172,19 @@ impl Core {
     }
 }
 
-/// What has to be done once no lock is held, and whether the work until then may wait.
+/// How long a thread waits until the connection accepts what it writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    None,
+    /// For a limited time at each write. What is not written by then is lost.
+    Brief,
+    Endless,
+}
+
+/// What has to be done once no lock is held, and how long the work until then may wait.
 struct After {
-    /// Whether this thread waits until the connection accepts what it writes.
-    may_wait: bool,
+    /// How long this thread waits until the connection accepts what it writes.
+    patience: Patience,
     /// The first waiter; nearly always the only one, for which nothing is allocated.
     woken: Option<Woken>,
     more_woken: Vec<Woken>,
@@ -170,6 +192,8 @@ struct After {
     far: Option<FarEnd>,
     closes: bool,
     flushes: bool,
+    /// The far end may miss its wake-up, and has to check the ring again after this time.
+    checks_after: Option<Duration>,
     /// The connection did not accept everything.
     writes: bool,
     lingers: Option<Instant>,
@@ -180,14 +204,15 @@ struct After {
 }
 
 impl After {
-    fn new(may_wait: bool) -> After {
+    fn new(patience: Patience) -> After {
         After {
-            may_wait,
+            patience,
             woken: None,
             more_woken: Vec::new(),
             far: None,
             closes: false,
             flushes: false,
+            checks_after: None,
             writes: false,
             lingers: None,
             checks: None,
@@ -208,6 +233,7 @@ impl After {
             && self.far.is_none()
             && !self.closes
             && !self.flushes
+            && self.checks_after.is_none()
             && !self.writes
             && self.lingers.is_none()
             && self.checks.is_none()
@@ -258,6 +284,7 @@ pub(crate) fn open<E: Open>(
                 is_closed: false,
                 due: None,
                 checked_at: None,
+                quiet_checks: 0,
                 lingers_until: None,
                 tally,
             }),
@@ -268,6 +295,7 @@ pub(crate) fn open<E: Open>(
             never_waits: AtomicBool::new(false),
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
+            will_check: AtomicBool::new(false),
             reports,
             watch: Watch::new(),
             reactor: Reactor::default(),
@@ -305,10 +333,10 @@ impl Session {
     /// Called by that side.
     fn run(self: &Arc<Session>) {
         self.again.store(true, SeqCst);
-        self.run_again(true);
+        self.run_again(Patience::Endless);
     }
 
-    fn run_again(self: &Arc<Session>, may_wait: bool) {
+    fn run_again(self: &Arc<Session>, patience: Patience) {
         loop {
             // See "Locks": after `again` was set, or `core` was released.
             fence(SeqCst);
@@ -318,24 +346,27 @@ impl Session {
             let Some(core) = try_lock(&self.core) else {
                 return;
             };
-            let after = self.work(core, may_wait, |_, _| {});
+            let after = self.work(core, patience, |_, _| {});
             self.finish_once(after);
         }
     }
 
     /// Calls `act`, and handles what the side in this process has done in the meantime. The caller has to call
     /// [`finish`](Session::finish) once it holds no lock.
-    fn with_core(&self, may_wait: bool, act: impl FnOnce(&mut Core, &mut After)) -> After {
-        self.work(lock(&self.core), may_wait, act)
+    fn with_core(&self, patience: Patience, act: impl FnOnce(&mut Core, &mut After)) -> After {
+        self.work(lock(&self.core), patience, act)
     }
 
     fn work(
         &self,
         mut core: MutexGuard<'_, Core>,
-        may_wait: bool,
+        patience: Patience,
         act: impl FnOnce(&mut Core, &mut After),
     ) -> After {
-        let mut after = After::new(may_wait && !self.never_waits.load(Relaxed));
+        let mut after = After::new(match self.never_waits.load(Relaxed) {
+            true => Patience::None,
+            false => patience,
+        });
         act(&mut core, &mut after);
         while self.again.swap(false, SeqCst) {
             self.forward(&mut core, &mut after);
@@ -346,9 +377,9 @@ impl Session {
 
     /// Does what has to be done without a lock, and works once more if another thread found the lock taken.
     fn finish(self: &Arc<Session>, after: After) {
-        let may_wait = after.may_wait;
+        let patience = after.patience;
         self.finish_once(after);
-        self.run_again(may_wait);
+        self.run_again(patience);
     }
 
     fn finish_once(self: &Arc<Session>, after: After) {
@@ -365,6 +396,11 @@ impl Session {
             watch::until_written(self);
         } else if after.flushes && !self.is_due.swap(true, Relaxed) {
             flush::later(self);
+        }
+        if let Some(pause) = after.checks_after {
+            if !self.will_check.swap(true, SeqCst) {
+                timer::at(Instant::now() + pause, What::Check, self);
+            }
         }
         if let Some(deadline) = after.lingers {
             timer::at(deadline, What::Linger, self);
@@ -398,52 +434,6 @@ impl Session {
         }
     }
 
-    /// Forwards what the side in this process has sent, and arms the far end for what it sends next.
-    fn forward(&self, core: &mut Core, after: &mut After) {
-        while core.far.role() == Role::Receives {
-            if core.pending() >= COLLECTED {
-                // The connection accepts nothing at the moment: the rest stays in the ring. `watch` writes what is
-                // pending, or a caller that waits.
-                after.writes = true;
-                return;
-            }
-            let before = core.out.bytes().len();
-            let (forwarded, woken) = core.far.forward(&mut core.out, self.terms.theirs);
-            after.wake(woken);
-            match forwarded {
-                Forwarded::Message => {
-                    core.due = None;
-                    let bytes = core.out.bytes().len() - before;
-                    core.count(Direction::Sent, 1, bytes, after);
-                    if core.far.role() != Role::Receives || core.pending() >= COLLECTED {
-                        self.write(core, after);
-                    }
-                }
-                Forwarded::Nothing => {
-                    let Some(waker) = &core.waker else { return };
-                    if core.far.arm(waker) {
-                        break;
-                    }
-                }
-                Forwarded::Left => return self.leave(core, after, Why::Left, &frame::LEFT),
-                Forwarded::TooLarge => {
-                    return self.leave(core, after, Why::TooLarge, &frame::TOO_LARGE);
-                }
-            }
-        }
-        match core.far.role() {
-            Role::Over => self.end(core, after),
-            Role::Sends if self.is_abandoned.load(SeqCst) => {
-                self.leave(core, after, Why::Left, &frame::LEFT);
-            }
-            Role::Sends => self.begin(core, after),
-            Role::Receives => {
-                self.begin(core, after);
-                after.flushes |= core.pending() > 0;
-            }
-        }
-    }
-
     /// Publishes what was read, as long as there are complete frames and free slots.
     fn publish(&self, input: &mut Input, core: &mut Core, after: &mut After) {
         self.is_full.store(false, SeqCst);
@@ -461,13 +451,17 @@ impl Session {
                         }
                         continue;
                     }
-                    let length = payload.end;
-                    let arrived = core.far.arrive(tag, &bytes[payload], self.terms.memory);
-                    input.start += length;
+                    let (length, mut more) = (payload.end, 0);
+                    let (payload, following) = (&bytes[payload], &bytes[length..]);
+                    let memory = self.terms.memory;
+                    let arrived = (core.far).arrive(tag, payload, following, memory, &mut more);
+                    input.start += length + more;
                     match arrived {
                         Ok(Arrival::Published(woken)) => {
                             after.wake(woken);
-                            core.count(Direction::Received, 1, length, after);
+                            // What followed has the same size.
+                            let messages = 1 + (more / length) as u64;
+                            core.count(Direction::Received, messages, length + more, after);
                             core.due = None;
                             match core.far.role() {
                                 Role::Sends => self.begin(core, after),
@@ -475,6 +469,10 @@ impl Session {
                             }
                         }
                         Ok(Arrival::Gone) => {
+                            if more > 0 {
+                                let messages = 1 + (more / length) as u64;
+                                core.add(Direction::Received, messages, length + more);
+                            }
                             return self.leave(core, after, Why::Left, &frame::LEFT);
                         }
                         Err(_) => return self.leave(core, after, Why::Broken, &frame::BROKEN),

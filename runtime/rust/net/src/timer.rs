@@ -1,5 +1,5 @@
-//! The thread, one per process, for timed work: heartbeats, time limits of states, and closing
-//! connections whose peers do not read the last bytes. It is started when the first session needs it.
+//! The thread, one per process, for timed work: heartbeats, time limits of states, closing connections whose peers do
+//! not read the last bytes, and far ends that may miss their wake-ups. It is started when the first session needs it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -18,6 +18,8 @@ pub(crate) enum What {
     Pulse,
     /// Check whether the peer has sent its message within the time that the protocol allows.
     Due,
+    /// Check whether there is something to forward.
+    Check,
     /// Close a connection whose last bytes the peer does not read.
     Linger,
 }

@@ -202,6 +202,20 @@ impl<'a> Wait<'a> {
         }
     }
 
+    /// Like [`Wait::arm`], for a far end whose waker is called for what its sender publishes next. `is_sender`: on the
+    /// sender's own thread, which needs no barrier to see what it has done itself.
+    pub(crate) fn arm_far(&self, waker: &Waker, is_sender: bool) -> Armed {
+        let waiter = Waiter::Task(waker.clone());
+        if !is_sender {
+            return self.arm(waiter);
+        }
+        self.announce(waiter);
+        match self.confirm(true, false) {
+            true => Armed::Surely,
+            false => Armed::No,
+        }
+    }
+
     /// The first of the three steps of [`Wait::arm`], for waiting on several pipes: announces that this waiter is
     /// about to sleep, and replaces an earlier one. If any announcement returned true, the second step is one
     /// call of [`barrier::heavy`] for all of them: after it, either the other side sees the announcement when it checks
@@ -242,7 +256,8 @@ impl<'a> Wait<'a> {
             return false;
         }
         let slot = self.pipe.slot();
-        let is_task = waiter.is_task();
+        // A far end has the waker of a task, and waits as a thread does.
+        let is_task = waiter.is_task() && !self.pipe.at().always_swaps();
         // SAFETY: as in `announce_in_word`.
         unsafe { (*slot).put(waiter) };
         let own = self.pipe.own_flags();
@@ -278,7 +293,7 @@ impl<'a> Wait<'a> {
             self.pipe.note_sleep();
         }
         if let Some(driver) = self.driver() {
-            driver.armed(by_task);
+            driver.armed(self.sends, by_task);
         }
         true
     }

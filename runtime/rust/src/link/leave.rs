@@ -49,12 +49,14 @@
 //! processor in turn (`sched_setaffinity`) is one, but it may be refused as well, and it cannot be undone safely while
 //! other threads change this thread's processors.
 
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::arming::Wait;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::floor::wait_slot::Waiter;
+use crate::ring::driver::Ahead;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
@@ -147,7 +149,8 @@ impl Pipe {
         }
     }
 
-    /// Ends the session for a sender: publishes that it is gone. Never waits.
+    /// Ends the session for a sender: publishes that it is gone. Never waits for the peer; a transport may wait for a
+    /// limited time, to write what was sent before.
     #[inline(never)]
     pub(crate) fn leave(self) {
         let at = self.at();
@@ -163,16 +166,23 @@ impl Pipe {
     fn leave_slowly(self) {
         // It may have waited for space.
         let _left = Wait::for_room(&self).disarm();
-        let (swaps, waits) = if self.swaps() {
-            // The word alone decides.
-            (true, false)
-        } else {
-            match self.announce_end() {
-                Ending::Alone => return self.free(),
-                Ending::Claimed => return,
-                Ending::Last { swaps, waits } => (swaps, waits),
-            }
-        };
+        let is_collected = self.is_inside_collected_run();
+        if is_collected {
+            // If the transport panics, which the process's hook reports, the session ends all the same.
+            let _reported =
+                catch_unwind(AssertUnwindSafe(|| self.let_driver_forward(Ahead::Leaves)));
+        }
+        let (swaps, waits) =
+            if (self.at().always_swaps() || self.at().alternates()) && !is_collected {
+                // The word alone decides.
+                (true, false)
+            } else {
+                match self.announce_end() {
+                    Ending::Alone => return self.free(),
+                    Ending::Claimed => return,
+                    Ending::Last { swaps, waits } => (swaps || is_collected, waits),
+                }
+            };
         if self.at().begins_used_line() && self.is_orphaned() {
             return self.wake_if(waits);
         }

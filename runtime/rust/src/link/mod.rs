@@ -19,6 +19,7 @@
 //! says how the receiver knows.
 
 pub(crate) mod arming;
+pub(crate) mod collect;
 pub(crate) mod credit;
 pub(crate) mod drop_queue;
 pub(crate) mod lap;

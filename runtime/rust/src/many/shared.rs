@@ -16,9 +16,10 @@
 //!
 //! # What runs under the locks
 //!
-//! Only code of this crate. A waker is cloned, woken and dropped where no lock is held, because that runs user code,
-//! which may use or drop the same shared sender. The same applies to dropping a payload. Therefore what follows from an
-//! attempt is done by [`Attempt::done`], after the lock was released.
+//! Only code of this crate that does not wait. A waker is cloned, woken and dropped where no lock is held, because that
+//! runs user code, which may use or drop the same shared sender. The same applies to dropping a payload, and to having
+//! the transport of a session between processes forward what was sent, because it may wait for its peer. Therefore what
+//! follows from an attempt is done by [`Attempt::done`], after the lock was released.
 
 use std::fmt;
 use std::future::Future;
@@ -30,8 +31,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::floor::backoff::BeforeSleep;
 use crate::floor::sync::{current, park, Mutex, MutexGuard};
 use crate::floor::wait_slot::{with_each, PendingWake, Waiter};
-use crate::link::publish::Unsent;
-use crate::ring::driver::Why;
+use crate::link::publish::{Forwards, Unsent};
+use crate::ring::driver::{Ahead, Driver, Why};
 use crate::typed::endpoint::does_not_fit;
 use crate::typed::ends::Sender;
 use crate::typed::error::{Closed, SendError, TrySendError};
@@ -62,7 +63,8 @@ type Done<P> = Result<(), SendError<P>>;
 
 /// The outcome of one attempt.
 enum Attempt<P> {
-    Sent(Option<Waiter>),
+    /// With the receiver if it waits, and the driver if it has to forward what was sent.
+    Sent(Option<Waiter>, Option<Arc<dyn Driver>>),
     /// The peer is gone: this attempt has found out, and ends the session.
     Closed(Unsent<P>),
     /// An earlier attempt has found out, and why.
@@ -75,9 +77,12 @@ impl<P> Attempt<P> {
     /// Does the remaining work, where no lock is held. Returns the payload if there is no space.
     fn done(self, state: &'static &'static str) -> Result<Done<P>, P> {
         match self {
-            Attempt::Sent(receiver) => {
+            Attempt::Sent(receiver, driver) => {
                 if let Some(receiver) = receiver {
                     receiver.wake();
+                }
+                if let Some(driver) = driver {
+                    driver.collected(Ahead::More);
                 }
                 Ok(Ok(()))
             }
@@ -233,10 +238,11 @@ where
         *end = End::Open(sender);
         return Attempt::Full(payload);
     }
-    match sender.publish::<INDEX>(payload) {
+    match sender.publish_as::<INDEX>(payload, Forwards::Caller) {
         Ok((next, receiver)) => {
+            let driver = next.pipe().driver_at_segment();
             *end = End::Open(next);
-            Attempt::Sent(receiver.and_then(PendingWake::fetch))
+            Attempt::Sent(receiver.and_then(PendingWake::fetch), driver)
         }
         Err(unsent) => {
             *end = End::Closed(unsent.left.why());

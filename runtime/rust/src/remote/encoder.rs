@@ -6,11 +6,13 @@ pub(crate) const DEEPEST: u32 = 256;
 /// Collects encoded values. It keeps its memory, so that encoding allocates nothing once it has grown.
 #[derive(Default)]
 pub struct Encoder {
-    pub(crate) bytes: Vec<u8>,
+    bytes: Vec<u8>,
+    /// How many frames were appended, modulo 2^64.
+    frames: u64,
     /// How many lists enclose the value that is encoded next.
     depth: u32,
     /// Whether a list was nested too deeply to be sent, or a value is longer than its bound.
-    pub(crate) is_refused: bool,
+    is_refused: bool,
 }
 
 impl Encoder {
@@ -61,6 +63,38 @@ impl Encoder {
         drop(self.bytes.drain(..count));
     }
 
+    /// How many frames were appended since this encoder was made.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Makes space for this many further bytes.
+    #[inline]
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.bytes.reserve(count);
+    }
+
+    /// Appends a frame, which `put` encodes, and whose payload takes as many bytes as `put` returns. Appends nothing and
+    /// returns false if that is more than `largest`, or if the payload has lists that are nested too deeply or a value
+    /// that is longer than its bound.
+    #[inline]
+    pub(crate) fn framed(
+        &mut self,
+        largest: usize,
+        put: impl FnOnce(&mut Encoder) -> usize,
+    ) -> bool {
+        let start = self.bytes.len();
+        let length = put(self);
+        if length > largest || self.is_refused {
+            self.bytes.truncate(start);
+            self.is_refused = false;
+            return false;
+        }
+        self.frames = self.frames.wrapping_add(1);
+        true
+    }
+
     /// Encodes the items of a list.
     #[inline]
     pub(crate) fn nested(&mut self, put: impl FnOnce(&mut Encoder)) {
@@ -73,8 +107,8 @@ impl Encoder {
         self.depth -= 1;
     }
 
-    /// Appends a value preceded by the number of its bytes.
-    pub(crate) fn counted(&mut self, put: impl FnOnce(&mut Encoder)) {
+    /// Appends a value preceded by the number of its bytes, which is returned.
+    pub(crate) fn counted(&mut self, put: impl FnOnce(&mut Encoder)) -> usize {
         let start = self.bytes.len();
         // Most values take less than 128 bytes, so their count takes one.
         self.bytes.push(0);
@@ -82,7 +116,7 @@ impl Encoder {
         let length = self.bytes.len() - start - 1;
         if length < 128 {
             self.bytes[start] = length as u8;
-            return;
+            return length;
         }
         let (mut count, mut digits) = ([0; 10], 0);
         let mut rest = length as u64;
@@ -98,5 +132,6 @@ impl Encoder {
         let _one = self
             .bytes
             .splice(start..=start, count[..digits].iter().copied());
+        length
     }
 }

@@ -4,16 +4,17 @@
 //! The ring does not distinguish such a session from one within the process. The far end waits for messages as a task
 //! does: it registers a waker. The sender of a message calls that waker right after it has published, on its own thread
 //! and when it holds its next endpoint, so the transport moves the message without another thread. Sessions with a far
-//! end begin in the mode in which every message is swapped, where a task needs no barrier and no announcement.
+//! end begin in the mode in which every message is swapped, where a task needs no barrier and no announcement. Inside an
+//! unbounded run the far end itself checks what was sent: see `link::collect`.
 
 use std::task::Waker;
 use std::time::Duration;
 
 use super::decoder::{Decoder, Malformed};
 use super::encoder::Encoder;
-use super::table::{Arrival, Far, Woken};
+use super::table::{Arrival, Far, Limits, Woken};
 use super::wire::Size;
-use crate::link::arming::Wait;
+use crate::link::arming::{Armed, Wait};
 use crate::link::drop_queue::stop_receiving;
 use crate::ring::pipe::Found;
 
@@ -39,6 +40,17 @@ pub enum Forwarded {
     Left,
     /// There was a message that cannot be sent, because of its size or because its lists are nested too deeply.
     TooLarge,
+}
+
+/// What [`FarEnd::arm_inside`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waits {
+    /// Nothing: there is a message.
+    No,
+    /// The next message calls the waker.
+    Surely,
+    /// The next message may not call the waker, because the system refuses the barrier: check again later.
+    Perhaps,
 }
 
 /// The side of a session that belongs to a transport. Dropping it closes the session.
@@ -88,10 +100,15 @@ impl FarEnd {
         }
     }
 
-    /// Takes the next message of the side in this process and appends its frame: its tag plus 1, the number of bytes
-    /// of its payload unless that is fixed, and its payload of at most `largest` bytes. If there is a waiter, the caller
-    /// wakes it.
-    pub fn forward(&mut self, out: &mut Encoder, largest: usize) -> (Forwarded, Option<Woken>) {
+    /// Takes messages of the side in this process and appends their frames: the tag plus 1, the number of bytes of the
+    /// payload unless that is fixed, and the payload of at most `largest` bytes. Takes at least one, and then others with the
+    /// same tag until `enough` bytes are collected. If there is a waiter, the caller wakes it.
+    pub fn forward(
+        &mut self,
+        out: &mut Encoder,
+        largest: usize,
+        enough: usize,
+    ) -> (Forwarded, Option<Woken>) {
         let Far::Receives(pipe, table) = &self.0 else {
             return (Forwarded::Nothing, None);
         };
@@ -105,36 +122,23 @@ impl FarEnd {
                 return (Forwarded::Left, None);
             }
         };
+        // If this side has announced in its flags that it waits here, and was not woken, it has found the message by
+        // itself: neither the sender of later messages nor this side at a later position is to find the announcement.
+        drop(pipe.stops_waiting_in_flags());
         let tag = pipe.index(pipe.layout(), word);
         let Some(row) = table.message(usize::from(tag)) else {
             unreachable!("`{}` has no message {tag}", table.name)
         };
-        let start = out.bytes.len();
-        out.count(u64::from(tag) + 1);
-        let pipe = pipe.copy();
-        // From here on the old side must not be used again, even if encoding panics for lack of memory.
-        self.0 = Far::Over;
-        let forward = |out: &mut Encoder| (row.forward)(pipe.copy(), word, out);
-        let (next, waiter, length);
-        if let Some(fixed) = row.size.fixed() {
-            (next, waiter) = forward(out);
-            length = fixed;
-        } else {
-            let mut following = (Far::Over, None);
-            let before = out.bytes.len();
-            out.counted(|out| following = forward(out));
-            (next, waiter) = following;
-            // Only the payload counts toward the limit, not the count before it.
-            length = payload_length(&out.bytes[before..]);
-        }
-        self.0 = next;
-        let waiter = waiter.map(Woken);
-        if length > largest.min(row.limit) || out.is_refused {
-            out.bytes.truncate(start);
-            out.is_refused = false;
-            return (Forwarded::TooLarge, waiter);
-        }
-        (Forwarded::Message, waiter)
+        let mut waiter = None;
+        let limits = Limits {
+            largest: largest.min(row.limit),
+            enough,
+        };
+        let forwarded = match (row.forward)(&mut self.0, word, out, limits, &mut waiter) {
+            true => Forwarded::Message,
+            false => Forwarded::TooLarge,
+        };
+        (forwarded, waiter.map(Woken))
     }
 
     /// How many bytes the payload of the message with this tag takes, and how many it may take at most; `None` if there is no such
@@ -157,12 +161,15 @@ impl FarEnd {
     }
 
     /// Decodes this payload and publishes the message with this tag, which must exist (see [`size`](FarEnd::size)), in
-    /// a slot that is free.
+    /// a slot that is free. `following` comes after the payload: if it begins with frames of the same message, and there
+    /// are free slots, these are published as well, and the bytes are counted in `taken`.
     pub fn arrive(
         &mut self,
         tag: usize,
         payload: &[u8],
+        following: &[u8],
         memory: usize,
+        taken: &mut usize,
     ) -> Result<Arrival, Malformed> {
         let Far::Sends(_, table) = &self.0 else {
             return Err(Malformed("a message is out of turn"));
@@ -170,7 +177,30 @@ impl FarEnd {
         let Some(row) = table.message(tag) else {
             return Err(Malformed("a message has an unknown tag"));
         };
-        (row.arrive)(&mut self.0, Decoder::new(payload, memory))
+        (row.arrive)(&mut self.0, Decoder::new(payload, memory), following, taken)
+    }
+
+    /// Whether the side in this process is inside a run in which it does not wake the far end: either the far end is
+    /// [`arm_inside`](FarEnd::arm_inside) the run, or it checks again some time later.
+    #[must_use]
+    pub fn checks_again(&self) -> bool {
+        match &self.0 {
+            Far::Receives(pipe, _) => pipe.checks_ring_itself(),
+            Far::Sends(..) | Far::Over => false,
+        }
+    }
+
+    /// Like [`arm`](FarEnd::arm), where the far end [`checks_again`](FarEnd::checks_again). `is_sender`: the caller is the
+    /// side in this process.
+    pub fn arm_inside(&mut self, waker: &Waker, is_sender: bool) -> Waits {
+        let Far::Receives(pipe, _) = &self.0 else {
+            return Waits::Surely;
+        };
+        match Wait::for_message(pipe).arm_far(waker, is_sender) {
+            Armed::No => Waits::No,
+            Armed::Surely => Waits::Surely,
+            Armed::Perhaps => Waits::Perhaps,
+        }
     }
 
     /// Registers a waker for the next message of the side in this process, or for a free slot. Returns false if the
@@ -182,12 +212,6 @@ impl FarEnd {
             Far::Over => true,
         }
     }
-}
-
-/// The count at the beginning of these bytes, which was encoded here.
-fn payload_length(bytes: &[u8]) -> usize {
-    let digits = bytes.iter().take_while(|byte| **byte >= 128).count() + 1;
-    bytes.len() - digits
 }
 
 impl Drop for FarEnd {

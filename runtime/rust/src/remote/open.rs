@@ -42,7 +42,7 @@ impl<S: Start> Open for Receiver<S> {
     const SENDS_FIRST: bool = false;
 
     fn open(attach: impl FnOnce(FarEnd) -> Arc<dyn Driver>) -> Receiver<S> {
-        let (sender, receiver) = session_to_drive::<S>(S::slot(), S::CAPACITY);
+        let (sender, receiver) = session_to_drive::<S>(S::slot(), S::CAPACITY, 0);
         let far = sender.pipe().copy();
         let driver = attach(FarEnd::new(far_of_sender(sender)));
         far.attach(driver);
@@ -52,7 +52,7 @@ impl<S: Start> Open for Receiver<S> {
 
 /// For the sending side: [`Open::open`] without its endpoint's own type.
 pub fn open_sender<S: Start>(attach: impl FnOnce(FarEnd) -> Arc<dyn Driver>) -> Sender<S> {
-    let (sender, receiver) = session_to_drive::<S>(S::slot(), S::CAPACITY);
+    let (sender, receiver) = session_to_drive::<S>(S::slot(), S::CAPACITY, 1);
     let far = receiver.pipe().copy();
     let driver = attach(FarEnd::new(far_of_receiver(receiver)));
     far.attach(driver);

@@ -2,6 +2,9 @@
 //! which does not know the types.
 
 use std::marker::PhantomData;
+use std::mem::{self, needs_drop};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::ptr;
 use std::time::Duration;
 
 use super::bounds::{Coding, Plain};
@@ -9,10 +12,10 @@ use super::decoder::{Decoder, Malformed};
 use super::encoder::Encoder;
 use super::wire::{Size, Wire};
 use crate::floor::wait_slot::{PendingWake, Waiter};
-use crate::link::publish::Then;
-use crate::link::publish::Unsent;
+use crate::link::publish::{Then, Unsent};
 use crate::ring::line_word::LineWord;
-use crate::ring::pipe::Pipe;
+use crate::ring::pipe::{Found, Pipe};
+use crate::typed::endpoint::layout_in;
 use crate::typed::ends::{Receiver, Sender};
 use crate::typed::scheme::{End, Finish, Finished, Follow, Next, State, Stay, Transition, Turn};
 
@@ -44,7 +47,7 @@ impl<S> Row<S> {
     #[inline(always)]
     pub const fn of<const INDEX: u8>() -> Row<S>
     where
-        S: Transition<INDEX, Payload: Wire, Next: Leads>,
+        S: Remote + Transition<INDEX, Payload: Wire, Next: Leads>,
     {
         Row::limited::<INDEX, Plain>(u64::MAX)
     }
@@ -54,7 +57,7 @@ impl<S> Row<S> {
     #[inline(always)]
     pub const fn limited<const INDEX: u8, C>(limit: u64) -> Row<S>
     where
-        S: Transition<INDEX, Payload: Wire, Next: Leads>,
+        S: Remote + Transition<INDEX, Payload: Wire, Next: Leads>,
         C: Coding<S::Payload>,
     {
         Row {
@@ -82,11 +85,25 @@ pub(crate) struct Message {
     pub(crate) size: Size,
     /// The largest payload that is sent or accepted.
     pub(crate) limit: usize,
-    /// Takes the message that was found in this word and appends its payload.
-    pub(crate) forward: fn(Pipe, LineWord, &mut Encoder) -> (Far, Option<Waiter>),
-    /// Decodes the payload and publishes the message. Takes the side out of the first argument if the payload is well
-    /// formed.
-    pub(crate) arrive: fn(&mut Far, Decoder<'_>) -> Result<Arrival, Malformed>,
+    pub(crate) forward: Forward,
+    pub(crate) arrive: Arrive,
+}
+
+/// Takes the message that was found in this word, and others with the same tag after it, and appends their frames.
+/// Returns false if the last one that was taken cannot be sent. The waiter was waiting for free slots.
+type Forward = fn(&mut Far, LineWord, &mut Encoder, Limits, &mut Option<Waiter>) -> bool;
+
+/// Decodes the payload and publishes the message. Takes the side out of the first argument if the payload is well
+/// formed. Does the same with frames of the same message that follow, and counts their bytes.
+type Arrive = fn(&mut Far, Decoder<'_>, &[u8], &mut usize) -> Result<Arrival, Malformed>;
+
+/// How much a far end forwards.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    /// The largest payload that the peer accepts and that the message may have.
+    pub(crate) largest: usize,
+    /// How many collected bytes are enough.
+    pub(crate) enough: usize,
 }
 
 /// The messages of one state, without its type.
@@ -148,59 +165,184 @@ impl Woken {
 }
 
 fn forward<S, const INDEX: u8, C>(
-    pipe: Pipe,
-    word: LineWord,
+    far: &mut Far,
+    mut word: LineWord,
     out: &mut Encoder,
-) -> (Far, Option<Waiter>)
+    limits: Limits,
+    waiter: &mut Option<Waiter>,
+) -> bool
 where
-    S: Transition<INDEX, Payload: Wire, Next: Leads>,
+    S: Remote + Transition<INDEX, Payload: Wire, Next: Leads>,
     C: Coding<S::Payload>,
 {
-    // As in `Branch::take`, but the waiter of a sender that waits for space is returned: the caller holds a lock.
-    let layout = *pipe.layout();
-    let from = Receiver::<S>::INFO;
-    // SAFETY: the caller found a message of state `S` with this index, so its payload has this type.
-    let payload = unsafe { pipe.read::<S::Payload>(&layout) };
-    let (next, waiter) = match S::Next::THEN {
-        Then::Stay => match pipe.next_in_segment(&layout) {
-            Some(next) => (S::Next::theirs(pipe.moved(next), from), None),
-            None => {
-                let next = pipe.copy().next_segment();
-                let next = S::Next::theirs(pipe.moved(next), from);
-                (next, pipe.report_emptied())
-            }
-        },
-        Then::Turn => (S::Next::theirs(pipe.after_turn(&layout, word), from), None),
-        Then::End => (S::Next::theirs(pipe, from), None),
+    // From here on the old side must not be used again, even if encoding panics for lack of memory.
+    let Far::Receives(mut pipe, _) = mem::replace(far, Far::Over) else {
+        unreachable!("only a side that receives forwards")
     };
-    C::put(&payload, out);
-    (<S::Next as leads::Leads>::far_of_theirs(next), waiter)
+    let layout = layout_in::<S>(&pipe);
+    let from = Receiver::<S>::INFO;
+    loop {
+        // As in `Branch::take`, but the waiter of a sender that waits for space is returned: the caller holds a lock.
+        // SAFETY: the caller, or the end of this loop, found a message of state `S` with this index, so its payload has
+        // this type.
+        let payload = unsafe { pipe.read::<S::Payload>(&layout) };
+        let mut is_last = false;
+        let next = match S::Next::THEN {
+            Then::Stay => match pipe.next_in_segment(&layout) {
+                Some(next) => S::Next::theirs(pipe.moved(next), from),
+                None => {
+                    // A sender that is woken may wait again at once, so there is one waiter per segment.
+                    is_last = true;
+                    let next = pipe.copy().next_segment();
+                    let next = S::Next::theirs(pipe.moved(next), from);
+                    *waiter = pipe.report_emptied();
+                    next
+                }
+            },
+            Then::Turn => S::Next::theirs(pipe.after_turn(&layout, word), from),
+            Then::End => S::Next::theirs(pipe, from),
+        };
+        let next = <S::Next as leads::Leads>::far_of_theirs(next);
+        let is_sent = frame::<S::Payload, C>(out, INDEX, &payload, limits.largest);
+        discard(payload);
+        match next {
+            Far::Receives(next, table)
+                if is_sent
+                    && !is_last
+                    && S::Next::THEN == Then::Stay
+                    && ptr::eq(table, Of::<S>::TABLE)
+                    && out.bytes().len() < limits.enough =>
+            {
+                pipe = next;
+            }
+            next @ (Far::Sends(..) | Far::Receives(..) | Far::Over) => {
+                *far = next;
+                return is_sent;
+            }
+        }
+        match pipe.find_in(&layout) {
+            Found::Message(found) if pipe.index(&layout, found) == INDEX => word = found,
+            Found::Message(_) | Found::Nothing(_) | Found::Closed => {
+                *far = Far::Receives(pipe, Of::<S>::TABLE);
+                return true;
+            }
+        }
+    }
+}
+
+/// Appends the frame of the message with this index: the index plus 1, the number of bytes of the payload unless that is
+/// fixed, and the payload as `C` encodes it. Returns false if it was not accepted: see [`Encoder::framed`].
+#[inline]
+fn frame<P: Wire, C: Coding<P>>(out: &mut Encoder, index: u8, payload: &P, largest: usize) -> bool {
+    out.framed(largest, |out| match P::SIZE.fixed() {
+        Some(fixed) => {
+            out.reserve(fixed + 2);
+            out.count(u64::from(index) + 1);
+            C::put(payload, out);
+            fixed
+        }
+        None => {
+            out.count(u64::from(index) + 1);
+            out.counted(|out| C::put(payload, out))
+        }
+    })
+}
+
+/// Drops a payload, whose destructor is not this crate's. If that panics, which the process's hook reports, the session
+/// goes on: those who wait are not woken by the unwinding.
+#[inline(always)]
+fn discard<P>(payload: P) {
+    if needs_drop::<P>() {
+        let _reported = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    }
 }
 
 fn arrive<S, const INDEX: u8, C>(
     far: &mut Far,
     mut payload: Decoder<'_>,
+    following: &[u8],
+    taken: &mut usize,
 ) -> Result<Arrival, Malformed>
 where
-    S: Transition<INDEX, Payload: Wire, Next: Leads>,
+    S: Remote + Transition<INDEX, Payload: Wire, Next: Leads>,
     C: Coding<S::Payload>,
 {
     let value = C::get(&mut payload)?;
     payload.finish()?;
-    let Far::Sends(pipe, _) = std::mem::replace(far, Far::Over) else {
+    let Far::Sends(pipe, _) = mem::replace(far, Far::Over) else {
         unreachable!("only a side that sends publishes what arrives")
     };
     match Sender::<S>::of(pipe).publish::<INDEX>(value) {
         Ok((next, pending)) => {
             *far = <S::Next as leads::Leads>::far_of_mine(next);
-            let waiter = pending.and_then(PendingWake::fetch);
+            let mut waiter = pending.and_then(PendingWake::fetch);
+            if S::Next::THEN == Then::Stay && !needs_drop::<S::Payload>() && waiter.is_none() {
+                let mut following = following;
+                let before = following.len();
+                let is_connected = arrive_more::<S, INDEX, C>(far, &mut following, &mut waiter);
+                *taken = before - following.len();
+                if !is_connected {
+                    return Ok(Arrival::Gone);
+                }
+            }
             Ok(Arrival::Published(waiter.map(Woken)))
         }
-        Err(Unsent { left, .. }) => {
+        Err(Unsent { left, payload }) => {
             left.end();
+            discard(payload);
             Ok(Arrival::Gone)
         }
     }
+}
+
+/// Publishes what follows, as long as it is the same message in the same state, with a payload of fixed size and
+/// without a destructor: all messages of a line at once. Stops where a waiter is to be woken, where the next frame is
+/// not complete or not well formed, and where a segment of the ring begins, which the caller checks. All have the size
+/// of the first payload, so the limits that the caller has applied to that one admit them. Returns whether the side in
+/// this process is still connected.
+fn arrive_more<S, const INDEX: u8, C>(
+    far: &mut Far,
+    following: &mut &[u8],
+    waiter: &mut Option<Waiter>,
+) -> bool
+where
+    S: Remote + Transition<INDEX, Payload: Wire, Next: Leads>,
+    C: Coding<S::Payload>,
+{
+    let Some(size) = <S::Payload as Wire>::SIZE.fixed() else {
+        return true;
+    };
+    let Far::Sends(pipe, table) = far else {
+        return true;
+    };
+    if !ptr::eq(*table, Of::<S>::TABLE) || INDEX >= 127 || !pipe.at().always_swaps() {
+        return true;
+    }
+    let layout = layout_in::<S>(pipe);
+    while waiter.is_none() {
+        let mut next_value = || {
+            let (tag, rest) = following.split_first()?;
+            let (bytes, rest) = rest.split_at_checked(size)?;
+            let mut decoder = Decoder::new(bytes, 0);
+            let value = (*tag == INDEX + 1).then(|| C::get(&mut decoder));
+            let value = value?.ok()?;
+            *following = rest;
+            Some(value)
+        };
+        match pipe.copy().send_line(&layout, INDEX, &mut next_value) {
+            None => break,
+            Some(Ok((next, pending))) => {
+                *pipe = next;
+                *waiter = pending.and_then(PendingWake::fetch);
+            }
+            Some(Err(left)) => {
+                *far = Far::Over;
+                left.end();
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// What follows a message of a state that can leave the process.

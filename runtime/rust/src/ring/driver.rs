@@ -1,8 +1,9 @@
-//! What drives a session whose other side is in another process: the hook by which the two places where a side waits or
-//! disconnects without its peer noticing call the transport.
+//! What drives a session whose other side is in another process: the hook by which a side calls the transport where it
+//! waits, disconnects or sends without its peer noticing.
 //!
-//! Sessions within a process have none. Those that have one are begun in the mode in which every message is swapped, so
-//! a side knows from its position alone that it has none, and does not read the header.
+//! Sessions within a process have none. Those that have one are begun in the mode in which messages are swapped, so a
+//! side knows from its position alone that it has none, and does not read the header. `link::collect` says which messages
+//! of such a session are stored all the same.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +28,17 @@ pub enum Why {
     TooLarge,
 }
 
+/// What a side does next inside a run, where the far end was not woken for what the side has sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ahead {
+    /// It sends more, or does nothing for a while.
+    More,
+    /// It publishes a message that reverses the direction or ends the session. The far end waits for that message.
+    Last,
+    /// It disconnects. The far end waits for that.
+    Leaves,
+}
+
 /// The transport of one session, as its side in this process sees it. All methods may be called by any thread.
 pub trait Driver: Send + Sync {
     /// Moves messages in both directions until `is_ready` returns true, on the caller's thread. Returns false if the
@@ -34,13 +46,18 @@ pub trait Driver: Send + Sync {
     fn wait(&self, is_ready: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool;
 
     /// A task, or a thread that waits for several sessions, waits for the next message or for free slots. It is woken
-    /// by what arrives, so another thread has to do the reading, or for a task its executor. `by_task`: this is called
-    /// while the task is polled.
-    fn armed(&self, by_task: bool);
+    /// by what arrives, so another thread has to do the reading, or for a task its executor. `sends`: it waits for slots.
+    /// `by_task`: this is called while a task is polled.
+    fn armed(&self, sends: bool, by_task: bool);
 
     /// The side must not wait when it sends: it is a task that found its endpoint ready, or it sends without waiting.
     /// The same holds for sides that are [`armed`](Driver::armed).
     fn never_waits(&self);
+
+    /// The side has sent messages inside a run without waking the far end, which now has to forward them. Called by the
+    /// thread that sends, which holds no lock of this crate. May wait as a send does, but a side that disconnects waits only
+    /// for a limited time.
+    fn collected(&self, ahead: Ahead);
 
     /// Writes what the side has sent.
     fn flush(&self);

@@ -44,9 +44,15 @@ impl Pipe {
         Pipe::begin(layout, !barrier::is_there())
     }
 
-    /// Like [`Pipe::pair`], for a session that may get a driver.
-    pub(crate) fn pair_to_drive(layout: Layout) -> (Pipe, Pipe) {
-        Pipe::begin(layout, true)
+    /// Like [`Pipe::pair`], for a session that gets a driver, to which side `far` belongs.
+    pub(crate) fn pair_to_drive(layout: Layout, far: usize) -> (Pipe, Pipe) {
+        let (first, second) = Pipe::begin(layout, true);
+        // Runs that are bounded are short, and are swapped.
+        if layout.segment() < 2 || !barrier::is_there() {
+            return (first, second);
+        }
+        let collecting = |pipe: Pipe| pipe.moved(pipe.at.collecting(pipe.at.side() == far));
+        (collecting(first), collecting(second))
     }
 
     #[inline(always)]
@@ -274,10 +280,34 @@ impl Pipe {
         self.block.as_ptr() as usize
     }
 
-    /// Whether it is certain from the position alone that messages here are swapped.
+    /// Whether it is certain that the messages which this side receives here are swapped.
     #[inline]
     pub(crate) fn swaps(&self) -> bool {
-        self.at.always_swaps() || self.at.alternates()
+        self.at.always_swaps() && !self.is_stored_for_far() || self.at.alternates()
+    }
+
+    /// Whether a sender at this position stores its message, in a session that swaps others: see `link::collect`.
+    #[inline(always)]
+    pub(crate) fn collects_in(&self, layout: &Layout) -> bool {
+        layout.segment() > 1 && self.at.is_near() && self.at.is_within(layout.segment())
+    }
+
+    /// The same for a sender that is inside a run of such a session, whether it stores or swaps.
+    #[inline]
+    pub(crate) fn is_inside_collected_run(&self) -> bool {
+        self.at.is_near() && !self.at.begins_run()
+    }
+
+    /// Whether this is a far end that receives a message here which is stored.
+    #[inline]
+    fn is_stored_for_far(&self) -> bool {
+        self.at.is_far() && self.at.is_within(self.layout().segment())
+    }
+
+    /// Whether this is a far end inside a run whose sender does not wake it. Not meant for one that sends.
+    #[inline]
+    pub(crate) fn checks_ring_itself(&self) -> bool {
+        self.at.is_far() && !self.at.begins_run()
     }
 
     /// Checks the next slot of a session with this layout.

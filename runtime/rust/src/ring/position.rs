@@ -12,7 +12,7 @@ use crate::floor::layout::{MAX_LINES, MAX_PER_LINE};
 
 /// An endpoint's position and what else it remembers, packed so that an endpoint takes two machine words.
 ///
-/// From the top: 22 bits of epoch, 3 bits of slot in the line, 8 zero bits, the flags, 26 bits of line. Epoch and slot
+/// From the top: 22 bits of epoch, 3 bits of slot in the line, 6 zero bits, the flags, 26 bits of line. Epoch and slot
 /// are where a line's word has epoch and count, so that one subtraction compares a word with a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position(u64);
@@ -21,6 +21,10 @@ pub(crate) struct Position(u64);
 pub(crate) const EPOCHS: u32 = 1 << 22;
 const ONE: u64 = 1 << COUNT_SHIFT;
 const SLOT: u64 = 7 << COUNT_SHIFT;
+/// The other side belongs to a transport, which itself checks what is sent inside a run.
+const NEAR: u64 = 1 << 31;
+/// This side belongs to such a transport.
+const FAR: u64 = 1 << 32;
 const LAP: u64 = 1 << 30;
 const SIDE: u64 = 1 << 29;
 /// The receiver is known to be a task.
@@ -74,6 +78,30 @@ impl Position {
         let side = if side == 0 { 0 } else { SIDE };
         let swaps = u64::from(swaps) * SWAPS;
         Position(u64::from(epoch) << EPOCH_SHIFT | side | swaps)
+    }
+
+    /// The same for a side that belongs to a transport (`is_far`), or whose peer does. See `link::collect`.
+    #[inline]
+    pub(crate) fn collecting(self, is_far: bool) -> Position {
+        Position(self.0 | if is_far { FAR } else { NEAR })
+    }
+
+    /// Whether the other side belongs to a transport that itself checks what is sent inside a run.
+    #[inline]
+    pub(crate) fn is_near(self) -> bool {
+        self.0 & NEAR != 0
+    }
+
+    /// Whether this side belongs to such a transport.
+    #[inline]
+    pub(crate) fn is_far(self) -> bool {
+        self.0 & FAR != 0
+    }
+
+    /// Whether the message here is not the first of a segment of this many lines (a power of two).
+    #[inline]
+    pub(crate) fn is_within(self, segment: usize) -> bool {
+        self.0 & (SLOT | LINE & (segment as u64).wrapping_sub(1)) != 0
     }
 
     #[inline]
@@ -251,7 +279,7 @@ impl Position {
     #[inline]
     pub(crate) fn turned(self) -> Position {
         const RENEWED: u64 = ((RENEWAL - 1) as u64) << EPOCH_SHIFT;
-        const KEPT: u64 = SIDE | SWAPS | PEER_IS_TASK;
+        const KEPT: u64 = SIDE | SWAPS | PEER_IS_TASK | NEAR | FAR;
         Position((self.0 & (RENEWED | KEPT)) + (1 << EPOCH_SHIFT))
     }
 }

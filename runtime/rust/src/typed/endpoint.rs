@@ -10,7 +10,7 @@ use super::scheme::{End, Finish, Finished, Follow, State, Stay, Transition, Turn
 use crate::floor::layout::{Capacity, Layout, Session, Slot};
 use crate::floor::wait_slot::PendingWake;
 use crate::link::park;
-use crate::link::publish::{Sent, Then, Unsent};
+use crate::link::publish::{Forwards, Sent, Then, Unsent};
 use crate::ring::block::StateInfo;
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
@@ -33,16 +33,17 @@ pub fn session<S: State>(slot: Slot, capacity: Capacity) -> (Sender<S>, Receiver
     (Sender::new(first), Receiver::new(second))
 }
 
-/// Like [`session`], for a session that gets a driver: its other side is in another process.
+/// Like [`session`], for a session that gets a driver, to which side `far` belongs.
 pub(crate) fn session_to_drive<S: State>(
     slot: Slot,
     capacity: Capacity,
+    far: usize,
 ) -> (Sender<S>, Receiver<S>) {
     assert!(
         S::SESSION.follows(Session::of(slot, capacity, true), false),
         "the session does not match the state's `SESSION`"
     );
-    let (first, second) = Pipe::pair_to_drive(Layout::of(slot, capacity));
+    let (first, second) = Pipe::pair_to_drive(Layout::of(slot, capacity), far);
     (Sender::new(first), Receiver::new(second))
 }
 
@@ -51,7 +52,7 @@ pub(crate) fn session_to_drive<S: State>(
 /// The constant equals the session's layout. For the first state, this is checked when the session begins, and for each
 /// following state by every [`Sender::publish`] that leads there.
 #[inline(always)]
-fn layout_in<S: State>(pipe: &Pipe) -> Layout {
+pub(crate) fn layout_in<S: State>(pipe: &Pipe) -> Layout {
     match const { S::SESSION.layout() } {
         Some(layout) => layout,
         None => *pipe.layout(),
@@ -122,6 +123,19 @@ impl<S: State> Sender<S> {
     where
         S: Transition<INDEX>,
     {
+        self.publish_as(payload, Forwards::Sender)
+    }
+
+    /// Like [`Sender::publish`], for a caller that may hold a lock.
+    #[inline(always)]
+    pub(crate) fn publish_as<const INDEX: u8>(
+        self,
+        payload: S::Payload,
+        forwards: Forwards,
+    ) -> Published<S::Next, S::Payload>
+    where
+        S: Transition<INDEX>,
+    {
         const {
             assert!(
                 S::Next::SESSION.follows(S::SESSION, matches!(S::Next::THEN, Then::Turn)),
@@ -133,7 +147,7 @@ impl<S: State> Sender<S> {
         }
         let layout = layout_in::<S>(self.pipe());
         let pipe = self.into_pipe();
-        match pipe.send(&layout, S::STAYS, INDEX, payload, S::Next::THEN) {
+        match pipe.send(&layout, S::STAYS, INDEX, payload, S::Next::THEN, forwards) {
             Sent::Published(pipe) => Ok((S::Next::mine(pipe, S::STAYS), None)),
             Sent::Noticed(noticed) => {
                 noticed.map(|(pipe, awaited)| (S::Next::mine(pipe, S::STAYS), awaited))

@@ -4,6 +4,7 @@
 
 extern crate duologue_runtime as duologue;
 
+mod far;
 mod forgotten;
 #[path = "../sessions/golden.rs"]
 mod golden;

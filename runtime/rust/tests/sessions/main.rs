@@ -8,6 +8,7 @@ mod blocking;
 mod closing;
 mod crowds;
 mod dialogue;
+mod far_end;
 #[cfg(all(target_os = "linux", feature = "membarrier"))]
 #[allow(unsafe_code)]
 mod filter;

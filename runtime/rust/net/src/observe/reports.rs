@@ -101,6 +101,18 @@ impl Tally {
         })
     }
 
+    /// Counts messages of the state in which the session still is.
+    pub(crate) fn add(&mut self, direction: Direction, messages: u64, bytes: usize) {
+        let all = match direction {
+            Direction::Sent => &mut self.sent,
+            Direction::Received => &mut self.received,
+        };
+        for count in [all, &mut self.run] {
+            count.messages += messages;
+            count.bytes += bytes as u64;
+        }
+    }
+
     /// Counts messages of one state, after which the far end is where it is now. Returns whether something has to be
     /// delivered.
     pub(crate) fn count(
@@ -110,14 +122,11 @@ impl Tally {
         bytes: usize,
         far: &FarEnd,
     ) -> bool {
-        let (all, goes_on) = match direction {
-            Direction::Sent => (&mut self.sent, Role::Receives),
-            Direction::Received => (&mut self.received, Role::Sends),
+        self.add(direction, messages, bytes);
+        let goes_on = match direction {
+            Direction::Sent => Role::Receives,
+            Direction::Received => Role::Sends,
         };
-        for count in [all, &mut self.run] {
-            count.messages += messages;
-            count.bytes += bytes as u64;
-        }
         let role = far.role();
         let next = (role != Role::Over).then(|| far.state());
         let left = mem::replace(&mut self.state, next);

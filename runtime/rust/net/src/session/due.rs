@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Role, Why};
 
-use super::{After, Core, Session, LONGEST_PULSE};
+use super::{After, Core, Patience, Session, LONGEST_PULSE};
 use crate::frame;
 use crate::input::Input;
 use crate::stream::left;
@@ -79,7 +79,7 @@ impl Session {
         let Some(core) = super::try_lock(&self.core) else {
             return Some(now + AGAIN);
         };
-        let after = self.work(core, false, |core, _| {
+        let after = self.work(core, Patience::None, |core, _| {
             has_to_look = is_due(core) && !core.is_closed;
         });
         self.finish(after);
@@ -89,7 +89,7 @@ impl Session {
         let Some(core) = super::try_lock(&self.core) else {
             return Some(now + AGAIN);
         };
-        let after = self.work(core, false, |core, _| {
+        let after = self.work(core, Patience::None, |core, _| {
             if core.is_closed || core.checked_at.is_some_and(|at| at > now) {
                 return;
             }

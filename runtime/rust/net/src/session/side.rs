@@ -7,9 +7,10 @@ use std::task::Wake;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{Driver, Role, Why};
+use duologue::transport::{Ahead, Driver, Role, Why};
 
-use super::{lock, try_lock, Core, Session, COLLECTED};
+use super::{lock, try_lock, Core, Next, Patience, Session, COLLECTED};
+use crate::flush;
 use crate::input::Input;
 use crate::reactor;
 use crate::stream::{left, Stream};
@@ -19,7 +20,9 @@ impl Session {
     /// Publishes what was read before and could not be published then.
     fn resume(self: &Arc<Session>) {
         if let Some(mut input) = try_lock(&self.input) {
-            let after = self.with_core(false, |core, after| self.publish(&mut input, core, after));
+            let after = self.with_core(Patience::None, |core, after| {
+                self.publish(&mut input, core, after)
+            });
             drop(input);
             self.finish(after);
         }
@@ -35,7 +38,7 @@ impl Session {
             return self.leave_unpublished(input);
         };
         let mut is_awaited = false;
-        let after = self.work(core, false, |core, after| {
+        let after = self.work(core, Patience::None, |core, after| {
             self.publish(&mut input, core, after);
             is_awaited = self.is_awaited(core);
         });
@@ -53,7 +56,7 @@ impl Session {
         self.unpublished.store(true, SeqCst);
         fence(SeqCst);
         if let Some(core) = try_lock(&self.core) {
-            let after = self.work(core, false, |_, _| {});
+            let after = self.work(core, Patience::None, |_, _| {});
             self.finish(after);
         }
     }
@@ -72,15 +75,8 @@ impl Session {
         let mut has_read = false;
         loop {
             // What this side has sent is written before it waits.
-            let after = self.with_core(false, |core, after| loop {
-                self.forward(core, after);
-                let is_stalled = core.pending() >= COLLECTED;
-                if !core.is_closed {
-                    self.write_until(core, after, deadline);
-                }
-                if !is_stalled || core.pending() > 0 || core.is_closed {
-                    break;
-                }
+            let after = self.with_core(Patience::None, |core, after| {
+                self.forward_and_write(core, after, Next::Later, Some(deadline));
             });
             self.finish(after);
             if is_ready() {
@@ -91,7 +87,7 @@ impl Session {
             };
             let mut is_open = input.ended.is_none();
             let mut due = None;
-            let after = self.with_core(false, |core, after| {
+            let after = self.with_core(Patience::None, |core, after| {
                 self.publish(&mut input, core, after);
                 self.expire(&mut input, core, after);
                 is_open &= !core.is_closed;
@@ -143,11 +139,8 @@ impl Session {
 
     /// Writes what the side has sent, waiting as a send at the end of a run does.
     fn write_now(self: &Arc<Session>) {
-        let after = self.with_core(true, |core, after| {
-            self.forward(core, after);
-            if !core.is_closed {
-                self.write(core, after);
-            }
+        let after = self.with_core(Patience::Endless, |core, after| {
+            self.forward_and_write(core, after, Next::Later, None);
         });
         self.finish(after);
     }
@@ -179,7 +172,7 @@ impl Watched for Session {
             self.leave_unpublished(input);
             return arrived;
         };
-        let after = self.work(core, false, |core, after| {
+        let after = self.work(core, Patience::None, |core, after| {
             self.publish(&mut input, core, after);
             self.expire(&mut input, core, after);
             has_woken = after.woken.is_some();
@@ -215,8 +208,13 @@ impl Driver for Driven {
         self.0.wait_until(is_ready, deadline)
     }
 
-    fn armed(&self, by_task: bool) {
+    fn armed(&self, sends: bool, by_task: bool) {
         self.0.never_waits.store(true, SeqCst);
+        if sends {
+            // What it waits for may be that what it has sent is forwarded. Another thread does that: this one may hold
+            // a lock of the program, or of a shared sender.
+            flush::again(&self.0);
+        }
         let is_full = self.0.is_full.load(SeqCst);
         if !reactor::until_readable(&self.0, by_task, is_full) {
             watch::until_readable(&self.0, is_full);
@@ -225,6 +223,24 @@ impl Driver for Driven {
 
     fn never_waits(&self) {
         self.0.never_waits.store(true, SeqCst);
+    }
+
+    fn collected(&self, ahead: Ahead) {
+        let session = &self.0;
+        let patience = match ahead {
+            // Others that share the endpoint do not wait for a thread that writes: that one works once more.
+            Ahead::More => return session.run(),
+            Ahead::Last => Patience::Endless,
+            Ahead::Leaves => Patience::Brief,
+        };
+        let after = session.with_core(patience, |core, after| {
+            session.forward_until(core, after, Next::AwaitedHere);
+            if after.patience == Patience::Brief && core.pending() >= COLLECTED {
+                // The peer takes nothing, so what is still in the ring is lost as well.
+                session.close(core, after, Why::Left);
+            }
+        });
+        session.finish(after);
     }
 
     fn flush(&self) {

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{FarEnd, Role, Why};
 
-use super::{code, try_lock, After, Core, Session, COLLECTED};
+use super::{code, try_lock, After, Core, Next, Patience, Session, COLLECTED};
 use crate::frame;
 use crate::stream::{is_early, left};
 use crate::timer::What;
-use crate::{reactor, watch};
+use crate::{flush, reactor, watch};
 
 /// How long a session keeps trying to write its last bytes while the connection accepts none of them.
 const LAST_WRITE: Duration = Duration::from_secs(5);
@@ -28,7 +28,11 @@ pub(crate) enum Written {
 impl Session {
     /// Writes everything, or as much as possible if this thread must not wait.
     pub(super) fn write(&self, core: &mut Core, after: &mut After) {
-        let deadline = (!after.may_wait).then(Instant::now);
+        let deadline = match after.patience {
+            Patience::None => Some(Instant::now()),
+            Patience::Brief => Some(Instant::now() + LAST_WRITE),
+            Patience::Endless => None,
+        };
         self.write_until(core, after, deadline);
     }
 
@@ -69,8 +73,35 @@ impl Session {
             }
         }
         core.written = 0;
-        core.out.clear(COLLECTED);
+        // The last frame that was collected may have gone beyond.
+        core.out.clear(2 * COLLECTED);
         self.begin(core, after);
+    }
+
+    /// Forwards and writes. If the connection accepted nothing at first and then everything, more is forwarded: nothing
+    /// else would forward what was left in the ring. `until`: as in [`Session::write_until`], instead of what `after`
+    /// says.
+    pub(super) fn forward_and_write(
+        &self,
+        core: &mut Core,
+        after: &mut After,
+        next: Next,
+        until: Option<Option<Instant>>,
+    ) {
+        loop {
+            self.forward_until(core, after, next);
+            let is_stalled = core.pending() >= COLLECTED;
+            if core.is_closed {
+                break;
+            }
+            match until {
+                Some(deadline) => self.write_until(core, after, deadline),
+                None => self.write(core, after),
+            }
+            if !is_stalled || core.pending() > 0 || core.is_closed {
+                break;
+            }
+        }
     }
 
     /// Whether the peer has been silent for too long, or the connection has ended.
@@ -130,13 +161,14 @@ impl Session {
     /// thread must not wait, the session is over for the side in this process, and the connection is closed later.
     fn write_last(&self, core: &mut Core, after: &mut After, why: Why, patience: Option<Duration>) {
         let now = Instant::now();
-        let deadline = if after.may_wait {
+        let may_wait = after.patience != Patience::None;
+        let deadline = if may_wait {
             patience.map(|patience| now + patience)
         } else {
             Some(now)
         };
         self.write_until(core, after, deadline);
-        if after.may_wait || core.pending() == 0 {
+        if may_wait || core.pending() == 0 {
             return self.close(core, after, why);
         }
         self.conclude(core, after, why);
@@ -167,16 +199,23 @@ impl Session {
 
     /// Writes what was collected and forwards more, without waiting.
     pub(crate) fn write_on(self: &Arc<Session>) -> Written {
+        self.write_and(|session, core, after| session.forward(core, after))
+    }
+
+    fn write_and(
+        self: &Arc<Session>,
+        forward: impl FnOnce(&Session, &mut Core, &mut After),
+    ) -> Written {
         let Some(core) = try_lock(&self.core) else {
             // Another thread works at the moment, and may collect more without writing it.
             return Written::Unknown;
         };
         let mut written = Written::Everything;
-        let mut after = self.work(core, false, |core, after| {
+        let mut after = self.work(core, Patience::None, |core, after| {
             let before = core.pending();
             self.write(core, after);
             if !core.is_closed {
-                self.forward(core, after);
+                forward(self, core, after);
             } else if core.pending() == 0 {
                 self.close(core, after, Why::Left);
             } else if core.pending() < before {
@@ -190,10 +229,13 @@ impl Session {
         written
     }
 
-    /// Writes what has been collected for too long. Returns whether to try again later.
+    /// Forwards and writes what has been collected for too long. Returns whether to try again later.
     pub(crate) fn flush(self: &Arc<Session>) -> bool {
         self.report();
-        match self.write_on() {
+        let written = self.write_and(|session, core, after| {
+            session.forward_and_write(core, after, Next::Awaited, None);
+        });
+        match written {
             Written::Everything => false,
             Written::Some => {
                 watch::until_written(self);
@@ -209,6 +251,13 @@ impl Session {
             What::Pulse => self.pulse(),
             What::Due => self.check(),
             What::Linger => self.linger(),
+            What::Check => {
+                self.will_check.store(false, SeqCst);
+                if self.flush() {
+                    flush::again(self);
+                }
+                None
+            }
         }
     }
 
@@ -216,7 +265,7 @@ impl Session {
     fn linger(self: &Arc<Session>) -> Option<Instant> {
         let mut next = None;
         // No thread holds the lock for long: none waits for the connection of a session that is over.
-        let after = self.with_core(false, |core, after| {
+        let after = self.with_core(Patience::None, |core, after| {
             next = core.lingers_until;
             if next.is_some_and(|deadline| left(deadline).is_none()) {
                 self.close(core, after, Why::Left);
@@ -234,7 +283,7 @@ impl Session {
         let pulse = self.terms.pulse()?;
         if let Some(core) = try_lock(&self.core) {
             let is_gone = core.waker.is_none();
-            let after = self.work(core, false, |core, after| {
+            let after = self.work(core, Patience::None, |core, after| {
                 let is_quiet = !mem::replace(&mut core.has_written, false);
                 let promises = self.terms.our_heartbeat > 0;
                 if is_quiet && promises && !core.is_closed && core.pending() == 0 {
@@ -263,7 +312,7 @@ impl Session {
             if !self.is_full.load(SeqCst) && input.ended.is_none() {
                 input.read(&*self.stream, Some(Instant::now()));
             }
-            let after = self.work(core, false, |core, after| {
+            let after = self.work(core, Patience::None, |core, after| {
                 if core.far.role() != Role::Over {
                     self.publish(&mut input, core, after);
                     self.expire(&mut input, core, after);

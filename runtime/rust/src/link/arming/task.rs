@@ -62,7 +62,7 @@ impl Pipe {
         // At the compare-and-swap there was no message, and a sender that publishes one later finds the flag.
         barrier::after_exchange();
         if let Some(driver) = self.driver() {
-            driver.armed(true);
+            driver.armed(false, true);
         }
         !forgets && !barrier::is_lost() || !self.peer_may_be_gone() || self.stays_armed()
     }

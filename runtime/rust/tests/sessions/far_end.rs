@@ -1,0 +1,233 @@
+//! Sessions whose other side belongs to a transport that panics where it is to forward messages of a run.
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use duologue::generated::{
+    open_sender, Branch, Decoder, Driver, Encoder, End, FarEnd, Malformed, Remote, Row, Size, Slot,
+    Start, State, Stay, Transition, Turn, Wire,
+};
+use duologue::transport::{Ahead, Forwarded, Why};
+use duologue::{Capacity, Receiver, Sender};
+
+/// `flow:send { more(Held) -> flow, ask(Held) -> answer, stop(Held) -> ! }`, `answer:recv { yes -> ! }`.
+struct Flow;
+
+struct Answer;
+
+impl State for Flow {
+    type Message = ();
+    const NAME: &'static str = "flow";
+
+    fn open(branch: Branch<Self>) {
+        match branch.index() {
+            0 => drop(branch.take::<0>()),
+            1 => drop(branch.take::<1>()),
+            _ => drop(branch.take::<2>()),
+        }
+    }
+}
+
+impl Transition<0> for Flow {
+    type Payload = Held;
+    type Next = Stay<Flow>;
+}
+
+impl Transition<1> for Flow {
+    type Payload = Held;
+    type Next = Turn<Answer>;
+}
+
+impl Transition<2> for Flow {
+    type Payload = Held;
+    type Next = End;
+}
+
+impl State for Answer {
+    type Message = ();
+    const NAME: &'static str = "answer";
+    const STAYS: bool = false;
+
+    fn open(branch: Branch<Self>) {
+        branch.take::<0>();
+    }
+}
+
+impl Transition<0> for Answer {
+    type Payload = ();
+    type Next = End;
+}
+
+impl Remote for Flow {
+    fn row(index: u8) -> Row<Self> {
+        match index {
+            0 => Row::of::<0>(),
+            1 => Row::of::<1>(),
+            2 => Row::of::<2>(),
+            _ => Row::NONE,
+        }
+    }
+}
+
+impl Remote for Answer {
+    fn row(index: u8) -> Row<Self> {
+        match index {
+            0 => Row::of::<0>(),
+            _ => Row::NONE,
+        }
+    }
+}
+
+impl Start for Flow {
+    const FINGERPRINT: [u8; 16] = [0; 16];
+    const PROTOCOL: &'static str = "flow";
+    const CAPACITY: Capacity = Capacity::Unbounded;
+
+    fn slot() -> Slot {
+        Slot::new().messages(3).fit::<Held>()
+    }
+}
+
+/// A payload that counts how many of it there are. It is as large as several words, and owns memory.
+struct Held {
+    living: Arc<AtomicUsize>,
+    _text: String,
+    _number: u64,
+}
+
+impl Held {
+    fn new(living: &Arc<AtomicUsize>) -> Held {
+        living.fetch_add(1, SeqCst);
+        Held {
+            living: Arc::clone(living),
+            _text: "text".to_owned(),
+            _number: 1,
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.living.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Wire for Held {
+    const SIZE: Size = Size::exactly(0);
+
+    fn put(&self, _: &mut Encoder) {}
+
+    fn get(_: &mut Decoder<'_>) -> Result<Held, Malformed> {
+        unreachable!("the transport only takes messages")
+    }
+}
+
+/// A transport that panics when it is to forward what was stored. The test moves the messages.
+struct Panics {
+    calls: AtomicUsize,
+}
+
+impl Driver for Panics {
+    fn wait(&self, is_ready: &dyn Fn() -> bool, _: Option<Instant>) -> bool {
+        is_ready()
+    }
+
+    fn armed(&self, _: bool) {}
+
+    fn never_waits(&self) {}
+
+    fn collected(&self, _: Ahead) {
+        self.calls.fetch_add(1, SeqCst);
+        panic!("a transport that panics");
+    }
+
+    fn flush(&self) {}
+
+    fn abandoned(&self) {}
+
+    fn why(&self) -> Why {
+        Why::Left
+    }
+}
+
+/// Opens a session, lets `send` send in it until the transport panics, and takes what was sent. `send` counts the
+/// messages. Each payload is destroyed once.
+fn panics(
+    send: impl FnOnce(Sender<Flow>, &Arc<AtomicUsize>, &mut usize) -> Option<Receiver<Answer>>,
+) {
+    let living = Arc::new(AtomicUsize::new(0));
+    let driver = Arc::new(Panics {
+        calls: AtomicUsize::new(0),
+    });
+    let far = Mutex::new(None);
+    let sender = open_sender::<Flow>(|opened: FarEnd| {
+        *far.lock().expect("nothing panics here") = Some(opened);
+        Arc::<Panics>::clone(&driver)
+    });
+    let mut sent = 0;
+    let sending = catch_unwind(AssertUnwindSafe(|| send(sender, &living, &mut sent)));
+    // Without the barrier every message is swapped, and the transport is not called.
+    let has_panicked = driver.calls.load(SeqCst) > 0;
+    assert_eq!(sending.is_err(), has_panicked);
+    // The payload of the message that was not sent is destroyed by now, and no other.
+    assert_eq!(living.load(SeqCst), sent);
+    let far = far.into_inner().expect("nothing panics here");
+    let mut far = far.expect("`open_sender` calls this");
+    let mut out = Encoder::new();
+    while far.forward(&mut out, usize::MAX, usize::MAX).0 == Forwarded::Message {}
+    drop((far, sending));
+    assert_eq!(living.load(SeqCst), 0);
+    // The far end has taken exactly these: a tag each.
+    assert_eq!(out.bytes().len(), sent);
+}
+
+/// Sends this many messages, which are fewer than the ring has slots.
+fn begins(
+    mut sender: Sender<Flow>,
+    living: &Arc<AtomicUsize>,
+    sent: &mut usize,
+    count: usize,
+) -> Sender<Flow> {
+    for _ in 0..count {
+        sender = sender
+            .send::<0>(Held::new(living))
+            .expect("the far end stays");
+        *sent += 1;
+    }
+    sender
+}
+
+#[test]
+fn a_transport_that_panics_at_a_segment_destroys_the_payload_once() {
+    panics(|sender, living, sent| {
+        // A segment has 32 lines, each for one of these.
+        drop(begins(sender, living, sent, 40));
+        None
+    });
+}
+
+#[test]
+fn a_transport_that_panics_before_a_turn_destroys_the_payload_once() {
+    panics(|sender, living, sent| {
+        let sender = begins(sender, living, sent, 3);
+        let waiting = sender
+            .send::<1>(Held::new(living))
+            .expect("the far end stays");
+        *sent += 1;
+        Some(waiting)
+    });
+}
+
+#[test]
+fn a_transport_that_panics_before_the_end_destroys_the_payload_once() {
+    panics(|sender, living, sent| {
+        let sender = begins(sender, living, sent, 3);
+        sender
+            .send::<2>(Held::new(living))
+            .expect("the far end stays");
+        *sent += 1;
+        None
+    });
+}

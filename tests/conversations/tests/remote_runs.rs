@@ -1,0 +1,175 @@
+//! Long runs over sockets: how they end, at every position of the ring, and what happens inside them.
+#![cfg(feature = "sockets")]
+#![forbid(unsafe_code)]
+
+use conversations::protocols::bank::{Connected, Login, LoginResponse, WithdrawalResponse};
+use conversations::protocols::bank::{client, server};
+use conversations::sockets::{accepted, listener};
+use duologue::{Closed, Endpoint, Why};
+use duologue_net::Listener;
+use std::thread;
+use std::time::Duration;
+
+/// Longer than any step takes on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// More messages than a short lap of the ring has: 64 lines of 7.
+const SHORT_LAP: u32 = 450;
+
+/// A session after the login.
+fn connected(listener: &mut Listener, address: &str) -> (server::Connected, client::Connected) {
+    let (server, client): (server::Login, client::Login) = accepted(listener, address);
+    let login = move || {
+        let waiting = client.login("holk".into(), "1234".into())?;
+        match waiting.recv()? {
+            LoginResponse::Ok(client) => Ok::<_, Closed>(client),
+            LoginResponse::Invalid(_) => panic!("it is ok"),
+        }
+    };
+    let client = thread::spawn(login);
+    let Ok(Login::Login(_, _, answer)) = server.recv() else {
+        panic!("the client logs in")
+    };
+    let server = answer.ok().expect("it is open");
+    let client = client.join().expect("it does not panic");
+    (server, client.expect("it is open"))
+}
+
+/// Sends this many numbers from 1 on.
+fn deposits(mut client: client::Connected, count: u32) -> Result<client::Connected, Closed> {
+    for number in 1..=count {
+        client = client.deposit(f64::from(number))?;
+    }
+    Ok(client)
+}
+
+/// Answers withdrawals with the sum of the deposits since the last one, until the session ends. Returns how it does, and the last sum.
+fn serve(mut server: server::Connected) -> (Result<(), Why>, f64) {
+    let mut sum = 0.0;
+    let ended = loop {
+        server = match server.recv() {
+            Ok(Connected::Deposit(money, next)) => {
+                sum += money;
+                next
+            }
+            Ok(Connected::Withdrawal(_, answer)) => {
+                answer.money(std::mem::take(&mut sum)).expect("it is open")
+            }
+            Ok(Connected::Quit) => break Ok(()),
+            Err(closed) => break Err(closed.why()),
+        };
+    };
+    (ended, sum)
+}
+
+fn triangle(count: u32) -> f64 {
+    f64::from(count) * f64::from(count + 1) / 2.0
+}
+
+#[test]
+fn a_run_of_any_length_turns() -> Result<(), Closed> {
+    let (mut listener, address) = listener("turns");
+    let (server, mut client) = connected(&mut listener, &address);
+    let serving = thread::spawn(|| serve(server));
+    for count in (0..2 * SHORT_LAP + 10).chain([7_000, 7_500, 20_000]) {
+        let waiting = deposits(client, count)?.withdrawal(0.0)?;
+        client = match waiting.recv()? {
+            WithdrawalResponse::Money(sum, next) if sum == triangle(count) => next,
+            WithdrawalResponse::Money(sum, _) => panic!("{count}: {sum}"),
+            WithdrawalResponse::InsufficientFunds(_) => panic!("there is money"),
+        };
+    }
+    client.quit()?;
+    assert_eq!(serving.join().expect("it does not panic"), (Ok(()), 0.0));
+    Ok(())
+}
+
+#[test]
+fn a_run_of_any_length_ends() -> Result<(), Closed> {
+    let (mut listener, address) = listener("ends");
+    for count in 0..SHORT_LAP + 10 {
+        let (server, client) = connected(&mut listener, &address);
+        let serving = thread::spawn(|| serve(server));
+        let client = deposits(client, count)?;
+        let expected = if count % 2 == 0 {
+            client.quit()?;
+            Ok(())
+        } else {
+            drop(client);
+            Err(Why::Left)
+        };
+        let served = serving.join().expect("it does not panic");
+        assert_eq!(served, (expected, triangle(count)), "{count}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_receiver_may_leave_inside_a_run() {
+    let (mut listener, address) = listener("leaves");
+    for count in 0..SHORT_LAP {
+        let (server, mut client) = connected(&mut listener, &address);
+        let leaving = thread::spawn(move || {
+            let mut server = server;
+            for _ in 0..count {
+                server = match server.recv() {
+                    Ok(Connected::Deposit(_, next)) => next,
+                    other => panic!("unexpected: {other:?}"),
+                };
+            }
+        });
+        let closed = loop {
+            match client.deposit(1.0) {
+                Ok(next) => client = next,
+                Err(closed) => break closed,
+            }
+        };
+        assert!(matches!(Closed::from(closed).why(), Why::Left | Why::Lost));
+        leaving.join().expect("it does not panic");
+    }
+}
+
+#[test]
+fn each_message_arrives_however_long_the_sender_pauses() {
+    let (mut listener, address) = listener("pauses");
+    let (mut server, mut client) = connected(&mut listener, &address);
+    for number in 0..300_u32 {
+        client = client.deposit(f64::from(number)).expect("it is open");
+        server = match server.recv_timeout(LONG) {
+            Ok(Connected::Deposit(money, next)) if money == f64::from(number) => next,
+            other => panic!("{number}: {other:?}"),
+        };
+        // Some times shorter and some times longer than what was collected may wait.
+        thread::sleep(Duration::from_micros(u64::from(number % 7) * 900));
+    }
+    drop(client);
+    assert!(server.recv().is_err_and(|closed| closed.why() == Why::Left));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_send_long_runs() {
+    let (mut listener, address) = listener("ready");
+    let (mut server, mut client) = connected(&mut listener, &address);
+    let sending = tokio::spawn(async move {
+        for number in 1..=50_000 {
+            client.ready().await;
+            client = client.deposit(f64::from(number))?;
+        }
+        client.quit()?;
+        Ok::<(), Closed>(())
+    });
+    let mut sum = 0.0;
+    loop {
+        server = match server.recv_async().await.expect("it is open") {
+            Connected::Deposit(money, next) => {
+                sum += money;
+                next
+            }
+            Connected::Quit => break,
+            Connected::Withdrawal(..) => panic!("no withdrawal is sent"),
+        };
+    }
+    assert_eq!(sum, triangle(50_000));
+    let sent = sending.await.expect("it does not panic");
+    sent.expect("it is open");
+}

@@ -1,0 +1,230 @@
+//! Sessions over connections that accept nothing for a while, while the sender is inside a run.
+#![cfg(feature = "sockets")]
+#![forbid(unsafe_code)]
+
+use conversations::protocols::numbers::{self, Stream as Numbers};
+use conversations::protocols::telemetry::{self, Report};
+use duologue::{TrySendError, Why};
+use duologue_net::{Connector, Open, Socket, Stream};
+use std::future::Future;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::pin::pin;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longer than any step takes on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// What is collected before it is written inside a run.
+const COLLECTED: usize = 64 << 10;
+
+/// More than a connection and the library keep for a peer that does not read.
+const MANY: u64 = 200_000;
+
+/// Both endpoints of a session. The client writes what this function does not refuse. It gets the number of bytes and the
+/// deadline.
+fn pair<S: Open + 'static, C: Open>(
+    refuses: impl Fn(usize, Option<Instant>) -> io::Result<()> + Send + Sync + 'static,
+) -> (S, C) {
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let accepting = thread::spawn(move || duologue_net::accept_over::<S>(Socket::of(other.into())));
+    let socket = Socket::of(one.into());
+    let client = Connector::new().connect_over(Reluctant { socket, refuses });
+    let server = accepting.join().expect("it does not panic");
+    (
+        server.expect("it connects"),
+        client.expect("it is accepted"),
+    )
+}
+
+struct Reluctant<R> {
+    socket: Socket,
+    refuses: R,
+}
+
+impl<R: Fn(usize, Option<Instant>) -> io::Result<()> + Send + Sync + 'static> Stream
+    for Reluctant<R>
+{
+    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
+        self.socket.read(to, deadline)
+    }
+
+    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
+        (self.refuses)(bytes.len(), deadline)?;
+        self.socket.write(bytes, deadline)
+    }
+
+    fn close(&self) {
+        self.socket.close();
+    }
+}
+
+/// The thread that forwards what an idle sender has stored is refused, and then writes everything in a second attempt. It
+/// still forwards the rest.
+#[test]
+fn what_is_left_in_the_ring_is_forwarded_when_the_connection_accepts_more() {
+    let (is_open, attempts, has_begun) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicUsize::new(0)),
+        AtomicBool::new(false),
+    );
+    let refuses = {
+        let (is_open, attempts) = (Arc::clone(&is_open), Arc::clone(&attempts));
+        move |count, _| {
+            // The thread makes two attempts each time. The second one succeeds.
+            let is_second = count >= COLLECTED && attempts.fetch_add(1, SeqCst) % 2 == 1;
+            if is_open.load(SeqCst) && is_second {
+                has_begun.store(true, SeqCst);
+            }
+            match has_begun.load(SeqCst) || count < 1_000 {
+                true => Ok(()),
+                false => Err(io::ErrorKind::TimedOut.into()),
+            }
+        }
+    };
+    let (mut server, mut client): (telemetry::server::Report, telemetry::client::Report) =
+        pair(refuses);
+    let data = vec![7; 10_000];
+    for _ in 0..10 {
+        let sent = client.raw(true, String::new(), data.clone());
+        client = sent.expect("it is open");
+    }
+    let until = Instant::now() + LONG;
+    while attempts.load(SeqCst) == 0 {
+        assert!(Instant::now() < until, "a thread tries to write");
+        thread::sleep(Duration::from_millis(1));
+    }
+    is_open.store(true, SeqCst);
+    for number in 0..10 {
+        server = match server.recv_timeout(LONG) {
+            Ok(Report::Raw(true, _, received, next)) if received == data => next,
+            Ok(_) => panic!("{number}: another message"),
+            Err(_) => panic!("{number}: no message"),
+        };
+    }
+    drop(client);
+    assert!(server.recv().is_err_and(|closed| closed.why() == Why::Left));
+}
+
+/// A side that disconnects inside a run waits for its peer, but not forever.
+#[test]
+fn leaving_inside_a_run_takes_a_limited_time() {
+    let deadlines = Arc::new(Mutex::new(Vec::new()));
+    let refuses = {
+        let deadlines = Arc::clone(&deadlines);
+        move |count, deadline: Option<Instant>| {
+            let waits = deadline.is_none_or(|deadline| deadline > Instant::now());
+            if count < COLLECTED {
+                return Ok(());
+            }
+            if !waits {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            deadlines
+                .lock()
+                .expect("nothing panics here")
+                .push(deadline);
+            Err(io::ErrorKind::ConnectionReset.into())
+        }
+    };
+    let (server, client): (telemetry::server::Report, telemetry::client::Report) = pair(refuses);
+    let client = client.unsigned(1, 2, 3, 4).expect("it is open");
+    let client = client.raw(true, String::new(), vec![7; 2 * COLLECTED]);
+    drop(client.expect("it is open"));
+    let deadlines = deadlines.lock().expect("nothing panics here");
+    assert!(!deadlines.is_empty() && deadlines.iter().all(Option::is_some));
+    drop(server);
+}
+
+/// A sender that waits for the connection does not hold up others that share its endpoint and must not wait.
+#[test]
+fn a_shared_sender_that_waits_holds_up_no_other() {
+    let (server, client): (numbers::server::Stream, numbers::client::Stream) = pair(|_, _| Ok(()));
+    let shared = numbers::client::SharedStream::from(client);
+    let waiting = {
+        let shared = shared.clone();
+        thread::spawn(move || {
+            for _ in 0..MANY {
+                shared.send(1).expect("it is open");
+            }
+        })
+    };
+    thread::sleep(Duration::from_millis(50));
+    let (done, is_done) = mpsc::channel();
+    let trying = thread::spawn(move || {
+        let mut sent = 0;
+        while let Ok(()) = shared.try_send(1) {
+            sent += 1;
+        }
+        assert!(matches!(shared.try_send(1), Err(TrySendError::Full(1))));
+        done.send(sent).expect("it is awaited");
+    });
+    let sent = is_done.recv_timeout(LONG).expect("it does not wait");
+    let count = count(server);
+    waiting.join().expect("it does not panic");
+    trying.join().expect("it does not panic");
+    assert_eq!(count, MANY + sent);
+}
+
+/// How many messages there are.
+fn count(mut server: numbers::server::Stream) -> u64 {
+    let mut count = 0;
+    while let Ok(Numbers::Send(_, next)) = server.recv() {
+        count += 1;
+        server = next;
+    }
+    count
+}
+
+/// A waker that uses what its task shares with others.
+struct Sends {
+    shared: Mutex<Option<numbers::client::SharedStream>>,
+    has_sent: mpsc::Sender<bool>,
+}
+
+impl Wake for Sends {
+    fn wake(self: Arc<Sends>) {
+        let shared = self.shared.lock().expect("nothing panics here").take();
+        if let Some(shared) = shared {
+            let sent = shared.try_send(2);
+            // The test may be over.
+            let _ended = self.has_sent.send(sent.is_ok());
+        }
+    }
+}
+
+/// The waker of a task that waits for space may use the shared sender: it is called where no lock is held.
+#[test]
+fn wakers_may_use_a_shared_sender() {
+    let (server, client): (numbers::server::Stream, numbers::client::Stream) = pair(|_, _| Ok(()));
+    let shared = numbers::client::SharedStream::from(client);
+    let (has_sent, sent) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Sends {
+        shared: Mutex::new(Some(shared.clone())),
+        has_sent,
+    }));
+    let mut context = Context::from_waker(&waker);
+    let mut expected = 0;
+    let counting = loop {
+        let mut sending = pin!(shared.send_async(1));
+        expected += 1;
+        if let Poll::Ready(sent) = sending.as_mut().poll(&mut context) {
+            sent.expect("it is open");
+            continue;
+        }
+        let counting = thread::spawn(|| count(server));
+        let has_sent = sent.recv_timeout(LONG).expect("the waker is called");
+        expected += u64::from(has_sent);
+        while sending.as_mut().poll(&mut context).is_pending() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        break counting;
+    };
+    drop((waker, shared));
+    assert_eq!(counting.join().expect("it does not panic"), expected);
+}
