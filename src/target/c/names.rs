@@ -78,13 +78,16 @@ pub enum Own {
     Parts,
     Encodings,
     Counts,
+    /// The names of its states and messages as texts.
+    StateNames,
+    MessageNames,
 }
 
 /// What `DUO_SHAPE` declares: the name that it is given, with each of these suffixes.
 pub const SHAPE: [&str; 6] = ["per_line", "pitch", "fills", "lines", "ready", "shape"];
 
 impl Own {
-    const ALL: [Own; 10] = [
+    const ALL: [Own; 12] = [
         Own::Protocol,
         Own::States,
         Own::Messages,
@@ -95,6 +98,8 @@ impl Own {
         Own::Parts,
         Own::Encodings,
         Own::Counts,
+        Own::StateNames,
+        Own::MessageNames,
     ];
 
     fn word(self) -> &'static str {
@@ -109,6 +114,8 @@ impl Own {
             Own::Parts => "parts",
             Own::Encodings => "encodings",
             Own::Counts => "counts",
+            Own::StateNames => "state_names",
+            Own::MessageNames => "message_names",
         }
     }
 }

@@ -92,6 +92,9 @@ typedef struct duo_wire_protocol {
     duo_role first;
     /* Its name with its package, of at most 255 bytes; for logs. */
     const char *name;
+    /* For observers of sessions over sockets: the names of `states` and `messages`; NULL if there are none. */
+    const char *const *state_names;
+    const char *const *message_names;
 } duo_wire_protocol;
 
 /* Numbers without gaps, up to the end of the last one: their size, or 0 if there are gaps. */
