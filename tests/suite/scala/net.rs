@@ -18,11 +18,12 @@ use std::sync::OnceLock;
 const POM: &str = "runtime/scala/net/pom.xml";
 
 /// The suites of the module. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 5] = [
+const SUITES: [&str; 6] = [
     "duologue.net.WireSuite",
     "duologue.net.StreamsSuite",
     "duologue.net.NetworkSuite",
     "duologue.net.LimitsSuite",
+    "duologue.net.ObserverSuite",
     "duologue.net.TlsSuite",
 ];
 

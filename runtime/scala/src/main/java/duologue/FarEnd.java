@@ -40,7 +40,7 @@ public final class FarEnd {
     /** Whether the connection is to be closed once everything is written. */
     private boolean isEnding;
     private boolean isClosed;
-    final Ending ending = new Ending();
+    final Ending ending;
     private volatile Thread awaiting;
     /** Whether so much waits to be written that the near side has to wait. */
     private volatile boolean isFull;
@@ -48,18 +48,14 @@ public final class FarEnd {
     /**
      * The far end of a new session over a connection whose handshake is over. {@code largest} and {@code memory} limit the payloads
      * that are received, {@code peersLargest} those that are sent, and {@code isAccepting} says which side has accepted the
-     * connection.
+     * connection. {@code events} is null if nobody observes the session.
      */
     public FarEnd(
-            WireProtocol protocol,
-            boolean isClient,
-            Transport transport,
-            long largest,
-            long memory,
-            long peersLargest,
-            boolean isAccepting) {
+            WireProtocol protocol, boolean isClient, Transport transport, long largest, long memory, long peersLargest,
+            boolean isAccepting, SessionEvents events) {
         this.states = protocol.states;
         this.transport = transport;
+        this.ending = new Ending(events);
         this.out = new Outbox(peersLargest);
         this.in = new Inbox(largest, memory, isAccepting);
         Pipe pipe = new Pipe(protocol.name(), protocol.capacity, this);
@@ -96,7 +92,9 @@ public final class FarEnd {
                 return false;
             }
             boolean wasEmpty = out.isEmpty();
+            int before = out.size();
             out.add(states[state], index, payload, number);
+            ending.message(states[state], index, true, out.size() - before, then != Pipe.STAY);
             state = states[state].next(index);
             near.sequence++;
             far.state.sequence++;
@@ -114,6 +112,7 @@ public final class FarEnd {
                 isEnding = true;
                 flushed();
                 linger();
+                ending.end(out.isLost() ? Reason.LOST : Reason.LEFT, null);
             }
         } finally {
             unlock(isTold);
@@ -221,6 +220,7 @@ public final class FarEnd {
         if (!isNews) {
             transport.arm(forSpace);
         }
+        ending.report();
         return isNews;
     }
 
@@ -283,6 +283,7 @@ public final class FarEnd {
             lock.unlock();
         }
         tell();
+        ending.report();
     }
 
     // ---- the connection
@@ -342,7 +343,7 @@ public final class FarEnd {
             }
         } catch (IOException failed) {
             // The peer may have sent the reason before it closed the connection: reading finds it.
-            out.clear();
+            out.lose();
             if (!isEnding) {
                 transport.arm(false);
             }
@@ -380,11 +381,8 @@ public final class FarEnd {
                     isNews = true;
                 } else if (found <= Inbox.LEAVE) {
                     isNews = true;
-                    int reason = Inbox.LEAVE - found;
                     in.clear();
-                    ending.find(
-                            reason == 1 ? Reason.BROKEN : reason == 2 ? Reason.LATE : Reason.LEFT,
-                            reason == 1 ? "the peer says that this side broke the format" : null);
+                    ending.leave(Inbox.LEAVE - found);
                 }
             }
         } catch (RuntimeException malformed) {
@@ -401,11 +399,16 @@ public final class FarEnd {
 
     private void message(int index) {
         WireState current = states[state];
+        int bytes = in.frame();
         Object payload = in.take(current, index);
         int next = current.next(index);
         int then =
                 next == WireState.OVER ? Pipe.END : states[next].isClients == current.isClients ? Pipe.STAY : Pipe.TURN;
         state = next;
+        ending.message(current, index, false, bytes, then != Pipe.STAY);
+        if (then == Pipe.END) {
+            ending.end(Reason.LEFT, null);
+        }
         // False means that the near side is being abandoned at this moment: the thread that abandons it does the rest.
         if (far.state.send(0, index, payload, in.number(), then) && then == Pipe.END) {
             close();
@@ -427,6 +430,7 @@ public final class FarEnd {
             return false;
         }
         ending.why = ending.found;
+        ending.end(ending.why, state == WireState.OVER ? null : states[state]);
         close();
         return true;
     }
@@ -437,6 +441,7 @@ public final class FarEnd {
         if (isTold) {
             tell();
         }
+        ending.report();
     }
 
     private void tell() {
@@ -467,6 +472,7 @@ public final class FarEnd {
                 isEnding = true;
                 ending.found = Reason.LEFT;
                 ending.why = Reason.LEFT;
+                ending.end(Reason.LEFT, state == WireState.OVER ? null : states[state]);
                 flushed();
                 linger();
             }
@@ -476,6 +482,7 @@ public final class FarEnd {
         if (awaiting != null) {
             transport.wake();
         }
+        ending.report();
     }
 
     /** Closes the connection. What has arrived is read before, or some systems would discard what was written. */
@@ -485,14 +492,7 @@ public final class FarEnd {
         }
         isClosed = true;
         OPEN.remove(this);
-        try {
-            in.clear();
-            for (int i = 0; i < 16 && in.read(transport); i++) {
-                in.clear();
-            }
-        } catch (IOException ended) {
-            // There is nothing more to read.
-        }
+        in.drain(transport);
         transport.close();
     }
 }
