@@ -22,6 +22,8 @@ struct listening {
     char address[64];
     pthread_t thread;
     duo_net_options options;
+    duo_observer observer;
+    size_t refusals;
     pthread_mutex_t lock;
     pthread_cond_t reported;
     duo_problem problem;
@@ -37,6 +39,14 @@ static void note(const duo_problem *problem, void *context)
     listening->reports += 1;
     pthread_cond_signal(&listening->reported);
     pthread_mutex_unlock(&listening->lock);
+}
+
+/* An observer is called for the same failures, and others. */
+static void note_refusal(const duo_observed_refusal *refusal, void *context)
+{
+    struct listening *listening = context;
+    CHECK(refusal->accepted && strncmp(refusal->peer, "t", 1) == 0);
+    if (refusal->status == DUO_TLS) listening->refusals += 1;
 }
 
 static void *accept_all(void *context)
@@ -58,7 +68,9 @@ static void begin(struct listening *listening, const char *address, duo_tls *tls
     *listening = (struct listening){.tls = tls};
     pthread_mutex_init(&listening->lock, NULL);
     pthread_cond_init(&listening->reported, NULL);
-    listening->options = (duo_net_options){.tls = tls, .failed = note, .context = listening};
+    listening->observer = (duo_observer){.refused = note_refusal, .context = listening};
+    listening->options =
+        (duo_net_options){.tls = tls, .failed = note, .context = listening, .observer = &listening->observer};
     CHECK(duo_listen(address, &listening->options, &listening->listener) == DUO_OK);
     snprintf(listening->address, sizeof listening->address, "%s", duo_listener_address(listening->listener));
     listening->thread = start(accept_all, listening);
@@ -68,6 +80,7 @@ static void stop(struct listening *listening)
 {
     duo_listener_stop(listening->listener);
     finish(listening->thread);
+    CHECK(listening->refusals == listening->reports);
     duo_listener_close(listening->listener);
     duo_tls_free(listening->tls);
     pthread_cond_destroy(&listening->reported);
@@ -94,7 +107,8 @@ static void expect_report(struct listening *listening, const char *expected)
 /* `tls` belongs to the attempt. */
 static duo_status attempt(const char *address, duo_tls *tls, duo_problem *problem)
 {
-    const duo_net_options options = {.tls = tls, .problem = problem};
+    static const duo_observer silent = {.context = NULL};
+    const duo_net_options options = {.tls = tls, .problem = problem, .observer = &silent};
     bank_client_login_t client;
     problem->text[0] = '\0';
     duo_status status = bank_client_connect(address, &options, &client);
@@ -370,8 +384,13 @@ static void stalled(void)
     struct listening listening = {.tls = tls};
     pthread_mutex_init(&listening.lock, NULL);
     pthread_cond_init(&listening.reported, NULL);
-    listening.options = (duo_net_options){
-        .tls = tls, .failed = note, .context = &listening, .hello = UINT64_C(1000000000), .handshakes = 4};
+    listening.observer = (duo_observer){.refused = note_refusal, .context = &listening};
+    listening.options = (duo_net_options){.tls = tls,
+                                          .failed = note,
+                                          .context = &listening,
+                                          .hello = UINT64_C(1000000000),
+                                          .handshakes = 4,
+                                          .observer = &listening.observer};
     CHECK(duo_listen("tls://127.0.0.1:0", &listening.options, &listening.listener) == DUO_OK);
     const char *address = duo_listener_address(listening.listener);
     listening.thread = start(accept_all, &listening);

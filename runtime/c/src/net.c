@@ -92,8 +92,17 @@ uint32_t duo_net_largest(const duo_net_options *options)
 duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wire_protocol *protocol, duo_role role,
                        const duo_net_options *options, const duo_net_terms *terms, duo_endpoint *endpoint)
 {
+    duo_net_observed *observed = NULL;
+    if (options->observer != NULL) {
+        observed = duo_net_observe(options->observer, accepted, protocol, role, terms);
+        if (observed == NULL) return NULL;
+    }
     duo_net *net = from_pool();
-    if (net == NULL) return NULL;
+    if (net == NULL) {
+        if (observed != NULL) duo_release(observed);
+        return NULL;
+    }
+    net->observed = observed;
     net->protocol = protocol;
     net->state = protocol->states;
     net->stream = *stream;
@@ -111,6 +120,7 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     net->written_at = net->read_at = net->beat != 0 || net->patience != 0 ? duo_net_now() : 0;
     endpoint->session = &net->remote.session;
     endpoint->turn = duo_atomic_load(&net->remote.session.sides[role].turn, memory_order_relaxed);
+    if (observed != NULL) duo_net_report_begin(net);
     return net;
 }
 
@@ -231,7 +241,17 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
     const char frame[] = {CONTROL, LEAVE, (char)leave};
     if (leave != DUO_NET_SILENT && !net->cannot_write && duo_net_reserve(&net->out, sizeof frame))
         duo_net_append(&net->out, frame, sizeof frame);
-    if (duo_net_write(net) || net->cannot_write) {
+    bool is_done = duo_net_write(net) || net->cannot_write;
+    if (net->observed != NULL) {
+        /* Before the connection is closed, so that a listener that has been drained has reported all ends. */
+        duo_status why = status != DUO_OK ? status : net->ended != DUO_OK ? net->ended : DUO_CLOSED;
+        bool is_unwritten = net->cannot_write;
+        pthread_mutex_unlock(&net->lock);
+        duo_net_report_end(net, why, is_unwritten);
+        pthread_mutex_lock(&net->lock);
+        is_done = duo_net_write(net) || net->cannot_write;
+    }
+    if (is_done) {
         duo_net_not_later(net);
         pthread_mutex_unlock(&net->lock);
         duo_net_finish(net);

@@ -88,6 +88,9 @@ typedef struct duo_net_gate {
     struct duo_net *first;
 } duo_net_gate;
 
+/* What an observed session has counted. */
+typedef struct duo_net_observed duo_net_observed;
+
 typedef struct duo_net {
     duo_remote remote;
     const duo_wire_protocol *protocol;
@@ -145,6 +148,8 @@ typedef struct duo_net {
     duo_net_gate *gate;
     struct duo_net **gated_by;
     struct duo_net *next_gated;
+    /* NULL if nobody observes. Accessed without the lock, by the thread that has claimed the endpoint. */
+    duo_net_observed *observed;
     struct duo_net *next_free;
 } duo_net;
 
@@ -246,10 +251,14 @@ unsigned duo_net_judge(const duo_net_hello *hello, const duo_net_offer *offers, 
                        const duo_net_offer **offer);
 
 /* net.c */
-/* What the peer has announced: the largest payload that it accepts, and its heartbeat in seconds. */
+/* What the peer has announced: the largest payload that it accepts, and its heartbeat in seconds; and for observers. */
 typedef struct duo_net_terms {
     uint32_t largest;
     uint16_t heartbeat;
+    duo_fingerprint fingerprint;
+    bool is_older;
+    /* NULL or empty if there is none. */
+    const char *address;
 } duo_net_terms;
 /* Begins a session on a connection whose handshake is over; NULL if memory ran out. */
 duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wire_protocol *protocol, duo_role role,
@@ -315,6 +324,23 @@ duo_status duo_net_read(duo_net *net, size_t needed);
 /* Whether a message of the current state is complete, without waiting: DUO_EMPTY if not. */
 duo_status duo_net_check_receiver(duo_net *net);
 duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
+
+/* net_observe.c: nothing there is called under a lock, or without an observer. */
+/* Allocates what a session counts; NULL if memory ran out. */
+duo_net_observed *duo_net_observe(const duo_observer *observer, bool accepted, const duo_wire_protocol *protocol,
+                                  duo_role role, const duo_net_terms *terms);
+void duo_net_report_begin(duo_net *net);
+/* Counts a message, before `state` is the one after it. May be called under the session's lock: it calls no observer. */
+void duo_net_note(duo_net *net, bool sent, const duo_message *message, size_t bytes);
+/* Reports the run that the last message has ended, if it has ended one. */
+void duo_net_report_turn(duo_net *net);
+/*
+ * Reports the same, and the end, and frees what was counted. `status` is why the session has ended if it is not over;
+ * `is_unwritten` says that nothing more can be written.
+ */
+void duo_net_report_end(duo_net *net, duo_status status, bool is_unwritten);
+/* Reports that a session did not begin; sets `cause`, with the text of the problem if there is one. Keeps `errno`. */
+void duo_net_report_refusal(const duo_observer *observer, duo_observed_refusal refusal, const duo_problem *problem);
 
 /* net_writer.c */
 /* Lets the writer write what was collected at that time; under the session's lock. False if there is no writer. */

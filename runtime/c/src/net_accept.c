@@ -57,20 +57,25 @@ void duo_net_refuse(const duo_net_stream *stream, unsigned verdict, uint32_t wai
 }
 
 duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *hello, const char *address,
-                         const duo_net_offer *offer, unsigned verdict, duo_net **net, duo_endpoint *endpoint)
+                         const duo_net_offer *offer, unsigned *verdict, duo_net **net, duo_endpoint *endpoint)
 {
     const duo_net_options *options = &offer->options;
     duo_peer peer = duo_net_peer(greeting, hello, address);
     if (options->admit != NULL && !options->admit(&peer, options->context)) {
-        duo_net_refuse(&greeting->stream, DUO_VERDICT_NOT_ADMITTED, 0);
+        *verdict = DUO_VERDICT_NOT_ADMITTED;
+        duo_net_refuse(&greeting->stream, *verdict, 0);
         return DUO_REFUSED;
     }
     uint8_t bytes[DUO_NET_HEAD + DUO_NET_ANSWER];
-    duo_net_answer answer = {.verdict = verdict,
+    duo_net_answer answer = {.verdict = *verdict,
                              .fingerprint = offer->protocol->fingerprint,
                              .largest = duo_net_largest(options),
                              .heartbeat = options->heartbeat};
-    duo_net_terms terms = {hello->largest, hello->heartbeat};
+    const duo_net_terms terms = {.largest = hello->largest,
+                                 .heartbeat = hello->heartbeat,
+                                 .fingerprint = hello->fingerprint,
+                                 .is_older = *verdict == DUO_VERDICT_ACCEPTS,
+                                 .address = address};
     size_t size = duo_net_write_answer(bytes, &answer);
     *net = duo_net_begin(&greeting->stream, true, offer->protocol, offer->role, options, &terms, endpoint);
     if (*net == NULL) return DUO_NO_MEMORY;
@@ -93,6 +98,19 @@ duo_peer duo_net_peer(const duo_net_greeting *greeting, const duo_net_hello *hel
                       .token = hello->token,
                       .trace = hello->trace,
                       .certificate = {greeting->certificate, greeting->certificate_size}};
+}
+
+void duo_net_report_refused(const duo_net_greeting *greeting, const duo_observer *observer, bool is_tls, duo_str name,
+                            duo_status status, unsigned verdict, const duo_problem *problem)
+{
+    if (observer == NULL) return;
+    char address[DUO_NET_ADDRESS];
+    int reason = errno;
+    duo_net_spell(greeting->stream.descriptor, true, is_tls, address, sizeof address);
+    errno = reason;
+    const duo_observed_refusal refused = {
+        .accepted = true, .protocol = name, .peer = address, .status = status, .verdict = verdict};
+    duo_net_report_refusal(observer, refused, problem);
 }
 
 void duo_net_free_greeting(duo_net_greeting *greeting)
@@ -120,8 +138,9 @@ duo_net_found duo_net_listen_to(duo_net_greeting *greeting, duo_status *status)
     }
 }
 
-/* Waits for the whole hello, and answers it. */
-static duo_status greet(duo_net_greeting *greeting, const duo_net_offer *offer, uint64_t until, duo_endpoint *endpoint)
+/* Waits for the whole hello, which is in `hello` then, and answers it with `verdict`. */
+static duo_status greet(duo_net_greeting *greeting, const duo_net_offer *offer, uint64_t until, duo_net_hello *hello,
+                        unsigned *verdict, duo_endpoint *endpoint)
 {
     duo_status status;
     duo_net_found found;
@@ -131,20 +150,19 @@ static duo_status greet(duo_net_greeting *greeting, const duo_net_offer *offer, 
         duo_net_poll(greeting->stream.descriptor, POLLIN, until);
     }
     if (found == DUO_NET_ALIEN) return DUO_BROKEN;
-    unsigned verdict = DUO_VERDICT_MALFORMED;
-    duo_net_hello hello;
+    *verdict = DUO_VERDICT_MALFORMED;
     const duo_net_offer *chosen = NULL;
-    if (found == DUO_NET_BAD_VERSION) verdict = DUO_VERDICT_UNKNOWN_VERSION;
-    else if (found == DUO_NET_GOOD && duo_net_read_hello(greeting->bytes, greeting->size, &hello))
-        verdict = duo_net_judge(&hello, offer, 1, &chosen);
+    if (found == DUO_NET_BAD_VERSION) *verdict = DUO_VERDICT_UNKNOWN_VERSION;
+    else if (found == DUO_NET_GOOD && duo_net_read_hello(greeting->bytes, greeting->size, hello))
+        *verdict = duo_net_judge(hello, offer, 1, &chosen);
     if (chosen == NULL) {
-        duo_net_refuse(&greeting->stream, verdict, 0);
+        duo_net_refuse(&greeting->stream, *verdict, 0);
         return DUO_REFUSED;
     }
     char address[DUO_NET_ADDRESS];
     duo_net_spell(greeting->stream.descriptor, true, false, address, sizeof address);
     duo_net *net;
-    return duo_net_admit(greeting, &hello, address, chosen, verdict, &net, endpoint);
+    return duo_net_admit(greeting, hello, address, chosen, verdict, &net, endpoint);
 }
 
 duo_status duo_net_accept_over(int descriptor, const duo_wire_protocol *protocol, duo_role role,
@@ -160,7 +178,12 @@ duo_status duo_net_accept_over(int descriptor, const duo_wire_protocol *protocol
     duo_status status = duo_net_prepare(descriptor, &is_socket) ? DUO_OK : DUO_SYSTEM;
     greeting.stream = duo_net_plain(descriptor, is_socket);
     uint64_t until = duo_net_until(options->hello != 0 ? options->hello : DUO_NET_HELLO);
-    if (status == DUO_OK) status = greet(&greeting, &offer, until, endpoint);
-    if (status != DUO_OK) duo_net_hang_up(&greeting.stream);
+    duo_net_hello hello;
+    memset(&hello, 0, sizeof hello);
+    unsigned verdict = DUO_VERDICT_EQUAL;
+    if (status == DUO_OK) status = greet(&greeting, &offer, until, &hello, &verdict, endpoint);
+    if (status == DUO_OK) return DUO_OK;
+    duo_net_report_refused(&greeting, options->observer, false, hello.name, status, verdict, NULL);
+    duo_net_hang_up(&greeting.stream);
     return status;
 }

@@ -29,10 +29,19 @@ typedef struct duo_net_greeting {
 /* Reads what has arrived of a hello. With DUO_NET_MORE, a status other than DUO_OK means that no more will arrive. */
 duo_net_found duo_net_listen_to(duo_net_greeting *greeting, duo_status *status);
 void duo_net_refuse(const duo_net_stream *stream, unsigned verdict, uint32_t wait);
-/* Asks the program, answers, and begins the session; the connection stays open if the result is not DUO_OK. */
+/*
+ * Asks the program, answers with the verdict, which it may change, and begins the session; the connection stays open if
+ * the result is not DUO_OK.
+ */
 duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *hello, const char *address,
-                         const duo_net_offer *offer, unsigned verdict, duo_net **net, duo_endpoint *endpoint);
+                         const duo_net_offer *offer, unsigned *verdict, duo_net **net, duo_endpoint *endpoint);
 duo_peer duo_net_peer(const duo_net_greeting *greeting, const duo_net_hello *hello, const char *address);
+/*
+ * Reports to the observer, which may be NULL, that a session did not begin, before the connection is closed. `name` is
+ * empty, and `problem` NULL, if there is none. Keeps `errno`.
+ */
+void duo_net_report_refused(const duo_net_greeting *greeting, const duo_observer *observer, bool is_tls, duo_str name,
+                            duo_status status, unsigned verdict, const duo_problem *problem);
 /* Its connection is no longer part of it. */
 void duo_net_free_greeting(duo_net_greeting *greeting);
 

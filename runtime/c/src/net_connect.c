@@ -84,7 +84,10 @@ static duo_status greet(const duo_net_stream *stream, const duo_wire_protocol *p
         return DUO_REFUSED;
     }
     if (!fits(&answer, protocol, options)) return DUO_BROKEN;
-    *terms = (duo_net_terms){answer.largest, answer.heartbeat};
+    *terms = (duo_net_terms){.largest = answer.largest,
+                             .heartbeat = answer.heartbeat,
+                             .fingerprint = answer.fingerprint,
+                             .is_older = answer.verdict == DUO_VERDICT_ACCEPTED};
     return DUO_OK;
 }
 
@@ -107,12 +110,14 @@ static duo_status shake_hands(const duo_net_stream *stream, uint64_t until, duo_
     }
 }
 
-/* `tls` may be NULL. */
-static duo_status connect_until(int descriptor, const duo_tls *tls, const char *host, const duo_wire_protocol *protocol,
-                                duo_role role, const duo_net_options *options, uint64_t until, duo_endpoint *endpoint)
+/* `tls` may be NULL, and so may `address`. */
+static duo_status connect_until(int descriptor, const duo_tls *tls, const char *host, const char *address,
+                                const duo_wire_protocol *protocol, duo_role role, const duo_net_options *options,
+                                uint64_t until, duo_endpoint *endpoint)
 {
     bool is_socket;
-    duo_net_terms terms = {0, 0};
+    duo_net_terms terms;
+    memset(&terms, 0, sizeof terms);
     duo_problem ignored = {""}, *problem = options->problem != NULL ? options->problem : &ignored;
     duo_status status = duo_net_prepare(descriptor, &is_socket) ? DUO_OK : DUO_SYSTEM;
     duo_net_stream stream = duo_net_plain(descriptor, is_socket);
@@ -120,6 +125,7 @@ static duo_status connect_until(int descriptor, const duo_tls *tls, const char *
     if (status == DUO_OK) status = shake_hands(&stream, until, problem);
     if (status == DUO_OK) status = greet(&stream, protocol, role, options, until, &terms, problem);
     if (status == DUO_OK) {
+        terms.address = address;
         duo_net *net = duo_net_begin(&stream, false, protocol, role, options, &terms, endpoint);
         if (net == NULL) status = DUO_NO_MEMORY;
         else duo_net_start_clocks(net);
@@ -128,25 +134,57 @@ static duo_status connect_until(int descriptor, const duo_tls *tls, const char *
     return status;
 }
 
-duo_status duo_net_connect_over(int descriptor, const duo_wire_protocol *protocol, duo_role role,
-                                const duo_net_options *options, duo_endpoint *endpoint)
+/* Over the descriptor if `address` is NULL. */
+static duo_status attempt(int descriptor, const char *address, const duo_wire_protocol *protocol, duo_role role,
+                          const duo_net_options *options, duo_endpoint *endpoint)
+{
+    uint64_t until = until_of(options);
+    const duo_tls *tls = NULL;
+    char host[DUO_NET_HOST] = "";
+    if (address != NULL) {
+        duo_status status = duo_net_find_tls(address, false, options, &tls, host);
+        if (status == DUO_OK) status = duo_net_dial(address, until, &descriptor);
+        if (status != DUO_OK) return status;
+    }
+    return connect_until(descriptor, tls, host, address, protocol, role, options, until, endpoint);
+}
+
+/* The same, and reports why there is no session. */
+static duo_status attempt_observed(int descriptor, const char *address, const duo_wire_protocol *protocol,
+                                   duo_role role, const duo_net_options *options, duo_endpoint *endpoint)
+{
+    duo_problem problem = {""};
+    duo_refusal refusal = {0, 0};
+    duo_net_options own = *options;
+    own.problem = &problem;
+    own.refusal = &refusal;
+    duo_status status = attempt(descriptor, address, protocol, role, &own, endpoint);
+    if (status == DUO_OK) return DUO_OK;
+    if (options->problem != NULL && problem.text[0] != '\0') *options->problem = problem;
+    if (options->refusal != NULL && status == DUO_REFUSED) *options->refusal = refusal;
+    const duo_observed_refusal refused = {
+        .protocol = duo_str_from(protocol->name), .peer = address, .status = status, .verdict = refusal.verdict};
+    duo_net_report_refusal(options->observer, refused, &problem);
+    return status;
+}
+
+static duo_status connect_to(int descriptor, const char *address, const duo_wire_protocol *protocol, duo_role role,
+                             const duo_net_options *options, duo_endpoint *endpoint)
 {
     if (options == NULL) options = &usual;
     *endpoint = (duo_endpoint){NULL, 0};
-    return connect_until(descriptor, NULL, NULL, protocol, role, options, until_of(options), endpoint);
+    if (options->observer != NULL) return attempt_observed(descriptor, address, protocol, role, options, endpoint);
+    return attempt(descriptor, address, protocol, role, options, endpoint);
+}
+
+duo_status duo_net_connect_over(int descriptor, const duo_wire_protocol *protocol, duo_role role,
+                                const duo_net_options *options, duo_endpoint *endpoint)
+{
+    return connect_to(descriptor, NULL, protocol, role, options, endpoint);
 }
 
 duo_status duo_net_connect(const char *address, const duo_wire_protocol *protocol, duo_role role,
                            const duo_net_options *options, duo_endpoint *endpoint)
 {
-    if (options == NULL) options = &usual;
-    *endpoint = (duo_endpoint){NULL, 0};
-    uint64_t until = until_of(options);
-    int descriptor;
-    const duo_tls *tls;
-    char host[DUO_NET_HOST];
-    duo_status status = duo_net_find_tls(address, false, options, &tls, host);
-    if (status == DUO_OK) status = duo_net_dial(address, until, &descriptor);
-    if (status != DUO_OK) return status;
-    return connect_until(descriptor, tls, host, protocol, role, options, until, endpoint);
+    return connect_to(-1, address, protocol, role, options, endpoint);
 }

@@ -16,13 +16,10 @@
 
 #include "net_listener.h"
 
-enum { SESSIONS = 1024, HANDSHAKES = 64, MOST_POLLED = 256, MOST_AFTER_FAILURE = 1 << 16 };
+enum { SESSIONS = 1024, HANDSHAKES = 64, MOST_POLLED = 256 };
 
 /* How long no connection is accepted when the system is out of descriptors or memory, in nanoseconds. */
 #define RECOVERY UINT64_C(50000000)
-
-/* How long the listener waits after a failed handshake, so that the peer can read why it failed, in nanoseconds. */
-#define APOLOGY UINT64_C(500000000)
 
 static size_t most_sessions(const duo_listener *listener)
 {
@@ -269,6 +266,7 @@ static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo
     const duo_net_offer *offer = NULL;
     duo_net_hello *hello = &arrived->hello;
     bool has_place = false;
+    memset(hello, 0, sizeof *hello);
     if (found == DUO_NET_BAD_VERSION) {
         verdict = DUO_VERDICT_UNKNOWN_VERSION;
     } else if (found == DUO_NET_GOOD && duo_net_read_hello(greeting->bytes, greeting->size, hello)) {
@@ -281,7 +279,7 @@ static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo
     duo_status status = DUO_REFUSED;
     if (offer != NULL) {
         duo_net_spell(greeting->stream.descriptor, true, listener->tls != NULL, arrived->address, sizeof arrived->address);
-        status = duo_net_admit(greeting, hello, arrived->address, offer, verdict, &arrived->net, &arrived->endpoint);
+        status = duo_net_admit(greeting, hello, arrived->address, offer, &verdict, &arrived->net, &arrived->endpoint);
     } else if (found != DUO_NET_ALIEN) {
         duo_net_refuse(&greeting->stream, verdict, 0);
     }
@@ -291,85 +289,12 @@ static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo
         return true;
     }
     if (has_place) give_place(listener);
+    const duo_observer *observer = offer != NULL ? offer->options.observer : listener->options.observer;
+    bool is_tls = listener->tls != NULL;
+    if (found == DUO_NET_ALIEN) duo_net_report_alien(listener, greeting);
+    else duo_net_report_refused(greeting, observer, is_tls, hello->name, status, verdict, NULL);
     duo_net_hang_up(&greeting->stream);
     return false;
-}
-
-/* Whether a peer has sent the beginning of a TLS handshake. */
-static bool begins_tls(const duo_net_greeting *greeting)
-{
-    return greeting->size >= 2 && greeting->bytes[0] == 0x16 && greeting->bytes[1] == 3;
-}
-
-static void report(const duo_listener *listener, const duo_problem *problem)
-{
-    if (listener->options.failed != NULL) listener->options.failed(problem, listener->options.context);
-}
-
-/*
- * Continues the TLS handshake. After a failure the connection stays open for a moment: closing it with unread bytes
- * resets it, which could discard the alert that says why.
- */
-static void shake_hands(const duo_listener *listener, duo_net_greeting *greeting)
-{
-    const duo_net_stream *stream = &greeting->stream;
-    duo_problem problem = {""};
-    duo_status status = stream->kind->shake_hands(stream, &greeting->events, &problem);
-    if (status == DUO_EMPTY) return;
-    bool is_known = status != DUO_OK ||
-                    stream->kind->copy_certificate(stream, &greeting->certificate, &greeting->certificate_size);
-    if (!is_known) {
-        status = DUO_NO_MEMORY;
-        duo_net_explain(&problem, "TLS did not begin: out of memory");
-    }
-    greeting->events = POLLIN;
-    greeting->stage = status == DUO_OK ? DUO_NET_GREETS : DUO_NET_READS_OFF;
-    if (status == DUO_OK) return;
-    report(listener, &problem);
-    stream->kind->notify_end(stream);
-    shutdown(stream->descriptor, SHUT_WR);
-    uint64_t soon = duo_net_now() + APOLOGY;
-    if (soon < greeting->until) greeting->until = soon;
-}
-
-/* Reads and discards what arrives after a failure; false once that is over. */
-static bool reads_off(duo_net_greeting *greeting)
-{
-    char bytes[4096];
-    while (greeting->size < MOST_AFTER_FAILURE) {
-        ptrdiff_t done = duo_net_read_plain(&greeting->stream, bytes, sizeof bytes);
-        if (done < 0 && errno == EAGAIN) return true;
-        if (done <= 0) return false;
-        greeting->size += (size_t)done;
-    }
-    return false;
-}
-
-/* What is to be done with a connection in the handshake. */
-typedef enum step { WAIT, DECIDE, END } step;
-
-static step continue_greeting(const duo_listener *listener, duo_net_greeting *greeting, duo_net_found *found)
-{
-    duo_problem problem = {""};
-    duo_status status = DUO_OK;
-    *found = DUO_NET_MORE;
-    if (greeting->stage == DUO_NET_SHAKES_HANDS) shake_hands(listener, greeting);
-    if (greeting->stage == DUO_NET_GREETS) *found = duo_net_listen_to(greeting, &status);
-    bool is_over = greeting->stage == DUO_NET_READS_OFF && !reads_off(greeting);
-    bool is_late = duo_net_is_past(greeting->until);
-    if (*found == DUO_NET_ALIEN && listener->tls == NULL && begins_tls(greeting)) {
-        duo_net_explain(&problem, "%s", DUO_NET_SPEAKS_TLS);
-        report(listener, &problem);
-    }
-    if (*found != DUO_NET_MORE) return DECIDE;
-    if (status == DUO_OK && !is_over && !is_late) return WAIT;
-    if (greeting->stage == DUO_NET_SHAKES_HANDS) {
-        duo_net_explain(&problem, "TLS did not begin in time");
-        report(listener, &problem);
-    } else if (status != DUO_OK && greeting->stream.kind->explain(&greeting->stream, &problem)) {
-        report(listener, &problem);
-    }
-    return END;
 }
 
 /* Continues all handshakes; true if a session has begun. */
@@ -379,13 +304,13 @@ static bool continue_greetings(duo_listener *listener, const duo_net_offer *offe
     for (duo_net_greeting **place = &listener->greetings; *place != NULL;) {
         duo_net_greeting *greeting = *place;
         duo_net_found found;
-        step next = continue_greeting(listener, greeting, &found);
-        if (next == WAIT) {
+        duo_net_step next = duo_net_continue(listener, greeting, &found);
+        if (next == DUO_NET_WAIT) {
             place = &greeting->next;
             continue;
         }
         bool begins = false;
-        if (next == END) duo_net_hang_up(&greeting->stream);
+        if (next == DUO_NET_END) duo_net_hang_up(&greeting->stream);
         else begins = decide(listener, greeting, found, offers, count, arrived);
         if (begins) {
             /* The greeting is kept, because the texts of the hello point into it. */

@@ -41,6 +41,14 @@ typedef struct duo_net_arrival {
     char address[DUO_NET_ADDRESS];
 } duo_net_arrival;
 
+/* net_greet.c */
+/* What is to be done with a connection in the handshake. */
+typedef enum duo_net_step { DUO_NET_WAIT, DUO_NET_DECIDE, DUO_NET_END } duo_net_step;
+/* Continues it, as far as that is possible without waiting. Reports why if it has failed. */
+duo_net_step duo_net_continue(const duo_listener *listener, duo_net_greeting *greeting, duo_net_found *found);
+/* Reports a peer that has sent something else than a hello. */
+void duo_net_report_alien(const duo_listener *listener, const duo_net_greeting *greeting);
+
 /* Waits for a session of one of these protocols: DUO_OK, DUO_EMPTY, or DUO_CLOSED. */
 duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers, size_t count, uint64_t until,
                              duo_net_arrival *arrived);

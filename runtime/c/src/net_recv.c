@@ -228,6 +228,7 @@ duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait
     if (status != DUO_OK) return nothing(duo_net_end(net, duo_net_leave_of(net, status), status, NULL), message);
     memcpy(message, &arrived, sizeof arrived);
     duo_net_drop(&net->in, frame.head + frame.size);
+    if (net->observed != NULL) duo_net_note(net, false, kind, frame.head + frame.size);
     duo_endpoint next = {NULL, 0};
     if (kind->edge == DUO_END) {
         if (kind->next != NULL) memcpy(entries + kind->size, &next, sizeof next);
@@ -236,6 +237,7 @@ duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait
     duo_net_enter_state(net, kind);
     duo_net_check_time_later(net);
     pthread_mutex_unlock(&net->lock);
+    if (net->observed != NULL) duo_net_report_turn(net);
     next.session = from.session;
     next.turn = from.turn + 2;
     memcpy(entries + kind->size, &next, sizeof next);

@@ -134,8 +134,10 @@ duo_status duo_net_send(duo_endpoint from, const duo_message *message, const voi
     duo_status status = await_space(net, wait);
     if (status == DUO_FULL || status == DUO_NO_MEMORY) return give_back(net, from, status);
     if (status != DUO_OK) return duo_net_end(net, duo_net_leave_of(net, status), status, next);
+    size_t before = duo_net_size(&net->out);
     status = add(net, message, entries);
     if (status != DUO_OK) return give_back(net, from, status);
+    if (net->observed != NULL) duo_net_note(net, true, message, duo_net_size(&net->out) - before);
     if (message->edge == DUO_END) return duo_net_end(net, DUO_NET_SILENT, DUO_OK, next);
     duo_net_enter_state(net, message);
     bool is_due = message->edge == DUO_TURN || duo_net_size(&net->out) >= DUO_NET_FULL;
@@ -150,6 +152,7 @@ duo_status duo_net_send(duo_endpoint from, const duo_message *message, const voi
     }
     duo_net_check_time_later(net);
     pthread_mutex_unlock(&net->lock);
+    if (net->observed != NULL) duo_net_report_turn(net);
     next->session = from.session;
     next->turn = from.turn + 2;
     return DUO_OK;

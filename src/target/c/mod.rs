@@ -110,7 +110,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
                 let wire = wire::WireView::of(&view, wire);
                 let name = unit.file(Header::Wire);
                 write(&name, "h", wire.header());
-                write(&name, "c", wire.source(&sizes));
+                write(&name, "c", wire.source(&sizes, options.remote));
                 if options.c.shm {
                     write(&unit.file(Header::Shm), "h", view.shm_header());
                 }

@@ -79,13 +79,16 @@ pub enum Own {
     Encodings,
     Counts,
     Within,
+    /// The names of its states and messages as texts.
+    StateNames,
+    MessageNames,
 }
 
 /// What `DUO_SHAPE` declares: the name that it is given, with each of these suffixes.
 pub const SHAPE: [&str; 6] = ["per_line", "pitch", "fills", "lines", "ready", "shape"];
 
 impl Own {
-    const ALL: [Own; 11] = [
+    const ALL: [Own; 13] = [
         Own::Protocol,
         Own::States,
         Own::Messages,
@@ -97,6 +100,8 @@ impl Own {
         Own::Encodings,
         Own::Counts,
         Own::Within,
+        Own::StateNames,
+        Own::MessageNames,
     ];
 
     fn word(self) -> &'static str {
@@ -112,6 +117,8 @@ impl Own {
             Own::Encodings => "encodings",
             Own::Counts => "counts",
             Own::Within => "within",
+            Own::StateNames => "state_names",
+            Own::MessageNames => "message_names",
         }
     }
 }

@@ -92,29 +92,47 @@ impl<'a> WireView<'a> {
         text
     }
 
+    /// The protocol's name.
+    fn protocol(&self) -> &str {
+        let program = self.view.types.program;
+        match self.view.unit.kind {
+            Kind::Instance(id) => program.instance(id).name.text(),
+            Kind::Protocol | Kind::Mentioned => {
+                program.protocol(self.view.unit.protocol).name.text()
+            }
+        }
+    }
+
     /// The protocol's name with its package, which peers write to their logs: at most 255 bytes of it.
     fn name(&self) -> String {
         let program = self.view.types.program;
-        let name = match self.view.unit.kind {
-            Kind::Instance(id) => &program.instance(id).name,
-            Kind::Protocol | Kind::Mentioned => &program.protocol(self.view.unit.protocol).name,
-        };
         let package = program.file(self.view.unit.file).package.iter();
         let mut words: Vec<&str> = package.map(|segment| segment.text()).collect();
-        words.push(name.text());
+        words.push(self.protocol());
         let mut name = words.join(".");
         name.truncate(255);
         name
     }
 
-    /// The text of the source: tables.
-    pub fn source(&self, sizes: &Sizes) -> String {
+    /// A table of texts; it is not generated if there are none.
+    fn texts(&self, what: Own, texts: &[String]) -> String {
+        if texts.is_empty() {
+            return String::new();
+        }
+        let name = self.view.unit.ours(what);
+        let start = format!("static const char *const {name}[] = {{");
+        spelling::wrapped(&start, texts, "};\n\n")
+    }
+
+    /// The text of the source: tables, with the names of states and messages if sessions over byte streams use them.
+    pub fn source(&self, sizes: &Sizes, has_names: bool) -> String {
         let view = self.view;
         let ours = |what| view.unit.ours(what);
         let mut wires = Wires::of(view, sizes);
         let mut messages = String::new();
         let mut counts = Vec::new();
         let mut within = Vec::new();
+        let (mut state_names, mut message_names) = (Vec::new(), Vec::new());
         for index in 0..view.unit.states.len() {
             let state = view.state(index);
             counts.push(match state.active_side() {
@@ -122,8 +140,10 @@ impl<'a> WireView<'a> {
                 None => "0".to_owned(),
             });
             within.push(state.within.map_or(0, |limit| limit.most).to_string());
+            state_names.push(format!("\"{}.{}\"", self.protocol(), state.name.text()));
             let encodings = sizes.messages(state, &view.unit.states[index].arguments);
             for (message, encoding) in state.messages.iter().zip(encodings) {
+                message_names.push(format!("\"{}\"", message.name.text()));
                 // No session reaches a state that nothing leads to, so its messages have no encoding and need none.
                 let row = match view.begun[index] {
                     true => wires.message(index, message, encoding),
@@ -170,22 +190,26 @@ impl<'a> WireView<'a> {
             let start = format!("static const uint32_t {}[] = {{", ours(Own::Within));
             write(spelling::wrapped(&start, &within, "};\n\n"));
         }
-        let either = |what| match has_messages {
+        let either = |what, has: bool| match has {
             true => ours(what),
             false => "NULL".to_owned(),
         };
+        let names_messages = has_names && has_messages;
+        if has_names {
+            write(self.texts(Own::StateNames, &state_names));
+            write(self.texts(Own::MessageNames, &message_names));
+        }
         let parts = [
             ours(Own::States),
             counts_name,
-            either(Own::Messages),
-            either(Own::Encodings),
+            either(Own::Messages, has_messages),
+            either(Own::Encodings, has_messages),
             view.unit.own(OfUnit::Fingerprint),
             spelling::role(self.first).to_owned(),
             format!("\"{}\"", self.name()),
-            match has_times {
-                true => ours(Own::Within),
-                false => "NULL".to_owned(),
-            },
+            either(Own::Within, has_times),
+            either(Own::StateNames, has_names),
+            either(Own::MessageNames, names_messages),
         ];
         let start = format!("const duo_wire_protocol {} = {{", ours(Own::Wire));
         write(spelling::wrapped(&start, &parts, "};\n"));

@@ -41,6 +41,8 @@ pub struct RemoteView {
 struct StateView {
     name: String,
     is_clients: bool,
+    /// The names of its messages, separated by spaces.
+    messages: String,
     rows: String,
     put: Vec<String>,
     get: Vec<String>,
@@ -145,9 +147,12 @@ impl<'a> Remote<'a> {
                 format!("{}, {most}, {next}L", long(least))
             });
             let rows: Vec<String> = rows.collect();
+            let names = state.messages.iter().map(|message| message.name.text());
+            let names: Vec<&str> = names.collect();
             let mut view = StateView {
                 name: spelling::literal(state.name.text()),
                 is_clients: direction.active_side() == Side::Client,
+                messages: spelling::literal(&names.join(" ")),
                 rows: rows.join(", "),
                 put: Vec::new(),
                 get: Vec::new(),

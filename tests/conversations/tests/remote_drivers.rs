@@ -18,7 +18,7 @@ impl Driver for Panics {
         is_ready()
     }
 
-    fn armed(&self, _: bool) {}
+    fn armed(&self, _: bool, _: bool) {}
 
     fn collected(&self, _: Ahead) {
         self.0.fetch_add(1, SeqCst);

@@ -79,6 +79,17 @@ fn sessions_keep_what_the_header_promises() {
 }
 
 #[test]
+fn observers_are_called() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-observe", "tests/processes/talk.proto", "observe.c");
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[&folder(&case)], &[]);
+    }
+}
+
+#[test]
 fn waiting_for_sessions_of_all_kinds() {
     if !is_tested("c") {
         return;

@@ -18,12 +18,13 @@ use std::sync::OnceLock;
 const POM: &str = "runtime/scala/net/pom.xml";
 
 /// The suites of the module. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 6] = [
+const SUITES: [&str; 7] = [
     "duologue.net.WireSuite",
     "duologue.net.StreamsSuite",
     "duologue.net.NetworkSuite",
     "duologue.net.LimitsSuite",
     "duologue.net.WithinSuite",
+    "duologue.net.ObserverSuite",
     "duologue.net.TlsSuite",
 ];
 

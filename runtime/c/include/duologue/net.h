@@ -72,6 +72,106 @@ typedef struct duo_peer {
     duo_bytes certificate;
 } duo_peer;
 
+/* Messages, and the bytes of their frames. Hellos, control frames and what TLS adds do not count. */
+typedef struct duo_observed_count {
+    uint64_t messages;
+    uint64_t bytes;
+} duo_observed_count;
+
+/* A session that is observed: valid until its `ended` has returned. The names are static. */
+typedef struct duo_observed_session {
+    /* A number that no other observed session of this process has. */
+    uint64_t id;
+    /* The protocol's name, with its package. */
+    const char *protocol;
+    duo_fingerprint fingerprint;
+    /* That of the peer's protocol, and whether it is one of the older ones that this side accepts. */
+    duo_fingerprint peer_fingerprint;
+    bool peer_is_older;
+    /* Whether this side has accepted the session; otherwise it has connected. */
+    bool accepted;
+    bool sends_first;
+    /*
+     * The peer's address: for the connecting side what it connects to, otherwise as in `duo_peer`. NULL for a connection
+     * that the program provides, if the system knows no address.
+     */
+    const char *peer;
+    /* For the observer; NULL at first. */
+    void *data;
+} duo_observed_session;
+
+/* Messages that one side sent until the other side's turn, or until the end of the protocol. */
+typedef struct duo_observed_run {
+    /* The state that was left with the last message, with the protocol's name, as in `bank.connected`; and that message. */
+    const char *state;
+    const char *message;
+    /* Whether this side has sent the run; otherwise it has received it. */
+    bool sent;
+    duo_observed_count count;
+    /* The time since the previous run ended or the session began. */
+    uint64_t nanoseconds;
+} duo_observed_run;
+
+/* How a session has ended. */
+typedef struct duo_observed_end {
+    /*
+     * DUO_OK after the protocol's last message; DUO_CLOSED if a side has closed the session before; DUO_LOST, DUO_BROKEN,
+     * DUO_LATE or DUO_TOO_LARGE as operations return them. DUO_LOST also if the last message could not be written.
+     */
+    duo_status why;
+    /* The state in which the session has ended early; NULL after the protocol's last message. */
+    const char *state;
+    /* What this side has sent, of which the peer may have received less, and what it has received. */
+    duo_observed_count sent;
+    duo_observed_count received;
+    /* How long the session lasted. */
+    uint64_t nanoseconds;
+} duo_observed_end;
+
+/* A session that did not begin. All of it is valid only during the call. */
+typedef struct duo_observed_refusal {
+    /* Whether this is the accepting side; otherwise it is the connecting side. */
+    bool accepted;
+    /*
+     * The protocol's name; on the accepting side according to the other side, which may have written anything there that
+     * is UTF-8. Empty if the other side did not get that far.
+     */
+    duo_str protocol;
+    /* As in `duo_observed_session`. */
+    const char *peer;
+    /*
+     * Connecting side: what `_connect` returns. Accepting side: DUO_REFUSED, by this side; DUO_LOST if the other side ended
+     * the connection before its hello, DUO_BROKEN if it sent something else, DUO_LATE if it took too long; DUO_TLS; or
+     * DUO_NO_MEMORY. With DUO_SYSTEM, `errno` says more.
+     */
+    duo_status status;
+    /* With DUO_REFUSED. */
+    unsigned verdict;
+    /* All of that as a sentence for people and logs. */
+    const char *cause;
+} duo_observed_refusal;
+
+/*
+ * Is called when a session begins, turns and ends, and when a session does not begin; a member that is NULL is not
+ * called. For each session `began` is called first, then `turned` when the direction changes or the protocol is over,
+ * and `ended` once, as the last one. Calls for one session are made one after another, those for several sessions at the
+ * same time.
+ *
+ * The thread that calls is the one that connects, accepts, sends, receives or closes, before its function returns; for
+ * sessions that are served `duo_listener_run` calls `began`, and for all of its listener `refused`. So a callback holds up
+ * that thread, and in a listener all connections: it must not wait. No lock of the library is held, except that of a
+ * shared endpoint (`_share`) through which the thread sends. A callback may use other sessions, but not its own. It must
+ * return, without `longjmp` and without an exception of C++.
+ */
+typedef struct duo_observer {
+    void (*began)(duo_observed_session *session, void *context);
+    void (*turned)(duo_observed_session *session, const duo_observed_run *run, void *context);
+    void (*ended)(duo_observed_session *session, const duo_observed_end *end, void *context);
+    void (*refused)(const duo_observed_refusal *refusal, void *context);
+    /* Must stay valid until all sessions have ended. */
+    void *context;
+} duo_observer;
+
 /* Options; all zero gives the defaults. What the pointers refer to must stay valid as long as the listener exists. */
 typedef struct duo_net_options {
     /* Fingerprints of older versions that this side may accept: see `duologue fingerprint --against`. At most 16. */
@@ -113,6 +213,8 @@ typedef struct duo_net_options {
      * not; the listener continues. It is called by the thread that accepts, with `context`.
      */
     void (*failed)(const duo_problem *problem, void *context);
+    /* For logs and metrics; NULL means none. Without it nothing is counted, and no time is read. */
+    const duo_observer *observer;
 } duo_net_options;
 
 /*
@@ -186,7 +288,8 @@ typedef void duo_call_handler(duo_endpoint endpoint, const duo_peer *peer, duo_h
 /*
  * Called by the generated functions `_serve`: sessions of this protocol are handled by `handler`, each on a thread of
  * its own. Several protocols may be served by one listener. `options` apply to this protocol (`accepts`, `largest`,
- * `memory`, `heartbeat`, `admit`); NULL means those of the listener. The sessions begin with `duo_listener_run`.
+ * `memory`, `heartbeat`, `admit`, `observer`); NULL means those of the listener. A connection that is refused
+ * before its protocol is known is reported to the observer of the listener. The sessions begin with `duo_listener_run`.
  */
 DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *protocol,
                                              duo_role role, const duo_net_options *options,

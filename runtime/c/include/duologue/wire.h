@@ -94,6 +94,9 @@ typedef struct duo_wire_protocol {
     const char *name;
     /* For each state, how long its receiver waits for a message, in milliseconds, or 0; NULL if no state has a limit. */
     const uint32_t *within;
+    /* For observers of sessions over sockets: the names of `states` and `messages`; NULL if there are none. */
+    const char *const *state_names;
+    const char *const *message_names;
 } duo_wire_protocol;
 
 /* Numbers without gaps, up to the end of the last one: their size, or 0 if there are gaps. */

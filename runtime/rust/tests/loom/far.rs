@@ -287,7 +287,7 @@ impl Driver for Driven {
         true
     }
 
-    fn armed(&self, _: bool) {}
+    fn armed(&self, _: bool, _: bool) {}
 
     fn never_waits(&self) {}
 

@@ -134,7 +134,7 @@ impl Driver for Panics {
         is_ready()
     }
 
-    fn armed(&self, _: bool) {}
+    fn armed(&self, _: bool, _: bool) {}
 
     fn never_waits(&self) {}
 

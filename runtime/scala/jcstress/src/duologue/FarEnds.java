@@ -64,7 +64,7 @@ public final class FarEnds {
         private static final byte[] BLOCK = new byte[Outbox.FULL];
 
         private Blocks() {
-            super("blocks", true, BLOCK.length, BLOCK.length, 0);
+            super("blocks", true, "block", BLOCK.length, BLOCK.length, 0);
         }
 
         @Override
@@ -92,7 +92,7 @@ public final class FarEnds {
         private static final WireProtocol PROTOCOL = new WireProtocol("blocks", "00".repeat(16), 0, new Blocks());
 
         final Connection connection = new Connection();
-        final FarEnd far = new FarEnd(PROTOCOL, true, connection, 1024, 1024, Outbox.FULL, false);
+        final FarEnd far = new FarEnd(PROTOCOL, true, connection, 1024, 1024, Outbox.FULL, false, null);
         final Side side = far.start();
         final Count waiter = new Count();
 

@@ -23,17 +23,12 @@ public final class FarEnd extends FarEndLink {
     /**
      * The far end of a new session over a connection whose handshake is over. {@code largest} and {@code memory} limit the payloads
      * that are received, {@code peersLargest} those that are sent, and {@code isAccepting} says which side has accepted the
-     * connection.
+     * connection. {@code events} is null if nobody observes the session.
      */
     public FarEnd(
-            WireProtocol protocol,
-            boolean isClient,
-            Transport transport,
-            long largest,
-            long memory,
-            long peersLargest,
-            boolean isAccepting) {
-        super(protocol, isClient, transport, largest, memory, peersLargest, isAccepting);
+            WireProtocol protocol, boolean isClient, Transport transport, long largest, long memory, long peersLargest,
+            boolean isAccepting, SessionEvents events) {
+        super(protocol, isClient, transport, largest, memory, peersLargest, isAccepting, events);
         SharedFlags flags = far.state.flags;
         flags.left = true;
         flags.waiter = new FarEndWaiter.Leaver(this);
@@ -72,7 +67,9 @@ public final class FarEnd extends FarEndLink {
                 return false;
             }
             boolean wasEmpty = out.isEmpty();
+            int before = out.size();
             out.add(states[state], index, payload, number);
+            ending.message(states[state], index, true, out.size() - before, then != Pipe.STAY);
             state = states[state].next(index);
             due = 0;
             near.sequence++;
@@ -91,6 +88,7 @@ public final class FarEnd extends FarEndLink {
                 isEnding = true;
                 flushed();
                 linger();
+                ending.end(out.isLost() ? Reason.LOST : Reason.LEFT, null);
             }
         } finally {
             unlock(isTold);
@@ -198,6 +196,7 @@ public final class FarEnd extends FarEndLink {
         if (!isNews) {
             transport.arm(forSpace);
         }
+        ending.report();
         return isNews;
     }
 
@@ -273,6 +272,7 @@ public final class FarEnd extends FarEndLink {
             lock.unlock();
         }
         tell();
+        ending.report();
     }
 
     // ---- the connection
@@ -321,6 +321,7 @@ public final class FarEnd extends FarEndLink {
                 isEnding = true;
                 ending.found = Reason.LEFT;
                 ending.why = Reason.LEFT;
+                ending.end(Reason.LEFT, state == WireState.OVER ? null : states[state]);
                 flushed();
                 linger();
             }
@@ -330,5 +331,6 @@ public final class FarEnd extends FarEndLink {
         if (awaiting != null) {
             transport.wake();
         }
+        ending.report();
     }
 }

@@ -32,7 +32,7 @@ abstract class FarEndLink {
     volatile long due;
     /** Whether the transport calls {@link FarEnd#expire}. */
     private boolean isTimed;
-    final Ending ending = new Ending();
+    final Ending ending;
     volatile Thread awaiting;
     /** Whether so much waits to be written that the near side has to wait. */
     volatile boolean isFull;
@@ -44,9 +44,11 @@ abstract class FarEndLink {
             long largest,
             long memory,
             long peersLargest,
-            boolean isAccepting) {
+            boolean isAccepting,
+            SessionEvents events) {
         this.states = protocol.states;
         this.transport = transport;
+        this.ending = new Ending(events);
         this.out = new Outbox(peersLargest);
         this.in = new Inbox(largest, memory, isAccepting);
         Pipe pipe = new Pipe(protocol.name(), protocol.capacity, self());
@@ -90,7 +92,7 @@ abstract class FarEndLink {
             }
         } catch (IOException failed) {
             // The peer may have sent the reason before it closed the connection: reading finds it.
-            out.clear();
+            out.lose();
             if (!isEnding) {
                 transport.arm(false);
             }
@@ -178,11 +180,8 @@ abstract class FarEndLink {
                     isNews = true;
                 } else if (found <= Inbox.LEAVE) {
                     isNews = true;
-                    int reason = Inbox.LEAVE - found;
                     in.clear();
-                    ending.find(
-                            reason == 1 ? Reason.BROKEN : reason == 2 ? Reason.LATE : Reason.LEFT,
-                            reason == 1 ? "the peer says that this side broke the format" : null);
+                    ending.leave(Inbox.LEAVE - found);
                 }
             }
         } catch (RuntimeException malformed) {
@@ -199,6 +198,7 @@ abstract class FarEndLink {
 
     private void message(int index) {
         WireState current = states[state];
+        int bytes = in.frame();
         Object payload = in.take(current, index);
         int next = current.next(index);
         int then =
@@ -206,6 +206,10 @@ abstract class FarEndLink {
         state = next;
         due = 0;
         begin();
+        ending.message(current, index, false, bytes, then != Pipe.STAY);
+        if (then == Pipe.END) {
+            ending.end(Reason.LEFT, null);
+        }
         // False means that the near side is being abandoned at this moment: the thread that abandons it does the rest.
         if (far.state.send(0, index, payload, in.number(), then) && then == Pipe.END) {
             close();
@@ -227,6 +231,7 @@ abstract class FarEndLink {
             return false;
         }
         ending.why = ending.found;
+        ending.end(ending.why, state == WireState.OVER ? null : states[state]);
         close();
         return true;
     }
@@ -237,6 +242,7 @@ abstract class FarEndLink {
         if (isTold) {
             tell();
         }
+        ending.report();
     }
 
     void tell() {
@@ -257,14 +263,7 @@ abstract class FarEndLink {
         }
         isClosed = true;
         OPEN.remove(this);
-        try {
-            in.clear();
-            for (int i = 0; i < 16 && in.read(transport); i++) {
-                in.clear();
-            }
-        } catch (IOException ended) {
-            // There is nothing more to read.
-        }
+        in.drain(transport);
         transport.close();
     }
 }

@@ -184,6 +184,11 @@ final class Inbox {
         }
     }
 
+    /** How many bytes the frame of the message has that {@link #next} has found. */
+    int frame() {
+        return after - from;
+    }
+
     /** The payload of the message that {@link #next} has found; {@link #number} has it if it is a single number. */
     Object take(WireState state, int index) {
         reader.begin(bytes, body, after, memory);
@@ -201,6 +206,18 @@ final class Inbox {
     void trim() {
         if (bytes.length > MOST && end - from < MOST) {
             resize(MOST);
+        }
+    }
+
+    /** Reads what has arrived, up to a limit, and forgets it. */
+    void drain(Transport transport) {
+        try {
+            clear();
+            for (int i = 0; i < 16 && read(transport); i++) {
+                clear();
+            }
+        } catch (IOException ended) {
+            // There is nothing more to read.
         }
     }
 

@@ -12,6 +12,7 @@ final class Outbox {
     private final long largest;
     private ByteBuffer view = ByteBuffer.wrap(writer.array());
     private int written;
+    private boolean isLost;
 
     /** {@code largest} is the largest payload that the peer accepts. */
     Outbox(long largest) {
@@ -20,6 +21,11 @@ final class Outbox {
 
     boolean isEmpty() {
         return written == writer.size();
+    }
+
+    /** How many bytes were added since the last time that everything was written, or more. */
+    int size() {
+        return writer.size();
     }
 
     boolean isFull() {
@@ -82,9 +88,15 @@ final class Outbox {
         return isEmpty();
     }
 
-    /** Forgets everything. */
-    void clear() {
+    /** Forgets everything, because it cannot be written. */
+    void lose() {
+        isLost = true;
         writer.truncate(0);
         written = 0;
+    }
+
+    /** Whether something could not be written. */
+    boolean isLost() {
+        return isLost;
     }
 }

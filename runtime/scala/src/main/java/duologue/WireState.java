@@ -8,17 +8,29 @@ public abstract class WireState {
 
     final String name;
     final boolean isClients;
+    private final String messages;
     private final long[] rows;
 
     /**
-     * A state in which the client sends, or the server. {@code rows} has three numbers for each message: the smallest and the
+     * A state in which the client sends, or the server. {@code messages} has the names of its messages, separated by spaces. {@code rows} has three numbers for each message: the smallest and the
      * largest size of its payload in bytes (-1: there is no bound), and the position of the state that follows (-1: the session
      * is over).
      */
-    protected WireState(String name, boolean isClients, long... rows) {
+    protected WireState(String name, boolean isClients, String messages, long... rows) {
         this.name = name;
         this.isClients = isClients;
+        this.messages = messages;
         this.rows = rows;
+    }
+
+    /** The name, as spelled in the protocol file. */
+    public final String name() {
+        return name;
+    }
+
+    /** The name of a message, as spelled in the protocol file. Takes time, and is for those who observe sessions. */
+    public final String message(int index) {
+        return messages.split(" ")[index];
     }
 
     /** Writes the payload of a message. A payload that is a single primitive value is the {@code number}. */

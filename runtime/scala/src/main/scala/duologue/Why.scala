@@ -18,7 +18,9 @@ object Why {
   /** A side waited longer than its protocol allows. */
   case object Late extends Why
 
-  private[duologue] def of(reason: Reason): Why = reason.ordinal match {
+  private[duologue] def of(reason: Reason): Why = of(reason.ordinal)
+
+  private[duologue] def of(ordinal: Int): Why = ordinal match {
     case 1 => Lost
     case 2 => Broken
     case 3 => Late

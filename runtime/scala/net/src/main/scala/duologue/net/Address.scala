@@ -25,6 +25,20 @@ private[net] object Address {
 
   private val Backlog = 1024
 
+  /** The address of the other end of a connection. That of a Unix socket has none. */
+  def ofPeer(socket: SocketChannel, isSecure: Boolean): Option[String] =
+    try
+      socket.getRemoteAddress match {
+        case address: InetSocketAddress => Some(tcp(address.getAddress.getHostAddress, address.getPort, isSecure))
+        case _                          => None
+      }
+    catch { case _: java.io.IOException => None }
+
+  private def tcp(host: String, port: Int, isSecure: Boolean): String = {
+    val shown = if (host.contains(':')) "[" + host + "]" else host
+    (if (isSecure) "tls://" else "tcp://") + shown + ":" + port.toString
+  }
+
   final case class Unix(path: String) extends Address {
     def open(): SocketChannel = SocketChannel.open(StandardProtocolFamily.UNIX)
     def socketAddress: SocketAddress = UnixDomainSocketAddress.of(path)
@@ -72,8 +86,7 @@ private[net] object Address {
           case address: InetSocketAddress => address.getPort
           case _                          => port
         }
-        val shown = if (host.contains(':')) "[" + host + "]" else host
-        new Bound(channel, (if (isSecure) "tls://" else "tcp://") + shown + ":" + bound.toString, None)
+        new Bound(channel, tcp(host, bound, isSecure), None)
       } catch {
         case thrown: Throwable =>
           channel.close()

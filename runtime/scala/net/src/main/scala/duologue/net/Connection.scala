@@ -10,6 +10,8 @@ import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
   */
 private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: () => Unit) extends Transport {
   @volatile private var far: FarEnd = null
+  /** What the session reports to its observer; null if there is none. */
+  @volatile private var reports: Reports = null
   /** For the thread of the program that waits for this connection; there is only one at a time. */
   private var selector: Selector = null
   private var key: SelectionKey = null
@@ -27,7 +29,8 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   /** When to give up a connection whose session is over; 0 while the session lasts. */
   @volatile private var endsAt = 0L
 
-  def carry(far: FarEnd): Unit = {
+  def carry(far: FarEnd, reports: Reports): Unit = {
+    this.reports = reports
     this.far = far
     if (beats) Reactor.beat(this)
   }
@@ -97,13 +100,15 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
 
   /** Called by the reactor. Returns whether it is to be called again. */
   def tick(idle: Int): Boolean = {
+    val reports = this.reports
+    if (reports != null) reports.report()
     if (far == null || far.isFlushed) {
       idleTicks += 1
       if (idleTicks > idle || isClosed.get) {
         idleTicks = 0
         isCollecting.set(false)
-        // A message that was collected just before has relied on the reactor.
-        if (!isClosed.get && far != null && !far.isFlushed) collect()
+        // A message that was collected just before has relied on the reactor, and so have reports that were left.
+        if (!isClosed.get && far != null && !far.isFlushed || reports != null && reports.isWaiting) collect()
         return false
       }
     } else {

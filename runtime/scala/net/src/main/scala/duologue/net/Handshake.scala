@@ -49,6 +49,18 @@ private[net] object Verdict {
   /** The lowest verdict with which no session begins. */
   val Refusal = 16
 
+  /** The same for the side that has decided. */
+  def short(verdict: Int): String = verdict match {
+    case UnknownProtocol => "the protocol is not served"
+    case UnknownVersion  => "the version of the format is unknown"
+    case Full            => "there are as many sessions as it allows"
+    case NotAdmitted     => "not admitted"
+    case Draining        => "it is draining and accepts no further sessions"
+    case Malformed       => "the hello is malformed"
+    case SameSide        => "both sides would send first, or both would receive first"
+    case other           => "verdict " + other.toString
+  }
+
   def meaning(verdict: Int): String = verdict match {
     case UnknownProtocol => "the peer does not serve this protocol; compare the fingerprints of both sides with `duologue fingerprint`"
     case UnknownVersion  => "the peer does not know this version of the format"

@@ -25,7 +25,13 @@ import scala.concurrent.duration.FiniteDuration
   *
   * Closing it stops listening, but does not end the sessions.
   */
-final class Listener private (bound: Address.Bound, carrier: SocketChannel => Channel, limits: Limits) extends AutoCloseable {
+final class Listener private (
+    bound: Address.Bound,
+    carrier: SocketChannel => Channel,
+    limits: Limits,
+    isSecure: Boolean,
+    observer: Option[Observer]
+) extends AutoCloseable {
   import Listener.{Served, named}
 
   private val count = new AtomicInteger
@@ -47,7 +53,7 @@ final class Listener private (bound: Address.Bound, carrier: SocketChannel => Ch
     * with: see `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
     */
   def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
-    val begin = (channel: Channel, hello: Hello) => work(begun(role, channel, hello))(handler)
+    val begin = (channel: Channel, hello: Hello, verdict: Int) => work(begun(role, channel, hello, verdict))(handler)
     synchronized { served = served :+ new Served(role, accepts.toSet, begin) }
     this
   }
@@ -69,7 +75,8 @@ final class Listener private (bound: Address.Bound, carrier: SocketChannel => Ch
     val waiting = accepting.computeIfAbsent(role, _ => new LinkedBlockingQueue[Endpoint])
     synchronized {
       if (!served.exists(_.role eq role)) {
-        served = served :+ new Served(role, accepts.toSet, (channel, hello) => offer(waiting, begun(role, channel, hello)))
+        val begin = (channel: Channel, hello: Hello, verdict: Int) => offer(waiting, begun(role, channel, hello, verdict))
+        served = served :+ new Served(role, accepts.toSet, begin)
       }
       start(): Unit
     }
@@ -144,6 +151,7 @@ final class Listener private (bound: Address.Bound, carrier: SocketChannel => Ch
   private def greet(socket: SocketChannel): Unit = {
     var isDone = false
     var isCounted = false
+    var name = Option.empty[String]
     var open: AutoCloseable = socket
     try {
       val channel = carrier(socket)
@@ -153,7 +161,7 @@ final class Listener private (bound: Address.Bound, carrier: SocketChannel => Ch
         socket.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
       val judged = Dialogue(channel, System.nanoTime() + limits.hello.toNanos) { dialogue =>
         dialogue.secure()
-        val judged = judge(dialogue)
+        val judged = judge(dialogue, hello => name = Some(hello.name))
         isCounted = judged.exists(_.isRight)
         judged.foreach {
           case Left(verdict)           => dialogue.write(Answer.refusal(verdict).encode)
@@ -162,24 +170,33 @@ final class Listener private (bound: Address.Bound, carrier: SocketChannel => Ch
         judged
       }
       judged match {
-        case Some(Right((_, chosen, hello))) =>
+        case Some(Right((answer, chosen, hello))) =>
           isDone = true
-          chosen.begin(channel, hello)
-        case _ => ()
+          chosen.begin(channel, hello, answer.verdict)
+        case Some(Left(verdict)) => refused(socket, name, Some(verdict), None)
+        case None                => refused(socket, name, None, None)
       }
-    } catch { case _: IOException => () }
+    } catch { case failed: IOException => refused(socket, name, None, Some(failed)) }
     finally if (!isDone) {
       if (isCounted) count.decrementAndGet(): Unit
       Dialogue.hangUp(open)
     }
   }
 
-  private def judge(dialogue: Dialogue): Option[Either[Int, (Answer, Served, Hello)]] = {
+  private def refused(socket: SocketChannel, name: Option[String], verdict: Option[Int], failure: Option[Throwable]): Unit =
+    Reports.refused(
+      observer,
+      new Observer.Refusal(isAccepting = true, name, Address.ofPeer(socket, isSecure), verdict, failure)
+    )
+
+  /** `read` is called with the hello, if it can be read. */
+  private def judge(dialogue: Dialogue, read: Hello => Unit): Option[Either[Int, (Answer, Served, Hello)]] = {
     val head = dialogue.read(Handshake.Head)
     Handshake.helloHead(head).map(_.flatMap { length =>
       val hello =
         try Right(Handshake.hello(head, dialogue.read(length)))
         catch { case _: duologue.MalformedPayload => Left(Verdict.Malformed) }
+      hello.foreach(read)
       hello.flatMap(choose)
     })
   }
@@ -210,9 +227,10 @@ final class Listener private (bound: Address.Bound, carrier: SocketChannel => Ch
     }
   }
 
-  private def begun(role: Role, channel: Channel, hello: Hello): role.$First = {
+  private def begun(role: Role, channel: Channel, hello: Hello, verdict: Int): role.$First = {
     val connection = new Connection(channel, limits.heartbeat, hello.seconds, () => count.decrementAndGet(): Unit)
-    begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true)
+    def seen = Reports.Seen(Address.ofPeer(channel.socket, isSecure), hello.fingerprint, verdict == Verdict.Accepted)
+    begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true, observer, seen)
   }
 
   private def work[E <: Endpoint](first: E)(handler: E => Unit): Unit = {
@@ -249,7 +267,7 @@ object Listener {
   private val Grace = 1000L
 
   /** One side of a protocol that is served. */
-  private final class Served(val role: Role, val accepts: Set[Fingerprint], val begin: (Channel, Hello) => Unit) {
+  private final class Served(val role: Role, val accepts: Set[Fingerprint], val begin: (Channel, Hello, Int) => Unit) {
     val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
     val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
   }
@@ -257,9 +275,15 @@ object Listener {
   /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`, `tls://0.0.0.0:7000`. Port 0 asks for a free one, which
     * [[Listener.address]] reports. A Unix socket's file is removed when the listener is closed, and replaced if no process listens
     * there any more. An address that begins with `tls://` needs `tls`, this side's certificate and the authorities that it trusts: see
-    * [[Tls]]. Throws `IOException` if the address cannot be used.
+    * [[Tls]]. The `observer` is called when sessions begin, turn and end, and when they do not begin. Throws `IOException` if the address
+    * cannot be used.
     */
-  def apply(address: String, limits: Limits = Limits(), tls: Option[SSLContext] = None): Listener = {
+  def apply(
+      address: String,
+      limits: Limits = Limits(),
+      tls: Option[SSLContext] = None,
+      observer: Option[Observer] = None
+  ): Listener = {
     val at = Address(address)
     val carrier: SocketChannel => Channel = at match {
       case Address.Tcp(_, _, true) =>
@@ -269,7 +293,11 @@ object Listener {
         Secure.server(_, context)
       case _ => new Plain(_)
     }
-    new Listener(at.listen(), carrier, limits)
+    val isSecure = at match {
+      case Address.Tcp(_, _, isSecure) => isSecure
+      case _                           => false
+    }
+    new Listener(at.listen(), carrier, limits, isSecure, observer)
   }
 
   private def named(prefix: String): ThreadFactory = {

@@ -20,6 +20,8 @@ import scala.concurrent.duration.{DurationInt, FiniteDuration}
   *   considers the session lost after three times as long
   * @param tls
   *   this side's certificate and the authorities that it trusts, for an address that begins with `tls://`: see [[Tls]]
+  * @param observer
+  *   is called when the session begins, turns and ends, or does not begin
   */
 final case class ConnectOptions(
     timeout: FiniteDuration = 5.seconds,
@@ -28,7 +30,8 @@ final case class ConnectOptions(
     accepts: Seq[Fingerprint] = Nil,
     token: Option[duologue.Bytes] = None,
     heartbeat: Int = 0,
-    tls: Option[SSLContext] = None
+    tls: Option[SSLContext] = None,
+    observer: Option[Observer] = None
 ) {
   ConnectOptions.check(largest, heartbeat)
 }

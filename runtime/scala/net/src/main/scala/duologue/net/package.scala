@@ -17,7 +17,10 @@ package object net {
     * Throws [[Refused]] if the peer does not begin a session, [[ConnectFailed]] if there is no peer at the address or it does not
     * answer in time, and `InterruptedException` if the thread is interrupted first.
     */
-  def connect(role: Role, address: String, options: ConnectOptions = ConnectOptions()): role.$First = {
+  def connect(role: Role, address: String, options: ConnectOptions = ConnectOptions()): role.$First =
+    observed(role, Some(address), options)(connectTo(role, address, options))
+
+  private def connectTo(role: Role, address: String, options: ConnectOptions): role.$First = {
     val to = Address(address)
     val carrier: SocketChannel => Channel = to match {
       case Address.Tcp(host, port, true) =>
@@ -29,7 +32,7 @@ package object net {
     val socket =
       try to.open()
       catch { case failed: IOException => throw new ConnectFailed(address, String.valueOf(failed.getMessage), failed) }
-    established(role, address, socket, carrier, options, deadline) { () =>
+    established(role, address, Some(address), socket, carrier, options, deadline) { () =>
       val target = to.socketAddress
       // A Unix socket is connected at once, or its listener's backlog is full.
       socket.connect(target)
@@ -41,12 +44,33 @@ package object net {
     */
   def connect(role: Role, socket: SocketChannel, options: ConnectOptions): role.$First = {
     val deadline = System.nanoTime() + options.timeout.toNanos
-    established(role, String.valueOf(socket.getRemoteAddress), socket, new Plain(_), options, deadline)(() => true)
+    val peer = if (options.observer.isEmpty) None else Address.ofPeer(socket, isSecure = false)
+    observed(role, peer, options) {
+      established(role, String.valueOf(socket.getRemoteAddress), peer, socket, new Plain(_), options, deadline)(() => true)
+    }
   }
+
+  /** Reports an exception to the observer, if there is one. */
+  private def observed[T](role: Role, peer: Option[String], options: ConnectOptions)(connect: => T): T =
+    try connect
+    catch {
+      case failed: Throwable =>
+        Reports.refused(
+          options.observer, {
+            val verdict = failed match {
+              case refused: Refused => Some(refused.verdict)
+              case _                => None
+            }
+            new Observer.Refusal(isAccepting = false, Some(role.$protocol.name), peer, verdict, Some(failed))
+          }
+        )
+        throw failed
+    }
 
   private def established(
       role: Role,
       address: String,
+      peer: Option[String],
       socket: SocketChannel,
       carrier: SocketChannel => Channel,
       options: ConnectOptions,
@@ -67,7 +91,8 @@ package object net {
       val session = answer.session.getOrElse(throw new Refused(address, answer.verdict, answer.waitMillis))
       isDone = true
       val connection = new Connection(channel, options.heartbeat, session.seconds, () => ())
-      begin(role, connection, options.largest, options.memory, session.largest, isAccepting = false)
+      val seen = Reports.Seen(peer, session.fingerprint, answer.verdict == Verdict.InList)
+      begin(role, connection, options.largest, options.memory, session.largest, isAccepting = false, options.observer, seen)
     } catch {
       case refused: Refused            => throw refused
       case malformed: MalformedPayload => throw new ConnectFailed(address, malformed.getMessage, malformed)
@@ -101,10 +126,14 @@ package object net {
       largest: Long,
       memory: Long,
       peersLargest: Long,
-      isAccepting: Boolean
+      isAccepting: Boolean,
+      observer: Option[Observer],
+      seen: => Reports.Seen
   ): role.$First = {
-    val far = new FarEnd(role.$protocol, role.$isClient, connection, largest, memory, peersLargest, isAccepting)
-    connection.carry(far)
+    val reports = observer.map(Reports(_, role, isAccepting, seen, () => connection.collect())).orNull
+    val far = new FarEnd(role.$protocol, role.$isClient, connection, largest, memory, peersLargest, isAccepting, reports)
+    if (reports != null) reports.begin()
+    connection.carry(far, reports)
     role.$open(generated.near(far))
   }
 }
