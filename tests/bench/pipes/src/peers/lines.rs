@@ -40,25 +40,24 @@ impl<T> Line<T> {
     }
 }
 
-/// Where one side sleeps.
+/// How one side sleeps.
 #[derive(Default)]
-struct Bed {
+struct Parking {
     /// Set by the side that is about to sleep, reset by the side that wakes it.
-    is_used: AtomicBool,
-    sleeper: Mutex<Option<Thread>>,
+    is_waiting: AtomicBool,
+    thread: Mutex<Option<Thread>>,
 }
 
-impl Bed {
-    /// Sleeps until woken, unless `is_needless` after the other side is certain to see the flag, which `barrier` ensures.
+impl Parking {
+    /// Sleeps until woken, or for no reason. Sets the flag, calls `barrier`, and does not sleep if `is_ready`: either the other
+    /// side sees the flag after its next step, or that step is seen here.
     #[cold]
-    fn sleep(&self, barrier: impl Fn(), is_needless: impl Fn() -> bool) {
-        let mut sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
-        *sleeper = Some(thread::current());
-        drop(sleeper);
-        self.is_used.store(true, Ordering::SeqCst);
+    fn park(&self, barrier: impl Fn(), is_ready: impl Fn() -> bool) {
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current());
+        self.is_waiting.store(true, Ordering::SeqCst);
         barrier();
-        if is_needless() {
-            self.is_used.store(false, Ordering::Relaxed);
+        if is_ready() {
+            self.is_waiting.store(false, Ordering::Relaxed);
         } else {
             thread::park();
         }
@@ -67,9 +66,9 @@ impl Bed {
     #[cold]
     #[inline(never)]
     fn wake(&self) {
-        self.is_used.store(false, Ordering::Relaxed);
-        let sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = &*sleeper {
+        self.is_waiting.store(false, Ordering::Relaxed);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = &*thread {
             thread.unpark();
         }
     }
@@ -79,9 +78,9 @@ impl Bed {
 struct Apart<T>(T);
 
 struct Shared<T> {
-    receiver: Apart<Bed>,
+    receiver: Apart<Parking>,
     /// How many lines the receiver has returned, and where the sender sleeps until there are more.
-    returned: Apart<(AtomicU64, Bed)>,
+    returned: Apart<(AtomicU64, Parking)>,
     lines: Box<[Line<T>]>,
     /// Whether the receiver may sleep: only if the system runs the sender's barrier for it.
     may_sleep: bool,
@@ -147,8 +146,9 @@ impl<T> Sender<T> {
         // The receiver sets its flag and then runs a barrier in this thread: either this load sees the flag, or the receiver sees
         // what was stored above.
         compiler_fence(Ordering::SeqCst);
-        if self.side.shared.receiver.0.is_used.load(Ordering::Relaxed) {
-            self.side.shared.receiver.0.wake();
+        let receiver = &self.side.shared.receiver.0;
+        if receiver.is_waiting.load(Ordering::Relaxed) {
+            receiver.wake();
         }
         if self.place == Line::<T>::PER {
             self.place = 0;
@@ -159,7 +159,7 @@ impl<T> Sender<T> {
     #[cold]
     #[inline(never)]
     fn wait(&mut self) {
-        let (returned, bed) = &self.side.shared.returned.0;
+        let (returned, parking) = &self.side.shared.returned.0;
         let mut polls = 0;
         loop {
             self.returned = returned.load(Ordering::Acquire);
@@ -169,8 +169,8 @@ impl<T> Sender<T> {
             spin_loop();
             polls += 1;
             if polls > POLLS {
-                let has_room = || self.line - returned.load(Ordering::SeqCst) <= self.side.mask;
-                bed.sleep(|| fence(Ordering::SeqCst), has_room);
+                let is_free = || self.line - returned.load(Ordering::SeqCst) <= self.side.mask;
+                parking.park(|| fence(Ordering::SeqCst), is_free);
             }
         }
     }
@@ -204,12 +204,12 @@ impl<T> Receiver<T> {
             self.published = 0;
             self.line += 1;
             if self.line & (self.side.mask / 4) == 0 {
-                let (returned, bed) = &self.side.shared.returned.0;
+                let (returned, parking) = &self.side.shared.returned.0;
                 returned.store(self.line, Ordering::Release);
                 // The sender sets its flag, then a fence: either this load sees the flag, or the sender sees the store.
                 fence(Ordering::SeqCst);
-                if bed.is_used.load(Ordering::Relaxed) {
-                    bed.wake();
+                if parking.is_waiting.load(Ordering::Relaxed) {
+                    parking.wake();
                 }
             }
         }
@@ -227,7 +227,7 @@ impl<T> Receiver<T> {
             polls += 1;
             if polls > POLLS && shared.may_sleep {
                 let has_more = || line.more(number, seen).is_some();
-                shared.receiver.0.sleep(barrier::heavy, has_more);
+                shared.receiver.0.park(barrier::heavy, has_more);
             } else if polls > POLLS {
                 thread::yield_now();
             }
@@ -254,8 +254,8 @@ impl<T: Message> Channel<T> for Lines {
             carried: PhantomData,
         };
         let shared = Arc::new(Shared {
-            receiver: Apart(Bed::default()),
-            returned: Apart((AtomicU64::new(0), Bed::default())),
+            receiver: Apart(Parking::default()),
+            returned: Apart((AtomicU64::new(0), Parking::default())),
             lines: (0..lines).map(line).collect(),
             may_sleep: barrier::is_there(),
         });
