@@ -1,36 +1,68 @@
-//! How long checking takes compared with protoc: `cargo bench --bench check` runs `duologue check` on 1,000 files of 20 states and
-//! `protoc --descriptor_set_out` on 1,000 files with as many messages, in interleaved rounds, and prints the median of the ratios.
-//! Needs `protoc` (Debian: `apt-get install protobuf-compiler`).
+//! How long checking takes compared with protoc: `cargo bench --bench check` runs `duologue check` and `protoc --descriptor_set_out`
+//! on files with as many messages, in interleaved rounds, and prints the median of the ratios. `-- --quick` runs both once on small
+//! files, and `-- --write docs/benchmarks-check.md` writes the table into that page. Without `protoc` (Debian: `protobuf-compiler`)
+//! only our own times are measured.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const FILES: usize = 1_000;
-const STATES: usize = 20;
+/// The messages of a state.
+const MESSAGES: usize = 4;
+
+/// Files that both compilers read.
+struct Input {
+    files: usize,
+    /// How many states the protocol of a file has.
+    states: usize,
+}
+
+/// Many small files, and one large file.
+const INPUTS: [Input; 2] = [
+    Input {
+        files: 1_000,
+        states: 20,
+    },
+    Input {
+        files: 1,
+        states: 10_000,
+    },
+];
+
+const QUICK: [Input; 2] = [
+    Input {
+        files: 3,
+        states: 20,
+    },
+    Input {
+        files: 1,
+        states: 60,
+    },
+];
+
 const ROUNDS: usize = 11;
 
-fn ours(file: usize) -> String {
-    let states = (0..STATES).map(|state| {
+fn ours(file: usize, states: usize) -> String {
+    let of_state = (0..states).map(|state| {
         let direction = ["send", "recv"][state % 2];
-        let [next, near, far] = [state + 1, state + 2, state * 7 + 3].map(|to| to % STATES);
+        let [next, near, far] = [state + 1, state + 2, state * 7 + 3].map(|to| to % states);
         format!(
             "    s{state}:{direction} {{\n        go(u64, note: str) -> s{next},\n        skip(i32?) -> s{near},\n        \
              jump([bytes]) -> s{far},\n        quit -> !\n    }}\n"
         )
     });
-    format!("proto! p{file} {{\n{}}}\n", states.collect::<String>())
+    format!("proto! p{file} {{\n{}}}\n", of_state.collect::<String>())
 }
 
-fn theirs(file: usize) -> String {
-    let fields = [
+fn theirs(file: usize, states: usize) -> String {
+    let fields: [&str; MESSAGES] = [
         "uint64 value = 1;\n  string note = 2;",
         "optional int32 value = 1;",
         "repeated bytes value = 1;",
         "",
     ];
-    let messages = (0..STATES).flat_map(|state| {
+    let messages = (0..states).flat_map(|state| {
         let of_state = fields.iter().enumerate();
         of_state.map(move |(at, fields)| format!("message S{state}M{at} {{\n  {fields}\n}}\n"))
     });
@@ -46,49 +78,90 @@ fn timed(command: &mut Command) -> Duration {
     match status {
         Ok(status) if status.success() => elapsed,
         Ok(status) => panic!("{what} failed: {status}"),
-        Err(error) => panic!("{what}: {error}; protoc is in Debian's package protobuf-compiler"),
+        Err(error) => panic!("{what}: {error}"),
     }
 }
 
-fn main() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check-bench");
+/// The version of protoc, where it is installed.
+fn protoc() -> Option<String> {
+    let output = Command::new("protoc").arg("--version").output().ok()?;
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    output.status.success().then_some(version)
+}
+
+/// Writes the files of an input and measures them; returns a line of the table.
+fn row(input: &Input, rounds: usize, has_protoc: bool) -> String {
+    let Input { files, states } = *input;
+    let name = format!("check-bench-{files}-{states}");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let [own, other] = ["ours", "theirs"].map(|name| folder.join(name));
     for folder in [&own, &other] {
         fs::create_dir_all(folder).expect("a writable target directory");
     }
     let mut names = Vec::new();
-    for file in 0..FILES {
+    for file in 0..files {
         let name = format!("p{file}.proto");
-        fs::write(own.join(&name), ours(file)).expect("a writable target directory");
-        fs::write(other.join(&name), theirs(file)).expect("a writable target directory");
+        fs::write(own.join(&name), ours(file, states)).expect("a writable target directory");
+        fs::write(other.join(&name), theirs(file, states)).expect("a writable target directory");
         names.push(name);
     }
-    let mut rounds = Vec::new();
-    for _ in 0..ROUNDS {
-        let duologue = timed(
-            Command::new(env!("CARGO_BIN_EXE_duologue"))
-                .arg("check")
-                .arg(&own),
-        );
-        let protoc = timed(
-            Command::new("protoc")
-                .current_dir(&other)
-                .arg("--descriptor_set_out=out.bin")
-                .args(&names),
-        );
-        rounds.push((
-            duologue.as_secs_f64() / protoc.as_secs_f64(),
-            duologue,
-            protoc,
-        ));
+    let mut check = Command::new(env!("CARGO_BIN_EXE_duologue"));
+    check.arg("check").arg(&own);
+    let mut compile = Command::new("protoc");
+    compile
+        .current_dir(&other)
+        .arg("--descriptor_set_out=out.bin")
+        .args(&names);
+    let mut measured = Vec::new();
+    for _ in 0..rounds {
+        let ours = timed(&mut check).as_secs_f64();
+        let theirs = has_protoc.then(|| timed(&mut compile).as_secs_f64());
+        measured.push((theirs.map_or(ours, |theirs| ours / theirs), ours, theirs));
     }
-    rounds.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let (ratio, duologue, protoc) = rounds[ROUNDS / 2];
-    println!(
-        "{FILES} files, {STATES} states and {} messages each; median of {ROUNDS} rounds",
-        STATES * 4
+    measured.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (ratio, ours, theirs) = measured[rounds / 2];
+    let messages = files * states * MESSAGES;
+    let compared = theirs.map_or_else(
+        || "not installed | ".to_owned(),
+        |theirs| format!("{theirs:.3} | {ratio:.2}"),
     );
-    println!(
-        "duologue check {duologue:.2?}, protoc --descriptor_set_out {protoc:.2?}: {ratio:.2} of its time"
+    format!("| {files} | {messages} | {ours:.3} | {compared} |\n")
+}
+
+/// The measurements follow this line of the page.
+const MARK: &str = "<!-- measured -->\n";
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let is_quick = words.iter().any(|word| word == "--quick");
+    let page = words.iter().position(|word| word == "--write").map(|at| {
+        let page = words.get(at + 1);
+        page.expect("--write needs the name of a page")
+    });
+    let version = protoc();
+    let (inputs, rounds) = if is_quick {
+        (&QUICK, 1)
+    } else {
+        (&INPUTS, ROUNDS)
+    };
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpus.lines().find(|line| line.starts_with("model name"));
+    let model = model.and_then(|line| line.split_once(": "));
+    let mut text = format!(
+        "{}, {}; median of {rounds} rounds.\n\n",
+        model.map_or("unknown CPU", |(_, model)| model),
+        version.as_deref().unwrap_or("protoc is not installed")
     );
+    text += "| files | messages | duologue check, s | protoc, s | ratio |\n| ---: | ---: | ---: | ---: | ---: |\n";
+    for input in inputs {
+        text += &row(input, rounds, version.is_some());
+    }
+    print!("{text}");
+    if is_quick {
+        println!("every case works");
+    } else if let Some(page) = page {
+        let old = fs::read_to_string(page).expect("the page is there");
+        let (head, _) = old.split_once(MARK).expect("the page has a mark");
+        fs::write(page, format!("{head}{MARK}\n{text}")).expect("the page can be written");
+    }
 }

@@ -1,4 +1,4 @@
-//! The benchmarks of the pipes and of sessions over sockets: every case works and transfers what it claims to. How long it takes is not checked.
+//! The benchmarks of the pipes, of sessions over sockets and of `check`: every case works and transfers what it claims to. How long it takes is not checked.
 
 use crate::support::program::run;
 use crate::support::{is_named, repository, succeed};
@@ -72,5 +72,13 @@ fn every_case_of_the_benchmark_in_scala_works() {
 fn every_case_of_the_c_benchmark_works() {
     if is_named("bench") {
         works(&["--bench", "c"], "every case works\n");
+    }
+}
+
+/// The same for `check`, with `protoc` where it is installed.
+#[test]
+fn every_case_of_the_benchmark_of_check_works() {
+    if is_named("bench") {
+        works(&["--bench", "check"], "every case works\n");
     }
 }

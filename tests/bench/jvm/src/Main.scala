@@ -109,8 +109,15 @@ object Main {
     }
   }
 
+  /** The name of the processor, where the system reports it. */
+  private def processor: Option[String] = {
+    val path = Path.of("/proc/cpuinfo")
+    val lines = if (Files.exists(path)) Files.readAllLines(path).asScala.toSeq else Nil
+    lines.find(_.startsWith("model name")).map(_.dropWhile(_ != ':').drop(1).trim)
+  }
+
   private def report(families: Seq[Family]): String = {
-    val machine = "JDK " + Runtime.version.feature.toString + ", " + Runtime.getRuntime.availableProcessors.toString + " processors."
+    val machine = processor.fold("")(_ + ", ") + "JDK " + Runtime.version.feature.toString + ", " + Runtime.getRuntime.availableProcessors.toString + " processors."
     val bars = for (bar <- Bars; family <- families if family.name == bar.family) yield {
       val ratio = family(Ours).quantile(0.1) / family(bar.to).quantile(0.1)
       val verdict = if (ratio <= bar.most) "met" else "**missed**"

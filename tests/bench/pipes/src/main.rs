@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p duologue-bench` measures everything; `-- --help` says how to measure less. `docs/benchmarks.md` describes how it
 //! is measured.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod bars;
 mod cases;

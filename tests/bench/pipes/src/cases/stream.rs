@@ -4,6 +4,7 @@ use super::{OURS, two};
 use crate::harness::{Case, Family};
 use crate::payload::{Block, Payload, Record};
 use crate::peers::blocking::*;
+use crate::peers::lines::Lines;
 use crate::peers::raw::{Ring, SLOTS};
 use crate::protocols::stream::{Stream, init};
 
@@ -23,6 +24,7 @@ fn of<P: Payload, const WORDS: usize>() -> Family {
     Family::new(name, "message", P::sum)
         .case(batches::<P>())
         .case(ours::<P>())
+        .case(channel::<Lines, P>())
         .case(raw::<P, WORDS>())
         .case(channel::<Rtrb, P>())
         .case(channel::<Ringbuf, P>())

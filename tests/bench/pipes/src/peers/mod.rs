@@ -1,5 +1,6 @@
 //! The other channels, with one trait for each way of waiting, so that a case is written once for all of them.
 
 pub mod blocking;
+pub mod lines;
 pub mod raw;
 pub mod tasks;
