@@ -42,8 +42,9 @@
 //! # Tasks
 //!
 //! Tasks work with any executor: one thread of the process reads their connections. With the feature `tokio`, the runtime of
-//! a task of tokio reads instead, which saves two switches between threads for each message. The runtime must have been
-//! built with `enable_io`, and each session that tasks use then has a second descriptor.
+//! a task of tokio reads instead, which saves two switches between threads for each message. As for tokio's own sockets,
+//! the runtime must have been built with `enable_io`, and must be running while the task waits: no other executor may block
+//! its only thread. Each session that such tasks use has a second descriptor.
 //!
 //! # Observing
 //!

@@ -1,27 +1,42 @@
-//! Tasks of tokio, which wait for their connections by tokio's own reactor.
+//! Tasks of tokio, whose runtime reads their connections.
 //!
-//! The thread of [`watch`](crate::watch) reads for any executor, but then each message passes from that thread to the task's. Where
-//! a task of tokio is polled, its runtime already waits for descriptors, on the thread that polls the task next. So the
-//! session is registered there, and reads when that runtime wakes it.
+//! The thread of [`watch`](crate::watch) reads for any executor, but then each message passes from that thread to the task's.
+//! The runtime that polls a task waits for descriptors anyway. So the session is registered there, and reads when the runtime
+//! wakes it: [`Reads`].
+//!
+//! # Why nothing is missed
+//!
+//! tokio reports a descriptor once when more arrives, and from then on calls it ready until that is cleared. After
+//! [`Registered::read`] has returned true, a waker is registered for the next report, or the session is settled: a waiter was
+//! woken, which arms again when it waits again, the session is over, or the ring is full, so that the waiter finds a message.
+//! If it returns false, `watch` reads, which checks the descriptor itself.
 
+use std::future::{poll_fn, Future};
 use std::os::fd::OwnedFd;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
-use tokio::io::unix::AsyncFd;
+use rustix::event::{PollFd, PollFlags};
+use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
 use tokio::io::Interest;
 use tokio::runtime::{Handle, Id};
+use tokio::task::coop::unconstrained;
 
 use crate::session::{guarded, Session};
+use crate::stream::{poll_until, Stream};
 use crate::watch::{self, Watched};
 
-/// How often a session reads in a row. A peer that sends more than is read must not keep the runtime's thread from its
-/// tasks: after that the thread of `watch` reads.
+/// How many times a session reads in a row. A peer that sends more than is read must not keep the runtime's thread from
+/// its tasks: after that the thread of `watch` reads.
 const READS: usize = 16;
 
+/// The runtimes that were built without `enable_io`.
+static REFUSED: Mutex<Vec<Id>> = Mutex::new(Vec::new());
+
 /// A session's registration with the runtime whose task was the last to wait for it.
-#[derive(Default)]
 pub(crate) struct Reactor(Mutex<Option<Registered>>);
 
 #[derive(Clone)]
@@ -34,8 +49,18 @@ struct Registered {
 }
 
 impl Reactor {
+    pub(crate) fn new() -> Reactor {
+        Reactor(Mutex::new(None))
+    }
+
     fn registered(&self) -> MutexGuard<'_, Option<Registered>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the registration.
+    pub(crate) fn forget(&self) {
+        let registered = self.registered().take();
+        drop(registered);
     }
 
     /// The registration with this runtime, which replaces one with another runtime: that may never run again.
@@ -45,13 +70,9 @@ impl Reactor {
             return Some(found.clone());
         }
         *registered = None;
-        let descriptor = session.stream().descriptor()?.try_clone_to_owned().ok()?;
-        // What the function that replaces this one requires is that the descriptor stays open, and this one is owned.
-        #[allow(deprecated)]
-        let ready = AsyncFd::with_interest(descriptor, Interest::READABLE).ok()?;
         let new = Registered {
             runtime,
-            ready: Arc::new(ready),
+            ready: Arc::new(register(session.stream(), runtime)?),
             waker: Waker::from(Arc::new(Reads(Arc::downgrade(session)))),
         };
         *registered = Some(new.clone());
@@ -59,28 +80,79 @@ impl Reactor {
     }
 }
 
+/// Registers a copy of the descriptor with the current runtime.
+fn register(stream: &dyn Stream, runtime: Id) -> Option<AsyncFd<OwnedFd>> {
+    let refused = || REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    if refused().contains(&runtime) {
+        return None;
+    }
+    let descriptor = stream.descriptor()?.try_clone_to_owned().ok()?;
+    // What the function that replaces this one requires is that the descriptor stays open, and this one is owned.
+    #[allow(deprecated)]
+    let register = || AsyncFd::with_interest(descriptor, Interest::READABLE);
+    match catch_unwind(AssertUnwindSafe(register)) {
+        Ok(registered) => registered.ok(),
+        // The message, which says that the runtime needs `enable_io`, is printed once.
+        Err(_) => {
+            refused().push(runtime);
+            None
+        }
+    }
+}
+
+/// Asks whether the descriptor is readable. A task that has used up its share of time is told otherwise by tokio, and its
+/// waker is called at once, which here would be a recursion.
+fn poll<'r>(
+    ready: &'r AsyncFd<OwnedFd>,
+    context: &mut Context<'_>,
+) -> Poll<std::io::Result<AsyncFdReadyGuard<'r, OwnedFd>>> {
+    pin!(unconstrained(poll_fn(
+        |context| ready.poll_read_ready(context)
+    )))
+    .poll(context)
+}
+
 impl Registered {
-    /// Reads until the connection has no more, or a waiter was woken. Returns false if another thread has to read.
+    /// Reads until the connection has no more, or the session is settled. Returns false if another thread has to read.
     fn read(&self, session: &Arc<Session>) -> bool {
+        let stream = session.stream();
         let mut context = Context::from_waker(&self.waker);
         for _ in 0..READS {
-            match self.ready.poll_read_ready(&mut context) {
+            if stream.has_more() {
+                if session.arrived(Some(Instant::now())).is_settled {
+                    return true;
+                }
+                continue;
+            }
+            match poll(&self.ready, &mut context) {
                 Poll::Pending => return true,
                 Poll::Ready(Ok(mut ready)) => {
                     let arrived = session.arrived(Some(Instant::now()));
-                    if arrived.is_drained {
+                    if arrived.is_drained && is_drained(stream) {
                         ready.clear_ready();
                     }
-                    if !arrived.continues {
+                    if arrived.is_settled {
                         return true;
                     }
                 }
                 // The runtime is shut down.
-                Poll::Ready(Err(_)) => return false,
+                Poll::Ready(Err(_)) => {
+                    session.reactor().forget();
+                    return false;
+                }
             }
         }
         false
     }
+}
+
+/// Whether the descriptor of a stream that has just found nothing has nothing either.
+fn is_drained(stream: &dyn Stream) -> bool {
+    let is_readable = |descriptor| {
+        let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
+        poll_until(&mut polled, Some(Instant::now())).is_ok()
+    };
+    stream.is_plain() || !stream.descriptor().is_some_and(is_readable)
 }
 
 /// Wakes a session by reading from its connection.
@@ -101,30 +173,31 @@ impl Wake for Reads {
     }
 }
 
-/// For a task that waits, while it is polled (`by_task`): lets its runtime read what arrives next. `is_full`: input that
-/// was read before may be waiting. Returns false if another thread has to read: for a task without a runtime, and for a
+/// For a task that waits for a message, while it is polled (`by_task`): lets its runtime read what arrives next. `is_full`:
+/// input that was read before may be waiting. Returns false if `watch` has to read: for a task without a runtime, and for a
 /// thread, since the runtime may need that one.
 pub(crate) fn until_readable(session: &Arc<Session>, by_task: bool, is_full: bool) -> bool {
     let runtime = Handle::try_current().ok().filter(|_| by_task);
     let Some(runtime) = runtime else {
         // The runtime that read before may never run again.
-        let registered = session.reactor().registered().take();
-        drop(registered);
+        session.reactor().forget();
         return false;
     };
     let Some(registered) = session.reactor().with(runtime.id(), session) else {
         return false;
     };
-    if (is_full || session.stream().has_more()) && !session.arrived(Some(Instant::now())).continues
-    {
+    if is_full && session.arrived(Some(Instant::now())).is_settled {
         return true;
     }
     registered.read(session)
 }
 
-/// For any thread that has published what another one had read, while a task or a thread waits for more: lets the
-/// runtime read on for which the session is registered. Returns false if there is none.
+/// For any thread that has published what another one had read, while a task or a thread waits for more. Returns whether
+/// the runtime reads what arrives next.
 pub(crate) fn continues(session: &Arc<Session>) -> bool {
     let registered = session.reactor().registered().clone();
-    registered.is_some_and(|registered| registered.read(session))
+    registered.is_some_and(|registered| {
+        let mut context = Context::from_waker(&registered.waker);
+        !session.stream().has_more() && poll(&registered.ready, &mut context).is_pending()
+    })
 }

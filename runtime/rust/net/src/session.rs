@@ -5,10 +5,11 @@
 //! There is no thread per session. The thread that sends also writes: it wakes the far end, whose waker is the session
 //! itself, so the session runs on the sender's thread, right after the message was published. The thread that waits for a
 //! message also reads: it calls [`Driver::wait`]. Only for tasks, and for threads that wait for several sessions, the
-//! process has one thread that reads, and writes what a connection did not take at once (`watch`). Another writes what a
-//! sender has collected for too long (`flush`), and a third does timed work (`timer`).
+//! process has one thread that reads, and writes what a connection did not take at once (`watch`); for tasks of tokio
+//! their runtime can do the reading (`reactor`). Another thread writes what a sender has collected for too long
+//! (`flush`), and a third does timed work (`timer`).
 //!
-//! These three never wait for a connection. The sender of a message waits until it is written, unless tasks use the
+//! These three and the runtime never wait for a connection. The sender of a message waits until it is written, unless tasks use the
 //! session (`never_waits`). Where no thread waits and the connection accepts nothing, what was sent stays in the ring
 //! until `watch` has written what came before it.
 //!
@@ -298,7 +299,7 @@ pub(crate) fn open<E: Open>(
             will_check: AtomicBool::new(false),
             reports,
             watch: Watch::new(),
-            reactor: Reactor::default(),
+            reactor: Reactor::new(),
         });
         lock(&begun.core).waker = Some(Waker::from(Arc::clone(&begun)));
         session = Some(Arc::clone(&begun));
@@ -325,6 +326,7 @@ fn code(why: Why) -> u8 {
 }
 
 impl Session {
+    #[cfg(feature = "tokio")]
     pub(crate) fn reactor(&self) -> &Reactor {
         &self.reactor
     }
@@ -390,6 +392,7 @@ impl Session {
                     input.read_off(&*self.stream);
                 }
                 self.stream.close();
+                self.reactor.forget();
             });
         }
         if after.writes {

@@ -36,6 +36,13 @@ pub trait Stream: Send + Sync + 'static {
         false
     }
 
+    /// Whether [`read`](Stream::read) asks the descriptor itself, so that a read which finds nothing means that the
+    /// descriptor had nothing.
+    #[doc(hidden)]
+    fn is_plain(&self) -> bool {
+        false
+    }
+
     /// The certificate of the other side, in DER, if the stream has verified one.
     fn certificate(&self) -> Option<Vec<u8>> {
         None
@@ -133,6 +140,10 @@ impl Stream for Socket {
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.0.as_fd())
+    }
+
+    fn is_plain(&self) -> bool {
+        true
     }
 }
 

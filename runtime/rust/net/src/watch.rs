@@ -1,4 +1,4 @@
-//! A thread, one per process, that reads connections for tasks, and for threads that wait for several
+//! A thread, one per process, that reads connections for tasks whose executor does not, and for threads that wait for several
 //! sessions, and writes what a connection did not accept at once. It is started when first needed, and
 //! watches only the connections on which a task or a thread waits.
 
@@ -29,10 +29,20 @@ pub(crate) trait Watched {
 /// What a session found when it read.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Arrived {
-    /// Whether to read again when more arrives: nobody was woken who would request that.
-    pub(crate) continues: bool,
+    /// Whether a waiter was woken, which requests more when it waits again, or nothing more can be published.
+    pub(crate) is_settled: bool,
+    /// Whether the peer is to send: otherwise nothing but the end of the session arrives.
+    pub(crate) is_peers: bool,
     /// Whether the connection had nothing to read.
     pub(crate) is_drained: bool,
+}
+
+impl Arrived {
+    /// Whether `watch` reads again when more arrives. While the peer is not to send, nothing is read here: whatever arrives
+    /// then is read when the side in this process waits again.
+    pub(crate) fn continues(self) -> bool {
+        self.is_peers && !self.is_settled
+    }
 }
 
 /// What a session remembers about being watched.
@@ -164,7 +174,7 @@ fn act(session: &Arc<Session>) {
             Written::Unknown => flush::again(session),
         }
     }
-    if wanted.reads && session.arrived(Some(Instant::now())).continues {
+    if wanted.reads && session.arrived(Some(Instant::now())).continues() {
         until_readable(session, false);
     }
 }
@@ -225,7 +235,7 @@ fn by_own_thread(session: &Arc<Session>) {
             drop(wanted);
             // Other threads need the input from time to time.
             let until = Instant::now() + Duration::from_millis(100);
-            let read = || session.arrived(Some(until)).continues;
+            let read = || session.arrived(Some(until)).continues();
             if catch_unwind(AssertUnwindSafe(read)).unwrap_or(false) {
                 watch.wanted().reads = true;
             }

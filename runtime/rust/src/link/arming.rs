@@ -293,7 +293,8 @@ impl<'a> Wait<'a> {
             self.pipe.note_sleep();
         }
         if let Some(driver) = self.driver() {
-            driver.armed(self.sends, by_task);
+            // A sender may hold a lock of the program here, and its waiter may be the queue of a shared sender.
+            driver.armed(self.sends, by_task && !self.sends);
         }
         true
     }

@@ -160,8 +160,6 @@ impl Watched for Session {
         let Some(mut input) = try_lock(&self.input) else {
             return arrived;
         };
-        let mut has_woken = false;
-        let mut is_over = false;
         // Nothing is read while earlier input waits to be published, so that input is at most what one read returns.
         let has_room = !self.is_full.load(SeqCst) && !self.unpublished.load(SeqCst);
         if has_room && input.ended.is_none() {
@@ -175,13 +173,13 @@ impl Watched for Session {
         let after = self.work(core, Patience::None, |core, after| {
             self.publish(&mut input, core, after);
             self.expire(&mut input, core, after);
-            has_woken = after.woken.is_some();
-            is_over = core.is_closed || core.far.role() != Role::Sends;
+            arrived.is_settled = after.woken.is_some() || core.is_closed;
+            arrived.is_peers = core.far.role() == Role::Sends;
         });
         drop(input);
         self.finish(after);
         // While the ring is full nothing is read, and the connection stays readable.
-        arrived.continues = !has_woken && !is_over && !self.is_full.load(SeqCst);
+        arrived.is_settled |= self.is_full.load(SeqCst);
         arrived
     }
 }

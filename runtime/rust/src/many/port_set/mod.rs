@@ -194,6 +194,11 @@ impl<R: Receive, T> PortSet<R, T> {
     /// Like [`recv`](PortSet::recv), but never waits: also returns `None` if nothing has arrived yet.
     #[inline]
     pub fn try_recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
+        self.kind = Waiter::Bell;
+        self.try_next()
+    }
+
+    fn try_next(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
         match self.go_on() {
             Some(received) => Some(received),
             None => self.look(),
@@ -293,7 +298,7 @@ impl<R: Receive, T> PortSet<R, T> {
         let mut before = BeforeSleep::new();
         let mut pause = Pause::default();
         while !self.is_empty() {
-            if let Some(received) = self.try_recv() {
+            if let Some(received) = self.try_next() {
                 return Some(received);
             }
             let tried = self.members.count(List::Tried);
@@ -411,7 +416,7 @@ impl<R: Receive, T> Future for PortSetRecv<'_, R, T> {
         let set = &mut *self.set;
         set.kind = Waiter::Task;
         while !set.is_empty() {
-            if let Some(received) = set.try_recv() {
+            if let Some(received) = set.try_next() {
                 set.pause = Pause::default();
                 return Poll::Ready(Some(received));
             }
