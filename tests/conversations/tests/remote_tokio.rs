@@ -5,18 +5,29 @@
 use conversations::protocols::bank::{
     Connected, Login, LoginResponse, WithdrawalResponse, client, server,
 };
+use conversations::protocols::telemetry::{self, Echo, Report};
 use conversations::sockets::pair;
 use duologue::{Closed, PortSet, Why};
-use duologue_net::{Connector, Socket};
-use std::fs;
-use std::io::Write;
+use duologue_net::{Connector, Socket, Stream};
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
-use std::thread;
+use std::sync::Mutex;
+use std::time::Instant;
+use std::{fs, thread};
 use tokio::runtime::{Builder, Runtime};
 
 /// A session after the login.
 fn connected(name: &str) -> (server::Connected, client::Connected) {
-    let (server, client): (server::Login, client::Login) = pair(name);
+    let (server, client) = pair(name);
+    logged_in(server, client)
+}
+
+fn logged_in(
+    server: server::Login,
+    client: client::Login,
+) -> (server::Connected, client::Connected) {
     let waiting = client
         .login("holk".into(), "1234".into())
         .expect("it is open");
@@ -104,8 +115,14 @@ fn the_runtime_reads_for_its_tasks() {
     });
     assert!(!has_reader(), "a thread of its own has read");
 
+    what_is_written_late_is_answered(&runtime);
+    what_a_stream_has_read_ahead_is_read(&runtime);
+    many_sessions_are_armed_at_once();
+    assert!(!has_reader(), "a thread of its own has read");
+
     a_peer_that_sends_without_end_leaves_time_for_other_tasks(&runtime);
     threads_take_over(&runtime);
+    a_runtime_without_io_is_served_by_the_process();
 }
 
 /// A thread that waits for several sessions does not depend on the runtime in which a session was used before.
@@ -162,4 +179,136 @@ fn a_peer_that_sends_without_end_leaves_time_for_other_tasks(runtime: &Runtime) 
     let waiting = logging_in.join().expect("it does not panic");
     drop((login, waiting));
     assert!(has_reader(), "the runtime's thread has read everything");
+}
+
+/// A task sends more than the connection accepts, and then waits for the answer: its last messages are written later.
+fn what_is_written_late_is_answered(runtime: &Runtime) {
+    const MANY: u32 = 40;
+    let (server, client): (telemetry::server::Report, telemetry::client::Report) = pair("late");
+    runtime.block_on(async {
+        let serving = tokio::spawn(async move {
+            let mut server = server;
+            loop {
+                let sent = match server.recv_async().await {
+                    Ok(Report::Raw(_, _, _, next)) => Ok(next),
+                    Ok(Report::Flush(answer)) => answer.received(0, None),
+                    Ok(other) => panic!("{other:?}"),
+                    Err(closed) => return closed,
+                };
+                server = sent.expect("the client waits");
+            }
+        });
+        let mut client = client;
+        for round in 0..3 {
+            for _ in 0..round * MANY / 2 {
+                let data = vec![7; 16 << 10];
+                client = client.raw(true, String::new(), data).expect("it is open");
+            }
+            let waiting = client.flush().expect("it is open");
+            client = match waiting.recv_async().await {
+                Ok(Echo::Received(_, None, next)) => next,
+                other => panic!("{other:?}"),
+            };
+        }
+        drop(client);
+        let closed = serving.await.expect("it does not panic");
+        assert_eq!(closed.why(), Why::Left);
+    });
+}
+
+/// A stream that reads ahead, like one with encryption, and returns single bytes.
+struct Ahead {
+    socket: Socket,
+    read: Mutex<VecDeque<u8>>,
+}
+
+impl Stream for Ahead {
+    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
+        let mut read = self.read.lock().expect("nobody panics");
+        if read.is_empty() {
+            let mut bytes = [0; 4096];
+            let count = self.socket.read(&mut bytes, deadline)?;
+            read.extend(&bytes[..count]);
+        }
+        let Some(first) = read.pop_front() else {
+            return Ok(0);
+        };
+        to[0] = first;
+        Ok(1)
+    }
+
+    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
+        self.socket.write(bytes, deadline)
+    }
+
+    fn close(&self) {
+        self.socket.close();
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.socket.descriptor()
+    }
+
+    fn has_more(&self) -> bool {
+        !self.read.lock().expect("nobody panics").is_empty()
+    }
+}
+
+fn what_a_stream_has_read_ahead_is_read(runtime: &Runtime) {
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let [one, other] = [one, other].map(|end| Ahead {
+        socket: Socket::of(end.into()),
+        read: Mutex::default(),
+    });
+    let accepting = thread::spawn(move || duologue_net::accept_over::<server::Login>(other));
+    let client: client::Login = Connector::new().connect_over(one).expect("it is accepted");
+    let server = accepting.join().expect("it does not panic");
+    let ends = logged_in(server.expect("it connects"), client);
+    drop(talk(runtime, ends));
+}
+
+/// The future of `block_on` is no task of a runtime with several threads, and has a limited share of time all the same.
+fn many_sessions_are_armed_at_once() {
+    /// More than what tokio lets a task do at a time.
+    const MANY: usize = 140;
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_io()
+        .build();
+    runtime
+        .expect("the system has what tokio needs")
+        .block_on(async {
+            let mut set = PortSet::new();
+            let mut clients = Vec::new();
+            for number in 0..MANY {
+                let (server, client) = connected(&format!("many{number}"));
+                set.insert(server, ());
+                clients.push(client);
+            }
+            for _ in 0..3 {
+                let waiting: Vec<_> = (clients.drain(..))
+                    .map(|client| client.withdrawal(1.0).expect("it is open"))
+                    .collect();
+                for _ in 0..MANY {
+                    let Some(((), Ok(Connected::Withdrawal(amount, answer)))) =
+                        set.recv_async().await
+                    else {
+                        panic!("each client withdraws")
+                    };
+                    set.insert(answer.money(amount).expect("it is open"), ());
+                }
+                for waiting in waiting {
+                    let Ok(WithdrawalResponse::Money(_, client)) = waiting.recv() else {
+                        panic!("the bank answers")
+                    };
+                    clients.push(client);
+                }
+            }
+        });
+}
+
+fn a_runtime_without_io_is_served_by_the_process() {
+    let runtime = Builder::new_current_thread().build();
+    let runtime = runtime.expect("the system has what tokio needs");
+    drop(talk(&runtime, connected("without")));
 }
