@@ -157,9 +157,9 @@ typedef struct duo_observed_refusal {
  * and `ended` once, as the last one. Calls for one session are made one after another, those for several sessions at the
  * same time.
  *
- * The thread that calls is the one that connects, accepts, sends, receives or closes, before its function returns; for
- * sessions that are served `duo_listener_run` calls `began`, and for all of its listener `refused`. So a callback holds up
- * that thread, and in a listener all connections: it must not wait. No lock of the library is held, except that of a
+ * The thread that calls is the one that connects, accepts, sends, receives or closes, before its function returns. The
+ * `began` of sessions that are served, and `refused`, are called by the thread that accepts. So a callback holds up that
+ * thread, and in a listener all new connections: it must not wait. No lock of the library is held, except that of a
  * shared endpoint (`_share`) through which the thread sends. A callback may use other sessions, but not its own. It must
  * return, without `longjmp` and without an exception of C++.
  */
