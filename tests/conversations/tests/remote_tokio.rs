@@ -57,10 +57,10 @@ fn runtime() -> Runtime {
 
 async fn serve(mut server: server::Connected, most: u32) -> Result<server::Connected, Closed> {
     for _ in 0..most {
-        server = match server.recv_async().await? {
-            Connected::Withdrawal(amount, answer) => answer.money(amount)?,
-            other => panic!("{other:?}"),
+        let Connected::Withdrawal(amount, answer) = server.recv_async().await? else {
+            panic!("the client withdraws")
         };
+        server = answer.money(amount)?;
     }
     Ok(server)
 }
@@ -68,10 +68,11 @@ async fn serve(mut server: server::Connected, most: u32) -> Result<server::Conne
 async fn withdraw(mut client: client::Connected, most: u32) -> Result<client::Connected, Closed> {
     for amount in 0..most {
         let waiting = client.withdrawal(f64::from(amount))?;
-        client = match waiting.recv_async().await? {
-            WithdrawalResponse::Money(money, next) if money == f64::from(amount) => next,
-            other => panic!("{other:?}"),
+        let WithdrawalResponse::Money(money, next) = waiting.recv_async().await? else {
+            panic!("the bank has money")
         };
+        assert_eq!(money, f64::from(amount));
+        client = next;
     }
     Ok(client)
 }
