@@ -1,0 +1,120 @@
+//! How a message is published to a far end that checks the ring itself (see `link::collect`).
+
+use std::mem::{self, ManuallyDrop};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+
+use super::{Forwards, LeavesInPanic, Left, Noticed, Then, Unsent};
+use crate::floor::barrier;
+use crate::floor::wait_slot::PendingWake;
+use crate::link::leave::Ending;
+use crate::ring::driver::Ahead;
+use crate::ring::flags::PeerFlags;
+use crate::ring::pipe::Pipe;
+use crate::ring::word::Awaitable;
+
+/// What became of a message to a far end.
+enum Collected {
+    /// It is published: the sender's next pipe, and the far end if it waits.
+    Published(Pipe, Option<PendingWake>),
+    /// It is published, and the far end has reported something in its flags.
+    Reported,
+    /// The far end is gone. The session belongs to the sender.
+    Alone,
+    /// The far end is disconnecting and ends the session.
+    Claimed,
+}
+
+impl Pipe {
+    /// Publishes what was written here, if that is all there is to do for most messages of a run to a far end. The result
+    /// stays in registers. `Err`: whether it is published, and the far end has reported something.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn store_for_far(self, index: u8, then: Then) -> Result<Pipe, bool> {
+        let layout = *self.layout();
+        if then != Then::Stay || !self.collects_in(&layout) {
+            return Err(false);
+        }
+        let stamp = self.stamp(&layout, index, then);
+        self.word_in(&layout).store(stamp, Release);
+        barrier::light();
+        match self.flags_of_peer().load(Acquire) == PeerFlags::NONE {
+            true => Ok(self.stepped(&layout, then)),
+            false => Err(true),
+        }
+    }
+
+    /// Publishes what was written here, in a session whose other side is a far end that checks the ring itself (see
+    /// `link::collect`).
+    ///
+    /// # Safety
+    /// A `P` was written here, and belongs to the sender.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn send_to_far<P>(
+        self,
+        index: u8,
+        then: Then,
+        forwards: Forwards,
+    ) -> Noticed<P> {
+        // This function owns the payload while the driver is called, which may panic.
+        // SAFETY: by the caller.
+        let payload = unsafe { self.read::<P>(self.layout()) };
+        self.copy().forward_before(then, forwards);
+        // From here on the ring owns it, unless it was not published. A far end that has claimed the session may end
+        // it, so then only this copy can be returned.
+        let payload = ManuallyDrop::new(payload);
+        let left = match self.copy().publish_collected(index, then) {
+            Collected::Published(next, pending) => return Ok((next, pending)),
+            Collected::Reported => return self.noticed(then, false),
+            Collected::Alone => Left::Alone(self),
+            Collected::Claimed => Left::Nothing,
+        };
+        let payload = ManuallyDrop::into_inner(payload);
+        Err(Unsent { payload, left })
+    }
+
+    /// Has the driver forward what was sent before in this run, if that has to be done before this message is published
+    /// and the caller does not do it.
+    fn forward_before(self, then: Then, forwards: Forwards) {
+        let is_stored = then == Then::Stay && self.collects_in(self.layout());
+        if is_stored || forwards == Forwards::Caller || !self.is_inside_collected_run() {
+            return;
+        }
+        // As in `has_room`: a transport of the program's own may panic.
+        let leaves = LeavesInPanic(self.copy());
+        self.let_driver_forward(match then {
+            Then::Stay => Ahead::More,
+            Then::Turn | Then::End => Ahead::Last,
+        });
+        mem::forget(leaves);
+    }
+
+    /// Publishes what was written here, as the table in `link::collect` says.
+    fn publish_collected(self, index: u8, then: Then) -> Collected {
+        let layout = *self.layout();
+        let stamp = self.stamp(&layout, index, then);
+        let mut waits = false;
+        if then == Then::End && self.is_inside_collected_run() {
+            waits = match self.announce_end() {
+                Ending::Alone => return Collected::Alone,
+                Ending::Claimed => return Collected::Claimed,
+                Ending::Last { waits, .. } => waits,
+            };
+        } else if self.collects_in(&layout) {
+            self.word_in(&layout).store(stamp, Release);
+            barrier::light();
+            if self.flags_of_peer().load(Acquire) != PeerFlags::NONE {
+                return Collected::Reported;
+            }
+            return Collected::Published(self.stepped(&layout, then), None);
+        }
+        let old = self.word_in(&layout).swap(stamp, AcqRel);
+        if old.is_dead() {
+            return Collected::Alone;
+        }
+        waits |= old.is_awaited();
+        // SAFETY: the swap lowered the peer's flag, or `announce_end` did.
+        let pending = waits.then(|| unsafe { self.pending_wake() });
+        Collected::Published(self.stepped(&layout, then), pending)
+    }
+}
