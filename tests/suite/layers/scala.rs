@@ -34,13 +34,13 @@ const LAYERS: &[Layer] = &[
         name: "wire",
         may_use: "floor",
         files: "Ending.java Inbox.java MalformedPayload.java Outbox.java PayloadReader.java PayloadRefused.java PayloadWriter.java \
-                Transport.java Wire.scala WireProtocol.java WireState.java",
+                SessionEvents.java Transport.java Wire.scala WireProtocol.java WireState.java",
     },
     // Also the far end of a session with another process, and the members of a set: see the first of the circles.
     Layer {
         name: "link",
         may_use: "floor ring wire",
-        files: "Cursor.java EndpointPayload.java FarEnd.java FarEndWaiter.java Group.java Handle.java Lane.java Ownership.java \
+        files: "Cursor.java EndpointPayload.java FarEnd.java FarEndLink.java FarEndWaiter.java Group.java Handle.java Lane.java Ownership.java \
                 Pipe.java Ports.java Reaper.java SenderQueue.java Side.java SideState.java SpinBudget.java Watch.java \
                 YieldPolicy.java",
     },
@@ -58,7 +58,7 @@ const LAYERS: &[Layer] = &[
         name: "net",
         may_use: "floor wire link typed many",
         files: "net/Address.scala net/Channel.scala net/Connection.scala net/Dialogue.scala net/Handshake.scala \
-                net/Listener.scala net/Options.scala net/Reactor.scala net/Secure.scala net/Tls.scala net/errors.scala \
+                net/Listener.scala net/Observer.scala net/Options.scala net/Reactor.scala net/Reports.scala net/Secure.scala net/Tls.scala net/errors.scala \
                 net/package.scala",
     },
 ];
@@ -70,6 +70,7 @@ const CIRCLES: &[(&[&str], &str)] = &[
             "Cursor.java",
             "EndpointPayload.java",
             "FarEnd.java",
+            "FarEndLink.java",
             "FarEndWaiter.java",
             "Handle.java",
             "Lane.java",

@@ -100,8 +100,8 @@ fn register(stream: &dyn Stream, runtime: Id) -> Option<AsyncFd<OwnedFd>> {
     }
 }
 
-/// Asks whether the descriptor is readable. A task that has used up its share of time is told otherwise by tokio, and its
-/// waker is called at once, which here would be a recursion.
+/// Asks whether the descriptor is readable. For a task that has used up its share of time tokio says no, and calls
+/// the waker at once, which would be a recursion here.
 fn poll<'r>(
     ready: &'r AsyncFd<OwnedFd>,
     context: &mut Context<'_>,
