@@ -3,7 +3,7 @@
 use crate::support::rust::{
     Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch,
 };
-use crate::support::{repository, succeed};
+use crate::support::{edit, repository, succeed};
 use duologue::target::{self, Options, Target};
 use std::fs;
 use std::path::Path;
@@ -53,6 +53,16 @@ fn everything_that_passes_the_checks_compiles_without_a_warning() {
                 .unwrap_or_else(|failure| panic!("{name}: {failure}"));
         }
     }
+}
+
+#[test]
+fn generated_code_needs_a_runtime_of_its_format() {
+    let folder = scratch("format");
+    let text = library("protocols", &folder, &Options::default());
+    edit(&folder.join("tree/pingpong.rs"), "FORMAT_1", "FORMAT_0");
+    let failure = check(rustc(Edition::E2024), "lib", &folder, &text)
+        .expect_err("the runtime has another format");
+    assert!(failure.contains("FORMAT_0"), "{failure}");
 }
 
 #[test]

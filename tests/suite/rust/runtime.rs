@@ -40,6 +40,25 @@ fn the_runtime_leaves_the_names_loom_and_tsan_to_applications() {
     assert!(dependencies("--cfg duologue_loom").contains(" loom v"));
 }
 
+/// The builds that docs/decisions/0007 compares.
+#[test]
+fn each_mechanism_can_be_left_out() {
+    let names = [
+        "deferral",
+        "exchange",
+        "processor",
+        "short-laps",
+        "timed-yields",
+    ];
+    for name in names {
+        let library = scratch(&format!("without-{name}")).join("libduologue_runtime.rmeta");
+        let mut rustc = compile_runtime(&library);
+        rustc.args(["--cfg", &format!("duologue_without=\"{name}\"")]);
+        rustc.args(["--emit", "metadata"]);
+        succeed(&mut rustc).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
 /// With `membarrier`, messages of a run are stored; without it, all are swapped. Both builds free memory at once, because a list of
 /// free blocks would hide its use afterwards.
 #[test]
