@@ -154,7 +154,7 @@ typedef struct duo_observed_refusal {
 /*
  * Is called when a session begins, turns and ends, and when a session does not begin; a member that is NULL is not
  * called. For each session `began` is called first, then `turned` when the direction changes or the protocol is over,
- * and `ended` once, as the last one. Calls for one session are made one after another, those for several sessions at the
+ * and `ended` once, after all others. Calls for one session are made one after another, those for several sessions at the
  * same time.
  *
  * The thread that calls is the one that connects, accepts, sends, receives or closes, before its function returns. The
@@ -213,7 +213,7 @@ typedef struct duo_net_options {
      * not; the listener continues. It is called by the thread that accepts, with `context`.
      */
     void (*failed)(const duo_problem *problem, void *context);
-    /* For logs and metrics; NULL means none. Without it nothing is counted, and no time is read. */
+    /* For logs and metrics; NULL means none. Without it nothing is counted, and the clock is not read. */
     const duo_observer *observer;
 } duo_net_options;
 

@@ -126,7 +126,8 @@ impl Verdict {
 const UNSTEADY: f64 = 4.0;
 
 impl Bar {
-    /// The ratio of the family's limit to the same case: the lowest ratio that can be reached on this machine.
+    /// The ratio of the family's limit to the same case: the lowest ratio that can be reached on this machine, unless the limit is slower
+    /// than other cases of its family.
     pub fn least(&self, measured: &[Measured]) -> Option<f64> {
         let family = measured.iter().find(|one| one.family == self.family)?;
         Some(family.ratio(&family.rows[0], family.row(self.against)?))
