@@ -107,7 +107,7 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     net->state = protocol->states;
     net->stream = *stream;
     net->accepted = accepted;
-    net->has_written = net->cannot_write = net->cannot_read = net->lingers = false;
+    net->has_written = net->cannot_write = net->cannot_read = net->lingers = net->is_over = false;
     net->ended = DUO_OK;
     net->peer_takes = terms->largest;
     net->takes = duo_net_largest(options);
@@ -150,9 +150,11 @@ void duo_net_enter_state(duo_net *net, const duo_message *message)
 
 void duo_net_begin_time(duo_net *net)
 {
-    if (net->late_at != 0 || duo_net_size(&net->out) > 0 || net->ended != DUO_OK) return;
+    if (net->late_at != 0 || duo_net_size(&net->out) > 0 || net->ended != DUO_OK || net->is_over) return;
     uint64_t limit = within(net);
-    if (limit != 0) net->late_at = duo_net_now() + limit;
+    if (limit == 0) return;
+    net->late_at = duo_net_now() + limit;
+    net->late_reads = 0;
 }
 
 void duo_net_check_time_later(duo_net *net)
@@ -163,8 +165,8 @@ void duo_net_check_time_later(duo_net *net)
 bool duo_net_is_late(duo_net *net)
 {
     static const char late[] = {CONTROL, LEAVE, DUO_NET_WAS_LATE};
-    bool is_late = net->receives && net->late_at != 0 && net->ended == DUO_OK && duo_net_now() >= net->late_at;
-    if (!is_late) return false;
+    if (!net->receives || net->ended != DUO_OK || net->is_over) return false;
+    if (net->late_at == 0 || duo_net_now() < net->late_at) return false;
     net->ended = DUO_LATE;
     if (!net->cannot_write && duo_net_reserve(&net->out, sizeof late)) duo_net_append(&net->out, late, sizeof late);
     duo_net_write(net);
@@ -246,6 +248,7 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
         /* Before the connection is closed, so that a listener that has been drained has reported all ends. */
         duo_status why = status != DUO_OK ? status : net->ended != DUO_OK ? net->ended : DUO_CLOSED;
         bool is_unwritten = net->cannot_write;
+        net->is_over = true;
         pthread_mutex_unlock(&net->lock);
         duo_net_report_end(net, why, is_unwritten);
         pthread_mutex_lock(&net->lock);
@@ -277,7 +280,7 @@ void duo_net_cut(duo_net *net)
 {
     static const char leave[] = {CONTROL, LEAVE, DUO_NET_LEFT};
     if (pthread_mutex_trylock(&net->lock) == 0) {
-        if (!net->cannot_write && duo_net_reserve(&net->out, sizeof leave)) {
+        if (!net->is_over && !net->cannot_write && duo_net_reserve(&net->out, sizeof leave)) {
             duo_net_append(&net->out, leave, sizeof leave);
             (void)duo_net_write(net);
         }

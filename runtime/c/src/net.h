@@ -123,6 +123,10 @@ typedef struct duo_net {
     uint64_t due;
     uint64_t lingers_until;
     bool lingers;
+    /* The owner ends the session, and nothing is to be sent after its last frame. */
+    bool is_over;
+    /* How many reads have been made after `late_at` without a complete message. */
+    unsigned late_reads;
     /*
      * Heartbeats, in nanoseconds; 0 means none. This side writes something before it has been silent for `beat`, and
      * considers the peer lost once it has read nothing for `patience`. The times of its last write and read are kept only

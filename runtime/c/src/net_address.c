@@ -250,7 +250,8 @@ void duo_net_spell(int descriptor, bool of_peer, bool is_tls, char *text, size_t
     text[0] = '\0';
     if (failed != 0) return;
     if (at.any.sa_family == AF_UNIX) {
-        size_t head = offsetof(struct sockaddr_un, sun_path);
+        /* The peer may have bound its socket to a path with any bytes in it, which does not belong into logs. */
+        size_t head = of_peer ? size : offsetof(struct sockaddr_un, sun_path);
         int length = size > head ? (int)strnlen(at.local.sun_path, size - head) : 0;
         snprintf(text, room, "unix:%.*s", length, at.local.sun_path);
         return;

@@ -56,7 +56,8 @@ void duo_net_report_begin(duo_net *net)
 
 static const char *state_of(const duo_net *net)
 {
-    return net->protocol->state_names[net->state - net->protocol->states];
+    const char *const *names = net->protocol->state_names;
+    return names == NULL ? "" : names[net->state - net->protocol->states];
 }
 
 static void count(duo_observed_count *all, size_t bytes)
@@ -73,7 +74,8 @@ void duo_net_note(duo_net *net, bool sent, const duo_message *message, size_t by
     if (message->edge == DUO_STAY) return;
     uint64_t now = duo_net_now();
     here->run.state = state_of(net);
-    here->run.message = net->protocol->message_names[message - net->protocol->messages];
+    const char *const *names = net->protocol->message_names;
+    here->run.message = names == NULL ? "" : names[message - net->protocol->messages];
     here->run.sent = sent;
     here->run.nanoseconds = now - here->run_began_at;
     here->run_began_at = now;

@@ -17,7 +17,9 @@ enum {
     DRAIN = 4,
     MOST_COUNT = 10,
     /* The most reads of a check that does not wait: a peer may send faster than this side reads. */
-    MOST_READS = 1024
+    MOST_READS = 1024,
+    /* The most reads after the time of a state has passed. */
+    MOST_LATE_READS = 256
 };
 
 /* Reads the count at the beginning of these bytes: DUO_OK, DUO_EMPTY if it is not complete, DUO_BROKEN. */
@@ -109,6 +111,9 @@ duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *fr
 duo_status duo_net_read(duo_net *net, size_t needed)
 {
     if (net->cannot_read) return DUO_EMPTY;
+    /* A peer that keeps sending without completing a message is late, too. */
+    bool is_past = net->late_at != 0 && duo_net_now() >= net->late_at;
+    if (is_past && ++net->late_reads > MOST_LATE_READS && duo_net_is_late(net)) return DUO_OK;
     size_t space = needed < AT_ONCE ? AT_ONCE : needed;
     size_t most = duo_net_size(&net->in) < MOST_AHEAD ? MOST_AHEAD : duo_net_size(&net->in);
     if (!duo_net_reserve(&net->in, space < most ? space : most)) return DUO_NO_MEMORY;

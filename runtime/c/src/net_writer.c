@@ -90,7 +90,8 @@ static bool poll_too(int descriptor, short events)
 static void beat(duo_net *net, uint64_t now)
 {
     static const char alive[] = {0, 1};
-    bool is_due = net->beat != 0 && !net->lingers && net->ended == DUO_OK && now >= net->written_at + net->beat / 2;
+    bool is_open = !net->lingers && !net->is_over && net->ended == DUO_OK;
+    bool is_due = net->beat != 0 && is_open && now >= net->written_at + net->beat / 2;
     if (!is_due || duo_net_size(&net->out) > 0 || !duo_net_reserve(&net->out, sizeof alive)) return;
     duo_net_append(&net->out, alive, sizeof alive);
 }
@@ -101,7 +102,8 @@ static void beat(duo_net *net, uint64_t now)
  */
 static uint64_t check_time(duo_net *net, uint64_t now)
 {
-    if (net->late_at == 0 || net->lingers || net->ended != DUO_OK || net->cannot_read) return DUO_FOREVER;
+    if (net->late_at == 0 || net->lingers || net->is_over) return DUO_FOREVER;
+    if (net->ended != DUO_OK || net->cannot_read) return DUO_FOREVER;
     if (now < net->late_at) return net->late_at;
     const duo_state *state = net->receives ? net->state : NULL;
     for (unsigned reads = 0; reads < MOST_READS; reads++) {

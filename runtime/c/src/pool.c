@@ -96,7 +96,7 @@ static void drop_ring(duo_session *session)
     session->shape.lines = 0;
 }
 
-static void to_pool(duo_session *session)
+static void session_to_pool(duo_session *session)
 {
     bool has_ring = session->ring != session->inline_ring;
     if (has_ring && size_of_ring(session) > LARGEST_KEPT) drop_ring(session);
@@ -113,7 +113,7 @@ static void to_pool(duo_session *session)
     unlock_pool();
     if (one_too_many == NULL) return;
     drop_ring(one_too_many);
-    to_pool(one_too_many);
+    session_to_pool(one_too_many);
 }
 
 void duo_empty_too(duo_emptier *emptier)
@@ -165,7 +165,7 @@ duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server, duo_endp
         if (wants_ring) session->ring = duo_allocate_aligned(DUO_LINE, size);
         if (session->ring == NULL) {
             session->ring = session->inline_ring;
-            to_pool(session);
+            session_to_pool(session);
             return DUO_NO_MEMORY;
         }
     }
@@ -179,7 +179,7 @@ void duo_session_release(duo_session *session)
 {
 #ifndef DUO_NO_MALLOC
     if (session->is_pooled) {
-        to_pool(session);
+        session_to_pool(session);
         return;
     }
 #endif

@@ -309,6 +309,8 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
             word = duo_atomic_load(&shm->line->word, memory_order_acquire);
         }
         shm->has_spun = !is_fresh(shm, word);
+    } else if (wait != DUO_AT_ONCE) {
+        shm->failed_polls += DUO_SPINS;
     }
     if (shm->is_arriving || !is_fresh(shm, word) || (word & DUO_SHM_LONG))
         return recv_any(from, state, wait, message);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Ahead, Driver, Role, Why};
 
-use super::{lock, try_lock, Core, Next, Patience, Session, COLLECTED};
+use super::{lock, try_lock, Next, Patience, Session, COLLECTED};
 use crate::flush;
 use crate::input::Input;
 use crate::reactor;
@@ -37,14 +37,12 @@ impl Session {
         let Some(core) = try_lock(&self.core) else {
             return self.leave_unpublished(input);
         };
-        let mut is_awaited = false;
         let after = self.work(core, Patience::None, |core, after| {
             self.publish(&mut input, core, after);
-            is_awaited = self.is_awaited(core);
         });
         drop(input);
         self.finish_once(after);
-        if is_awaited && !reactor::continues(self) {
+        if self.is_awaited() && !reactor::continues(self) {
             watch::until_readable(self, false);
         }
     }
@@ -61,10 +59,10 @@ impl Session {
         }
     }
 
-    /// Whether `watch` has to read what arrives next.
-    pub(super) fn is_awaited(&self, core: &Core) -> bool {
-        let reads = core.far.role() == Role::Sends && !core.is_closed;
-        reads && self.never_waits.load(SeqCst) && !self.is_full.load(SeqCst)
+    /// Whether another thread may have to read what arrives next. Asked once `input` is released: in the meantime that
+    /// thread may have failed to take it. If nobody waits, it reads once in vain.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.never_waits.load(SeqCst) && !self.is_full.load(SeqCst)
     }
 
     fn wait_until(

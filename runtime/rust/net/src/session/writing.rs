@@ -13,6 +13,9 @@ use crate::stream::{is_early, left};
 use crate::timer::What;
 use crate::{flush, reactor, watch};
 
+/// How long a write waits before it checks whether the peer has ended the session, if the peer has promised no heartbeat.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// How long a session keeps trying to write its last bytes while the connection accepts none of them.
 const LAST_WRITE: Duration = Duration::from_secs(5);
 
@@ -44,16 +47,11 @@ impl Session {
         deadline: Option<Instant>,
     ) {
         while core.pending() > 0 {
-            // A peer that accepts nothing may be gone, so its silence is checked from time to time.
-            let look = self
-                .terms
-                .patience()
-                .map(|patience| Instant::now() + patience);
-            let until = match (deadline, look) {
-                (Some(deadline), Some(look)) => Some(deadline.min(look)),
-                (one, other) => one.or(other),
-            };
-            match self.stream.write(&core.out.bytes()[core.written..], until) {
+            // A peer that accepts nothing may be gone, or may have ended the session, which is checked from time to time.
+            let look = Instant::now() + self.terms.patience().unwrap_or(LOOK);
+            let until = deadline.map_or(look, |deadline| deadline.min(look));
+            let bytes = &core.out.bytes()[core.written..];
+            match self.stream.write(bytes, Some(until)) {
                 Ok(count) if count > 0 => {
                     core.written += count;
                     core.has_written = true;
@@ -106,9 +104,6 @@ impl Session {
 
     /// Whether the peer has been silent for too long, or the connection has ended.
     fn is_silent(&self) -> bool {
-        if self.terms.patience().is_none() {
-            return false;
-        }
         // A thread that is reading notices the silence itself.
         let Some(mut input) = try_lock(&self.input) else {
             return false;
@@ -307,7 +302,6 @@ impl Session {
         let Some(mut input) = try_lock(&self.input) else {
             return;
         };
-        let mut is_awaited = self.never_waits.load(SeqCst);
         if let Some(core) = try_lock(&self.core) {
             if !self.is_full.load(SeqCst) && input.ended.is_none() {
                 input.read(&*self.stream, Some(Instant::now()));
@@ -317,7 +311,6 @@ impl Session {
                     self.publish(&mut input, core, after);
                     self.expire(&mut input, core, after);
                 }
-                is_awaited = self.is_awaited(core);
             });
             drop(input);
             self.finish(after);
@@ -325,7 +318,7 @@ impl Session {
             self.leave_unpublished(input);
         }
         // If `watch` tried to read while this thread held `input`, it has stopped watching the session.
-        if is_awaited && !reactor::continues(self) {
+        if self.is_awaited() && !reactor::continues(self) {
             watch::until_readable(self, false);
         }
     }

@@ -319,9 +319,10 @@ public final class FarEnd extends FarEndLink {
                     out.control(3, 0);
                 }
                 isEnding = true;
+                ending.find(Reason.LEFT, null);
+                ending.end(ending.found, state == WireState.OVER ? null : states[state]);
                 ending.found = Reason.LEFT;
                 ending.why = Reason.LEFT;
-                ending.end(Reason.LEFT, state == WireState.OVER ? null : states[state]);
                 flushed();
                 linger();
             }

@@ -14,6 +14,9 @@ abstract class FarEndLink {
     /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
     private static final Set<FarEndLink> OPEN = ConcurrentHashMap.newKeySet();
 
+    /** How many times is read after the time of a state has passed. */
+    private static final int LATE_READS = 64;
+
     final ReentrantLock lock = new ReentrantLock();
     final WireState[] states;
     final SideState near;
@@ -67,10 +70,13 @@ abstract class FarEndLink {
     boolean exchange() {
         flushed();
         boolean isNews = deliver();
+        int reads = 0;
         try {
             while (ending.found == null && !isClosed && !isEnding && !isStalled() && in.read(transport)) {
                 isNews |= deliver();
-                if (isNews) {
+                reads++;
+                // A peer that keeps sending without completing a message is late, too.
+                if (isNews || reads >= LATE_READS && isPast()) {
                     break;
                 }
             }
@@ -121,6 +127,12 @@ abstract class FarEndLink {
         }
     }
 
+    /** Whether the time of the current state has passed. */
+    private boolean isPast() {
+        long end = due;
+        return end != 0 && System.nanoTime() - end >= 0;
+    }
+
     /** How many nanoseconds are left until the time of the current state has passed, if it has begun. Needs no lock. */
     long untilDue() {
         long end = due;
@@ -133,7 +145,7 @@ abstract class FarEndLink {
      */
     boolean overdue() {
         boolean isNews = false;
-        while (due != 0 && System.nanoTime() - due >= 0 && ending.found == null && !isClosed && !isEnding) {
+        while (isPast() && ending.found == null && !isClosed && !isEnding) {
             if (isStalled()) {
                 // The near side has to receive first.
                 due = 0;

@@ -6,12 +6,13 @@ import scala.concurrent.duration.FiniteDuration
 /** Is called when a session begins, turns and ends, and when a session does not begin: for logs, traces and metrics. Give it to
   * [[ConnectOptions]] and to a [[Listener]]. All methods have a default, which does nothing.
   *
-  * For each session [[began]] is called first, then [[turned]] when the direction changes or the protocol is over, and [[ended]] once, as
-  * the last one. Calls for one session are made one after another, those for several sessions at the same time.
+  * For each session [[began]] is called first, then [[turned]] when the direction changes or the protocol is over, and [[ended]] once, after
+  * all others. Calls for one session are made one after another, those for several sessions at the same time.
   *
   * The thread that calls is the one on which the event occurred: the program's thread that connects, sends, waits or closes an endpoint, a
   * thread of a listener, or the one that works for all sessions that no thread waits for. So an observer must not wait for anything. If it
-  * is slower than a session turns, some runs are not reported; the counts of [[ended]] are complete. No lock of the library is held, except
+  * is slower than a session turns, some runs are not reported; the counts of [[ended]] are complete. It must not use an endpoint of the
+  * session for which it is called, except to abandon it: the thread may be in the middle of an operation on it. No lock of the library is held, except
   * that of a `SharedSender` through which the thread sends. An exception that an observer throws goes to the thread's uncaught exception
   * handler, and the session and later calls go on as if the observer had returned. [[ended]] may be called shortly after the program's last
   * operation has returned.
@@ -154,7 +155,7 @@ object Observer {
 
     /** Why there is no session, for people and logs. */
     def cause: String = (failure, verdict) match {
-      case (Some(failure), _)       => String.valueOf(failure.getMessage)
+      case (Some(failure), _)    => Option(failure.getMessage).getOrElse(failure.toString)
       case (None, Some(verdict)) => "this side has refused the session: " + Verdict.short(verdict)
       case (None, None)             => "the other side has sent no hello"
     }

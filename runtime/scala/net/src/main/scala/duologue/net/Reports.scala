@@ -129,6 +129,7 @@ private[net] object Reports {
   private def guarded(call: => Unit): Unit =
     try call
     catch {
+      case _: InterruptedException => Thread.currentThread.interrupt()
       case thrown: Throwable =>
         val thread = Thread.currentThread
         try thread.getUncaughtExceptionHandler.uncaughtException(thread, thrown)
