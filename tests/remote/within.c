@@ -116,10 +116,9 @@ static void in_a_set(void)
     expect_too_late(hurried.client);
 }
 
-/* Nobody waits: the peer learns that it is late all the same. */
-static void idle(void)
+/* The server's endpoint of a session in which it waits for a message that has to come quickly, over these sockets. */
+static limited_server_quick_t hurry_by_hand(int ends[2])
 {
-    int ends[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     static const duo_fingerprint fingerprint = LIMITED_FINGERPRINT;
     uint8_t hello[] = {'d', 'u', 'o', 'l', 'o', 'g', 'u', 'e', 1, 0, 28, 0, [29] = 0x10, [39] = 0};
@@ -132,8 +131,37 @@ static void idle(void)
     raw_send_hex(ends[0], "01");
     limited_choose_t chosen;
     CHECK(limited_server_choose_recv(choose, &chosen) == DUO_OK);
+    return chosen.as.hurry.next;
+}
+
+/* Nobody waits: the peer learns that it is late all the same. */
+static void idle(void)
+{
+    int ends[2];
+    limited_server_quick_t server = hurry_by_hand(ends);
     raw_expect(ends[0], "00 03 02");
-    expect_late(chosen.as.hurry.next);
+    expect_late(server);
+    CHECK(close(ends[0]) == 0);
+}
+
+/* Sends that it is there until the connection is closed. */
+static void *flood(void *context)
+{
+    const int *socket = context;
+    uint8_t alive[4096];
+    for (size_t i = 0; i < sizeof alive; i++) alive[i] = i % 2;
+    while (send(*socket, alive, sizeof alive, MSG_NOSIGNAL) > 0) continue;
+    return NULL;
+}
+
+/* A peer that sends without end, but no message, is late too. */
+static void flooded(void)
+{
+    int ends[2];
+    limited_server_quick_t server = hurry_by_hand(ends);
+    pthread_t flooding = start(flood, &ends[0]);
+    expect_late(server);
+    finish(flooding);
     CHECK(close(ends[0]) == 0);
 }
 
@@ -236,6 +264,7 @@ int main(void)
     selecting();
     in_a_set();
     idle();
+    flooded();
     answering();
     patient();
     unread();

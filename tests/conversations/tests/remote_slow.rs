@@ -241,3 +241,28 @@ fn nobody_else_waits_for_a_peer_that_only_says_that_it_is_there() -> Result<(), 
     serving.join().expect("no panic").expect("it is awaited");
     Ok(())
 }
+
+/// The peer has left, but another process still has its end of the connection, and reads nothing.
+#[test]
+fn a_sender_learns_that_its_peer_has_left_while_the_connection_is_full() {
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let kept = other.try_clone().expect("there are descriptors");
+    let accepting = thread::spawn(move || {
+        duologue_net::accept_over::<numbers::server::Stream>(Socket::of(other.into()))
+    });
+    let client = Connector::new().connect_over(Socket::of(one.into()));
+    let mut client: numbers::client::Stream = client.expect("it is accepted");
+    let server = accepting.join().expect("it does not panic");
+    drop(server.expect("it connects"));
+    for number in 0..MANY {
+        client = match client.send(number) {
+            Ok(next) => next,
+            Err(error) => {
+                assert_eq!(Closed::from(error).why(), Why::Left);
+                drop(kept);
+                return;
+            }
+        };
+    }
+    panic!("the connection cannot hold so much");
+}

@@ -56,7 +56,8 @@ final class WithinSuite extends NetSuite {
     assertEquals(tooLate(other), Why.Late: Why)
   }
 
-  test("a peer is late for a program that does nothing") {
+  /** A server that waits for a message that has to come quickly, and the socket of its peer. */
+  private def byHand(): (limited.server.Quick, java.nio.channels.SocketChannel) = {
     val listener = Listener(freshAddress())
     val server = spawn(listener.accept(limited.server))
     val socket = raw(listener.address)
@@ -67,10 +68,27 @@ final class WithinSuite extends NetSuite {
     receive(socket, Handshake.answerHead(head)): Unit
     send(socket, Array[Byte](1))
     val limited.Choose.Hurry(waiting) = choose.recv(): @unchecked
+    listener.close()
+    (waiting, socket)
+  }
+
+  test("a peer is late for a program that does nothing") {
+    val (waiting, socket) = byHand()
     assertEquals(hex(receive(socket, 3)), "000302")
     assertEquals(why(waiting.recv()), Why.Late: Why)
     socket.close()
-    listener.close()
+  }
+
+  test("a peer that sends without end, but no message, is late") {
+    val (waiting, socket) = byHand()
+    val alive = Array.tabulate[Byte](4096)(index => (index % 2).toByte)
+    val flooding = spawn {
+      try while (true) send(socket, alive)
+      catch { case _: java.io.IOException => () }
+    }
+    assertEquals(why(waiting.recv()), Why.Late: Why)
+    await(flooding)
+    socket.close()
   }
 
   test("a sender that is late learns it without a wait") {
