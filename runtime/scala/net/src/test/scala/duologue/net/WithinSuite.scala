@@ -45,7 +45,7 @@ final class WithinSuite extends NetSuite {
     val set = PortSet[limited.Quick, Int]()
     set.add(server, 1)
     set.recv() match {
-      case PortSet.Closed(value, closed) => assertEquals((value, closed.why), (1, Why.Late: Why))
+      case PortSet.Closed(value, left) => assertEquals((value, left.why), (1, Why.Late: Why))
       case other                         => fail(other.toString)
     }
     assertEquals(tooLate(client), Why.Late: Why)
