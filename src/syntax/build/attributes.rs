@@ -177,36 +177,61 @@ impl<'a> Builder<'a> {
 
     /// `#[at_most(64 KiB)]`
     fn at_most(&mut self, attribute: &Attribute, sorted: &mut Sorted) {
-        let error = |span, text: &str| Diagnostic::error("syntax", span, text);
-        let size = match (attribute.quantities.as_slice(), attribute.arguments.first()) {
-            ([size], None) => size,
-            ([], None) => {
-                let error = error(attribute.span, "`#[at_most]` needs a size");
-                return self.report(error.help(WRITE_SIZE));
-            }
-            (_, Some(name)) => {
-                let text = format!("`{name}` is not a size");
-                let error = Diagnostic::error("syntax", name.span, text);
-                return self.report(error.help(WRITE_SIZE));
-            }
-            ([_, second, ..], None) => {
-                let error = error(second.span, "`at_most` takes one size");
-                return self.report(error.help("keep one of them"));
-            }
+        let Some(size) = self.only_quantity(attribute, "size", WRITE_SIZE) else {
+            return;
         };
         let Some(most) = self.bytes(size) else {
             return;
         };
         let span = size.span;
-        match sorted.at_most {
-            Some(first) => self.report(
-                error(span, "`at_most` is written twice here")
-                    .label("the second one")
-                    .related(first.span, "the first one")
-                    .help("keep one of them"),
-            ),
-            None => sorted.at_most = Some(Limit { most, span }),
-        }
+        self.set_limit(&mut sorted.at_most, attribute, Limit { most, span });
+    }
+
+    /// The one number with a unit that an attribute takes: a `what`. Anything else is reported; `write` says how it is written.
+    pub(super) fn only_quantity<'q>(
+        &mut self,
+        attribute: &'q Attribute,
+        what: &str,
+        write: &'static str,
+    ) -> Option<&'q Quantity> {
+        let name = &attribute.name;
+        let error = match (attribute.quantities.as_slice(), attribute.arguments.first()) {
+            ([quantity], None) => return Some(quantity),
+            ([], None) => {
+                let text = format!("`#[{name}]` needs a {what}");
+                Diagnostic::error("syntax", attribute.span, text).help(write)
+            }
+            (_, Some(argument)) => {
+                let text = format!("`{argument}` is not a {what}");
+                Diagnostic::error("syntax", argument.span, text).help(write)
+            }
+            ([_, second, ..], None) => {
+                let text = format!("`{name}` takes one {what}");
+                Diagnostic::error("syntax", second.span, text).help("keep one of them")
+            }
+        };
+        self.report(error);
+        None
+    }
+
+    /// Sets the limit that an attribute says, unless another one of the same kind has set it.
+    pub(super) fn set_limit(
+        &mut self,
+        limit: &mut Option<Limit>,
+        attribute: &Attribute,
+        new: Limit,
+    ) {
+        let Some(first) = limit else {
+            *limit = Some(new);
+            return;
+        };
+        let text = format!("`{}` is written twice here", attribute.name);
+        self.report(
+            Diagnostic::error("syntax", new.span, text)
+                .label("the second one")
+                .related(first.span, "the first one")
+                .help("keep one of them"),
+        );
     }
 
     /// A size in bytes; what is wrong with it is reported.

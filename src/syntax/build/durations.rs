@@ -22,25 +22,11 @@ const UNITS_NOTE: &str = "the units of durations are `ms`, `s`, `min` and `h`";
 impl Builder<'_> {
     /// `#[within(5s)]`
     pub(super) fn within(&mut self, attribute: &Attribute, target: Target, sorted: &mut Sorted) {
-        let error = |span, text: &str| Diagnostic::error("syntax", span, text);
-        let duration = match (attribute.quantities.as_slice(), attribute.arguments.first()) {
-            ([duration], None) => duration,
-            ([], None) => {
-                let error = error(attribute.span, "`#[within]` needs a duration");
-                return self.report(error.help(WRITE));
-            }
-            (_, Some(name)) => {
-                let text = format!("`{name}` is not a duration");
-                let error = Diagnostic::error("syntax", name.span, text);
-                return self.report(error.help(WRITE));
-            }
-            ([_, second, ..], None) => {
-                let error = error(second.span, "`within` takes one duration");
-                return self.report(error.help("keep one of them"));
-            }
+        let Some(duration) = self.only_quantity(attribute, "duration", WRITE) else {
+            return;
         };
         if target != Target::State {
-            let error = error(attribute.span, "`within` is for states");
+            let error = Diagnostic::error("syntax", attribute.span, "`within` is for states");
             let error = error.note("it limits how long a session may stay in one state");
             return self.report(error.help("put it before the states that it applies to"));
         }
@@ -48,15 +34,7 @@ impl Builder<'_> {
             return;
         };
         let span = duration.span;
-        match sorted.within {
-            Some(first) => self.report(
-                error(span, "`within` is written twice here")
-                    .label("the second one")
-                    .related(first.span, "the first one")
-                    .help("keep one of them"),
-            ),
-            None => sorted.within = Some(Limit { most, span }),
-        }
+        self.set_limit(&mut sorted.within, attribute, Limit { most, span });
     }
 
     /// A duration in milliseconds; what is wrong with it is reported.

@@ -1,5 +1,6 @@
 //! What the tests of sessions over sockets share.
 
+use crate::protocols::bank::{Login, LoginResponse, client, server};
 use duologue_net::{Listener, Open};
 use std::path::PathBuf;
 use std::thread;
@@ -42,6 +43,26 @@ pub fn accepted<S: Open, C: Open>(listener: &mut Listener, address: &str) -> (S,
         let server = listener.accept().expect("it connects");
         (server, client.join().expect("it does not panic"))
     })
+}
+
+/// Both endpoints of a session with a bank, after the login.
+///
+/// # Panics
+/// If a side has left.
+pub fn logged_in(
+    (server, client): (server::Login, client::Login),
+) -> (server::Connected, client::Connected) {
+    let waiting = client
+        .login("holk".into(), "1234".into())
+        .expect("it is open");
+    let Ok(Login::Login(_, _, answer)) = server.recv() else {
+        panic!("the client logs in")
+    };
+    let server = answer.ok().expect("it is open");
+    let Ok(LoginResponse::Ok(client)) = waiting.recv() else {
+        panic!("it is ok")
+    };
+    (server, client)
 }
 
 /// The bytes of a text of hexadecimal digits.

@@ -2,9 +2,9 @@
 #![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
-use conversations::protocols::bank::{Connected, Login, LoginResponse, WithdrawalResponse};
+use conversations::protocols::bank::{Connected, WithdrawalResponse};
 use conversations::protocols::bank::{client, server};
-use conversations::sockets::{accepted, listener};
+use conversations::sockets::{accepted, listener, logged_in};
 use duologue::{Closed, Endpoint, Why};
 use duologue_net::Listener;
 use std::thread;
@@ -18,21 +18,7 @@ const SHORT_LAP: u32 = 450;
 
 /// A session after the login.
 fn connected(listener: &mut Listener, address: &str) -> (server::Connected, client::Connected) {
-    let (server, client): (server::Login, client::Login) = accepted(listener, address);
-    let login = move || {
-        let waiting = client.login("holk".into(), "1234".into())?;
-        match waiting.recv()? {
-            LoginResponse::Ok(client) => Ok::<_, Closed>(client),
-            LoginResponse::Invalid(_) => panic!("it is ok"),
-        }
-    };
-    let client = thread::spawn(login);
-    let Ok(Login::Login(_, _, answer)) = server.recv() else {
-        panic!("the client logs in")
-    };
-    let server = answer.ok().expect("it is open");
-    let client = client.join().expect("it does not panic");
-    (server, client.expect("it is open"))
+    logged_in(accepted(listener, address))
 }
 
 /// Sends this many numbers from 1 on.

@@ -2,11 +2,9 @@
 #![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
-use conversations::protocols::bank::{
-    Connected, Login, LoginResponse, WithdrawalResponse, client, server,
-};
+use conversations::protocols::bank::{Connected, Login, WithdrawalResponse, client, server};
 use conversations::protocols::telemetry::{self, Echo, Report};
-use conversations::sockets::pair;
+use conversations::sockets::{logged_in, pair};
 use duologue::{Closed, PortSet, Why};
 use duologue_net::{Connector, Socket, Stream};
 use std::collections::VecDeque;
@@ -20,25 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 
 /// A session after the login.
 fn connected(name: &str) -> (server::Connected, client::Connected) {
-    let (server, client) = pair(name);
-    logged_in(server, client)
-}
-
-fn logged_in(
-    server: server::Login,
-    client: client::Login,
-) -> (server::Connected, client::Connected) {
-    let waiting = client
-        .login("holk".into(), "1234".into())
-        .expect("it is open");
-    let Ok(Login::Login(_, _, answer)) = server.recv() else {
-        panic!("the client logs in")
-    };
-    let server = answer.ok().expect("it is open");
-    let Ok(LoginResponse::Ok(client)) = waiting.recv() else {
-        panic!("it is ok")
-    };
-    (server, client)
+    logged_in(pair(name))
 }
 
 /// Whether the thread runs that reads for all other executors.
@@ -260,7 +240,7 @@ fn what_a_stream_has_read_ahead_is_read(runtime: &Runtime) {
     let accepting = thread::spawn(move || duologue_net::accept_over::<server::Login>(other));
     let client: client::Login = Connector::new().connect_over(one).expect("it is accepted");
     let server = accepting.join().expect("it does not panic");
-    let ends = logged_in(server.expect("it connects"), client);
+    let ends = logged_in((server.expect("it connects"), client));
     drop(talk(runtime, ends));
 }
 

@@ -2,9 +2,9 @@
 #![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
-use conversations::protocols::bank::{self, Connected, Login, LoginResponse, client, server};
+use conversations::protocols::bank::{self, Connected, client, server};
 use conversations::protocols::pingpong;
-use conversations::sockets::{listener, pair, path};
+use conversations::sockets::{listener, logged_in, pair, path};
 use duologue::{Closed, PortSet, Select, TryRecvError, Why};
 use duologue_net::{Error, Listener};
 use std::io::{Read, Write};
@@ -17,18 +17,7 @@ const LONG: Duration = Duration::from_secs(30);
 
 /// A session after the login.
 fn connected(name: &str) -> (server::Connected, client::Connected) {
-    let (server, client): (server::Login, client::Login) = pair(name);
-    let waiting = client
-        .login("holk".into(), "1234".into())
-        .expect("it is open");
-    let Ok(Login::Login(_, _, answer)) = server.recv() else {
-        panic!("the client logs in")
-    };
-    let server = answer.ok().expect("it is open");
-    let Ok(LoginResponse::Ok(client)) = waiting.recv() else {
-        panic!("it is ok")
-    };
-    (server, client)
+    logged_in(pair(name))
 }
 
 #[test]

@@ -249,29 +249,18 @@ fn a_receiver_accepts_what_the_limits_of_its_sender_allow() {
 /// Loops whose lengths have no common divisor: states are compared once for each two that behave alike and have the same limits.
 #[test]
 fn limits_in_long_loops() {
-    let ring = |length: usize, most: &dyn Fn(usize) -> usize, more: &str| {
-        let state = |at: usize| {
-            let (next, most) = ((at + 1) % length, most(at));
-            format!("r{at}:send {{ #[at_most({most} B)] turn(str) -> r{next}, stop -> ! }}\n")
-        };
-        let states: String = (0..length).map(state).collect();
-        format!("proto! p {{ start:send {{ go -> r0{more} }}\n{states} }}")
-    };
-    let old = ring(3_011, &|_| 9, "");
-    let same = ring(3_013, &|_| 9, ", leave -> !");
-    assert_eq!(verdict(&old, &same, Travel::Names), Rollout::ServerFirst);
-    let last = ring(101, &|at| if at == 100 { 8 } else { 9 }, ", leave -> !");
-    assert_eq!(verdict(&old, &last, Travel::Names), Rollout::Incompatible);
+    compare_loops(&|at, next, most| {
+        format!("r{at}:send {{ #[at_most({most} B)] turn(str) -> r{next}, stop -> ! }}\n")
+    });
+    compare_loops(&|at, next, most| {
+        format!("#[within({most}s)] r{at}:send {{ turn -> r{next}, stop -> ! }}\n")
+    });
 }
 
-/// The same with time limits.
-#[test]
-fn time_limits_in_long_loops() {
-    let ring = |length: usize, within: &dyn Fn(usize) -> usize, more: &str| {
-        let state = |at: usize| {
-            let (next, within) = ((at + 1) % length, within(at));
-            format!("#[within({within}s)] r{at}:send {{ turn -> r{next}, stop -> ! }}\n")
-        };
+/// `state` writes a state with its number, that of the next one, and its limit.
+fn compare_loops(state: &dyn Fn(usize, usize, usize) -> String) {
+    let ring = |length: usize, most: &dyn Fn(usize) -> usize, more: &str| {
+        let state = |at: usize| state(at, (at + 1) % length, most(at));
         let states: String = (0..length).map(state).collect();
         format!("proto! p {{ start:send {{ go -> r0{more} }}\n{states} }}")
     };

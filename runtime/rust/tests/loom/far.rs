@@ -9,105 +9,18 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Instant;
 
-use duologue::generated::{
-    open_sender, Branch, Decoder, Driver, Encoder, End, FarEnd, Malformed, Remote, Row, Size, Slot,
-    Start, State, Stay, Transition, Turn, Wire,
-};
+use duologue::generated::{open_sender, Decoder, Driver, Encoder, FarEnd, Malformed, Size, Wire};
 use duologue::transport::{Ahead, Forwarded, Role, Waits, Why, Woken};
-use duologue::{Capacity, Sender};
+use duologue::Sender;
 use loom::sync::atomic::{fence, AtomicBool, Ordering::SeqCst};
 use loom::sync::{Condvar, Mutex, MutexGuard};
 use loom::thread;
 
+use crate::flow::{Flow, Payload};
 use crate::{explore_with, Counted};
-
-/// `flow:send { more(P) -> flow, ask(P) -> answer, stop(P) -> ! }`, `answer:recv { yes -> ! }`.
-struct Flow<P>(std::marker::PhantomData<fn(P) -> P>);
-
-enum Answer {}
-
-impl<P: Load> State for Flow<P> {
-    type Message = ();
-    const NAME: &'static str = "flow";
-
-    fn open(branch: Branch<Self>) {
-        match branch.index() {
-            0 => drop(branch.take::<0>()),
-            1 => drop(branch.take::<1>()),
-            _ => drop(branch.take::<2>()),
-        }
-    }
-}
-
-impl<P: Load> Transition<0> for Flow<P> {
-    type Payload = P;
-    type Next = Stay<Flow<P>>;
-}
-
-impl<P: Load> Transition<1> for Flow<P> {
-    type Payload = P;
-    type Next = Turn<Answer>;
-}
-
-impl<P: Load> Transition<2> for Flow<P> {
-    type Payload = P;
-    type Next = End;
-}
-
-impl State for Answer {
-    type Message = ();
-    const NAME: &'static str = "answer";
-    const STAYS: bool = false;
-
-    fn open(branch: Branch<Self>) {
-        branch.take::<0>();
-    }
-}
-
-impl Transition<0> for Answer {
-    type Payload = ();
-    type Next = End;
-}
-
-impl<P: Load> Remote for Flow<P> {
-    fn row(index: u8) -> Row<Self> {
-        match index {
-            0 => Row::of::<0>(),
-            1 => Row::of::<1>(),
-            2 => Row::of::<2>(),
-            _ => Row::NONE,
-        }
-    }
-}
-
-impl Remote for Answer {
-    fn row(index: u8) -> Row<Self> {
-        match index {
-            0 => Row::of::<0>(),
-            _ => Row::NONE,
-        }
-    }
-}
-
-impl<P: Load> Start for Flow<P> {
-    const FINGERPRINT: [u8; 16] = [0; 16];
-    const PROTOCOL: &'static str = "flow";
-    const CAPACITY: Capacity = Capacity::Unbounded;
-
-    fn slot() -> Slot {
-        Slot::new().messages(3).fit::<P>()
-    }
-}
-
-/// A payload of one byte, its number.
-trait Load: Wire + Send + 'static {}
-
-impl Load for u8 {}
 
 /// A payload with a destructor.
 struct Held(u8, #[allow(dead_code)] Counted);
-
-impl Load for Held {}
 
 impl Wire for Held {
     const SIZE: Size = Size::exactly(1);
@@ -312,7 +225,7 @@ impl Driver for Driven {
 }
 
 /// A session in which this many messages were already sent and forwarded.
-fn begun<P: Load>(before: u8, load: impl Fn(u8) -> P) -> (Sender<Flow<P>>, Arc<Transport>) {
+fn begun<P: Payload>(before: u8, load: impl Fn(u8) -> P) -> (Sender<Flow<P>>, Arc<Transport>) {
     let mut transport = None;
     let mut sender = open_sender::<Flow<P>>(|far| {
         let begun = Arc::new(Transport {
@@ -352,7 +265,7 @@ const BARRIERS: [(bool, bool); 3] = [(true, false), (false, false), (true, true)
 /// At each position of a segment of 2 lines of 2 messages, and across its end.
 const BEFORE: std::ops::Range<u8> = 0..6;
 
-fn runs<P: Load>(more: u8, ends: Ends, load: fn(u8) -> P) {
+fn runs<P: Payload>(more: u8, ends: Ends, load: fn(u8) -> P) {
     for before in BEFORE {
         explore_with(2, &BARRIERS, true, move || {
             let (mut sender, transport) = begun(before, load);
@@ -413,7 +326,7 @@ fn a_sender_that_leaves_inside_a_run_is_seen_after_its_last_message() {
 }
 
 /// The far end disconnects inside a run, while the sender stores this many and then turns, ends or leaves.
-fn far_end_leaves<P: Load>(ends: Ends, load: impl Fn(u8) -> P + Clone + Send + Sync + 'static) {
+fn far_end_leaves<P: Payload>(ends: Ends, load: impl Fn(u8) -> P + Clone + Send + Sync + 'static) {
     for before in BEFORE {
         let load = load.clone();
         explore_with(2, &BARRIERS, true, move || {

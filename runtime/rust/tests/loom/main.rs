@@ -5,6 +5,8 @@
 extern crate duologue_runtime as duologue;
 
 mod far;
+#[path = "../sessions/flow.rs"]
+mod flow;
 mod forgotten;
 #[path = "../sessions/golden.rs"]
 mod golden;

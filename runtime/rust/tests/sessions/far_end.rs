@@ -5,90 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use duologue::generated::{
-    open_sender, Branch, Decoder, Driver, Encoder, End, FarEnd, Malformed, Remote, Row, Size, Slot,
-    Start, State, Stay, Transition, Turn, Wire,
-};
+use duologue::generated::{open_sender, Decoder, Driver, Encoder, FarEnd, Malformed, Size, Wire};
 use duologue::transport::{Ahead, Forwarded, Why};
-use duologue::{Capacity, Receiver, Sender};
+use duologue::{Receiver, Sender};
 
-/// `flow:send { more(Held) -> flow, ask(Held) -> answer, stop(Held) -> ! }`, `answer:recv { yes -> ! }`.
-struct Flow;
-
-struct Answer;
-
-impl State for Flow {
-    type Message = ();
-    const NAME: &'static str = "flow";
-
-    fn open(branch: Branch<Self>) {
-        match branch.index() {
-            0 => drop(branch.take::<0>()),
-            1 => drop(branch.take::<1>()),
-            _ => drop(branch.take::<2>()),
-        }
-    }
-}
-
-impl Transition<0> for Flow {
-    type Payload = Held;
-    type Next = Stay<Flow>;
-}
-
-impl Transition<1> for Flow {
-    type Payload = Held;
-    type Next = Turn<Answer>;
-}
-
-impl Transition<2> for Flow {
-    type Payload = Held;
-    type Next = End;
-}
-
-impl State for Answer {
-    type Message = ();
-    const NAME: &'static str = "answer";
-    const STAYS: bool = false;
-
-    fn open(branch: Branch<Self>) {
-        branch.take::<0>();
-    }
-}
-
-impl Transition<0> for Answer {
-    type Payload = ();
-    type Next = End;
-}
-
-impl Remote for Flow {
-    fn row(index: u8) -> Row<Self> {
-        match index {
-            0 => Row::of::<0>(),
-            1 => Row::of::<1>(),
-            2 => Row::of::<2>(),
-            _ => Row::NONE,
-        }
-    }
-}
-
-impl Remote for Answer {
-    fn row(index: u8) -> Row<Self> {
-        match index {
-            0 => Row::of::<0>(),
-            _ => Row::NONE,
-        }
-    }
-}
-
-impl Start for Flow {
-    const FINGERPRINT: [u8; 16] = [0; 16];
-    const PROTOCOL: &'static str = "flow";
-    const CAPACITY: Capacity = Capacity::Unbounded;
-
-    fn slot() -> Slot {
-        Slot::new().messages(3).fit::<Held>()
-    }
-}
+use crate::flow::{Answer, Flow};
 
 /// A payload that counts how many of it there are. It is as large as several words, and owns memory.
 struct Held {
@@ -155,14 +76,14 @@ impl Driver for Panics {
 /// Opens a session, lets `send` send in it until the transport panics, and takes what was sent. `send` counts the
 /// messages. Each payload is destroyed once.
 fn panics(
-    send: impl FnOnce(Sender<Flow>, &Arc<AtomicUsize>, &mut usize) -> Option<Receiver<Answer>>,
+    send: impl FnOnce(Sender<Flow<Held>>, &Arc<AtomicUsize>, &mut usize) -> Option<Receiver<Answer>>,
 ) {
     let living = Arc::new(AtomicUsize::new(0));
     let driver = Arc::new(Panics {
         calls: AtomicUsize::new(0),
     });
     let far = Mutex::new(None);
-    let sender = open_sender::<Flow>(|opened: FarEnd| {
+    let sender = open_sender::<Flow<Held>>(|opened: FarEnd| {
         *far.lock().expect("nothing panics here") = Some(opened);
         Arc::<Panics>::clone(&driver)
     });
@@ -185,11 +106,11 @@ fn panics(
 
 /// Sends this many messages, which are fewer than the ring has slots.
 fn begins(
-    mut sender: Sender<Flow>,
+    mut sender: Sender<Flow<Held>>,
     living: &Arc<AtomicUsize>,
     sent: &mut usize,
     count: usize,
-) -> Sender<Flow> {
+) -> Sender<Flow<Held>> {
     for _ in 0..count {
         sender = sender
             .send::<0>(Held::new(living))

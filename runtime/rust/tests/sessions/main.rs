@@ -12,6 +12,7 @@ mod far_end;
 #[cfg(all(target_os = "linux", feature = "membarrier"))]
 #[allow(unsafe_code)]
 mod filter;
+mod flow;
 mod futures;
 mod golden;
 mod port_set;

@@ -5,10 +5,12 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 use super::{Forwards, LeavesInPanic, Left, Noticed, Then, Unsent};
 use crate::floor::barrier;
+use crate::floor::layout::Layout;
 use crate::floor::wait_slot::PendingWake;
 use crate::link::leave::Ending;
 use crate::ring::driver::Ahead;
 use crate::ring::flags::PeerFlags;
+use crate::ring::line_word::LineWord;
 use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
 
@@ -35,12 +37,18 @@ impl Pipe {
             return Err(false);
         }
         let stamp = self.stamp(&layout, index, then);
-        self.word_in(&layout).store(stamp, Release);
-        barrier::light();
-        match self.flags_of_peer().load(Acquire) == PeerFlags::NONE {
+        match self.store_stamp(&layout, stamp) {
             true => Ok(self.stepped(&layout, then)),
             false => Err(true),
         }
+    }
+
+    /// Publishes what was written here by a store. Returns whether the far end has reported nothing.
+    #[inline(always)]
+    fn store_stamp(&self, layout: &Layout, stamp: LineWord) -> bool {
+        self.word_in(layout).store(stamp, Release);
+        barrier::light();
+        self.flags_of_peer().load(Acquire) == PeerFlags::NONE
     }
 
     /// Publishes what was written here, in a session whose other side is a far end that checks the ring itself (see
@@ -101,12 +109,10 @@ impl Pipe {
                 Ending::Last { waits, .. } => waits,
             };
         } else if self.collects_in(&layout) {
-            self.word_in(&layout).store(stamp, Release);
-            barrier::light();
-            if self.flags_of_peer().load(Acquire) != PeerFlags::NONE {
-                return Collected::Reported;
-            }
-            return Collected::Published(self.stepped(&layout, then), None);
+            return match self.store_stamp(&layout, stamp) {
+                true => Collected::Published(self.stepped(&layout, then), None),
+                false => Collected::Reported,
+            };
         }
         let old = self.word_in(&layout).swap(stamp, AcqRel);
         if old.is_dead() {
