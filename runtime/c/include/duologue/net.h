@@ -298,7 +298,7 @@ DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_w
 
 /*
  * Accepts sessions of the protocols that are served, until another thread calls `duo_listener_stop` or
- * `duo_listener_drain`; then waits for the handlers and returns DUO_OK.
+ * `duo_listener_drain`; then waits until the handlers' threads have exited, and returns DUO_OK.
  */
 DUO_MUST_CHECK duo_status duo_listener_run(duo_listener *listener);
 
