@@ -64,7 +64,7 @@ impl Fingerprint {
             .program();
         let old = match (&old, &self.against) {
             (Some(old), Some(against)) => {
-                let words = || format!("the old version, `{against}`, has errors itself");
+                let words = || format!("the old version, `{against}`, itself has errors");
                 let checked = old.checked.as_ref();
                 Some(
                     checked
@@ -148,7 +148,7 @@ fn acceptance(old: View<'_>, new: View<'_>) -> Acceptance {
     }
     if print == Hash::of(new) {
         return Acceptance {
-            words: "as in the old version".to_owned(),
+            words: "the same as in the old version".to_owned(),
             may_talk: true,
         };
     }
