@@ -147,7 +147,8 @@ duo_status duo_net_send(duo_endpoint from, const duo_message *message, const voi
             return duo_net_end(net, duo_net_leave_of(net, status), status, next);
         }
         duo_net_write_later(net, 0);
-    } else if (!is_due) {
+    } else if (!is_due && (before == 0 || !net->is_listed)) {
+        /* Otherwise whatever added the bytes before these has done so, and reading the clock takes time. */
         duo_net_write_later(net, duo_net_now() + COLLECTED_FOR);
     }
     duo_net_check_time_later(net);
