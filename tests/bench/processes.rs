@@ -1,4 +1,5 @@
-//! What sessions between processes cost compared with what the machine and the system can do: `cargo bench --bench processes`.
+//! What sessions of C between processes and over a Unix socket cost compared with what the machine and the system can do:
+//! `cargo bench --bench processes`.
 //! `-- 41` runs 41 rounds, `-- 41 stream` only that family, `-- --quick` sends three values through each case, and
 //! `-- --write docs/benchmarks-processes.md` writes the tables into that page.
 
@@ -10,7 +11,7 @@ fn main() -> ExitCode {
     program::run(&program::Benchmark {
         folder: "processes",
         protocols: "bench.proto",
-        options: &["--c-shm"],
+        options: &["--c-shm", "--remote"],
         shared: &["c/harness.c", "c/rings.c", "c/system.c"],
     })
 }

@@ -1,5 +1,5 @@
 /*
- * What sessions between processes cost compared with what the machine and the system can do, in one program.
+ * What sessions between processes and over a Unix socket cost compared with what the machine and the system can do, in one program.
  *
  *   bench [--quick] [rounds [family]]
  *
@@ -55,6 +55,13 @@ static const bench_bar text_bars[] = {
     {"duologue", "pipe(2)", 1},
 };
 
+static const bench_bar socket_bars[] = {
+    {"duologue", "write and read", 1.10},
+};
+static const bench_bar socket_stream_bars[] = {
+    {"duologue", "buffers of 64 KiB by hand", 2},
+};
+
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 /* The same with the second side in another process. */
@@ -79,6 +86,8 @@ int main(int count, char **words)
     };
     const bench_case short_texts[] = {pipe_short_texts, shm_short_texts, unix_short_texts};
     const bench_case long_texts[] = {pipe_long_texts, shm_long_texts, unix_long_texts};
+    const bench_case socket_ping_pong[] = {by_hand_ping_pong, net_ping_pong};
+    const bench_case socket_stream[] = {by_hand_stream, net_stream};
     const bench_family families[] = {
         {"ping-pong, u64", "round trip", sum_of_ping_pong, ping_pong, COUNT(ping_pong), ping_pong_bars,
          COUNT(ping_pong_bars)},
@@ -88,6 +97,10 @@ int main(int count, char **words)
          COUNT(text_bars)},
         {"texts of 64 KiB", "text", sum_of_long, long_texts, COUNT(long_texts), text_bars,
          COUNT(text_bars)},
+        {"Unix socket, ping-pong", "round trip", sum_of_ping_pong, socket_ping_pong, COUNT(socket_ping_pong),
+         socket_bars, COUNT(socket_bars)},
+        {"Unix socket, stream", "number", sum_of_stream, socket_stream, COUNT(socket_stream), socket_stream_bars,
+         COUNT(socket_stream_bars)},
     };
     for (size_t i = 0; i < COUNT(families); i++)
         if (strncmp(families[i].name, wanted, strlen(wanted)) == 0) bench_measure(&families[i], rounds);

@@ -36,7 +36,7 @@ JOINS(join_sink, numbers_server_attach, numbers_server_stream_t)
 JOINS(join_writer, texts_client_attach, texts_client_stream_t)
 JOINS(join_reader, texts_server_attach, texts_server_stream_t)
 
-static uint64_t ping(void *joined, uint64_t count)
+uint64_t session_ping(void *joined, uint64_t count)
 {
     rally_client_ping_t self = *(rally_client_ping_t *)joined;
     free(joined);
@@ -53,7 +53,7 @@ static uint64_t ping(void *joined, uint64_t count)
     return sum;
 }
 
-static uint64_t pong(void *joined, uint64_t count)
+uint64_t session_pong(void *joined, uint64_t count)
 {
     rally_server_ping_t self = *(rally_server_ping_t *)joined;
     free(joined);
@@ -69,7 +69,7 @@ static uint64_t pong(void *joined, uint64_t count)
     return sum;
 }
 
-static uint64_t produce(void *joined, uint64_t count)
+uint64_t session_produce(void *joined, uint64_t count)
 {
     numbers_client_stream_t self = *(numbers_client_stream_t *)joined;
     free(joined);
@@ -79,7 +79,7 @@ static uint64_t produce(void *joined, uint64_t count)
     return 0;
 }
 
-static uint64_t consume(void *joined, uint64_t count)
+uint64_t session_consume(void *joined, uint64_t count)
 {
     numbers_server_stream_t self = *(numbers_server_stream_t *)joined;
     free(joined);
@@ -133,9 +133,9 @@ static uint64_t read_texts(void *joined, uint64_t count)
     return sum;
 }
 
-const bench_case shm_ping_pong = {"duologue", open_region, {ping, pong}, close_region, true,
+const bench_case shm_ping_pong = {"duologue", open_region, {session_ping, session_pong}, close_region, true,
                                   {join_ping, join_pong}};
-const bench_case shm_stream = {"duologue", open_region, {produce, consume}, close_region, true,
+const bench_case shm_stream = {"duologue", open_region, {session_produce, session_consume}, close_region, true,
                                {join_source, join_sink}};
 const bench_case shm_short_texts = {"duologue", open_region, {write_short, read_texts}, close_region,
                                     true, {join_writer, join_reader}};
