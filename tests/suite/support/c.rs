@@ -151,7 +151,9 @@ impl Program<'_> {
         let program = self.link()?;
         let mut run = if self.watch == Watch::Valgrind {
             let mut run = Command::new(installed(&["valgrind".into()], "valgrind"));
-            run.args(["-q", "--leak-check=full", "--error-exitcode=99"]);
+            // One thread runs at a time. Otherwise one that spins would do so while those that it waits for do not run.
+            run.args(["-q", "--fair-sched=yes", "--leak-check=full"]);
+            run.arg("--error-exitcode=99");
             run.arg(program);
             run
         } else {
