@@ -107,7 +107,7 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     net->state = protocol->states;
     net->stream = *stream;
     net->accepted = accepted;
-    net->has_written = net->cannot_write = net->cannot_read = net->lingers = net->is_over = false;
+    net->has_written = net->cannot_write = net->cannot_read = net->is_reading = net->lingers = net->is_over = false;
     net->ended = DUO_OK;
     net->peer_takes = terms->largest;
     net->takes = duo_net_largest(options);

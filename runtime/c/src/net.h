@@ -107,6 +107,8 @@ typedef struct duo_net {
     bool has_written;
     bool cannot_write;
     bool cannot_read;
+    /* The owner waits in a read, without the lock: until it is back, no other thread reads, or changes the buffer `in`. */
+    bool is_reading;
     /* Why the peer has ended the session; DUO_OK if it has not. */
     duo_status ended;
     duo_net_buffer out;
@@ -185,7 +187,12 @@ bool duo_net_is_past(uint64_t until);
 void duo_net_poll(int descriptor, short events, uint64_t until);
 struct pollfd;
 void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until);
-/* Makes a descriptor non-blocking, and determines whether it is a socket. False: see `errno`. */
+/* Makes a descriptor blocking or not, and closes it on exec. False: see `errno`. */
+bool duo_net_set_flags(int descriptor, bool blocks);
+/*
+ * Prepares the descriptor of a connection, and determines whether it is a socket. A socket may block: whatever reads or writes
+ * it says whether it waits. False: see `errno`.
+ */
 bool duo_net_prepare(int descriptor, bool *is_socket);
 /* A pipe, both ends of which do not block and are closed on exec. */
 bool duo_net_pipe(int ends[2]);

@@ -108,8 +108,7 @@ static int open_socket(int family)
     return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 #else
     int made = socket(family, SOCK_STREAM, 0);
-    bool is_socket;
-    if (made < 0 || duo_net_prepare(made, &is_socket)) return made;
+    if (made < 0 || duo_net_set_flags(made, false)) return made;
     close(made);
     return -1;
 #endif

@@ -200,7 +200,7 @@ static void take_connections(duo_listener *listener)
     if (now < listener->recovers_at) return;
     while (may_accept(listener)) {
 #ifdef __linux__
-        int taken = accept4(listener->descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int taken = accept4(listener->descriptor, NULL, NULL, SOCK_CLOEXEC);
 #else
         int taken = accept(listener->descriptor, NULL, NULL);
 #endif

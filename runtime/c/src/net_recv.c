@@ -108,15 +108,21 @@ duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *fr
     }
 }
 
+/* Makes space for what is read next. */
+static bool reserve_read(duo_net *net, size_t needed)
+{
+    size_t space = needed < AT_ONCE ? AT_ONCE : needed;
+    size_t most = duo_net_size(&net->in) < MOST_AHEAD ? MOST_AHEAD : duo_net_size(&net->in);
+    return duo_net_reserve(&net->in, space < most ? space : most);
+}
+
 duo_status duo_net_read(duo_net *net, size_t needed)
 {
-    if (net->cannot_read) return DUO_EMPTY;
+    if (net->cannot_read || net->is_reading) return DUO_EMPTY;
     /* A peer that keeps sending without completing a message is late, too. */
     bool is_past = net->late_at != 0 && duo_net_now() >= net->late_at;
     if (is_past && ++net->late_reads > MOST_LATE_READS && duo_net_is_late(net)) return DUO_OK;
-    size_t space = needed < AT_ONCE ? AT_ONCE : needed;
-    size_t most = duo_net_size(&net->in) < MOST_AHEAD ? MOST_AHEAD : duo_net_size(&net->in);
-    if (!duo_net_reserve(&net->in, space < most ? space : most)) return DUO_NO_MEMORY;
+    if (!reserve_read(net, needed)) return DUO_NO_MEMORY;
     char *place = net->in.bytes + net->in.end;
     ptrdiff_t done = duo_net_read_some(&net->stream, place, net->in.capacity - net->in.end);
     net->has_written = false;
@@ -135,6 +141,34 @@ duo_status duo_net_read(duo_net *net, size_t needed)
 static bool is_enough(const duo_net *net, unsigned reads)
 {
     return reads >= MOST_READS && !duo_net_has_more(&net->stream);
+}
+
+/*
+ * Sleeps until the connection has bytes, and reads them, without the lock. Waiting in the read itself saves a `poll` for each
+ * message. The mark keeps every other thread from reading and from the buffer. DUO_EMPTY: nothing was read after all.
+ */
+static duo_status read_patiently(duo_net *net, size_t needed)
+{
+    if (!reserve_read(net, needed)) return DUO_NO_MEMORY;
+    char *place = net->in.bytes + net->in.end;
+    size_t space = net->in.capacity - net->in.end;
+    int descriptor = net->stream.descriptor;
+    net->is_reading = true;
+    pthread_mutex_unlock(&net->lock);
+    ptrdiff_t done = duo_net_read_blocking(descriptor, place, space);
+    int reason = errno;
+    pthread_mutex_lock(&net->lock);
+    net->is_reading = net->has_written = false;
+    if (done > 0) net->in.end += (size_t)done;
+    if (done < 0 && (reason == EAGAIN || reason == EINTR)) return DUO_EMPTY;
+    if (done <= 0) net->cannot_read = true;
+    return DUO_OK;
+}
+
+/* Whether a thread that waits until then has nothing else to do, and can wait in a read. */
+static bool can_read_patiently(const duo_net *net, uint64_t wakes)
+{
+    return wakes == DUO_FOREVER && !net->cannot_read && !net->is_reading && duo_net_can_block(&net->stream);
 }
 
 /* Waits until a message is complete. */
@@ -159,6 +193,11 @@ static duo_status await_message(duo_net *net, const duo_state *state, uint64_t w
         }
         int descriptor = net->stream.descriptor;
         uint64_t wakes = duo_net_patient_until(net, until);
+        if (!is_left && can_read_patiently(net, wakes)) {
+            status = read_patiently(net, needed);
+            if (status == DUO_NO_MEMORY) return status;
+            if (status == DUO_OK) continue;
+        }
         pthread_mutex_unlock(&net->lock);
         duo_net_poll(descriptor, is_left ? POLLIN | POLLOUT : POLLIN, wakes);
         pthread_mutex_lock(&net->lock);

@@ -64,6 +64,10 @@ struct duo_tls {
 /* Reads and writes the descriptor itself. */
 ptrdiff_t duo_net_read_plain(const duo_net_stream *stream, void *bytes, size_t size);
 ptrdiff_t duo_net_write_plain(const duo_net_stream *stream, const void *bytes, size_t size);
+/* Whether `duo_net_read_blocking` can wait for what this stream has to read. */
+bool duo_net_can_block(const duo_net_stream *stream);
+/* Waits if there is nothing to read. The program may have made its socket non-blocking: EAGAIN. */
+ptrdiff_t duo_net_read_blocking(int descriptor, void *bytes, size_t size);
 /* A stream without TLS. */
 duo_net_stream duo_net_plain(int descriptor, bool is_socket);
 /* These two wait until all bytes are read or written: DUO_OK, DUO_LATE, DUO_LOST or DUO_SYSTEM. */

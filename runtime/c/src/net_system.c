@@ -21,6 +21,13 @@
 #define QUIETLY 0
 #endif
 
+/* Sockets may block, so that a thread can wait in a read; every other call says that it does not wait. */
+#ifdef MSG_DONTWAIT
+#define WITHOUT_WAITING MSG_DONTWAIT
+#else
+#define WITHOUT_WAITING 0
+#endif
+
 /* How much is read and discarded before a connection is closed, at most. */
 enum { MOST_READ_OFF = 1 << 20 };
 
@@ -64,11 +71,11 @@ void duo_net_poll(int descriptor, short events, uint64_t until)
     duo_net_poll_all(&polled, 1, until);
 }
 
-/* Not blocking, and closed on exec. */
-static bool set_flags(int descriptor)
+bool duo_net_set_flags(int descriptor, bool blocks)
 {
     int flags = fcntl(descriptor, F_GETFL);
-    if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) < 0) return false;
+    int wanted = blocks ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
+    if (flags < 0 || (wanted != flags && fcntl(descriptor, F_SETFL, wanted) < 0)) return false;
     return fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
 }
 
@@ -77,7 +84,7 @@ bool duo_net_prepare(int descriptor, bool *is_socket)
     int kind;
     socklen_t size = sizeof kind;
     *is_socket = getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &size) == 0;
-    return set_flags(descriptor);
+    return duo_net_set_flags(descriptor, WITHOUT_WAITING != 0 && *is_socket);
 }
 
 bool duo_net_pipe(int ends[2])
@@ -86,7 +93,7 @@ bool duo_net_pipe(int ends[2])
     return pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
 #else
     if (pipe(ends) != 0) return false;
-    if (set_flags(ends[0]) && set_flags(ends[1])) return true;
+    if (duo_net_set_flags(ends[0], false) && duo_net_set_flags(ends[1], false)) return true;
     close(ends[0]);
     close(ends[1]);
     return false;
@@ -96,16 +103,26 @@ bool duo_net_pipe(int ends[2])
 ptrdiff_t duo_net_read_plain(const duo_net_stream *stream, void *bytes, size_t size)
 {
     ptrdiff_t done;
-    do done = stream->is_socket ? recv(stream->descriptor, bytes, size, 0) : read(stream->descriptor, bytes, size);
+    do done = stream->is_socket ? recv(stream->descriptor, bytes, size, WITHOUT_WAITING) : read(stream->descriptor, bytes, size);
     while (done < 0 && errno == EINTR);
     if (done < 0 && errno == EWOULDBLOCK) errno = EAGAIN;
     return done;
 }
 
+bool duo_net_can_block(const duo_net_stream *stream)
+{
+    return WITHOUT_WAITING != 0 && stream->is_socket && stream->kind->read == duo_net_read_plain;
+}
+
+ptrdiff_t duo_net_read_blocking(int descriptor, void *bytes, size_t size)
+{
+    return recv(descriptor, bytes, size, 0);
+}
+
 ptrdiff_t duo_net_write_plain(const duo_net_stream *stream, const void *bytes, size_t size)
 {
     ptrdiff_t done;
-    do done = stream->is_socket ? send(stream->descriptor, bytes, size, QUIETLY) : write(stream->descriptor, bytes, size);
+    do done = stream->is_socket ? send(stream->descriptor, bytes, size, QUIETLY | WITHOUT_WAITING) : write(stream->descriptor, bytes, size);
     while (done < 0 && errno == EINTR);
     if (done < 0 && errno == EWOULDBLOCK) errno = EAGAIN;
     return done;
