@@ -183,6 +183,28 @@ fn symbols(program: &Path) -> Vec<String> {
     symbols.lines().map(str::to_owned).collect()
 }
 
+/// Text and lists with bounds need no allocator, and neither does anything else in the program once nothing is printed.
+fn check_silent_bank(board: &Board, generated: &Path, runtime: &[PathBuf]) {
+    let program = board.link("-Os", BANK.source, &["-DSILENT"], generated, runtime);
+    for symbol in symbols(&program) {
+        let plain = symbol.replace("_no_malloc", "");
+        let allocates = ["alloc", "sbrk", "_free_r"];
+        let is_allocator = allocates.iter().any(|word| plain.contains(word));
+        assert!(
+            !is_allocator && plain != "free" && plain != "duo_release",
+            "{}: the program has {symbol}",
+            board.core
+        );
+    }
+    assert_eq!(board.run(&program), "", "{}", board.core);
+    let (flash, ram) = flash_and_ram(&program);
+    println!("{:15}{:9}{flash:11}{:20}{ram:6}", board.core, "silent", "");
+    // The emulator reports what the program finds wrong.
+    let wrong = ["-DSILENT", "-DWRONG"];
+    let program = board.link("-Os", BANK.source, &wrong, generated, runtime);
+    assert!(board.attempt(&program).is_err(), "{}", board.core);
+}
+
 /// The sessions of the host on every core: linking them needs no additions, and they print the same.
 #[test]
 fn sessions_on_cortex_m() {
@@ -219,39 +241,10 @@ fn sessions_on_cortex_m() {
             );
             assert!(flash - bare_flash <= 16 << 10, "{}", board.core);
             assert!(ram - bare_ram - session <= 512, "{}", board.core);
+            if example.protocol == BANK.protocol {
+                check_silent_bank(board, &generated, &runtime);
+            }
         }
-    }
-}
-
-/// Text and lists with bounds need no allocator, and neither does anything else in the program once nothing is printed.
-#[test]
-fn text_on_cortex_m_is_not_allocated() {
-    if !is_named("firmware") {
-        return;
-    }
-    println!("bytes of a whole program:  flash   RAM");
-    for board in &BOARDS {
-        let name = format!("firmware-silent-{}", board.core);
-        let runtime = board.runtime("-Os", &scratch(&format!("{name}-runtime")));
-        let generated = BANK.generate(&name);
-        let program = board.link("-Os", BANK.source, &["-DSILENT"], &generated, &runtime);
-        for symbol in symbols(&program) {
-            let plain = symbol.replace("_no_malloc", "");
-            let allocates = ["alloc", "sbrk", "_free_r"];
-            let is_allocator = allocates.iter().any(|word| plain.contains(word));
-            assert!(
-                !is_allocator && plain != "free" && plain != "duo_release",
-                "{}: the program has {symbol}",
-                board.core
-            );
-        }
-        assert_eq!(board.run(&program), "", "{}", board.core);
-        let (flash, ram) = flash_and_ram(&program);
-        println!("{:22}{flash:10}{ram:6}", board.core);
-        // The emulator reports what the program finds wrong.
-        let wrong = ["-DSILENT", "-DWRONG"];
-        let program = board.link("-Os", BANK.source, &wrong, &generated, &runtime);
-        assert!(board.attempt(&program).is_err(), "{}", board.core);
     }
 }
 

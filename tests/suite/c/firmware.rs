@@ -61,6 +61,11 @@ impl Example {
         let proto = format!("tests/firmware/{}.proto", self.protocol);
         generate_with(name, &[repository().join(proto)], self.options)
     }
+
+    /// Whether a program of the page uses its protocol: there its sessions are in the program's memory.
+    pub fn is_in(&self, program: &str) -> bool {
+        program.contains(&format!("{}_session_memory_t", self.protocol))
+    }
 }
 
 /// The runtime without sessions between processes: a device has only one process.

@@ -79,7 +79,7 @@ fn inline_values_leave_their_process() {
     }
 }
 
-/// What `gen` reports about a protocol: the text after the name of the message, and what to do.
+/// Messages, each with what `gen` reports about it; nothing if it needs no allocator.
 const REPORTS: [(&str, &str); 9] = [
     (
         "ask(who: str, str<4>) -> !",

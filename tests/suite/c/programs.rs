@@ -284,7 +284,7 @@ fn the_programs_of_the_page_print_what_it_says() {
             _ => String::new(),
         };
         let own = [source];
-        let (includes, mut objects) = match text.contains("bank_session_memory_t") {
+        let (includes, mut objects) = match BANK.is_in(text) {
             true => of_device.clone(),
             false => (includes.clone(), objects.clone()),
         };
