@@ -212,6 +212,9 @@ pub struct Choices {
     /// C: the buffer size of a session whose protocol has unbounded runs [default: 65536, or 8192 on 32-bit targets]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=1 << 30))]
     c_ring: Option<u32>,
+    /// C: store text, bytes and lists that have a bound in their message, so that they need no allocator
+    #[arg(long)]
+    c_inline_bounds: bool,
 }
 
 impl From<Choices> for Options {
@@ -221,6 +224,7 @@ impl From<Choices> for Options {
         options.c.prefix = choices.c_prefix;
         options.c.shm = choices.c_shm;
         options.c.ring = choices.c_ring;
+        options.c.inline_bounds = choices.c_inline_bounds;
         options.scala.package = choices.scala_package;
         options.remote = choices.remote;
         options

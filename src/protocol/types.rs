@@ -21,6 +21,25 @@ pub struct TypeDeclaration {
     pub lengths: Lengths,
 }
 
+impl TypeDeclaration {
+    /// The types that it consists of, in the order written, with the bounds in them.
+    #[must_use]
+    pub fn parts(&self) -> Vec<(&Type, &Lengths)> {
+        match &self.definition {
+            Definition::Alias(ty) => vec![(ty, &self.lengths)],
+            Definition::Struct(fields) => fields
+                .iter()
+                .map(|field| (&field.ty, &field.lengths))
+                .collect(),
+            Definition::Enum(variants) => {
+                let entries = variants.iter().flat_map(|variant| &variant.entries);
+                entries.map(|entry| (&entry.ty, &entry.lengths)).collect()
+            }
+            Definition::Extern(..) | Definition::Undeclared => Vec::new(),
+        }
+    }
+}
+
 /// What a named type is.
 #[derive(Debug)]
 pub enum Definition {

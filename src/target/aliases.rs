@@ -16,6 +16,11 @@ impl Aliases {
         }
     }
 
+    /// The last alias of the chain that begins with a type, of which it has the values; other types are returned as they are.
+    pub fn last(&self, id: TypeId) -> TypeId {
+        self.ends[id.index()]
+    }
+
     /// What an alias of the same program stands for, through all aliases; other types are returned as they are. A cycle
     /// of aliases is a separate error; here it only matters that this terminates.
     pub fn underlying<'t>(&self, program: &'t Program, ty: &'t Type) -> &'t Type {

@@ -3,8 +3,10 @@
 mod amalgamation;
 mod analysis;
 pub mod cmake;
+mod cortex_m;
 mod firmware;
 mod generated;
+mod inline;
 mod model;
 mod narrow;
 mod net;

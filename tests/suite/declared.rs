@@ -26,6 +26,7 @@ const GROUPS: [&str; 6] = [
 fn options() -> Options {
     let mut options = Options::default();
     options.c.shm = true;
+    options.c.inline_bounds = true;
     options.remote = true;
     options
 }

@@ -67,9 +67,10 @@ typedef enum duo_status {
     /* Between processes: the peer sent something that violates the protocol. The endpoint is gone. */
     DUO_BROKEN,
     /*
-     * Between processes only. Sending: the message is larger or more deeply nested than the peer accepts; the endpoint
-     * can still be used. Receiving: the message takes more memory than the options allow; the endpoint is gone.
-     * Attaching: the region is larger than the options allow.
+     * Sending: text or bytes are longer than the bound with which they are stored inline, or, between processes, the
+     * message is larger or more deeply nested than the peer accepts; the endpoint can still be used. Between processes
+     * only: a received message takes more memory than the options allow, and the endpoint is gone; or the region to be
+     * attached is larger than they allow.
      */
     DUO_TOO_LARGE,
     /* Between processes: the side is taken, the peer uses a different protocol, or it refuses. There is no session. */
@@ -80,8 +81,9 @@ typedef enum duo_status {
      */
     DUO_SYSTEM,
     /*
-     * A value in the message is not valid for its type: text that is not UTF-8, or a tag that its enum does
-     * not have (such as 0, the tag of a zeroed struct). The endpoint can still be used.
+     * A value in the message is not valid for its type: text that is not UTF-8, a tag that its enum does not have
+     * (such as 0, the tag of a zeroed struct), or an inline value that is larger than its bound. The endpoint can still
+     * be used.
      */
     DUO_INVALID,
     /*

@@ -9,10 +9,7 @@
 #include <string.h>
 
 #include "tag.h"
-
-#ifndef DUO_NO_MALLOC
 #include "utf8.h"
-#endif
 
 const duo_type duo_text_type = {DUO_TEXT, true, false, true, 1, NULL, NULL, 0, 0, NULL, NULL};
 const duo_type duo_bytes_type = DUO_LIST_TYPE(false, false, 1, NULL);
@@ -22,6 +19,26 @@ typedef struct list_view {
     void *data;
     size_t size;
 } list_view;
+
+static bool is_inline(const duo_type *type)
+{
+    return type->kind == DUO_INLINE_LIST || type->kind == DUO_INLINE_TEXT;
+}
+
+/* The items of a list or the bytes of text, wherever they are. */
+static list_view items_of(const duo_type *type, char *value)
+{
+    list_view items;
+    if (is_inline(type)) {
+        uint16_t size;
+        memcpy(&size, value, sizeof size);
+        items.data = value + type->count;
+        items.size = size;
+    } else {
+        memcpy(&items, value, sizeof items);
+    }
+    return items;
+}
 
 /* Why a value is walked through. Parts that do not matter for that reason are skipped. */
 typedef enum walk_reason { SPREADS, MOVES, CHECKS } walk_reason;
@@ -36,13 +53,8 @@ static bool matters(const duo_type *type, walk_reason why)
     return false;
 }
 
-static bool is_list(const duo_type *type)
-{
-    return type->kind == DUO_LIST || type->kind == DUO_TEXT;
-}
-
 /*
- * What a walk does at a list or an enum (before its contents), text, an endpoint or a host value. Returning
+ * What a walk does at a list, inline or not, or an enum (before its contents), text, an endpoint or a host value. Returning
  * false ends the walk.
  */
 typedef bool visitor(const duo_type *type, char *value, void *context);
@@ -51,11 +63,11 @@ static bool walk(const duo_type *type, char *value, walk_reason why, visitor *vi
 {
     if (!matters(type, why)) return true;
     switch (type->kind) {
-    case DUO_LIST: {
+    case DUO_LIST:
+    case DUO_INLINE_LIST: {
         if (!visit(type, value, context)) return false;
         if (type->element == NULL || !matters(type->element, why)) return true;
-        list_view items;
-        memcpy(&items, value, sizeof items);
+        list_view items = items_of(type, value);
         for (size_t i = 0; i < items.size; i++) {
             char *item = (char *)items.data + i * type->size;
             if (!walk(type->element, item, why, visit, context)) return false;
@@ -85,6 +97,7 @@ static bool walk(const duo_type *type, char *value, walk_reason why, visitor *vi
         return true;
     }
     case DUO_TEXT:
+    case DUO_INLINE_TEXT:
     case DUO_ENDPOINT:
     case DUO_EXTERN:
         return visit(type, value, context);
@@ -95,14 +108,21 @@ static bool walk(const duo_type *type, char *value, walk_reason why, visitor *vi
 static bool is_sound(const duo_type *type, char *value, void *context)
 {
     (void)context;
-    if (type->kind == DUO_ENUM) return duo_is_tag(tag_at(value, type->size), type->variants);
-#ifndef DUO_NO_MALLOC
-    if (type->kind == DUO_TEXT) {
-        list_view text;
-        memcpy(&text, value, sizeof text);
-        return duo_is_utf8(text.data, text.size);
+    switch (type->kind) {
+    case DUO_ENUM: return duo_is_tag(tag_at(value, type->size), type->variants);
+    case DUO_TEXT:
+    case DUO_INLINE_LIST:
+    case DUO_INLINE_TEXT: {
+        list_view items = items_of(type, value);
+        if (is_inline(type) && items.size > type->variants) return false;
+        return type->kind == DUO_INLINE_LIST || duo_is_utf8(items.data, items.size);
     }
-#endif
+    case DUO_LIST:
+    case DUO_OPTION:
+    case DUO_STRUCT:
+    case DUO_ENDPOINT:
+    case DUO_EXTERN: return true;
+    }
     return true;
 }
 
@@ -110,6 +130,13 @@ bool duo_is_sound(const duo_type *type, const void *value)
 {
     /* Checking changes nothing, although the type of the walk would allow it. */
     return walk(type, (char *)(uintptr_t)value, CHECKS, is_sound, NULL);
+}
+
+#ifndef DUO_NO_MALLOC
+
+static bool is_list(const duo_type *type)
+{
+    return type->kind == DUO_LIST || type->kind == DUO_TEXT;
 }
 
 /* Lists of larger elements start at an address that suits any type. */
@@ -167,6 +194,8 @@ void duo_copy(const duo_type *type, void *value, char *place)
     copy_block left = {place, 0};
     walk(type, value, SPREADS, copy_list, &left);
 }
+
+#endif
 
 static bool move_endpoint(const duo_type *type, char *value, void *context)
 {

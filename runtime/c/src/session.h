@@ -144,12 +144,26 @@ static inline void duo_full_fence(void)
 void duo_find_processor(void);
 
 /* payload.c */
-/* Whether all text in `value` is UTF-8 and all its enums have valid tags. */
+/* Whether all text in `value` is UTF-8, all its enums have valid tags, and no inline value is larger than its space. */
 bool duo_is_sound(const duo_type *type, const void *value);
+#ifndef DUO_NO_MALLOC
 /* The bytes of `value` that are stored outside it; false if they are more than any memory has. */
 bool duo_spread(const duo_type *type, void *value, size_t *size);
 /* Copies the outside parts of `value`, which is a copy itself, to `place`; `value` then refers to the copies. */
 void duo_copy(const duo_type *type, void *value, char *place);
+#else
+/* There is no memory outside of values. */
+static inline bool duo_spread(const duo_type *type, void *value, size_t *size)
+{
+    (void)type, (void)value, (void)size;
+    return false;
+}
+
+static inline void duo_copy(const duo_type *type, void *value, char *place)
+{
+    (void)type, (void)value, (void)place;
+}
+#endif
 /* Takes the endpoints inside `value` away from all holders of copies; false (and no change) if one is used. */
 bool duo_move(const duo_type *type, void *value);
 /* Undoes a `duo_move`, given the value as it is or as it was before. */

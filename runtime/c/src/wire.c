@@ -33,6 +33,33 @@ static wire_items list_of(const char *value)
     return items;
 }
 
+/* Whether text, bytes or a list are in the value itself, which has space for `wire->count` items. */
+static bool is_inline_wire(const duo_wire *wire)
+{
+    return wire->kind == DUO_WIRE_INLINE_TEXT || wire->kind == DUO_WIRE_INLINE_BYTES ||
+           wire->kind == DUO_WIRE_INLINE_LIST;
+}
+
+static bool is_text_wire(const duo_wire *wire)
+{
+    return wire->kind == DUO_WIRE_TEXT || wire->kind == DUO_WIRE_INLINE_TEXT;
+}
+
+/* Where the items of an inline value begin: bytes follow their number. */
+static size_t inline_data(const duo_wire *wire)
+{
+    return wire->parts == NULL ? sizeof(uint16_t) : wire->parts->offset;
+}
+
+/* Text, bytes or the items of a list, wherever they are. */
+static wire_items wire_items_of(const duo_wire *wire, const char *value)
+{
+    if (!is_inline_wire(wire)) return list_of(value);
+    uint16_t size;
+    memcpy(&size, value, sizeof size);
+    return (wire_items){value + inline_data(wire), size};
+}
+
 static bool is_some(const char *value)
 {
     uint8_t some;
@@ -94,14 +121,21 @@ static duo_status measure(const duo_wire *wire, const char *value, size_t depth,
     case DUO_WIRE_NUMBER:
     case DUO_WIRE_BOOL: return add_bytes(size, wire->size) ? DUO_OK : DUO_TOO_LARGE;
     case DUO_WIRE_TEXT:
-    case DUO_WIRE_BYTES: {
-        wire_items bytes = list_of(value);
+    case DUO_WIRE_BYTES:
+    case DUO_WIRE_INLINE_TEXT:
+    case DUO_WIRE_INLINE_BYTES: {
+        wire_items bytes = wire_items_of(wire, value);
+        if (is_inline_wire(wire) && bytes.size > wire->count) return DUO_INVALID;
         if (!add_bytes(size, bytes.size)) return DUO_TOO_LARGE;
-        bool is_text = wire->kind == DUO_WIRE_TEXT;
-        if (is_text && !duo_is_utf8((const uint8_t *)bytes.data, bytes.size)) return DUO_INVALID;
+        if (is_text_wire(wire) && !duo_is_utf8((const uint8_t *)bytes.data, bytes.size)) return DUO_INVALID;
         return add_count(size, bytes.size);
     }
-    case DUO_WIRE_LIST: return measure_list(wire->parts->wire, list_of(value), depth, size);
+    case DUO_WIRE_LIST:
+    case DUO_WIRE_INLINE_LIST: {
+        wire_items items = wire_items_of(wire, value);
+        if (is_inline_wire(wire) && items.size > wire->count) return DUO_INVALID;
+        return measure_list(wire->parts->wire, items, depth, size);
+    }
     case DUO_WIRE_OPTION: {
         duo_status status = add_count(size, is_some(value));
         if (status != DUO_OK || !is_some(value)) return status;
@@ -176,12 +210,15 @@ static bool encode(const duo_wire *wire, const char *value, duo_wire_writer *wri
         return put(writer, &byte, 1);
     }
     case DUO_WIRE_TEXT:
-    case DUO_WIRE_BYTES: {
-        wire_items bytes = list_of(value);
+    case DUO_WIRE_BYTES:
+    case DUO_WIRE_INLINE_TEXT:
+    case DUO_WIRE_INLINE_BYTES: {
+        wire_items bytes = wire_items_of(wire, value);
         return put_count(writer, bytes.size) && put(writer, bytes.data, bytes.size);
     }
-    case DUO_WIRE_LIST: {
-        wire_items items = list_of(value);
+    case DUO_WIRE_LIST:
+    case DUO_WIRE_INLINE_LIST: {
+        wire_items items = wire_items_of(wire, value);
         const duo_wire *item = wire->parts->wire;
         if (!put_count(writer, items.size)) return false;
         if (item->kind == DUO_WIRE_NUMBER && is_little_endian())
@@ -254,6 +291,17 @@ static size_t wire_aligned(size_t size)
     return (size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
 }
 
+/* Reserves space for items; false if no memory has that much. */
+static bool add_items(reader *from, const duo_wire *item, uint64_t count)
+{
+    /* The count was compared with the remaining bytes, but one byte there may be many in memory. */
+    if (item->size != 0 && count > WIRE_MUCH / item->size) return false;
+    size_t space = wire_aligned((size_t)count * item->size);
+    if (space > WIRE_MUCH || from->space > WIRE_MUCH - space) return false;
+    from->space += space;
+    return true;
+}
+
 static bool check(const duo_wire *wire, reader *from, size_t depth)
 {
     switch (wire->kind) {
@@ -263,23 +311,23 @@ static bool check(const duo_wire *wire, reader *from, size_t depth)
         return true;
     case DUO_WIRE_BOOL: return left(from) > 0 && *from->at++ <= 1;
     case DUO_WIRE_TEXT:
-    case DUO_WIRE_BYTES: {
+    case DUO_WIRE_BYTES:
+    case DUO_WIRE_INLINE_TEXT:
+    case DUO_WIRE_INLINE_BYTES: {
         uint64_t size;
         if (!take_count(from, &size) || size > left(from)) return false;
-        if (wire->kind == DUO_WIRE_TEXT && !duo_is_utf8(from->at, (size_t)size)) return false;
+        if (is_inline_wire(wire) && size > wire->count) return false;
+        if (is_text_wire(wire) && !duo_is_utf8(from->at, (size_t)size)) return false;
         from->at += size;
         return true;
     }
-    case DUO_WIRE_LIST: {
+    case DUO_WIRE_LIST:
+    case DUO_WIRE_INLINE_LIST: {
         uint64_t count;
         const duo_wire *item = wire->parts->wire;
         if (depth == DUO_WIRE_DEPTH || !take_count(from, &count)) return false;
         if (count > (item->least > 0 ? left(from) / item->least : MOST_EMPTY)) return false;
-        /* The count was compared with the remaining bytes, but one byte there may be many in memory. */
-        if (item->size != 0 && count > WIRE_MUCH / item->size) return false;
-        size_t space = wire_aligned((size_t)count * item->size);
-        if (space > WIRE_MUCH || from->space > WIRE_MUCH - space) return false;
-        from->space += space;
+        if (is_inline_wire(wire) ? count > wire->count : !add_items(from, item, count)) return false;
         if (item->kind == DUO_WIRE_NUMBER) {
             from->at += count * item->size;
             return true;
@@ -347,6 +395,21 @@ static uint64_t next_count(builder *from)
     }
 }
 
+/* Stores how many items a list has, and returns the space for them. */
+static char *begin_list(const duo_wire *wire, builder *from, char *value, size_t count)
+{
+    if (is_inline_wire(wire)) {
+        uint16_t size = (uint16_t)count;
+        memcpy(value, &size, sizeof size);
+        return value + inline_data(wire);
+    }
+    char *place = from->space;
+    wire_items items = {place, count};
+    memcpy(value, &items, sizeof items);
+    from->space += wire_aligned(count * wire->parts->wire->size);
+    return place;
+}
+
 static void decode(const duo_wire *wire, builder *from, char *value)
 {
     switch (wire->kind) {
@@ -368,13 +431,19 @@ static void decode(const duo_wire *wire, builder *from, char *value)
         memcpy(value, &bytes, sizeof bytes);
         return;
     }
-    case DUO_WIRE_LIST: {
+    case DUO_WIRE_INLINE_TEXT:
+    case DUO_WIRE_INLINE_BYTES: {
+        uint16_t size = (uint16_t)next_count(from);
+        memcpy(value, &size, sizeof size);
+        if (size > 0) memcpy(value + inline_data(wire), from->at, size);
+        from->at += size;
+        return;
+    }
+    case DUO_WIRE_LIST:
+    case DUO_WIRE_INLINE_LIST: {
         const duo_wire *item = wire->parts->wire;
         size_t count = (size_t)next_count(from);
-        char *place = from->space;
-        from->space += wire_aligned(count * item->size);
-        wire_items items = {place, count};
-        memcpy(value, &items, sizeof items);
+        char *place = begin_list(wire, from, value, count);
         if (item->kind == DUO_WIRE_NUMBER && is_little_endian() && count > 0) {
             memcpy(place, from->at, count * item->size);
             from->at += count * item->size;

@@ -1,8 +1,10 @@
 //! The types that a header needs, each declared before it is used, and the headers it includes for them.
 
+use super::ctype::CType;
+use super::inline;
 use super::types::{Types, host_file};
 use super::{names, spelling};
-use crate::protocol::{Definition, EndpointType, FileId, Type, TypeId};
+use crate::protocol::{Definition, EndpointType, FileId, TypeId};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -14,7 +16,7 @@ pub struct Declarations<'a> {
     /// The unit the header is for.
     unit: Option<usize>,
     done: BTreeSet<String>,
-    later: Vec<Type>,
+    later: Vec<CType>,
     /// Structs for lists, options, tuples and endpoints of other protocols.
     pub text: String,
     /// What has to be included first, as written after `#include`.
@@ -43,19 +45,30 @@ impl<'a> Declarations<'a> {
     }
 
     /// Completes a type, so that a value of it can be a member.
-    pub fn need(&mut self, ty: &Type) {
+    pub fn need(&mut self, ty: &CType) {
         match ty {
-            Type::Builtin(_) | Type::Parameter(_) => {}
-            Type::Named(id) => self.need_declared(*id),
-            Type::List(item) => self.need_list(ty, item),
-            Type::Option(item) => {
+            CType::Builtin(_) | CType::Parameter(_) => {}
+            CType::Inline(..) => {
+                if self.is_new(ty) {
+                    self.text.push_str(&inline::text(self.types, ty, self.unit));
+                }
+            }
+            CType::Named(id) => self.need_declared(*id),
+            CType::List(item) => self.need_list(ty, item),
+            CType::Array(item, _) => {
+                if self.is_new(ty) {
+                    self.need(item);
+                    self.text.push_str(&inline::text(self.types, ty, self.unit));
+                }
+            }
+            CType::Option(item) => {
                 if self.is_new(ty) {
                     self.need(item);
                     let item = self.types.name(item, self.unit);
                     self.define(ty, &["bool some".to_owned(), format!("{item} value")]);
                 }
             }
-            Type::Tuple(items) => {
+            CType::Tuple(items) => {
                 if self.is_new(ty) {
                     items.iter().for_each(|item| self.need(item));
                     let member = |(position, item)| {
@@ -65,7 +78,7 @@ impl<'a> Declarations<'a> {
                     self.define(ty, &members);
                 }
             }
-            Type::Endpoint(endpoint) => self.need_endpoint(endpoint),
+            CType::Endpoint(endpoint) => self.need_endpoint(endpoint),
         }
     }
 
@@ -77,12 +90,12 @@ impl<'a> Declarations<'a> {
     }
 
     /// The declaration of a struct member.
-    pub fn member(&self, name: &str, ty: &Type) -> String {
+    pub fn member(&self, name: &str, ty: &CType) -> String {
         format!("{} {name}", self.types.name(ty, self.unit))
     }
 
     /// Names a type so that a pointer to it or an alias for it can be declared.
-    pub fn mention(&mut self, ty: &Type) -> String {
+    pub fn mention(&mut self, ty: &CType) -> String {
         let ty = self.types.underlying(ty).clone();
         let name = self.types.name(&ty, self.unit);
         if !self.types.is_struct(&ty) {
@@ -99,8 +112,8 @@ impl<'a> Declarations<'a> {
         match &declared.definition {
             Definition::Alias(_) => {
                 self.include_types_of(declared.file);
-                let target = types.underlying(&Type::Named(id)).clone();
-                if target != Type::Named(id) {
+                let target = types.underlying(&CType::Named(id)).clone();
+                if target != CType::Named(id) {
                     self.need(&target);
                 }
             }
@@ -128,7 +141,7 @@ impl<'a> Declarations<'a> {
         }
     }
 
-    fn need_list(&mut self, ty: &Type, item: &Type) {
+    fn need_list(&mut self, ty: &CType, item: &CType) {
         if !self.is_new(ty) {
             return;
         }
@@ -139,7 +152,7 @@ impl<'a> Declarations<'a> {
             "const "
         };
         let item = match item {
-            Type::Named(id)
+            CType::Named(id)
                 if matches!(self.types.program.ty(*id).definition, Definition::Alias(_)) =>
             {
                 // The header that declares the alias completes its target once the parts of the target are complete.
@@ -148,13 +161,15 @@ impl<'a> Declarations<'a> {
                 self.later.push(target);
                 self.types.declared_name(*id)
             }
-            Type::Named(_)
-            | Type::Builtin(_)
-            | Type::List(_)
-            | Type::Option(_)
-            | Type::Tuple(_)
-            | Type::Parameter(_)
-            | Type::Endpoint(_) => self.mention(item),
+            CType::Named(_)
+            | CType::Builtin(_)
+            | CType::Inline(..)
+            | CType::List(_)
+            | CType::Array(..)
+            | CType::Option(_)
+            | CType::Tuple(_)
+            | CType::Parameter(_)
+            | CType::Endpoint(_) => self.mention(item),
         };
         self.define(
             ty,
@@ -173,7 +188,7 @@ impl<'a> Declarations<'a> {
         self.protocols.insert(unit.file_name.clone());
         let name = self
             .types
-            .name(&Type::Endpoint(Box::new(endpoint.clone())), self.unit);
+            .name(&CType::Endpoint(Box::new(endpoint.clone())), self.unit);
         if self.done.insert(name.clone()) {
             let handle = handle(self.types, endpoint);
             self.text
@@ -181,11 +196,11 @@ impl<'a> Declarations<'a> {
         }
     }
 
-    fn is_new(&mut self, ty: &Type) -> bool {
+    fn is_new(&mut self, ty: &CType) -> bool {
         self.done.insert(self.types.name(ty, self.unit))
     }
 
-    fn define(&mut self, ty: &Type, members: &[String]) {
+    fn define(&mut self, ty: &CType, members: &[String]) {
         let name = self.types.name(ty, self.unit);
         self.text.push_str(&guarded(&name, members));
     }

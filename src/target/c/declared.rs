@@ -1,6 +1,7 @@
 //! The types of a file as the templates see them: one header, and one source if the runtime needs to know what they consist of.
 
 use super::VERSION;
+use super::ctype::CType;
 use super::declarations::Declarations;
 use super::functions::{FunctionView, FunctionsView};
 use super::layouts::{Layouts, composite, enumeration};
@@ -10,7 +11,7 @@ use super::spelling;
 use super::tables::{SourceFootView, SourceView};
 use super::types::{Types, c_mapping, is_bare};
 use super::view::FootView;
-use crate::protocol::{Definition, Field, File, FileId, Type, TypeDeclaration, TypeId, Variant};
+use crate::protocol::{Definition, Entry, Field, File, FileId, TypeDeclaration, TypeId, Variant};
 use askama::Template;
 use std::fmt::Write;
 
@@ -190,7 +191,7 @@ impl<'a> FileView<'a> {
         for id in self.own() {
             let declared = self.types.program.ty(id);
             if let Definition::Alias(ty) = &declared.definition {
-                let target = declarations.mention(ty);
+                let target = declarations.mention(&self.types.stored(ty, &declared.lengths));
                 text.push_str(&std::mem::take(&mut declarations.text));
                 let docs = spelling::comment(&declared.docs, "");
                 line(
@@ -208,11 +209,11 @@ impl<'a> FileView<'a> {
         let declared = self.types.program.ty(id);
         match &declared.definition {
             Definition::Struct(fields) => {
-                fields.iter().for_each(|field| declarations.need(&field.ty));
-                text.push_str(&std::mem::take(&mut declarations.text));
+                self.need_parts(id, declarations, text);
                 let member = |field: &Field| MemberView {
                     comment: spelling::comment(&field.docs, "    "),
-                    text: declarations.member(&spelling::member(field.name.text()), &field.ty),
+                    text: declarations
+                        .member(&spelling::member(field.name.text()), &self.field(field)),
                 };
                 let mut members: Vec<MemberView> = fields.iter().map(member).collect();
                 if members.is_empty() {
@@ -229,9 +230,7 @@ impl<'a> FileView<'a> {
                 render(&view, text);
             }
             Definition::Enum(variants) if !is_bare(variants) => {
-                let entries = variants.iter().flat_map(|variant| &variant.entries);
-                entries.for_each(|entry| declarations.need(&entry.ty));
-                text.push_str(&std::mem::take(&mut declarations.text));
+                self.need_parts(id, declarations, text);
                 let tag = self.tag_name(id, variants);
                 self.enumeration(id, declared, variants, declarations, tag, text);
             }
@@ -240,6 +239,21 @@ impl<'a> FileView<'a> {
             | Definition::Extern(..)
             | Definition::Undeclared => {}
         }
+    }
+
+    /// Completes what a declared type consists of.
+    fn need_parts(&self, id: TypeId, declarations: &mut Declarations, text: &mut String) {
+        let parts = self.types.parts(id);
+        parts.iter().for_each(|part| declarations.need(part));
+        text.push_str(&std::mem::take(&mut declarations.text));
+    }
+
+    fn field(&self, field: &Field) -> CType {
+        self.types.stored(&field.ty, &field.lengths)
+    }
+
+    fn entry(&self, entry: &Entry) -> CType {
+        self.types.stored(&entry.ty, &entry.lengths)
     }
 
     fn enumeration(
@@ -260,7 +274,9 @@ impl<'a> FileView<'a> {
             members: variant
                 .entries
                 .iter()
-                .map(|entry| declarations.member(&spelling::member(entry.name.text()), &entry.ty))
+                .map(|entry| {
+                    declarations.member(&spelling::member(entry.name.text()), &self.entry(entry))
+                })
                 .collect(),
         };
         let view = EnumView {
@@ -276,7 +292,7 @@ impl<'a> FileView<'a> {
     /// Whether the runtime needs to know what values of the type consist of.
     fn has_table(&self, id: TypeId) -> bool {
         let is_alias = matches!(self.types.program.ty(id).definition, Definition::Alias(_));
-        !is_alias && !self.types.facts(&Type::Named(id)).is_any_bytes()
+        !is_alias && !self.types.facts(&CType::Named(id)).is_any_bytes()
     }
 
     fn tables(&self, text: &mut String) {
@@ -299,12 +315,12 @@ impl<'a> FileView<'a> {
         let declared = self.types.program.ty(id);
         let name = self.types.declared_name(id);
         let layout = self.types.of_type(id, OfType::Layout);
-        let facts = self.types.facts(&Type::Named(id));
+        let facts = self.types.facts(&CType::Named(id));
         let mut fields = Vec::new();
         match &declared.definition {
             Definition::Struct(members) => {
                 for field in members {
-                    if let Some(layout) = layouts.of(&field.ty) {
+                    if let Some(layout) = layouts.of(&self.field(field)) {
                         let member = spelling::member(field.name.text());
                         fields.push((
                             layout,
@@ -319,7 +335,7 @@ impl<'a> FileView<'a> {
                     let tag = self.types.of_type(id, OfType::Variant(variant.name.text()));
                     let variant_member = spelling::member(variant.name.text());
                     for entry in &variant.entries {
-                        if let Some(layout) = layouts.of(&entry.ty) {
+                        if let Some(layout) = layouts.of(&self.entry(entry)) {
                             let member = spelling::member(entry.name.text());
                             fields.push((
                                 layout,

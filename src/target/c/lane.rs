@@ -1,8 +1,9 @@
 //! Numbers sent between processes, which the header writes to the region and reads back without a call.
 
+use super::ctype::CType;
 use super::view::UnitView;
 use crate::endpoint::Edge;
-use crate::protocol::{Builtin, Entry, Message, Type};
+use crate::protocol::{Builtin, Entry, Message};
 
 /// The header checks for at most this many messages of a state that reverse the direction; the library finds the others.
 const MOST_SINGLE_LINE_TURNS: usize = 4;
@@ -12,7 +13,7 @@ impl UnitView<'_> {
         let ty = self.entry_type(index, entry);
         matches!(
             self.types.underlying(&ty),
-            Type::Builtin(Builtin::U64 | Builtin::I64 | Builtin::F64)
+            CType::Builtin(Builtin::U64 | Builtin::I64 | Builtin::F64)
         )
     }
 

@@ -1,9 +1,9 @@
 //! The tables that describe to the runtime what a value consists of. Types for which any bytes are a valid value need none.
 
+use super::ctype::{Bytes, CType};
 use super::names::{self, OfType, Own};
 use super::spelling;
 use super::types::{Facts, Types};
-use crate::protocol::Type;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -16,6 +16,7 @@ pub fn composite(kind: &str, facts: Facts, fields: String) -> Table {
         spreads,
         moves,
         checks,
+        ..
     } = facts;
     (
         "DUO_TYPE_OF",
@@ -65,18 +66,18 @@ impl<'a> Layouts<'a> {
     }
 
     /// A pointer to the table of a type; `None` if any bytes are a valid value of it.
-    pub fn of(&mut self, ty: &Type) -> Option<String> {
+    pub fn of(&mut self, ty: &CType) -> Option<String> {
         let types = self.types;
         let ty = types.underlying(ty);
         let facts = types.facts(ty);
         if facts.is_any_bytes() {
             return None;
         }
-        if let Type::Builtin(_) = ty {
+        if let CType::Builtin(_) = ty {
             let name = if facts.checks { "text" } else { "bytes" };
             return Some(format!("&duo_{name}_type"));
         }
-        if let Type::Named(id) = ty {
+        if let CType::Named(id) = ty {
             return Some(format!("&{}", types.of_type(*id, OfType::Layout)));
         }
         let words = types.words(ty, self.unit);
@@ -100,24 +101,44 @@ impl<'a> Layouts<'a> {
         self.text.push_str(&text[columns..]);
     }
 
-    fn table(&mut self, ty: &Type, facts: Facts, words: &str) -> Option<Table> {
+    fn table(&mut self, ty: &CType, facts: Facts, words: &str) -> Option<Table> {
         let name = self.types.name(ty, self.unit);
         match ty {
-            Type::List(item) => {
+            CType::Inline(bytes, most) => {
+                let kind = match bytes {
+                    Bytes::Text => "DUO_INLINE_TEXT_TYPE",
+                    Bytes::Any => "DUO_INLINE_BYTES_TYPE",
+                };
+                Some((kind, vec![most.to_string()]))
+            }
+            CType::Array(item, most) => {
+                let element = self.of(item).unwrap_or_else(|| "NULL".to_owned());
+                let size = self.types.name(item, self.unit);
+                let parts = vec![
+                    facts.spreads.to_string(),
+                    facts.moves.to_string(),
+                    most.to_string(),
+                    format!("sizeof({size})"),
+                    element,
+                    format!("offsetof({name}, data)"),
+                ];
+                Some(("DUO_INLINE_LIST_TYPE", parts))
+            }
+            CType::List(item) => {
                 let element = self.of(item).unwrap_or_else(|| "NULL".to_owned());
                 let size = self.types.name(item, self.unit);
                 let (moves, checks) = (facts.moves.to_string(), facts.checks.to_string());
                 let parts = vec![moves, checks, format!("sizeof({size})"), element];
                 Some(("DUO_LIST_TYPE", parts))
             }
-            Type::Option(item) => {
+            CType::Option(item) => {
                 let item = self.of(item)?;
                 let fields = names::of("inner_fields", words);
                 let value = (item, format!("offsetof({name}, value)"), "0".to_owned());
                 self.fields(&fields, &[value]);
                 Some(composite("DUO_OPTION", facts, fields))
             }
-            Type::Tuple(items) => {
+            CType::Tuple(items) => {
                 let mut fields = Vec::new();
                 for (position, item) in items.iter().enumerate() {
                     if let Some(item) = self.of(item) {
@@ -132,7 +153,7 @@ impl<'a> Layouts<'a> {
                 self.fields(&name, &fields);
                 Some(composite("DUO_STRUCT", facts, name))
             }
-            Type::Endpoint(endpoint) => {
+            CType::Endpoint(endpoint) => {
                 let id = self.types.unit_state(endpoint, self.unit)?;
                 let (unit, _) = self.types.units.at(id);
                 let states = unit.ours(Own::States);
@@ -145,7 +166,7 @@ impl<'a> Layouts<'a> {
                 let state = format!("&{states}[{}]", id.state);
                 Some(("DUO_ENDPOINT_TYPE", vec![state]))
             }
-            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => None,
+            CType::Builtin(_) | CType::Named(_) | CType::Parameter(_) => None,
         }
     }
 

@@ -7,10 +7,12 @@
 //! consists of and where each message leads, so copying, destroying and closing are done by the runtime and need no generated
 //! code. If sessions between processes are requested, a second header and source describe how payloads are encoded.
 
+mod ctype;
 mod declarations;
 mod declared;
 mod device;
 mod functions;
+mod inline;
 mod lane;
 mod layouts;
 mod library;
@@ -62,6 +64,8 @@ pub struct COptions {
     /// The size in bytes of the ring of a protocol with unbounded runs; the ring may be a little larger. Without it, the
     /// runtime's `DUO_RING` applies.
     pub ring: Option<u32>,
+    /// Store text, bytes and lists that have a bound inline, so that they need no allocator.
+    pub inline_bounds: bool,
 }
 
 /// The word for this target in mappings.
@@ -87,10 +91,10 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let program = checked.program();
     let prefix = options.c.prefix.as_deref().unwrap_or_default();
     let units = Units::of(program, prefix);
-    let types = Types::of(program, &units, prefix);
+    let types = Types::of(program, &units, prefix, options.c.inline_bounds);
     let sizes = Sizes::of(program);
     let mut generated = Generated::default();
-    let mut stays = Vec::new();
+    let mut obstacles = Vec::new();
     let mut write = |name: &str, ending: &str, text: String| {
         let path = format!("{name}.{ending}");
         generated.files.push(OutputFile::new(path, text));
@@ -102,6 +106,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         view.ring = options.c.ring;
         view.leaves = matches!(wire, Some(Ok(Some(_))));
         view.has_lanes = view.leaves && options.c.shm;
+        obstacles.extend(view.allocation_note());
         write(&unit.file_name, "h", view.header());
         write(&unit.file_name, "c", view.source());
         match wire {
@@ -118,7 +123,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
                     write(&unit.file(Header::Net), "h", view.net_header());
                 }
             }
-            Some(Err(obstacle)) => stays.push(format!(
+            Some(Err(obstacle)) => obstacles.push(format!(
                 "C: `{}` stays in one process: {obstacle}",
                 unit.prefix
             )),
@@ -139,7 +144,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         .files
         .sort_by(|left, right| left.path.cmp(&right.path));
     generated.notes = notes(checked, &units);
-    generated.notes.extend(stays);
+    generated.notes.extend(obstacles);
     generated
 }
 

@@ -1,12 +1,13 @@
 //! Messages of plain bytes that do not end the session. The header writes them to the ring and reads them from it, so the
 //! compiler sees the whole operation.
 
+use super::ctype::CType;
 use super::names::OfType;
 use super::spelling;
 use super::types::{Types, is_bare};
 use super::view::UnitView;
 use crate::endpoint::Edge;
-use crate::protocol::{Definition, Message, Type, TypeId, Variant};
+use crate::protocol::{Definition, Message, TypeId, Variant};
 
 /// What the header needs to know about such a message.
 pub struct Plain {
@@ -22,27 +23,28 @@ const MOST_TAGS: usize = 4;
 
 /// The conditions for a value at `place` that stores nothing outside of itself: its enums must have valid tags. `left` is how
 /// many more tags may be compared.
-fn tags(types: &Types, ty: &Type, place: &str, left: &mut usize) -> Option<Vec<String>> {
+fn tags(types: &Types, ty: &CType, place: &str, left: &mut usize) -> Option<Vec<String>> {
     let ty = types.underlying(ty);
     if !types.facts(ty).checks {
         return Some(Vec::new());
     }
     let mut all = Vec::new();
     match ty {
-        Type::Option(item) => {
+        CType::Option(item) => {
             let inner = tags(types, item, &format!("{place}.value"), left)?;
             all.push(format!("(!{place}.some || {})", together(&inner)));
         }
-        Type::Tuple(items) => {
+        CType::Tuple(items) => {
             for (position, item) in items.iter().enumerate() {
                 all.extend(tags(types, item, &format!("{place}.v{position}"), left)?);
             }
         }
-        Type::Named(id) => match &types.program.ty(*id).definition {
+        CType::Named(id) => match &types.program.ty(*id).definition {
             Definition::Struct(fields) => {
                 for field in fields {
                     let member = spelling::member(field.name.text());
-                    all.extend(tags(types, &field.ty, &format!("{place}.{member}"), left)?);
+                    let ty = types.stored(&field.ty, &field.lengths);
+                    all.extend(tags(types, &ty, &format!("{place}.{member}"), left)?);
                 }
             }
             Definition::Enum(variants) => {
@@ -58,7 +60,12 @@ fn tags(types: &Types, ty: &Type, place: &str, left: &mut usize) -> Option<Vec<S
             }
             Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => return None,
         },
-        Type::Builtin(_) | Type::List(_) | Type::Parameter(_) | Type::Endpoint(_) => return None,
+        CType::Builtin(_)
+        | CType::Inline(..)
+        | CType::List(_)
+        | CType::Array(..)
+        | CType::Parameter(_)
+        | CType::Endpoint(_) => return None,
     }
     Some(all)
 }
@@ -85,7 +92,8 @@ fn variant_tags(
     for entry in &variant.entries {
         let member = spelling::member(entry.name.text());
         let place = format!("{place}.as.{own}.{member}");
-        inner.extend(tags(types, &entry.ty, &place, left)?);
+        let ty = types.stored(&entry.ty, &entry.lengths);
+        inner.extend(tags(types, &ty, &place, left)?);
     }
     let is_any = inner.is_empty();
     Some((!is_any).then(|| format!("({place}.tag != {constant} || {})", together(&inner))))
@@ -101,10 +109,12 @@ impl UnitView<'_> {
         }
     }
 
-    /// The description of a message, if it is plain bytes and does not end the session.
+    /// The description of a message, if it is plain bytes and does not end the session. The library copies inline values, which
+    /// may be large.
     pub fn plain(&self, index: usize, message: &Message) -> Option<Plain> {
         let next = self.next(index, message)?;
-        if !self.facts(index, message).is_plain() {
+        let facts = self.facts(index, message);
+        if !facts.is_plain() || facts.has_inline {
             return None;
         }
         let mut left = MOST_TAGS;

@@ -4,10 +4,12 @@
 //! the prefix of one begins with that of the other, up to a `_`. Without such a pair nothing can clash, and the names of states
 //! and messages are not passed on. So the rule is cheap even for very large protocols.
 
+use super::ctype::{Bytes, CType};
 use super::declared;
+use super::inline;
 use super::names::{self, Header, OfState, OfType, OfUnit, Own, Remote, SHAPE, of, title};
 use super::types::{Types, types_file};
-use super::units::{Kind, Unit, Units, canonical, declared_word};
+use super::units::{Kind, Unit, Units, declared_word};
 use crate::check::{Scope, Spelled};
 use crate::protocol::{Definition, Program, Type, TypeId};
 use crate::source::Span;
@@ -24,7 +26,7 @@ pub fn spellings(
     let all = names == Names::All;
     let prefix = options.c.prefix.as_deref().unwrap_or_default();
     let units = Units::of(program, prefix);
-    let types = Types::of(program, &units, prefix);
+    let types = Types::of(program, &units, prefix, options.c.inline_bounds);
     let remote = Remote {
         shm: options.c.shm,
         net: options.remote,
@@ -173,8 +175,8 @@ impl Record<'_> {
         let (types, program) = (self.types, self.types.program);
         let declared = program.ty(id);
         let (name, span) = (&declared.name, Some(declared.name.span));
-        for part in declared.definition.parts() {
-            self.structural(&canonical(program, part), None, span);
+        for part in types.parts(id) {
+            self.structural(&types.canonical(&part), None, span);
         }
         if super::types::is_host(declared) {
             let host = types.declared_name(id);
@@ -215,8 +217,12 @@ impl Record<'_> {
         for state in &unit.states {
             for message in &protocol.state(state.state).messages {
                 for entry in &message.entries {
-                    if !matches!(entry.ty, Type::Builtin(_) | Type::Named(_)) {
-                        let ty = canonical(program, &entry.ty).substitute(&state.arguments);
+                    let types = self.types;
+                    let is_simple = entry.lengths.is_none()
+                        && matches!(entry.ty, Type::Builtin(_) | Type::Named(_));
+                    if !is_simple {
+                        let ty = entry.ty.substitute(&state.arguments);
+                        let ty = types.canonical(&types.stored(&ty, &entry.lengths));
                         self.structural(&ty, Some(id), Some(entry.ty_span));
                     }
                 }
@@ -224,18 +230,26 @@ impl Record<'_> {
         }
     }
 
-    fn structural(&mut self, ty: &Type, by: Option<usize>, span: Option<Span>) {
-        let inner: &[Type] = match ty {
-            Type::List(item) | Type::Option(item) => std::slice::from_ref(item),
-            Type::Tuple(items) => items,
-            Type::Endpoint(_) => {
+    fn structural(&mut self, ty: &CType, by: Option<usize>, span: Option<Span>) {
+        let inner: &[CType] = match ty {
+            CType::List(item) | CType::Array(item, _) | CType::Option(item) => {
+                std::slice::from_ref(item)
+            }
+            CType::Tuple(items) => items,
+            CType::Inline(..) => &[],
+            CType::Endpoint(_) => {
                 let layout = of("inner_layout", &self.types.words(ty, by));
                 return self.share(layout, span, "a table".to_owned());
             }
-            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => return,
+            CType::Builtin(_) | CType::Named(_) | CType::Parameter(_) => return,
         };
         let name = self.types.name(ty, by);
         let what = format!("the C type of {}", shown(self.types, ty, by));
+        if matches!(ty, CType::Inline(..) | CType::Array(..)) {
+            for function in inline::functions(&self.types.words(ty, by)) {
+                self.share(function, span, format!("a function of {what}"));
+            }
+        }
         self.share(name, span, what);
         for table in ["inner_layout", "inner_fields"] {
             let table = of(table, &self.types.words(ty, by));
@@ -256,15 +270,18 @@ impl Record<'_> {
 }
 
 /// A type in the syntax of protocols, with the C names of declared types. Two types with the same text are the same type.
-fn shown(types: &Types, ty: &Type, by: Option<usize>) -> String {
+fn shown(types: &Types, ty: &CType, by: Option<usize>) -> String {
     match ty {
-        Type::List(item) => format!("[{}]", shown(types, item, by)),
-        Type::Option(item) => format!("{}?", shown(types, item, by)),
-        Type::Tuple(items) => {
+        CType::Inline(Bytes::Text, most) => format!("str<{most}>"),
+        CType::Inline(Bytes::Any, most) => format!("bytes<{most}>"),
+        CType::List(item) => format!("[{}]", shown(types, item, by)),
+        CType::Array(item, most) => format!("[{}; {most}]", shown(types, item, by)),
+        CType::Option(item) => format!("{}?", shown(types, item, by)),
+        CType::Tuple(items) => {
             let items: Vec<String> = items.iter().map(|item| shown(types, item, by)).collect();
             format!("({})", items.join(", "))
         }
-        Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => {
+        CType::Builtin(_) | CType::Named(_) | CType::Parameter(_) | CType::Endpoint(_) => {
             types.name(ty, by)
         }
     }

@@ -1,5 +1,6 @@
 //! The functions that send a message.
 
+use super::inline;
 use super::names::{OfState, Own, handle};
 use super::render::filters;
 use super::spelling::{self, role};
@@ -24,10 +25,10 @@ pub struct SendView<'a> {
     /// Whether the sender may have to wait, and for what.
     may_wait: bool,
     full: &'static str,
-    leaves: bool,
     checks: bool,
     spreads: bool,
     moves: bool,
+    is_too_large: bool,
     entries: Vec<EntryView>,
     /// The type that the peer receives, and the message's member in it.
     received: String,
@@ -68,6 +69,8 @@ pub struct EntryView {
     pub ty: String,
     pub parameter: String,
     pub member: String,
+    /// The function that copies a view into the message; `None` if the value is assigned.
+    pub set: Option<String>,
 }
 
 impl UnitView<'_> {
@@ -82,6 +85,7 @@ impl UnitView<'_> {
         let message = &self.state(index).messages[position];
         let facts = self.facts(index, message);
         let next = self.next(index, message);
+        let entries = self.entries(index, message);
         let inline = match waiting {
             Waiting::Forever | Waiting::AtOnce => self.inline(index, position, side),
             // The cost of a call does not matter to a caller that sets a time limit.
@@ -98,11 +102,11 @@ impl UnitView<'_> {
             is_within: waiting == Waiting::Within,
             may_wait: self.leaves || self.may_wait[index],
             full: self.full(index),
-            leaves: self.leaves,
             checks: facts.checks,
             spreads: facts.spreads,
             moves: facts.moves,
-            entries: self.entries(index, message),
+            is_too_large: self.may_be_too_large(facts, &entries),
+            entries,
             received: self.received(index),
             member: spelling::member(message.name.text()),
             position,
@@ -156,14 +160,25 @@ impl UnitView<'_> {
 
     /// The entries of a message, as a function that sends takes them.
     pub fn entries(&self, index: usize, message: &Message) -> Vec<EntryView> {
-        let entries = message.entries.iter().map(|entry| EntryView {
-            ty: self
-                .types
-                .name(&self.entry_type(index, entry), Some(self.id)),
-            parameter: self.types.parameter(entry.name.text()),
-            member: spelling::entry(entry.name.text()),
+        let entries = message.entries.iter().map(|entry| {
+            let ty = self.entry_type(index, entry);
+            let (ty, set) = match inline::taken_as(self.types, &ty, Some(self.id)) {
+                Some((view, set)) => (view.to_owned(), Some(set)),
+                None => (self.types.name(&ty, Some(self.id)), None),
+            };
+            EntryView {
+                ty,
+                parameter: self.types.parameter(entry.name.text()),
+                member: spelling::entry(entry.name.text()),
+                set,
+            }
         });
         entries.collect()
+    }
+
+    /// Whether a message may be refused for its size: text or bytes for their bound, or everything between processes.
+    pub fn may_be_too_large(&self, facts: Facts, entries: &[EntryView]) -> bool {
+        facts.spreads && self.leaves || entries.iter().any(|entry| entry.set.is_some())
     }
 
     /// A pointer to the runtime's description of a message.

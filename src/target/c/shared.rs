@@ -23,7 +23,6 @@ pub struct SharedView<'a> {
     table: String,
     may_wait: bool,
     full: &'static str,
-    leaves: bool,
     /// What the peer receives.
     received: String,
     sends: Vec<SharedSendView<'a>>,
@@ -36,6 +35,7 @@ struct SharedSendView<'a> {
     is_try: bool,
     checks: bool,
     spreads: bool,
+    is_too_large: bool,
     entries: Vec<EntryView>,
     member: String,
     table: String,
@@ -49,6 +49,7 @@ impl<'a> SharedView<'a> {
         let mut sends = Vec::new();
         for (position, message) in view.state(index).messages.iter().enumerate() {
             let facts = view.facts(index, message);
+            let is_too_large = view.may_be_too_large(facts, &view.entries(index, message));
             for (verb, waiting) in [
                 ("shared_send", Waiting::Forever),
                 ("shared_try_send", Waiting::AtOnce),
@@ -61,6 +62,7 @@ impl<'a> SharedView<'a> {
                     is_try: waiting == Waiting::AtOnce,
                     checks: facts.checks,
                     spreads: facts.spreads,
+                    is_too_large,
                     entries: view.entries(index, message),
                     member: spelling::member(message.name.text()),
                     table: view.message_table(index, position),
@@ -78,7 +80,6 @@ impl<'a> SharedView<'a> {
             table: view.table(index),
             may_wait: view.leaves || view.may_wait[index],
             full: view.full(index),
-            leaves: view.leaves,
             received: view.received(index),
             sends,
         }

@@ -1,5 +1,6 @@
 //! The tables of a source file: what payloads consist of, and where each message leads.
 
+use super::ctype::CType;
 use super::layouts::{Layouts, composite};
 use super::names::Own;
 use super::render::render;
@@ -9,7 +10,7 @@ use super::units::Kind;
 use super::view::UnitView;
 use crate::endpoint::Edge;
 use crate::graph::Capacity;
-use crate::protocol::{Message, Type};
+use crate::protocol::Message;
 use askama::Template;
 use std::fmt::Write;
 
@@ -239,12 +240,12 @@ impl UnitView<'_> {
         message: &Message,
         members: &mut String,
     ) {
-        let types: Vec<Type> = message
+        let types: Vec<CType> = message
             .entries
             .iter()
             .map(|entry| self.entry_type(index, entry))
             .collect();
-        let is_small = matches!(types.as_slice(), [] | [Type::Builtin(_)]);
+        let is_small = matches!(types.as_slice(), [] | [CType::Builtin(_)]);
         if is_small || types.iter().any(|ty| self.types.facts(ty).spreads) {
             return;
         }

@@ -1,10 +1,12 @@
 //! How types are written in C, and what the runtime needs to know about them.
 
+use super::ctype::{CType, Inline, stored};
 use super::names::{self, OfType};
 use super::spelling;
-use super::units::{UnitStateId, Units, canonical, declared_word};
+use super::units::{UnitStateId, Units, canonical, declared_word, is_small_alias};
 use crate::protocol::{
-    Builtin, Definition, EndpointType, FileId, Mapping, Program, Type, TypeDeclaration, TypeId,
+    Builtin, Definition, EndpointType, FileId, Lengths, Mapping, Program, Type, TypeDeclaration,
+    TypeId,
 };
 use crate::target::aliases::Aliases;
 use std::collections::BTreeSet;
@@ -15,7 +17,11 @@ pub struct Types<'a> {
     pub units: &'a Units,
     prefix: &'a str,
     facts: Vec<Facts>,
+    /// Which values with a bound are stored inline; `None` if none are.
+    inline: Option<Inline>,
     aliases: Aliases,
+    /// What each alias stands for that is the last of its chain.
+    targets: Vec<Option<CType>>,
     /// The names of host types, which parameters would hide.
     hosts: BTreeSet<String>,
     /// The types of each file, each after those it holds by value.
@@ -29,8 +35,10 @@ pub struct Facts {
     pub spreads: bool,
     /// A value holds endpoints, or host values with a destructor.
     pub moves: bool,
-    /// A value holds text or enums, which have to be checked before they are sent.
+    /// A value holds text, enums or inline values, which have to be checked before they are sent.
     pub checks: bool,
+    /// A value holds text, bytes or lists that are stored inline, so it may be large.
+    pub has_inline: bool,
 }
 
 impl Facts {
@@ -50,24 +58,34 @@ impl Facts {
             spreads: self.spreads || other.spreads,
             moves: self.moves || other.moves,
             checks: self.checks || other.checks,
+            has_inline: self.has_inline || other.has_inline,
         }
     }
 }
 
 impl<'a> Types<'a> {
-    /// The types of a program.
-    pub fn of(program: &'a Program, units: &'a Units, prefix: &'a str) -> Types<'a> {
+    /// The types of a program. With `inline_bounds`, values with a bound are stored inline.
+    pub fn of(
+        program: &'a Program,
+        units: &'a Units,
+        prefix: &'a str,
+        inline_bounds: bool,
+    ) -> Types<'a> {
         let mut types = Types {
             program,
             units,
             prefix,
             facts: vec![Facts::default(); program.types.len()],
+            inline: inline_bounds.then(|| Inline::of(program)),
             aliases: Aliases::of(program),
+            targets: Vec::new(),
             hosts: BTreeSet::new(),
             order: vec![Vec::new(); program.files.len()],
         };
+        let ids = (0..program.types.len()).map(TypeId::new);
+        types.targets = ids.map(|id| types.target(id)).collect();
         types.facts = types.all_facts();
-        for id in by_value_order(program) {
+        for id in types.by_value_order() {
             types.order[program.ty(id).file.index()].push(id);
         }
         let declared = program.types.iter();
@@ -78,15 +96,52 @@ impl<'a> Types<'a> {
         types
     }
 
+    /// What an alias stands for, if it is the last of its chain.
+    fn target(&self, id: TypeId) -> Option<CType> {
+        let declared = self.program.ty(id);
+        match &declared.definition {
+            Definition::Alias(ty) if self.aliases.last(id) == id => {
+                Some(self.stored(ty, &declared.lengths))
+            }
+            Definition::Alias(_)
+            | Definition::Struct(_)
+            | Definition::Enum(_)
+            | Definition::Extern(..)
+            | Definition::Undeclared => None,
+        }
+    }
+
+    /// How values of a type with these bounds are stored.
+    pub fn stored(&self, ty: &Type, lengths: &Lengths) -> CType {
+        stored(ty, lengths, self.inline.as_ref())
+    }
+
+    /// Whether values with a bound are stored inline.
+    pub fn has_inline_bounds(&self) -> bool {
+        self.inline.is_some()
+    }
+
+    /// What a declared type consists of, in the order written.
+    pub fn parts(&self, id: TypeId) -> Vec<CType> {
+        let parts = self.program.ty(id).parts().into_iter();
+        parts
+            .map(|(ty, lengths)| self.stored(ty, lengths))
+            .collect()
+    }
+
     /// The C type of a value.
-    pub fn name(&self, ty: &Type, by: Option<usize>) -> String {
+    pub fn name(&self, ty: &CType, by: Option<usize>) -> String {
         match ty {
-            Type::Builtin(builtin) => builtin_name(*builtin).to_owned(),
-            Type::Named(id) => self.declared_name(*id),
-            Type::List(_) | Type::Option(_) | Type::Tuple(_) => {
+            CType::Builtin(builtin) => builtin_name(*builtin).to_owned(),
+            CType::Named(id) => self.declared_name(*id),
+            CType::Inline(..)
+            | CType::List(_)
+            | CType::Array(..)
+            | CType::Option(_)
+            | CType::Tuple(_) => {
                 format!("duo_{}_t", self.words(ty, by))
             }
-            Type::Endpoint(_) | Type::Parameter(_) => format!("{}_t", self.words(ty, by)),
+            CType::Endpoint(_) | CType::Parameter(_) => format!("{}_t", self.words(ty, by)),
         }
     }
 
@@ -125,9 +180,34 @@ impl<'a> Types<'a> {
     }
 
     /// A type as part of a longer name.
-    pub fn words(&self, ty: &Type, by: Option<usize>) -> String {
-        self.units
-            .words(self.program, &canonical(self.program, ty), by)
+    pub fn words(&self, ty: &CType, by: Option<usize>) -> String {
+        self.units.words(self.program, &self.canonical(ty), by)
+    }
+
+    /// The type with every alias replaced by what it stands for, unless that is a very large type.
+    pub fn canonical(&self, ty: &CType) -> CType {
+        let inner = |item: &CType| Box::new(self.canonical(item));
+        match ty {
+            CType::Builtin(_) | CType::Inline(..) | CType::Parameter(_) => ty.clone(),
+            CType::List(item) => CType::List(inner(item)),
+            CType::Array(item, most) => CType::Array(inner(item), *most),
+            CType::Option(item) => CType::Option(inner(item)),
+            CType::Tuple(items) => {
+                CType::Tuple(items.iter().map(|item| self.canonical(item)).collect())
+            }
+            CType::Named(id) if is_small_alias(self.program, *id) => {
+                self.canonical(self.underlying(ty))
+            }
+            CType::Named(_) => ty.clone(),
+            CType::Endpoint(endpoint) => {
+                let arguments = endpoint.arguments.iter();
+                let arguments = arguments.map(|ty| canonical(self.program, ty)).collect();
+                CType::Endpoint(Box::new(EndpointType {
+                    arguments,
+                    ..**endpoint
+                }))
+            }
+        }
     }
 
     /// The name of a parameter for an entry.
@@ -142,46 +222,68 @@ impl<'a> Types<'a> {
 
     /// What an alias stands for, through all aliases; other types are returned as they are. A cycle of aliases is a separate
     /// error; here it only matters that this terminates.
-    pub fn underlying<'b>(&'b self, ty: &'b Type) -> &'b Type {
+    pub fn underlying<'b>(&'b self, ty: &'b CType) -> &'b CType {
+        let CType::Named(id) = ty else { return ty };
+        let target = &self.targets[self.aliases.last(*id).index()];
+        target.as_ref().unwrap_or(ty)
+    }
+
+    /// The same for a type without bounds.
+    pub fn without_aliases<'b>(&'b self, ty: &'b Type) -> &'b Type {
         self.aliases.underlying(self.program, ty)
     }
 
     /// Whether the type is a C struct, so that it can be named before it is defined.
-    pub fn is_struct(&self, ty: &Type) -> bool {
+    pub fn is_struct(&self, ty: &CType) -> bool {
         match ty {
-            Type::List(_) | Type::Option(_) | Type::Tuple(_) => true,
-            Type::Named(id) => match &self.program.ty(*id).definition {
+            CType::Inline(..)
+            | CType::List(_)
+            | CType::Array(..)
+            | CType::Option(_)
+            | CType::Tuple(_) => true,
+            CType::Named(id) => match &self.program.ty(*id).definition {
                 Definition::Struct(_) => true,
                 Definition::Enum(variants) => !is_bare(variants),
                 Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => false,
             },
-            Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) => false,
+            CType::Builtin(_) | CType::Parameter(_) | CType::Endpoint(_) => false,
         }
     }
 
     /// What the runtime needs to know about a type.
-    pub fn facts(&self, ty: &Type) -> Facts {
+    pub fn facts(&self, ty: &CType) -> Facts {
         match ty {
-            Type::Builtin(Builtin::Str) => Facts {
+            CType::Builtin(Builtin::Str) => Facts {
                 spreads: true,
-                moves: false,
                 checks: true,
+                ..Facts::default()
             },
-            Type::Builtin(Builtin::Bytes) => Facts {
+            CType::Builtin(Builtin::Bytes) => Facts {
                 spreads: true,
                 ..Facts::default()
             },
-            Type::Builtin(_) | Type::Parameter(_) => Facts::default(),
-            Type::List(item) => Facts {
+            CType::Builtin(_) | CType::Parameter(_) => Facts::default(),
+            CType::Inline(..) => Facts {
+                checks: true,
+                has_inline: true,
+                ..Facts::default()
+            },
+            CType::List(item) => Facts {
                 spreads: true,
+                has_inline: false,
                 ..self.facts(item)
             },
-            Type::Option(item) => self.facts(item),
-            Type::Tuple(items) => items
+            CType::Array(item, _) => Facts {
+                checks: true,
+                has_inline: true,
+                ..self.facts(item)
+            },
+            CType::Option(item) => self.facts(item),
+            CType::Tuple(items) => items
                 .iter()
                 .fold(Facts::default(), |all, item| all.or(self.facts(item))),
-            Type::Named(id) => self.facts[id.index()],
-            Type::Endpoint(endpoint) => Facts {
+            CType::Named(id) => self.facts[id.index()],
+            CType::Endpoint(endpoint) => Facts {
                 moves: !self.is_over(endpoint),
                 ..Facts::default()
             },
@@ -232,14 +334,14 @@ impl<'a> Types<'a> {
                 facts[user] = Facts {
                     spreads: true,
                     moves: true,
-                    checks: false,
+                    ..Facts::default()
                 };
             }
             facts[user].checks |= matches!(declared.definition, Definition::Enum(_));
-            for part in declared.definition.parts() {
+            for part in self.parts(TypeId::new(user)) {
                 // Declared types count as plain here; their facts are passed on along `users`.
-                facts[user] = facts[user].or(self.facts(part));
-                walk_by_value(part, false, &mut |id, in_list| {
+                facts[user] = facts[user].or(self.facts(&part));
+                walk_by_value(&part, false, &mut |id, in_list| {
                     users[id.index()].push((user, in_list))
                 });
             }
@@ -249,6 +351,7 @@ impl<'a> Types<'a> {
             for (user, in_list) in &users[used] {
                 let mut gained = facts[used];
                 gained.spreads &= !in_list;
+                gained.has_inline &= !in_list;
                 let all = facts[*user].or(gained);
                 if all != facts[*user] {
                     facts[*user] = all;
@@ -257,6 +360,35 @@ impl<'a> Types<'a> {
             }
         }
         facts
+    }
+
+    /// The declared types, each after those that its values hold. Depth first without recursion, because chains of types may be as
+    /// long as a file. A cycle by value is a separate error.
+    fn by_value_order(&self) -> Vec<TypeId> {
+        let program = self.program;
+        let mut order = Vec::new();
+        let mut is_seen = vec![false; program.types.len()];
+        for first in 0..program.types.len() {
+            let mut stack = vec![(TypeId::new(first), false)];
+            while let Some((id, is_done)) = stack.pop() {
+                if is_done {
+                    order.push(id);
+                    continue;
+                }
+                if std::mem::replace(&mut is_seen[id.index()], true) {
+                    continue;
+                }
+                stack.push((id, true));
+                for part in self.parts(id) {
+                    walk_by_value(&part, false, &mut |used, in_list| {
+                        if !in_list && !is_seen[used.index()] {
+                            stack.push((used, false));
+                        }
+                    });
+                }
+            }
+        }
+        order
     }
 }
 
@@ -327,41 +459,14 @@ fn builtin_name(builtin: Builtin) -> &'static str {
 }
 
 /// Calls `visit` for each declared type inside a type, with whether it is in a list.
-fn walk_by_value(ty: &Type, in_list: bool, visit: &mut impl FnMut(TypeId, bool)) {
+fn walk_by_value(ty: &CType, in_list: bool, visit: &mut impl FnMut(TypeId, bool)) {
     match ty {
-        Type::Named(id) => visit(*id, in_list),
-        Type::List(item) => walk_by_value(item, true, visit),
-        Type::Option(item) => walk_by_value(item, in_list, visit),
-        Type::Tuple(items) => items
+        CType::Named(id) => visit(*id, in_list),
+        CType::List(item) => walk_by_value(item, true, visit),
+        CType::Option(item) | CType::Array(item, _) => walk_by_value(item, in_list, visit),
+        CType::Tuple(items) => items
             .iter()
             .for_each(|item| walk_by_value(item, in_list, visit)),
-        Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) => {}
+        CType::Builtin(_) | CType::Inline(..) | CType::Parameter(_) | CType::Endpoint(_) => {}
     }
-}
-
-/// Depth-first without recursion: types may be nested as deeply as a file is long. A cycle by value is a separate error.
-fn by_value_order(program: &Program) -> Vec<TypeId> {
-    let mut order = Vec::new();
-    let mut is_seen = vec![false; program.types.len()];
-    for first in 0..program.types.len() {
-        let mut stack = vec![(TypeId::new(first), false)];
-        while let Some((id, is_done)) = stack.pop() {
-            if is_done {
-                order.push(id);
-                continue;
-            }
-            if std::mem::replace(&mut is_seen[id.index()], true) {
-                continue;
-            }
-            stack.push((id, true));
-            for part in program.ty(id).definition.parts() {
-                walk_by_value(part, false, &mut |used, in_list| {
-                    if !in_list && !is_seen[used.index()] {
-                        stack.push((used, false));
-                    }
-                });
-            }
-        }
-    }
-    order
 }

@@ -1,10 +1,12 @@
 //! The units of C code: protocols without type parameters, named instances of the others, and the states that endpoint types
 //! mention. C has no generic types, so each unit is generated with its arguments filled in.
 
+use super::ctype::{Bytes, CType, stored};
 use super::spelling;
 use crate::protocol::text::builtin_word;
 use crate::protocol::{
-    Definition, EndpointType, FileId, InstanceId, Next, Program, ProtocolId, StateId, Type,
+    Definition, EndpointType, FileId, InstanceId, Lengths, Next, Program, ProtocolId, StateId,
+    Type, TypeId,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -204,7 +206,7 @@ impl Units {
         if !arguments.is_empty() && own.as_ref() != Some(&arguments) {
             for argument in &arguments {
                 name.push('_');
-                name.push_str(&self.suffix(program, argument, unit));
+                name.push_str(&self.suffix(program, argument, Some(unit)));
             }
         }
         let unit = &mut self.units[unit];
@@ -222,23 +224,26 @@ impl Units {
         });
     }
 
-    /// A type as part of a name: `u64`, `opt_u64`, `list_str`. The type has no aliases.
-    pub fn suffix(&self, program: &Program, ty: &Type, mentioned_by: usize) -> String {
-        self.words(program, ty, Some(mentioned_by))
+    /// A type argument as part of a name: `u64`, `opt_u64`, `list_str`. The type has no aliases, and no bounds.
+    pub fn suffix(&self, program: &Program, ty: &Type, mentioned_by: Option<usize>) -> String {
+        self.words(program, &stored(ty, Lengths::NONE, None), mentioned_by)
     }
 
-    /// Like [`Units::suffix`], wherever the type appears.
-    pub fn words(&self, program: &Program, ty: &Type, mentioned_by: Option<usize>) -> String {
+    /// A type without aliases as part of a name. Bounds of inline values are in it too: `str32`, `list10_u64`.
+    pub fn words(&self, program: &Program, ty: &CType, mentioned_by: Option<usize>) -> String {
         let inner = |ty| self.words(program, ty, mentioned_by);
         match ty {
-            Type::Builtin(builtin) => builtin_word(*builtin).to_owned(),
-            Type::List(item) => format!("list_{}", inner(item)),
-            Type::Option(item) => format!("opt_{}", inner(item)),
-            Type::Tuple(items) => {
+            CType::Builtin(builtin) => builtin_word(*builtin).to_owned(),
+            CType::Inline(Bytes::Text, most) => format!("str{most}"),
+            CType::Inline(Bytes::Any, most) => format!("bytes{most}"),
+            CType::List(item) => format!("list_{}", inner(item)),
+            CType::Array(item, most) => format!("list{most}_{}", inner(item)),
+            CType::Option(item) => format!("opt_{}", inner(item)),
+            CType::Tuple(items) => {
                 let items: Vec<String> = items.iter().map(inner).collect();
                 format!("tuple{}_{}", items.len(), items.join("_"))
             }
-            Type::Named(id) => {
+            CType::Named(id) => {
                 let declared = program.ty(*id);
                 match declared.definition {
                     Definition::Undeclared => spelling::host(declared.name.text()),
@@ -248,8 +253,8 @@ impl Units {
                     | Definition::Extern(..) => declared_word(program, &self.prefix, declared),
                 }
             }
-            Type::Parameter(index) => format!("parameter{index}"),
-            Type::Endpoint(endpoint) => match self.find(endpoint, mentioned_by) {
+            CType::Parameter(index) => format!("parameter{index}"),
+            CType::Endpoint(endpoint) => match self.find(endpoint, mentioned_by) {
                 Some(id) => {
                     let (unit, state) = self.at(id);
                     format!("{}_{}_{}", unit.prefix, endpoint.side.word(), state.name)
@@ -262,7 +267,8 @@ impl Units {
                         endpoint.side.word().to_owned(),
                         spelling::word(protocol.state(endpoint.state).name.text()),
                     ];
-                    words.extend(endpoint.arguments.iter().map(inner));
+                    let arguments = endpoint.arguments.iter();
+                    words.extend(arguments.map(|ty| self.suffix(program, ty, mentioned_by)));
                     words.join("_")
                 }
             },
@@ -381,9 +387,7 @@ pub fn canonical(program: &Program, ty: &Type) -> Type {
         Type::Option(item) => Type::Option(Box::new(canonical(program, item))),
         Type::Tuple(items) => Type::Tuple(all(items)),
         Type::Named(id) => match &program.ty(*id).definition {
-            Definition::Alias(target) if is_small(program, target, &mut 64) => {
-                canonical(program, target)
-            }
+            Definition::Alias(target) if is_small_alias(program, *id) => canonical(program, target),
             Definition::Alias(_)
             | Definition::Struct(_)
             | Definition::Enum(_)
@@ -394,6 +398,17 @@ pub fn canonical(program: &Program, ty: &Type) -> Type {
             arguments: all(&endpoint.arguments),
             ..**endpoint
         })),
+    }
+}
+
+/// Whether a type is an alias that is replaced in names.
+pub fn is_small_alias(program: &Program, id: TypeId) -> bool {
+    match &program.ty(id).definition {
+        Definition::Alias(target) => is_small(program, target, &mut 64),
+        Definition::Struct(_)
+        | Definition::Enum(_)
+        | Definition::Extern(..)
+        | Definition::Undeclared => false,
     }
 }
 

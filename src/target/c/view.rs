@@ -2,6 +2,7 @@
 //! dropped once its text is written.
 
 use super::VERSION;
+use super::ctype::CType;
 use super::declarations::Declarations;
 use super::names::{Header, OfState, OfUnit, Own, handle};
 use super::render::render;
@@ -11,7 +12,7 @@ use super::units::{Kind, Unit, canonical};
 use crate::check::CheckedProgram;
 use crate::endpoint::{self, ALWAYS_FIT, Activity, Edge, Endpoint};
 use crate::graph::Capacity;
-use crate::protocol::{Entry, Message, Next, Protocol, Side, State, Type};
+use crate::protocol::{Entry, Message, Next, Protocol, Side, State};
 use askama::Template;
 use std::collections::BTreeSet;
 
@@ -223,12 +224,14 @@ impl<'a> UnitView<'a> {
     }
 
     /// The type of an entry, with the state's arguments filled in.
-    pub fn entry_type(&self, index: usize, entry: &Entry) -> Type {
+    pub fn entry_type(&self, index: usize, entry: &Entry) -> CType {
         let arguments = &self.unit.states[index].arguments;
         if arguments.is_empty() {
-            return entry.ty.clone();
+            return self.types.stored(&entry.ty, &entry.lengths);
         }
-        entry.ty.substitute(arguments)
+        // Arguments have no bounds, so those that are written apply to the same parts.
+        let ty = entry.ty.substitute(arguments);
+        self.types.stored(&ty, &entry.lengths)
     }
 
     /// Whether several senders can share the sending endpoint of a state.

@@ -209,7 +209,11 @@ fn of_remote(object: &str, protocol: &Protocol, declare: &mut dyn FnMut(&str, Ve
         let path = format!("{object}.{state}");
         declare(
             &path,
-            ["put", "get"].map(ours).into_iter().chain(parts).collect(),
+            ["put", "get", "limit", "within"]
+                .map(ours)
+                .into_iter()
+                .chain(parts)
+                .collect(),
         );
         declare(object, vec![ours(&state)]);
     }

@@ -2,6 +2,7 @@
 //! cppcheck where `DUOLOGUE_TEST_WITH` names them.
 
 use super::cmake::tool;
+use super::firmware::BANK;
 use super::{generate, generate_with, hosts, protocols};
 use crate::support::c::{Compiler, runtime, sources_in};
 use crate::support::{is_named, is_tested, repository, succeed};
@@ -53,11 +54,17 @@ fn gcc_finds_nothing_in_programs() {
     let page = std::fs::read_to_string(repository().join("docs/targets/c.md"));
     let page = page.expect("the page is there");
     let generated = generate_with("analyzed-programs", &protocols(), &["--c-shm", "--remote"]);
+    let device = BANK.generate("analyzed-device");
     let includes = [vec![generated.clone()], hosts()].concat();
     let programs = page.split("\n```c\n").skip(1);
     for (number, program) in programs.enumerate() {
         let (text, _) = program.split_once("\n```").expect("the block ends");
-        let source = generated.join(format!("program{number}.c"));
+        // The compiler searches the folder of the source first.
+        let folder = match BANK.is_in(text) {
+            true => &device,
+            false => &generated,
+        };
+        let source = folder.join(format!("program{number}.c"));
         std::fs::write(&source, text).expect("it can be written");
         for level in ["-O1", "-O3"] {
             let mut command = Compiler::Gcc.command(false);

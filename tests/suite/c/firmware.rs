@@ -1,14 +1,12 @@
-//! The runtime built for a device: small code, no allocator, no threads. With `firmware` in `DUOLOGUE_TEST_WITH`, also
-//! on Cortex-M.
+//! The runtime built for a device: small code, no allocator, no threads. What runs on Cortex-M is in `cortex_m`.
 
 use super::{generate, generate_with, quiet};
-use crate::support::c::{C_WARNINGS, Compiler, Program, Watch, runtime, scratch, sources_in};
-use crate::support::program::path_with_compiler;
-use crate::support::{is_named, is_tested, repository, succeed};
-use std::path::{Path, PathBuf};
+use crate::support::c::{Compiler, Program, Watch, runtime, scratch, sources_in};
+use crate::support::{is_tested, repository, succeed};
+use std::path::PathBuf;
 use std::process::Command;
 
-const BARE: [&str; 5] = [
+pub const BARE: [&str; 5] = [
     "-Os",
     "-ffunction-sections",
     "-fdata-sections",
@@ -32,13 +30,48 @@ const MISSING: [&str; 12] = [
     "__tls_get_addr",
 ];
 
-/// What the program prints.
-const TRANSCRIPT: &str = "500 cents\n1000 cents\n1500 cents\n";
+/// A program of `tests/firmware`.
+pub struct Example {
+    /// Its protocol, without the extension.
+    pub protocol: &'static str,
+    pub source: &'static str,
+    options: &'static [&'static str],
+    /// What it prints.
+    pub transcript: &'static str,
+}
+
+pub const TELLER: Example = Example {
+    protocol: "teller",
+    source: "main.c",
+    options: &[],
+    transcript: "500 cents\n1000 cents\n1500 cents\n",
+};
+
+/// Its messages have text and lists.
+pub const BANK: Example = Example {
+    protocol: "bank",
+    source: "bank.c",
+    options: &["--c-inline-bounds"],
+    transcript: "holk: +200 +300 (the third) +400 -250\n",
+};
+
+impl Example {
+    /// Generates the code for its protocol.
+    pub fn generate(&self, name: &str) -> PathBuf {
+        let proto = format!("tests/firmware/{}.proto", self.protocol);
+        generate_with(name, &[repository().join(proto)], self.options)
+    }
+
+    /// Whether a program of the page uses its protocol: there its sessions are in the program's memory.
+    pub fn is_in(&self, program: &str) -> bool {
+        program.contains(&format!("{}_session_memory_t", self.protocol))
+    }
+}
 
 /// The runtime without sessions between processes: a device has only one process.
-fn sources_of_a_device() -> Vec<PathBuf> {
+pub fn sources_of_a_device() -> Vec<PathBuf> {
     let is_of_processes = |name: &str| {
-        name.starts_with("shm") || name.starts_with("net") || ["wire", "utf8"].contains(&name)
+        name.starts_with("shm") || name.starts_with("net") || ["wire", "escape"].contains(&name)
     };
     let mut sources = sources_in(&runtime().join("src"));
     sources.retain(|source| {
@@ -49,33 +82,34 @@ fn sources_of_a_device() -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_device_without_an_allocator_has_a_dialogue() {
+fn devices_without_an_allocator_have_dialogues() {
     if !is_tested("c") {
         return;
     }
-    let proto = repository().join("tests/firmware/teller.proto");
-    let generated = generate("firmware", std::slice::from_ref(&proto));
-    let sources = [
-        sources_in(&generated),
-        vec![repository().join("tests/firmware/main.c")],
-    ]
-    .concat();
-    for (watch, flags) in [(Watch::Plain, &BARE[..]), (Watch::Address, &BARE[1..])] {
-        let folder = scratch(&format!("firmware-{watch:?}"));
-        let program = Program {
-            compiler: Compiler::Gcc,
-            watch,
-            sources: &sources,
-            objects: &[],
-            includes: std::slice::from_ref(&generated),
-            flags,
-            runtime: flags,
-            folder: &folder,
-        };
-        let said = program
-            .run()
-            .unwrap_or_else(|complaint| panic!("{complaint}"));
-        assert_eq!(said, TRANSCRIPT);
+    for example in [TELLER, BANK] {
+        let name = format!("firmware-{}", example.protocol);
+        let generated = example.generate(&name);
+        let program = repository().join("tests/firmware").join(example.source);
+        let sources = [sources_in(&generated), vec![program]].concat();
+        for compiler in Compiler::all() {
+            for (watch, flags) in [(Watch::Plain, &BARE[..]), (Watch::Address, &BARE[1..])] {
+                let folder = scratch(&format!("{name}-{compiler:?}-{watch:?}"));
+                let program = Program {
+                    compiler,
+                    watch,
+                    sources: &sources,
+                    objects: &[],
+                    includes: std::slice::from_ref(&generated),
+                    flags,
+                    runtime: flags,
+                    folder: &folder,
+                };
+                let said = program
+                    .run()
+                    .unwrap_or_else(|complaint| panic!("{complaint}"));
+                assert_eq!(said, example.transcript);
+            }
+        }
     }
 }
 
@@ -137,12 +171,12 @@ fn what_needs_an_allocator_is_refused_by_its_header() {
         (
             "bank",
             "bank",
-            Some("bank: message `login` of state `login` has text. "),
+            Some("bank: message `login` of state `login` has text in `username`. "),
         ),
         (
             "oneshot",
             "oneshot_bytes",
-            Some("oneshot_bytes: message `send` of state `Oneshot` has bytes. "),
+            Some("oneshot_bytes: message `send` of state `Oneshot` has bytes in `value`. "),
         ),
         (
             "stream",
@@ -248,243 +282,3 @@ int main(void)
     return client.sends.session == NULL ? 0 : 3;
 }
 "#;
-
-/// A core, the QEMU machine that has it, and the addresses of that machine's code and data memory.
-struct Board {
-    core: &'static str,
-    machine: &'static str,
-    flash: &'static str,
-    ram: &'static str,
-}
-
-/// QEMU has no Cortex-M0+. Its code is ARMv6-M, which the micro:bit's Cortex-M0 executes as well.
-const BOARDS: [Board; 4] = [
-    Board {
-        core: "cortex-m0plus",
-        machine: "microbit",
-        flash: "0",
-        ram: "0x20000000",
-    },
-    Board {
-        core: "cortex-m3",
-        machine: "mps2-an385",
-        flash: "0",
-        ram: "0x20000000",
-    },
-    Board {
-        core: "cortex-m4",
-        machine: "mps2-an386",
-        flash: "0",
-        ram: "0x20000000",
-    },
-    // Its core starts in the secure state, which sees the memories at these addresses.
-    Board {
-        core: "cortex-m33",
-        machine: "mps2-an505",
-        flash: "0x10000000",
-        ram: "0x38000000",
-    },
-];
-
-/// Everything that the runtime calls on a device: functions of the program, of the C library, and of the compiler's arithmetic
-/// support.
-const CALLED: [&str; 8] = [
-    "duo_",
-    "memcpy",
-    "memset",
-    "memcmp",
-    "strlen",
-    "__aeabi_",
-    "__gnu_thumb1_",
-    "_GLOBAL_OFFSET_TABLE_",
-];
-
-/// A tool of GCC's cross toolchain, or QEMU.
-fn device_tool(name: &str) -> Command {
-    let mut asked = Command::new(name);
-    let is_there = asked.arg("--version").output().is_ok();
-    assert!(
-        is_there,
-        "{name} is not installed: apt-get install -y --no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
-    );
-    Command::new(name)
-}
-
-impl Board {
-    /// A compiler command for the board, with all warnings.
-    fn compiler(&self, optimization: &str) -> Command {
-        let mut gcc = device_tool("arm-none-eabi-gcc");
-        gcc.arg(format!("-mcpu={}", self.core)).arg("-mthumb");
-        gcc.args(C_WARNINGS.split(' ')).arg(optimization);
-        gcc.args(&BARE[1..])
-            .arg("-I")
-            .arg(runtime().join("include"));
-        gcc
-    }
-
-    /// The objects of the runtime.
-    fn runtime(&self, optimization: &str, folder: &Path) -> Vec<PathBuf> {
-        let compiled = sources_of_a_device().into_iter().map(|source| {
-            let name = source.file_stem().expect("it is a file").to_owned();
-            let object = folder.join(name).with_extension("o");
-            let mut gcc = self.compiler(optimization);
-            succeed(gcc.arg("-c").arg(&source).arg("-o").arg(&object))
-                .unwrap_or_else(|complaint| panic!("{complaint}"));
-            object
-        });
-        compiled.collect()
-    }
-
-    /// Links a program of `tests/firmware`.
-    fn link(
-        &self,
-        optimization: &str,
-        program: &str,
-        generated: &Path,
-        runtime: &[PathBuf],
-    ) -> PathBuf {
-        let folder = repository().join("tests/firmware");
-        let linked = generated.join(format!("{}{optimization}-{program}.elf", self.core));
-        let mut gcc = self.compiler(optimization);
-        gcc.args([
-            "-nostartfiles",
-            "--specs=nano.specs",
-            "--specs=rdimon.specs",
-        ]);
-        gcc.arg(format!("-Wl,--defsym=flash={}", self.flash));
-        gcc.arg(format!("-Wl,--defsym=ram={}", self.ram));
-        gcc.arg("-Wl,--gc-sections")
-            .arg("-T")
-            .arg(folder.join("device.ld"));
-        gcc.arg("-I").arg(generated).arg(folder.join("start.c"));
-        gcc.arg(folder.join(program)).args(sources_in(generated));
-        succeed(gcc.args(runtime).arg("-o").arg(&linked))
-            .unwrap_or_else(|complaint| panic!("{complaint}"));
-        linked
-    }
-
-    /// Runs a program and returns what it prints; it must exit with status 0 within a minute.
-    fn run(&self, program: &Path) -> String {
-        device_tool("qemu-system-arm");
-        let mut qemu = Command::new("timeout");
-        qemu.args(["60", "qemu-system-arm", "-M", self.machine]);
-        qemu.args(["-nographic", "-monitor", "none", "-serial", "none"]);
-        qemu.args(["-semihosting-config", "enable=on,target=native", "-kernel"]);
-        succeed(qemu.arg(program)).unwrap_or_else(|complaint| panic!("{complaint}"))
-    }
-}
-
-/// Flash (code and initial values of variables) and RAM (variables), in bytes.
-fn flash_and_ram(program: &Path) -> (u64, u64) {
-    let sizes = succeed(device_tool("arm-none-eabi-size").arg(program)).expect("it is a program");
-    let row = sizes.lines().nth(1).expect("there is a row");
-    let numbers: Vec<u64> = row
-        .split_whitespace()
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    (numbers[0] + numbers[1], numbers[1] + numbers[2])
-}
-
-/// The size of a variable.
-fn size_of(program: &Path, variable: &str) -> u64 {
-    let symbols = succeed(
-        device_tool("arm-none-eabi-nm")
-            .arg("--print-size")
-            .arg(program),
-    );
-    let symbols = symbols.expect("it is a program");
-    let words = symbols
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let size = words
-        .filter(|words| words.last() == Some(&variable))
-        .find_map(|words| u64::from_str_radix(words[1], 16).ok());
-    size.expect("the program has the variable")
-}
-
-/// The host's session on every core: linking it needs no additions, and it prints the same.
-#[test]
-fn sessions_on_cortex_m() {
-    if !is_named("firmware") {
-        return;
-    }
-    let proto = repository().join("tests/firmware/teller.proto");
-    println!("bytes:               flash   without a session   RAM   without    session memory");
-    for board in &BOARDS {
-        let name = format!("firmware-{}", board.core);
-        let generated = generate(&name, std::slice::from_ref(&proto));
-        let runtime = board.runtime("-Os", &scratch(&format!("{name}-runtime")));
-        let undefined = succeed(device_tool("arm-none-eabi-nm").arg("-u").args(&runtime))
-            .expect("they are objects");
-        let symbols = undefined
-            .lines()
-            .filter_map(|line| line.trim_start().strip_prefix("U "));
-        for symbol in symbols {
-            let is_known = CALLED.iter().any(|start| symbol.starts_with(start));
-            assert!(is_known, "{}: a device has no {symbol}", board.core);
-        }
-        let program = board.link("-Os", "main.c", &generated, &runtime);
-        let bare = board.link("-Os", "bare.c", &generated, &runtime);
-        assert_eq!(board.run(&program), TRANSCRIPT, "{}", board.core);
-        assert_eq!(board.run(&bare), TRANSCRIPT, "{}", board.core);
-        let (flash, ram) = flash_and_ram(&program);
-        let (bare_flash, bare_ram) = flash_and_ram(&bare);
-        let session = size_of(&program, "memory");
-        println!(
-            "{:15}{flash:11}{bare_flash:20}{ram:6}{bare_ram:10}{session:18}",
-            board.core
-        );
-        assert!(flash - bare_flash <= 16 << 10, "{}", board.core);
-        assert!(ram - bare_ram - session <= 256, "{}", board.core);
-    }
-}
-
-/// The other side runs in an interrupt handler, by the rule of the page; built for size, and with the code of the headers inlined.
-#[test]
-fn a_session_with_an_interrupt_handler() {
-    if !is_named("firmware") {
-        return;
-    }
-    let proto = repository().join("tests/firmware/teller.proto");
-    for board in &BOARDS {
-        for optimization in ["-Os", "-O2"] {
-            let name = format!("firmware-interrupt-{}{optimization}", board.core);
-            let generated = generate(&name, std::slice::from_ref(&proto));
-            let runtime = board.runtime(optimization, &scratch(&format!("{name}-runtime")));
-            let program = board.link(optimization, "interrupt.c", &generated, &runtime);
-            assert_eq!(
-                board.run(&program),
-                TRANSCRIPT,
-                "{}{optimization}",
-                board.core
-            );
-        }
-    }
-}
-
-/// The page's commands, run unchanged.
-#[test]
-fn the_recipe_for_a_device() {
-    if !is_named("firmware") {
-        return;
-    }
-    let page = std::fs::read_to_string(repository().join("docs/targets/c.md"));
-    let page = page.expect("the page is there");
-    let (_, section) = page
-        .split_once("\n## Without an allocator\n")
-        .expect("the page has the section");
-    let (_, block) = section
-        .split_once("```sh\n")
-        .expect("the section has commands");
-    let (commands, _) = block.split_once("```").expect("a block is closed");
-    let folder = scratch("firmware-recipe");
-    for part in ["runtime", "tests"] {
-        std::os::unix::fs::symlink(repository().join(part), folder.join(part))
-            .expect("it can be written");
-    }
-    let mut shell = Command::new("timeout");
-    shell.args(["300", "sh", "-e", "-c", commands]);
-    shell.current_dir(&folder).env("PATH", path_with_compiler());
-    let said = succeed(&mut shell).unwrap_or_else(|complaint| panic!("{complaint}"));
-    assert!(said.ends_with(TRANSCRIPT), "{said}");
-}

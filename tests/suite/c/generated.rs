@@ -133,10 +133,17 @@ fn what_travels_between_processes_compiles() {
     if !is_tested("c") {
         return;
     }
-    let files = ["wire/payloads.proto", "processes/talk.proto"];
-    for (number, file) in files.into_iter().enumerate() {
+    let files = [
+        ("wire/payloads.proto", &["--c-shm"][..]),
+        ("processes/talk.proto", &["--c-shm"]),
+        (
+            "payloads/inline.proto",
+            &["--c-shm", "--remote", "--c-inline-bounds"],
+        ),
+    ];
+    for (number, (file, options)) in files.into_iter().enumerate() {
         let proto = repository().join("tests").join(file);
-        let generated = generate_with(&format!("wire-{number}"), &[proto], &["--c-shm"]);
+        let generated = generate_with(&format!("wire-{number}"), &[proto], options);
         check_compiles(&generated, &[]);
     }
 }

@@ -1,5 +1,6 @@
 //! Programs that use generated code: conversations, payloads of every kind, misuse, and those of the documentation.
 
+use super::firmware::BANK;
 use super::{generate, generate_with, hosts, protocols, quiet};
 use crate::support::c::{Program, Watch, runtime, sources_in, tls_objects};
 use crate::support::{is_named, is_tested, repository, succeed};
@@ -240,10 +241,15 @@ fn the_programs_of_the_page_print_what_it_says() {
     let page =
         std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
     let generated = generate_with("page", &protocols(), &["--c-shm", "--remote"]);
-    let includes = [vec![generated.clone()], hosts()].concat();
-    let sources = sources_in(&generated);
-    let objects = quiet(Watch::Address, &sources, &includes, &generated).objects();
-    let objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
+    let device = BANK.generate("page-device");
+    let [(includes, objects), of_device] =
+        [(&generated, hosts()), (&device, Vec::new())].map(|(folder, hosts)| {
+            let includes = [vec![folder.clone()], hosts].concat();
+            let sources = sources_in(folder);
+            let objects = quiet(Watch::Address, &sources, &includes, folder).objects();
+            let objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
+            (includes, objects)
+        });
     let mut programs = 0;
     let blocks: Vec<(&str, &str)> = page
         .split("\n```")
@@ -278,7 +284,10 @@ fn the_programs_of_the_page_print_what_it_says() {
             _ => String::new(),
         };
         let own = [source];
-        let mut objects = objects.clone();
+        let (includes, mut objects) = match BANK.is_in(text) {
+            true => of_device.clone(),
+            false => (includes.clone(), objects.clone()),
+        };
         let certificates = folder.join("certificates");
         if uses_tls {
             objects.extend(tls_objects(Watch::Address, &folder));

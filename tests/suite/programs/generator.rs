@@ -2,7 +2,7 @@
 //! in payloads, unreachable states, types of the host, and names that are difficult for generated code.
 
 use super::Choices;
-use super::words::Vocabulary;
+use super::words::{Bounds, NUMBERS, PLAIN, Vocabulary};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -26,13 +26,6 @@ pub struct HostType {
     /// Whether C programs supply it too, because no mapping says what it is in C.
     pub in_c: bool,
 }
-
-const NUMBERS: [&str; 11] = [
-    "bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "int", "uint",
-];
-
-/// Beginnings of words that have no special meaning.
-const PLAIN: [&str; 7] = ["red", "green", "blue", "north", "south", "alpha", "omega"];
 
 /// A state as other protocols see it.
 #[derive(Clone)]
@@ -76,6 +69,7 @@ pub struct Generator {
     mark: String,
     /// The names of types and protocols, in the form in which clashes are found.
     taken: BTreeSet<String>,
+    bounds: Bounds,
     program: RandomProgram,
 }
 
@@ -89,6 +83,7 @@ impl Generator {
             vocabulary,
             mark: mark.to_owned(),
             taken: BTreeSet::new(),
+            bounds: Bounds::default(),
             program: RandomProgram {
                 files: Vec::new(),
                 hosts: Vec::new(),
@@ -239,7 +234,8 @@ impl Generator {
         let mut taken = BTreeSet::new();
         let fields = (0..self.choices.below(6)).map(|_| {
             let name = self.fresh(&mut taken);
-            format!("{name}: {}", self.ty(place, 3))
+            let ty = self.ty(place, 3);
+            format!("{name}: {}", self.bounds.sometimes_in(ty))
         });
         fields.collect::<Vec<_>>().join(", ")
     }
@@ -293,6 +289,7 @@ impl Generator {
         };
         let entries = (0..count).map(|_| {
             let ty = self.ty(place, 3);
+            let ty = self.bounds.sometimes_in(ty);
             if is_named {
                 format!("{}: {ty}", self.fresh(&mut taken))
             } else {

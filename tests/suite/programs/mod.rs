@@ -133,6 +133,9 @@ fn write(seed: u64, folder: &Path, mark: String, program: RandomProgram) -> Opti
         _ => &["--c-shm", "--remote"],
     };
     command.args(remote);
+    if seed.is_multiple_of(3) {
+        command.arg("--c-inline-bounds");
+    }
     command.args(
         program
             .c_prefix

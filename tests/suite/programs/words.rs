@@ -51,6 +51,34 @@ const OURS: &str = "\
 /// The lists, and how many words of each are in a program's vocabulary.
 const LISTS: [(&str, usize); 4] = [(RUST, 7), (C, 7), (SCALA, 8), (OURS, 10)];
 
+pub const NUMBERS: [&str; 11] = [
+    "bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "int", "uint",
+];
+
+/// Beginnings of words that have no special meaning.
+pub const PLAIN: [&str; 7] = ["red", "green", "blue", "north", "south", "alpha", "omega"];
+
+/// The bounds of a program's types. They take no random choices, so that they change nothing else in a program.
+#[derive(Default)]
+pub struct Bounds(u32);
+
+impl Bounds {
+    /// A type of a field or of an entry. Every other text, list or value of bytes gets a bound.
+    pub fn sometimes_in(&mut self, ty: String) -> String {
+        let list = ty.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        if list.is_none() && ty != "str" && ty != "bytes" {
+            return ty;
+        }
+        self.0 += 1;
+        let most = self.0 % 7 + 1;
+        match list {
+            _ if self.0.is_multiple_of(2) => ty,
+            Some(item) => format!("[{item}; {most}]"),
+            None => format!("{ty}<{most}>"),
+        }
+    }
+}
+
 /// The words that the names of one program are made of. There are few, so that names clash.
 pub struct Vocabulary(Vec<String>);
 

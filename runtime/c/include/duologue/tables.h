@@ -86,7 +86,11 @@ typedef enum duo_kind {
     /* A generated endpoint type. */
     DUO_ENDPOINT,
     /* A value of the host program that has a destructor. */
-    DUO_EXTERN
+    DUO_EXTERN,
+    /* `{uint16_t size; T data[];}` with a bound: bytes and lists whose items are in the value itself. */
+    DUO_INLINE_LIST,
+    /* The same, for UTF-8. */
+    DUO_INLINE_TEXT
 } duo_kind;
 
 /* A part of a value that is more than plain bytes, or has to be checked. */
@@ -105,17 +109,22 @@ typedef struct duo_type {
     /* The value holds endpoints or host values: sending moves them, and destroying an unread value closes them. */
     bool moves;
     /*
-     * The value holds text or enums, for which not every byte pattern is valid: they are checked before they are sent.
+     * The value holds text, enums or inline values, for which not every byte pattern is valid: they are checked before
+     * they are sent.
      */
     bool checks;
-    /* DUO_LIST: the size of one element. DUO_EXTERN: the size of the value. DUO_ENUM: the size of the tag. */
+    /*
+     * DUO_LIST, DUO_INLINE_LIST: the size of one element. DUO_EXTERN: the size of the value. DUO_ENUM: the size of the
+     * tag.
+     */
     size_t size;
-    /* DUO_LIST: the element, NULL if it has no table. */
+    /* DUO_LIST, DUO_INLINE_LIST: the element, NULL if it has no table. */
     const struct duo_type *element;
     /* DUO_OPTION, DUO_STRUCT, DUO_ENUM: the parts that have tables. */
     const duo_field *fields;
+    /* How many fields. DUO_INLINE_LIST, DUO_INLINE_TEXT: where `data` begins in the value. */
     size_t count;
-    /* DUO_ENUM: how many variants; tags are counted from 1. */
+    /* DUO_ENUM: how many variants; tags are counted from 1. DUO_INLINE_LIST, DUO_INLINE_TEXT: the largest `size`. */
     unsigned variants;
     /* DUO_ENDPOINT: the state that it is in. */
     const struct duo_state *state;
@@ -125,6 +134,12 @@ typedef struct duo_type {
 
 #define DUO_LIST_TYPE(moves, checks, element_size, element)                                        \
     {DUO_LIST, true, moves, checks, element_size, element, NULL, 0, 0, NULL, NULL}
+#define DUO_INLINE_LIST_TYPE(spreads, moves, most, element_size, element, offset)                  \
+    {DUO_INLINE_LIST, spreads, moves, true, element_size, element, NULL, offset, most, NULL, NULL}
+#define DUO_INLINE_BYTES_TYPE(most)                                                                \
+    DUO_INLINE_LIST_TYPE(false, false, most, 1, NULL, sizeof(uint16_t))
+#define DUO_INLINE_TEXT_TYPE(most)                                                                 \
+    {DUO_INLINE_TEXT, false, false, true, 1, NULL, NULL, sizeof(uint16_t), most, NULL, NULL}
 #define DUO_TYPE_OF(kind, spreads, moves, checks, fields)                                          \
     {kind, spreads, moves, checks, 0, NULL, fields, sizeof(fields) / sizeof *(fields), 0, NULL, NULL}
 #define DUO_ENUM_TYPE(spreads, moves, tag_size, variants, fields)                                  \

@@ -30,7 +30,13 @@ typedef enum duo_wire_kind {
     /* Text, bytes or a list of at most `count` items; the only part is the same without a bound. */
     DUO_WIRE_LENGTH,
     /* A payload of at most `count` bytes on the wire; the only part is the same without a limit. */
-    DUO_WIRE_LIMIT
+    DUO_WIRE_LIMIT,
+    /* `{uint16_t size; char data[];}` of at most `count` bytes */
+    DUO_WIRE_INLINE_TEXT,
+    /* The same, for any bytes. */
+    DUO_WIRE_INLINE_BYTES,
+    /* The same, of at most `count` larger items; the only part is the item, at the offset of `data`. */
+    DUO_WIRE_INLINE_LIST
 } duo_wire_kind;
 
 struct duo_wire;

@@ -1,5 +1,6 @@
 //! The tables by which the runtime encodes payloads.
 
+use super::super::ctype::{Bytes, CType};
 use super::super::names::Own;
 use super::super::spelling;
 use super::super::types::is_bare;
@@ -127,9 +128,10 @@ impl<'a> Wires<'a> {
         let types = self.view.types;
         let (ty, lengths) = match self.sizes.is_bounded(ty, lengths) {
             true => types.program.unaliased(ty, lengths),
-            false => (types.underlying(ty), Lengths::NONE),
+            false => (types.without_aliases(ty), Lengths::NONE),
         };
-        let name = types.name(ty, Some(self.view.id)) + &self.bounds(ty, lengths);
+        let stored = types.stored(ty, lengths);
+        let name = types.name(&stored, Some(self.view.id)) + &self.bounds(ty, lengths);
         if let Some(place) = self.places.get(&name) {
             return *place;
         }
@@ -186,9 +188,13 @@ impl<'a> Wires<'a> {
 
     fn described(&mut self, ty: &Type, lengths: &Lengths) -> String {
         let types = self.view.types;
-        let name = types.name(ty, Some(self.view.id));
+        let stored = types.stored(ty, lengths);
+        let name = types.name(&stored, Some(self.view.id));
         let size = format!("sizeof({name})");
         let least = self.sizes.of_type(ty).least;
+        if let CType::Inline(..) | CType::Array(..) = stored {
+            return self.inline(ty, lengths, &stored, &name, least);
+        }
         let most = lengths.most.map(|limit| limit.most);
         if let Some(most) = most.filter(|most| is_checked(*most)) {
             let whole = Lengths {
@@ -209,7 +215,7 @@ impl<'a> Wires<'a> {
         match ty {
             Type::Builtin(builtin) => self.row(kind(*builtin), &size, least, "NULL", 0, NO_TAG),
             Type::List(item) => {
-                if let Type::Builtin(Builtin::U8 | Builtin::I8) = types.underlying(item) {
+                if self.is_byte(item) {
                     return self.row("DUO_WIRE_BYTES", &size, least, "NULL", 0, NO_TAG);
                 }
                 let parts = [(self.place(item, lengths.part(0)), "0".to_owned(), 0)];
@@ -234,6 +240,37 @@ impl<'a> Wires<'a> {
             Type::Named(id) => self.declared(*id, &name, &size, least),
             Type::Parameter(_) | Type::Endpoint(_) => unreachable!("an obstacle was found before"),
         }
+    }
+
+    /// Whether a list of such items is encoded like bytes.
+    fn is_byte(&self, item: &Type) -> bool {
+        let item = self.view.types.without_aliases(item);
+        matches!(item, Type::Builtin(Builtin::U8 | Builtin::I8))
+    }
+
+    /// A value that is stored inline: its bound is in its own row.
+    fn inline(
+        &mut self,
+        ty: &Type,
+        lengths: &Lengths,
+        stored: &CType,
+        name: &str,
+        least: u64,
+    ) -> String {
+        let size = format!("sizeof({name})");
+        let (kind, parts, most) = match (ty, stored) {
+            (_, CType::Inline(Bytes::Text, most)) => ("DUO_WIRE_INLINE_TEXT", Vec::new(), *most),
+            (_, CType::Inline(Bytes::Any, most)) => ("DUO_WIRE_INLINE_BYTES", Vec::new(), *most),
+            (Type::List(item), CType::Array(_, most)) if !self.is_byte(item) => {
+                let item = self.place(item, lengths.part(0));
+                let part = (item, format!("offsetof({name}, data)"), 0);
+                ("DUO_WIRE_INLINE_LIST", vec![part], *most)
+            }
+            (_, CType::Array(_, most)) => ("DUO_WIRE_INLINE_BYTES", Vec::new(), *most),
+            _ => unreachable!("it is stored inline"),
+        };
+        let parts = self.add_parts(&parts);
+        self.row(kind, &size, least, &parts, usize::from(most), NO_TAG)
     }
 
     fn declared(&mut self, id: TypeId, name: &str, size: &str, least: u64) -> String {
