@@ -96,7 +96,7 @@ fn tell(
         let name = &state.name;
         let message = format!("a session cannot finish once it is in state `{name}`");
         let mut finding = Diagnostic::error(RULE.name, name.span, message)
-            .label("no dialogue leads from here to an end");
+            .label("no dialogue leads from here to the end of the session");
         if let Some(door) = door {
             finding = finding.related(door.next_span, "after this there is no way back");
         }

@@ -41,8 +41,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             findings.report(&RULE, Location::state(protocol, state), || {
                 let message = format!("state `{}` is equivalent to state `{}`", state.name, first.name);
                 Diagnostic::error(RULE.name, state.name.span, message)
-                    .label("the same dialogues are possible from here")
-                    .related(first.name.span, "as from here")
+                    .label(format!("the same dialogues are possible from here as from `{}`", first.name))
+                    .related(first.name.span, "the equivalent state")
                     .help(format!("let messages lead to `{}` instead and remove this state, unless both names help the reader", first.name))
             });
         }

@@ -334,8 +334,8 @@ fn too_many(case: Case<'_>) -> Diagnostic {
         format!("protocol `{name}` has too many versions of its states"),
     )
     .label(format!(
-        "more than {MORE_VERSIONS} in addition to one for each state"
+        "more than {MORE_VERSIONS}, not counting one for each state"
     ))
-    .note("each list of type arguments with which a state can be reached makes a version of it")
+    .note("each different list of type arguments that a state is reached with creates another version of it")
     .help("pass fewer type parameters on, or pass them on in the same order")
 }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 pub const RULE: Rule = Rule {
     name: "recursive-type",
-    summary: "a type contains itself, and not through a list",
+    summary: "a type contains itself, but not through a list",
     default: None,
     page: include_str!("../../docs/rules/recursive-type.md"),
     find: Some(find),
@@ -119,7 +119,7 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
         let words = if only_aliases {
             format!("`{from}` is defined in terms of `{to}`")
         } else {
-            format!("`{from}` holds `{to}` in place")
+            format!("`{from}` contains `{to}` directly")
         };
         // An alias is labeled at its name, which may be the primary span.
         if mention.at == error.primary.span {
@@ -154,7 +154,7 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
         error
             .note("a value of this type would be infinitely large")
             .help(format!(
-                "use a list, which can be empty, to close the loop: `[{last}]`"
+                "use a list, which can be empty, to break the cycle: `[{last}]`"
             ))
     }
 }

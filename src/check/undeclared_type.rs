@@ -217,13 +217,13 @@ fn describe(
     } else if let Some(meant) = meant {
         let ty = type_text(program, &[], &meant.ty);
         let finding = finding.label("this is a type, not a name");
-        let text = format!("did you mean `{name}: {ty}`? each entry has a type of its own");
+        let text = format!("did you mean `{name}: {ty}`? each entry has its own type");
         return finding.fix(text, span.after(), format!(": {ty}"), false);
     } else {
         finding.label("the host program would have to supply it")
     };
     finding.help(format!(
-        "if the host program supplies it, declare that: `extern type {name};`"
+        "if the host program supplies it, declare it: `extern type {name};`"
     ))
 }
 

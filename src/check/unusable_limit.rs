@@ -334,7 +334,7 @@ impl Seeker<'_> {
             findings.error(
                 Diagnostic::error(RULE.name, at, text)
                     .label(format!(
-                        "more than {MOST_PARTS} when its aliases are replaced"
+                        "more than {MOST_PARTS} once its aliases are expanded"
                     ))
                     .help("make one of the aliases a struct"),
             );

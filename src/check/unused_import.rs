@@ -29,7 +29,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 findings.report(&RULE, Location::outside(), || {
                     Diagnostic::error(RULE.name, *span, "this import is not used")
                         .label("no type, bound or protocol from it is mentioned here")
-                        .note("imports are not passed on: each file imports what it needs itself")
+                        .note("imports are not transitive: each file has to import everything that it uses")
                         .help("remove the import")
                 });
             }

@@ -209,7 +209,7 @@ pub struct Choices {
     /// C: also generate what sessions in shared memory need
     #[arg(long)]
     c_shm: bool,
-    /// C: the buffer size of a session whose protocol has unbounded runs [default: 65536, or 8192 on 32 bits]
+    /// C: the buffer size of a session whose protocol has unbounded runs [default: 65536, or 8192 on 32-bit targets]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=1 << 30))]
     c_ring: Option<u32>,
     /// C: store text, bytes and lists that have a bound in their message, so that they need no allocator

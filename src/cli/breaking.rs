@@ -79,7 +79,7 @@ impl Breaking {
         let verdicts = match verdicts {
             Compared::Verdicts(verdicts) => verdicts,
             Compared::OldIsWrong => {
-                let words = format!("the old version, `{against}`, has errors itself");
+                let words = format!("the old version, `{against}`, itself has errors");
                 return Err(Failure::Environment(words));
             }
             Compared::NewIsWrong => return Err(Failure::Findings),

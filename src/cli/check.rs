@@ -13,7 +13,7 @@ const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
   duologue check                      every .proto file below this directory
   duologue check bank.proto -v        and show its states and its capacity
-  duologue check --fix protocols      and repair what can be repaired without changing the meaning
+  duologue check --fix protocols      and fix what can be fixed without changing the meaning
   duologue check -D all -A never-ends protocols
                                       treat every rule but one as an error
   git show HEAD:bank.proto | duologue check -
@@ -27,7 +27,7 @@ pub struct Check {
     /// Files, directories, or - for standard input
     #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// First apply the repairs that do not change the meaning; comments and layout are preserved
+    /// First apply the suggested fixes that do not change the meaning; comments and layout are preserved
     #[arg(long)]
     fix: bool,
     #[command(flatten)]
@@ -48,10 +48,10 @@ impl Check {
             let (compiled, fixed) =
                 sources.compile_by(by, &self.paths, choices, format, product, terminal)?;
             if fixed.repairs > 0 {
-                let repairs = counted(fixed.repairs, "repair");
+                let problems = counted(fixed.repairs, "problem");
                 let files = counted(fixed.files.len(), "file");
                 let done = styled(GOOD, "fixed");
-                terminal.tell(format_args!("{done}: {repairs} in {files}\n"))?;
+                terminal.tell(format_args!("{done}: {problems} in {files}\n"))?;
             }
             compiled
         } else {

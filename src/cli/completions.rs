@@ -9,7 +9,7 @@ const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
   duologue completions bash > ~/.local/share/bash-completion/completions/duologue
   duologue completions zsh > ~/.zfunc/_duologue
-                                      a folder in fpath; before compinit
+                                      ~/.zfunc must be in fpath before compinit
   duologue completions fish > ~/.config/fish/completions/duologue.fish
 ";
 

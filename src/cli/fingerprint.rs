@@ -18,19 +18,19 @@ const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
   duologue fingerprint bank.proto     a line for each protocol: its name and its fingerprint
   duologue fingerprint bank.proto --text
-                                      what is hashed, as docs/wire.md explains it
+                                      also the text that is hashed; see docs/wire.md
   duologue fingerprint bank.proto --against v1.2
                                       which side may accept the fingerprints of an older version
 ";
 
-/// Print each protocol's fingerprint, by which two processes recognize that they use the same protocol
+/// Print each protocol's fingerprint, which two processes compare to check that they use the same protocol
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Fingerprint {
     /// Files and directories
     #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Also print the text that each fingerprint is the hash of
+    /// Also print the text from which each fingerprint is computed
     #[arg(long)]
     text: bool,
     /// Report which side may accept the fingerprints of an older version, which is a directory, a file, or a git revision; fail
@@ -64,7 +64,7 @@ impl Fingerprint {
             .program();
         let old = match (&old, &self.against) {
             (Some(old), Some(against)) => {
-                let words = || format!("the old version, `{against}`, has errors itself");
+                let words = || format!("the old version, `{against}`, itself has errors");
                 let checked = old.checked.as_ref();
                 Some(
                     checked
@@ -148,7 +148,7 @@ fn acceptance(old: View<'_>, new: View<'_>) -> Acceptance {
     }
     if print == Hash::of(new) {
         return Acceptance {
-            words: "as in the old version".to_owned(),
+            words: "the same as in the old version".to_owned(),
             may_talk: true,
         };
     }

@@ -97,8 +97,7 @@ fn inputs(request: &Request) -> Result<BTreeMap<String, PathBuf>, Failure> {
                 }
             }
             Input::Text { .. } => {
-                let words =
-                    "standard input cannot be repaired in place: name a file, or omit `--fix`";
+                let words = "standard input cannot be fixed in place: name a file, or omit `--fix`";
                 return Err(Failure::Usage(words.to_owned()));
             }
         }

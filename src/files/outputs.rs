@@ -81,7 +81,7 @@ impl fmt::Display for OutputError {
                 let (path, first, second) = (path.display(), first.name(), second.name());
                 write!(
                     f,
-                    "{path} would be written twice, by {first} and by {second}; give each target a directory of its own"
+                    "{path} would be written twice, by {first} and by {second}; give each target its own directory"
                 )
             }
             OutputError::Outside(path) => {

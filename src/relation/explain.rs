@@ -100,7 +100,7 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Explanation> {
         Mismatch::Turn(left, right) => {
             let text = |turn: Option<Direction>| match turn {
                 None => "the session is over here".to_owned(),
-                Some(_) => "the session goes on here".to_owned(),
+                Some(_) => "the session continues here".to_owned(),
             };
             let help = "both have to end here, or neither".to_owned();
             (text(left), text(right), help)
@@ -238,10 +238,10 @@ pub fn misfit(
                     format!("{old} clients and {new} servers of `{name}` wait for each other")
                 }
                 (None, _) => format!(
-                    "a session of `{name}` is over for {old} clients while it goes on for {new} servers"
+                    "a session of `{name}` is over for {old} clients while it continues for {new} servers"
                 ),
                 (Some(_), None) => format!(
-                    "a session of `{name}` is over for {new} servers while it goes on for {old} clients"
+                    "a session of `{name}` is over for {new} servers while it continues for {old} clients"
                 ),
             };
             (

@@ -173,7 +173,7 @@ impl Versions<'_> {
                     Some(other) => error.help(format!(
                         "`{other}` is the same protocol: keep the old name, or both"
                     )),
-                    None => error.help("keep it until no program uses it any more"),
+                    None => error.help("keep it until no program uses it anymore"),
                 }]
             }
             Fate::Kept(before, after, change) => {
@@ -252,11 +252,11 @@ fn way_out(mixture: Mixture, found: &Disagreement<'_>) -> String {
                 Mixture::OldServer => "servers",
             };
             return format!(
-                "change this limit of `{name}` in a release of its own, in which {first} go first"
+                "change this limit of `{name}` in a separate release, which {first} get first"
             );
         }
         Mismatch::Turn(..) | Mismatch::Silence => {
-            return "give the new protocol a new name, and keep the old one until no program uses it any more"
+            return "give the new protocol a new name, and keep the old one until no program uses it anymore"
                 .to_owned();
         }
         Mismatch::Place(message, _) => {
@@ -272,6 +272,6 @@ fn way_out(mixture: Mixture, found: &Disagreement<'_>) -> String {
             "first release {receivers}s that accept `{message}`, and {senders}s that send it in a later release"
         )
     } else {
-        format!("keep `{message}` until no old {senders} sends it any more")
+        format!("keep `{message}` until no old {senders} sends it anymore")
     }
 }

@@ -37,7 +37,10 @@ pub fn label(state: &State, origin: Origin, turn: Direction) -> Label {
         (turn, origin),
         (Direction::Send, Origin::Left) | (Direction::Recv, Origin::Right)
     );
-    let verb = if is_sender { "may take" } else { "waits" };
+    let (verb, unlimited) = match is_sender {
+        true => ("may take", "may take any amount of time"),
+        false => ("waits", "waits indefinitely"),
+    };
     let side = match is_sender {
         true => turn.active_side(),
         false => turn.active_side().dual(),
@@ -50,7 +53,7 @@ pub fn label(state: &State, origin: Origin, turn: Direction) -> Label {
         },
         None => Label {
             span: state.name.span,
-            text: format!("the {side} {verb} any time here"),
+            text: format!("the {side} {unlimited} here"),
         },
     }
 }

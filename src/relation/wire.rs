@@ -12,7 +12,7 @@ pub fn refusal(old: View<'_>, new: View<'_>) -> Option<String> {
         return None;
     }
     if difference(old, new.turned()).is_none() {
-        return Some("client and server have changed sides".to_owned());
+        return Some("client and server have swapped roles".to_owned());
     }
     // If the two versions understand each other by names, the reason is the message whose positions differ.
     let by_name = mixtures.map(|(client, server)| misfit(client, server).is_none());

@@ -212,7 +212,7 @@ impl Resolver {
             count => format!("{count} type arguments"),
         };
         let text = format!(
-            "state `{}` takes {}, {given} {} given",
+            "state `{}` takes {}, but {given} {} given",
             head.name,
             number(wanted),
             if given == 1 { "is" } else { "are" }

@@ -356,7 +356,7 @@ fn with_arguments(
         }
         ("map" | "hashmap" | "dict" | "dictionary" | "table" | "record", [key, value]) => instead(
             error,
-            "a map travels as a list of pairs, written",
+            "a map is sent as a list of pairs, written",
             format!("[({key}, {value})]"),
         ),
         ("tuple" | "pair", [_, _, ..]) => {

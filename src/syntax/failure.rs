@@ -210,7 +210,7 @@ impl<'a> Context<'a> {
 
     pub(super) fn what_is_found(&self) -> String {
         match self.found {
-            "" if self.following.is_empty() => "the end of the text".to_owned(),
+            "" if self.following.is_empty() => "the end of the file".to_owned(),
             "" => format!("`{}`", self.following),
             found if found.chars().all(|letter| letter.is_control()) => {
                 format!("the control character {}", found.escape_default())

@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
             _ => return state,
         };
         let span = Span::new(self.source, token.start, token.end);
-        let text = format!("states are not separated by a {name}");
+        let text = format!("states are not separated by {name}s");
         let mut next = tokens::tokens(&self.text[..state.end], token.end);
         let mut next = || next.next().map_or("", |at| &self.text[at]);
         let is_message = tokens::is_word(next()) && !matches!(next(), ":" | "<" | "{");

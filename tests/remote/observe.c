@@ -358,7 +358,7 @@ static void refusals(void)
     expect(&there,
            "refused accepting talk unix:: not admitted\n"
            "refused accepting flow unix:: the protocol is not served there\n"
-           "refused accepting  unix:: the peer broke the protocol\n"
+           "refused accepting  unix:: the peer violated the protocol\n"
            "refused accepting  unix:: that side has another version of the format\n"
            "refused accepting  unix:: the connection to the peer was lost\n"
            "refused accepting  unix:: the other side speaks TLS, and this one does not: use a `tls://` address on both "

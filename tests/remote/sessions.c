@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -280,9 +281,24 @@ static void lengths(void)
     duo_listener_close(listener);
 }
 
+/* What a handler's thread keeps until it exits. */
+static pthread_key_t kept;
+static DUO_ATOMIC int kept_count;
+
+static void free_kept(void *value)
+{
+    (void)value;
+    /* Long enough for a listener that does not wait for its threads to end first. */
+    struct timespec moment = {0, 5000000};
+    nanosleep(&moment, NULL);
+    duo_atomic_fetch_add(&kept_count, -1, memory_order_relaxed);
+}
+
 static void hold(talk_server_ask_t server, const duo_peer *peer, void *context)
 {
     (void)peer;
+    duo_atomic_fetch_add(&kept_count, 1, memory_order_relaxed);
+    CHECK(pthread_setspecific(kept, context) == 0);
     talk_ask_t asked;
     duo_status status = talk_server_ask_recv(server, &asked);
     CHECK(status == DUO_LOST || status == DUO_CLOSED);
@@ -299,6 +315,7 @@ static void *run(void *context)
 static void serving(void)
 {
     DUO_ATOMIC int ended = 0;
+    CHECK(pthread_key_create(&kept, free_kept) == 0);
     duo_listener *listener = listen_here(NULL);
     CHECK(talk_server_serve(listener, NULL, hold, (void *)(uintptr_t)&ended) == DUO_OK);
     pthread_t thread = start(run, listener);
@@ -314,6 +331,8 @@ static void serving(void)
     duo_listener_drain(listener, UINT64_C(50000000));
     finish(thread);
     CHECK(duo_atomic_load(&ended, memory_order_relaxed) == MANY);
+    CHECK(duo_atomic_load(&kept_count, memory_order_relaxed) == 0);
+    CHECK(pthread_key_delete(kept) == 0);
     for (size_t i = MANY / 2; i < MANY; i++) CHECK(talk_client_ask_close(clients[i]) == DUO_OK);
     duo_listener_close(listener);
 }

@@ -282,8 +282,8 @@ static void listeners_that_do_something_else(void)
     answered("HTTP/1.0 400 no\r\n\r\n", 19,
              "TLS did not begin: the other side does not speak TLS: use a `tls://` address on both sides or on neither");
     answered("", 0,
-             "TLS did not begin: the other side closed the connection in the handshake (end of stream): check that it listens "
-             "at a `tls://` address");
+             "TLS did not begin: the other side closed the connection during the handshake (end of stream): check that it "
+             "listens at a `tls://` address");
 }
 
 static void plain_and_encrypted(void)

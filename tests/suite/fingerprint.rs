@@ -191,7 +191,7 @@ fn exchanged_sides_are_not_the_old_version() {
     let scratch = Scratch::with("exchanged-sides", &files);
     let answer = scratch.transcript("fingerprint new.proto --against old.proto");
     assert!(
-        answer.contains("client and server have changed sides"),
+        answer.contains("client and server have swapped roles"),
         "{answer}"
     );
     assert!(answer.ends_with("--- exit 1 ---\n"), "{answer}");

@@ -1,6 +1,9 @@
-//! The oldest Rust that each package supports, as its manifest says, where `DUOLOGUE_TEST_WITH` names `msrv`: rustup has to have it.
+//! The oldest Rust that each package supports, as its manifest says. Where `DUOLOGUE_TEST_WITH` names `msrv`, it compiles them:
+//! rustup has to have it.
 
 use crate::support::{is_named, repository, succeed};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,9 +46,9 @@ fn the_oldest_rust_compiles_the_compiler() {
     }
 }
 
-/// As users get it: the workspace has packages that older versions of Cargo cannot read.
+/// As users get them: the workspace has packages that older versions of Cargo cannot read.
 #[test]
-fn the_oldest_rust_compiles_the_packed_runtime() {
+fn the_oldest_rust_compiles_the_packed_runtimes() {
     if !is_named("msrv") {
         return;
     }
@@ -55,23 +58,118 @@ fn the_oldest_rust_compiles_the_packed_runtime() {
     let mut pack = Command::new(env!("CARGO"));
     pack.current_dir(repository());
     pack.args(["package", "--locked", "--allow-dirty", "--no-verify"]);
-    pack.args(["--package", "duologue-runtime", "--target-dir"]);
-    succeed(pack.arg(&target)).unwrap_or_else(|failure| panic!("{failure}"));
-    let archive = crate::support::c::files_in(&packed, "crate");
-    assert_eq!(archive.len(), 1, "{archive:?}");
-    let mut unpack = Command::new("tar");
-    unpack.arg("-xzf").arg(&archive[0]).arg("-C").arg(&packed);
-    succeed(&mut unpack).unwrap_or_else(|failure| panic!("{failure}"));
-    let folder = archive[0].with_extension("");
-    let manifest = folder.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).expect("it was unpacked");
-    // The folder is below the workspace, of which this package is not a member.
-    fs::write(&manifest, text + "\n[workspace]\n").expect("it can be written");
-    for features in ["--all-features", "--no-default-features"] {
-        let mut check = cargo("runtime/rust/Cargo.toml");
-        check.args(["check", "--locked", features]);
-        check.arg("--target-dir").arg(target.join("checked"));
-        check.current_dir(&folder);
-        succeed(&mut check).unwrap_or_else(|failure| panic!("{failure}"));
+    pack.args(["--package", "duologue-runtime", "--package", "duologue-net"]);
+    pack.arg("--target-dir").arg(&target);
+    succeed(&mut pack).unwrap_or_else(|failure| panic!("{failure}"));
+    let archives = crate::support::c::files_in(&packed, "crate");
+    assert_eq!(archives.len(), 2, "{archives:?}");
+    let folder_of = |name: &str| {
+        let is_it = |archive: &&PathBuf| {
+            let file = archive.file_name().map(|name| name.to_string_lossy());
+            file.is_some_and(|file| file.starts_with(name))
+        };
+        archives.iter().find(is_it).expect("it was packed")
+    };
+    for archive in &archives {
+        let mut unpack = Command::new("tar");
+        unpack.arg("-xzf").arg(archive).arg("-C").arg(&packed);
+        succeed(&mut unpack).unwrap_or_else(|failure| panic!("{failure}"));
     }
+    let runtime = folder_of("duologue-runtime").with_extension("");
+    let net = folder_of("duologue-net").with_extension("");
+    // The folders are below the workspace, of which these packages are not members.
+    let patch = format!(
+        "\n[workspace]\n\n[patch.crates-io]\nduologue-runtime = {{ path = {:?} }}\n",
+        runtime
+    );
+    for (folder, more) in [(&runtime, "\n[workspace]\n"), (&net, patch.as_str())] {
+        let manifest = folder.join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).expect("it was unpacked");
+        fs::write(&manifest, text + more).expect("it can be written");
+    }
+    for (folder, manifest) in [
+        (&runtime, "runtime/rust/Cargo.toml"),
+        (&net, "runtime/rust/net/Cargo.toml"),
+    ] {
+        for features in ["--all-features", "--no-default-features"] {
+            let mut check = cargo(manifest);
+            check.args(["check", features]);
+            check.arg("--target-dir").arg(target.join("checked"));
+            check.current_dir(folder);
+            succeed(&mut check).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
+
+/// What dependencies say themselves can be checked without the old toolchains.
+#[test]
+fn no_dependency_needs_a_newer_rust() {
+    let mut ask = Command::new(env!("CARGO"));
+    ask.current_dir(repository());
+    ask.args([
+        "metadata",
+        "--locked",
+        "--all-features",
+        "--format-version",
+        "1",
+    ]);
+    let answer = ask.output().expect("Cargo runs");
+    assert!(
+        answer.status.success(),
+        "{}",
+        String::from_utf8_lossy(&answer.stderr)
+    );
+    let answer: Value = serde_json::from_slice(&answer.stdout).expect("it is JSON");
+    let packages = by_id(&answer["packages"]);
+    let nodes = by_id(&answer["resolve"]["nodes"]);
+    let published = ["duologue", "duologue-runtime", "duologue-net"];
+    let mut wrong = Vec::new();
+    for root in published {
+        let (id, package) = packages
+            .iter()
+            .find(|(_, package)| package["name"] == root)
+            .expect("the package is in the workspace");
+        let oldest = version(package).expect("the manifest names a version");
+        let mut seen = BTreeSet::from([*id]);
+        let mut next = vec![*id];
+        while let Some(id) = next.pop() {
+            let package = packages[id];
+            if version(package).is_some_and(|needed| needed > oldest) {
+                wrong.push(format!(
+                    "{root} supports Rust {}.{}, but {} {} needs {}",
+                    oldest.0,
+                    oldest.1,
+                    package["name"],
+                    package["version"],
+                    package["rust_version"]
+                ));
+            }
+            let dependencies = nodes[id]["deps"].as_array().expect("it is a list");
+            let used = dependencies.iter().filter(|used| !is_for_tests(used));
+            next.extend(used.filter_map(|used| {
+                let id = used["pkg"].as_str()?;
+                seen.insert(id).then_some(id)
+            }));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn by_id(list: &Value) -> BTreeMap<&str, &Value> {
+    let list = list.as_array().expect("it is a list");
+    list.iter()
+        .filter_map(|entry| Some((entry["id"].as_str()?, entry)))
+        .collect()
+}
+
+/// The oldest Rust of a package, where its manifest names one.
+fn version(package: &Value) -> Option<(u32, u32)> {
+    let mut parts = package["rust_version"].as_str()?.split('.');
+    let mut part = || parts.next()?.parse().ok();
+    Some((part()?, part()?))
+}
+
+fn is_for_tests(dependency: &Value) -> bool {
+    let kinds = dependency["dep_kinds"].as_array().expect("it is a list");
+    kinds.iter().all(|kind| kind["kind"] == "dev")
 }

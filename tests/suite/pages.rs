@@ -150,7 +150,7 @@ const LIMITS: &[(&str, &str, &str, &str)] = &[
         "96 ",
     ),
     (
-        "where a list counts 4",
+        "where a list counts as 4",
         "src/check/deep_type.rs",
         "LIST: u32 = 4;",
         "96 ",
@@ -174,7 +174,7 @@ const LIMITS: &[(&str, &str, &str, &str)] = &[
         "64",
     ),
     (
-        "rules that the attributes",
+        "rules named in the attributes",
         "src/syntax/build/attributes.rs",
         "LEVEL_LIMIT: usize = 64;",
         "64",

@@ -83,6 +83,9 @@ typedef struct duo_net_gate {
     size_t holders;
     size_t sessions;
     size_t handlers;
+    /* The thread of the handler that ended last, if it was not joined yet. */
+    bool has_ended;
+    pthread_t ended;
     /* A drain has ended its sessions; one that joins later is ended at once. */
     bool is_cut;
     struct duo_net *first;

@@ -184,7 +184,7 @@ const char *duo_verdict_text(unsigned verdict)
     case DUO_VERDICT_ACCEPTED: return "the connecting side accepts the other fingerprint";
     case DUO_VERDICT_UNKNOWN_PROTOCOL: return "the protocol is not served there";
     case DUO_VERDICT_UNKNOWN_VERSION: return "that side has another version of the format";
-    case DUO_VERDICT_SESSIONS_FULL: return "that side has as many sessions as it allows";
+    case DUO_VERDICT_SESSIONS_FULL: return "that side has reached its session limit";
     case DUO_VERDICT_NOT_ADMITTED: return "not admitted";
     case DUO_VERDICT_DRAINING: return "that side is draining and accepts no further sessions";
     case DUO_VERDICT_MALFORMED: return "the hello is malformed";

@@ -33,6 +33,20 @@ duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *p
     return DUO_OK;
 }
 
+/* Takes the thread that ended last, to join it; false if there is none. Under the gate's lock. */
+static bool take_ended(duo_net_gate *gate, pthread_t *thread)
+{
+    bool has_ended = gate->has_ended;
+    if (has_ended) *thread = gate->ended;
+    gate->has_ended = false;
+    return has_ended;
+}
+
+/*
+ * Each thread joins the one that ended before it, and `duo_listener_run` the last one. So no thread is left when it returns:
+ * libraries that free what they keep per thread when the thread exits, as OpenSSL does, must have done so before the
+ * process ends. And at most one thread has ended and still has its stack.
+ */
 static void *handle(void *context)
 {
     task *here = context;
@@ -42,11 +56,16 @@ static void *handle(void *context)
     duo_net_free_greeting(here->arrived.greeting);
     duo_net_gate *gate = here->gate;
     duo_release(here);
+    pthread_t before;
     pthread_mutex_lock(&gate->lock);
+    bool has_before = take_ended(gate, &before);
+    gate->ended = pthread_self();
+    gate->has_ended = true;
     gate->handlers -= 1;
     pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
     duo_net_let_go(gate);
+    if (has_before) pthread_join(before, NULL);
     return NULL;
 }
 
@@ -55,6 +74,7 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
 {
     duo_net_gate *gate = listener->gate;
     task *made = duo_allocate(sizeof *made);
+    pthread_t thread;
     if (made != NULL) {
         made->arrived = *arrived;
         made->gate = gate;
@@ -62,7 +82,7 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
         gate->handlers += 1;
         gate->holders += 1;
         pthread_mutex_unlock(&gate->lock);
-        if (duo_net_start_thread(NULL, handle, made) == 0) return;
+        if (duo_net_start_thread(&thread, handle, made) == 0) return;
         pthread_mutex_lock(&gate->lock);
         gate->handlers -= 1;
         gate->holders -= 1;
@@ -85,7 +105,10 @@ duo_status duo_listener_run(duo_listener *listener)
     }
     pthread_mutex_lock(&gate->lock);
     while (gate->handlers > 0) pthread_cond_wait(&gate->changed, &gate->lock);
+    pthread_t last;
+    bool has_last = take_ended(gate, &last);
     pthread_mutex_unlock(&gate->lock);
+    if (has_last) pthread_join(last, NULL);
     return DUO_OK;
 }
 

@@ -49,7 +49,7 @@ static void describe_alert(int alert, duo_problem *problem)
 {
     switch (alert) {
     case SSL_AD_CERTIFICATE_REQUIRED:
-    case SSL_AD_NO_CERTIFICATE: fail(problem, "the other side requires a certificate of this side"); return;
+    case SSL_AD_NO_CERTIFICATE: fail(problem, "the other side requires a certificate from this side"); return;
     case SSL_AD_UNKNOWN_CA:
         fail(problem, "the other side does not trust the authority that issued the certificate of this side");
         return;

@@ -162,7 +162,7 @@ static ptrdiff_t write_tls(const duo_net_stream *stream, const void *bytes, size
     if (result > 0) return (ptrdiff_t)done;
     /* A part of a request for new keys has arrived. Until the rest has, nothing can be written, and no caller waits for it. */
     if (SSL_get_error(state->ssl, result) == SSL_ERROR_WANT_READ) {
-        duo_net_explain(&state->problem, "the other side has split a message of TLS across records");
+        duo_net_explain(&state->problem, "the other side has split a TLS message across records");
         state->has_failed = true;
         return fail(EPROTO);
     }
@@ -218,7 +218,7 @@ static duo_status shake_hands(const duo_net_stream *stream, short *events, duo_p
         *problem = state->problem;
     } else {
         state->has_failed = true;
-        duo_net_explain(problem, "TLS did not begin: the other side closed the connection in the handshake (%s)%s",
+        duo_net_explain(problem, "TLS did not begin: the other side closed the connection during the handshake (%s)%s",
                         state->has_ended ? "end of stream" : strerror(reason),
                         state->is_client ? ": check that it listens at a `tls://` address" : "");
     }

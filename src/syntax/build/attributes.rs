@@ -301,7 +301,7 @@ impl<'a> Builder<'a> {
                 None
             }
             None => {
-                let text = "this size does not fit into 64 bits";
+                let text = "this size does not fit in 64 bits";
                 let error = Diagnostic::error("syntax", size.span, text);
                 self.report(error.help("write a smaller size, or remove the attribute"));
                 None

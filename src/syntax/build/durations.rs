@@ -120,7 +120,7 @@ impl Builder<'_> {
             Some(_) | None => {
                 let text = "this duration is longer than 24 hours";
                 let error = Diagnostic::error("syntax", duration.span, text);
-                let error = error.note("without the attribute a side waits without a limit");
+                let error = error.note("without the attribute, a side waits indefinitely");
                 self.report(error.help("write at most `24h`, or remove the attribute"));
                 None
             }

@@ -18,7 +18,7 @@ impl<'a> Builder<'a> {
         let names: Vec<Name> = parts.map(|part| self.name(&part)).collect();
         if let (Some(first), Some(last)) = (self.file.package.first(), self.file.package.last()) {
             let first = first.span.to(last.span);
-            let error = Diagnostic::error("syntax", span, "a file has one package");
+            let error = Diagnostic::error("syntax", span, "a file can have only one package");
             self.report(error.related(first, "the package is named here"));
         } else if self.has_items || !self.file.imports.is_empty() {
             let error = Diagnostic::error("syntax", span, "the package comes first in a file");

@@ -86,13 +86,13 @@ impl<'a> Builder<'a> {
         let error = |text| Diagnostic::error("syntax", span, text);
         match number.as_str().parse() {
             Ok(0) => {
-                let error = error("a bound of 0 leaves only the empty value");
+                let error = error("a bound of 0 allows only the empty value");
                 self.report(error.help("write a larger bound, or remove the type"));
                 None
             }
             Ok(most) => Some(Limit { most, span }),
             Err(_) => {
-                let error = error("this bound does not fit into 64 bits");
+                let error = error("this bound does not fit in 64 bits");
                 self.report(error.help("write a smaller bound, or a type without one"));
                 None
             }

@@ -77,7 +77,7 @@ impl<'a> Context<'a> {
             self.error("the parts of a path are separated by `/`, on every system")
                 .fix("write `/`", whole, repaired, false)
         } else {
-            self.error("a string has no escapes: `\\` cannot be written in it")
+            self.error("a string has no escapes, and cannot contain `\\`")
                 .help("remove the `\\`")
         }
     }
@@ -123,7 +123,7 @@ impl<'a> Context<'a> {
             ),
             "=" if is_complete => Some(
                 self.error("variants have no numbers")
-                    .help("remove the `=` and the number; a variant travels as its position among the variants"),
+                    .help("remove the `=` and the number; a variant is sent as its position among the variants"),
             ),
             "{" | ":" if !is_struct && is_complete && is_word(self.before) => {
                 let value = if self.found == ":" { self.token_ahead(1) } else { "name: type" };
@@ -135,7 +135,7 @@ impl<'a> Context<'a> {
             found if is_start && found.starts_with(|first: char| first.is_ascii_digit()) => Some(
                 self.error("fields and variants have no numbers")
                     .help(if is_struct {
-                        "write `name: type`; the order of the fields is the order in which they travel"
+                        "write `name: type`; fields are sent in the order in which they are declared"
                     } else {
                         "write the name of the variant alone"
                     }),

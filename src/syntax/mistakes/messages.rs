@@ -52,7 +52,7 @@ impl<'a> Context<'a> {
                     .help("remove the `?`; if the session can continue or end here, write two messages"),
             ),
             "::" | "." => Some(
-                self.error("a message leads to a state of its own protocol")
+                self.error("a message can only lead to a state of its own protocol")
                     .help("name the state alone; an endpoint of another protocol can be a payload"),
             ),
             ":" => Some(
@@ -61,12 +61,12 @@ impl<'a> Context<'a> {
                     self.state_name()
                 )),
             ),
-            "->" => Some(self.error("a message leads to one state").help(format!(
+            "->" => Some(self.error("a message leads to only one state").help(format!(
                 "what follows `{0}` is written in the state `{0}`: `{0}:recv {{ message -> next_state }}`",
                 self.before
             ))),
             "(" if is_word(self.before) => Some(
-                self.error("a next state has no payload")
+                self.error("a state takes no payload")
                     .help(format!("values belong to the message, in parentheses before the `->`; type arguments are written `{}<T>`", self.before)),
             ),
             "{" if is_word(self.before) => Some(self.written_inside()),
@@ -135,7 +135,7 @@ impl<'a> Context<'a> {
                 .error("a payload is written in parentheses")
                 .help(format!("write `{}({})`", self.before, self.token_ahead(1))),
             ":" => self.error("a message has no result").help(
-                "the answer is a message of its own: lead to a state with the other direction, and write it there",
+                "the answer is a separate message: lead to a state with the other direction, and write it there",
             ),
             "<" if is_name => self
                 .error("messages have no type parameters")
@@ -155,7 +155,9 @@ impl<'a> Context<'a> {
         if matches!(self.token_ahead(1), "(" | "->") && !self.declared.is_type(found) {
             let keyword = self.span(self.last.start..self.here.start);
             return self
-                .error(format!("a message begins with its name, found `{before}`"))
+                .error(format!(
+                    "a message begins with its name, not with `{before}`"
+                ))
                 .fix(format!("remove `{before}`"), keyword, "", false);
         }
         self.error("a payload is written in parentheses").fix(

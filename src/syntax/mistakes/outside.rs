@@ -13,7 +13,7 @@ impl<'a> Context<'a> {
                 return self.protocol_buffers("this is a Protocol Buffers file");
             }
             "message" | "service" if !self.declared.has_protocol => {
-                return self.protocol_buffers("this looks like a part of a Protocol Buffers file");
+                return self.protocol_buffers("this looks like part of a Protocol Buffers file");
             }
             "}" | ")" | "]" => {
                 return self
@@ -39,7 +39,7 @@ impl<'a> Context<'a> {
         }
         if is_word(self.found) && matches!((next, self.token_ahead(2)), (":", "send" | "recv")) {
             return self
-                .error(format!("the state `{}` is outside of a protocol", self.found))
+                .error(format!("the state `{}` is outside any protocol", self.found))
                 .help("a protocol ends with the `}` that closes it: move the state before that, or begin with `proto! name {`");
         }
         let error = self.error(format!(
@@ -62,7 +62,7 @@ impl<'a> Context<'a> {
     fn protocol_buffers(&self, message: &str) -> Diagnostic {
         self.error(message)
             .label("Duologue has no such declaration")
-            .note("both languages use the file extension `.proto`, and have nothing else in common")
+            .note("the two languages share the file extension `.proto`, and nothing else")
             .help("compile it with `protoc`; `duologue explain syntax` shows what a Duologue file looks like")
     }
 

@@ -70,7 +70,7 @@ impl<'a> Context<'a> {
         if self.is_word() && is_word(before) && matches!(self.token_ahead(1), ":" | "{" | "<") {
             let keyword = self.span(self.last.start..self.here.start);
             return self
-                .error(format!("a state begins with its name, found `{before}`"))
+                .error(format!("a state begins with its name, not with `{before}`"))
                 .fix(format!("remove `{before}`"), keyword, "", false);
         }
         if found == "->" && self.token_ahead(2) == ":" {

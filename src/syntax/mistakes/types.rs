@@ -13,7 +13,7 @@ impl<'a> Context<'a> {
         let is_start = self.expects("[");
         match (self.before, self.found) {
             ("<", ">") => Some(
-                self.error("an empty list of type arguments")
+                self.error("this list of type arguments is empty")
                     .help("remove the `<>`"),
             ),
             ("(", ")") => Some(
@@ -51,10 +51,10 @@ impl<'a> Context<'a> {
                     .help("remove the `=` and what follows it; an entry that may be missing is written `name: type?`"),
             ),
             _ if in_payload && self.is_word() && is_word(self.before) => {
-                Some(self.two_words("an entry with a name"))
+                Some(self.two_words("a named entry"))
             }
             (">" | "]" | ")" | "?", _) if in_payload && self.is_word() => {
-                Some(self.name_after("an entry with a name", self.entry_start()))
+                Some(self.name_after("a named entry", self.entry_start()))
             }
             _ => None,
         }

@@ -225,7 +225,8 @@ void bench_measure(const bench_family *family, unsigned rounds)
     }
     double unsteadiness = bench_quantile(times[0], rounds, 0.9) / tenths[0];
     bool is_steady = unsteadiness <= 4 && aside <= asked / 2 && sysconf(_SC_NPROCESSORS_ONLN) >= 2;
-    if (aside > 0) printf("\n%u rounds in which the two CPUs shared a core are left out.\n", aside);
+    if (aside == 1) printf("\nOne round in which the two CPUs shared a core is left out.\n");
+    if (aside > 1) printf("\n%u rounds in which the two CPUs shared a core are left out.\n", aside);
     printf("\nThe ninetieth percentile of *%s* is %.1f times its tenth.\n\n", cases[0].name, unsteadiness);
     printf("| bar | at most | measured | |\n| --- | ---: | ---: | --- |\n");
     for (size_t bar = 0; bar < family->bar_count; bar++) {

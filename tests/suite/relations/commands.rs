@@ -351,12 +351,12 @@ fn advice_fits_the_change() {
         (
             "s:send { m -> ! }",
             "s:recv { m -> ! }",
-            "give the new protocol a new name, and keep the old one until no program uses it any more",
+            "give the new protocol a new name, and keep the old one until no program uses it anymore",
         ),
         (
             "s:send { m -> ! }",
             "s:send { m -> t } t:send { m -> ! }",
-            "give the new protocol a new name, and keep the old one until no program uses it any more",
+            "give the new protocol a new name, and keep the old one until no program uses it anymore",
         ),
         (
             "s:send { m(u8) -> ! }",
@@ -366,7 +366,7 @@ fn advice_fits_the_change() {
         (
             "s:send { m -> ! }",
             "s:send { n -> ! }",
-            "keep `m` until no old client sends it any more",
+            "keep `m` until no old client sends it anymore",
         ),
         (
             "s:send { m -> ! }",
@@ -376,7 +376,7 @@ fn advice_fits_the_change() {
         (
             "s:recv { m -> ! }",
             "s:recv { n -> ! }",
-            "keep `m` until no old server sends it any more",
+            "keep `m` until no old server sends it anymore",
         ),
         (
             "s:recv { m -> ! }",

@@ -46,7 +46,7 @@ const char *duo_verdict_text(unsigned verdict);
 /* Why there is no session, where the result is DUO_REFUSED. */
 typedef struct duo_refusal {
     unsigned verdict;
-    /* The number of milliseconds after which another attempt makes sense; 0 if that is not known. */
+    /* How many milliseconds to wait before another attempt; 0 if that is not known. */
     uint32_t wait;
 } duo_refusal;
 
@@ -88,7 +88,7 @@ typedef struct duo_observed_session {
     /* That of the peer's protocol, and whether it is one of the older ones that this side accepts. */
     duo_fingerprint peer_fingerprint;
     bool peer_is_older;
-    /* Whether this side has accepted the session; otherwise it has connected. */
+    /* Whether this side accepted the session; otherwise it connected. */
     bool accepted;
     bool sends_first;
     /*
@@ -105,23 +105,23 @@ typedef struct duo_observed_run {
     /* The state that was left with the last message, with the protocol's name, as in `bank.connected`; and that message. */
     const char *state;
     const char *message;
-    /* Whether this side has sent the run; otherwise it has received it. */
+    /* Whether this side sent the run; otherwise it received it. */
     bool sent;
     duo_observed_count count;
     /* The time since the previous run ended or the session began. */
     uint64_t nanoseconds;
 } duo_observed_run;
 
-/* How a session has ended. */
+/* How a session ended. */
 typedef struct duo_observed_end {
     /*
-     * DUO_OK after the protocol's last message; DUO_CLOSED if a side has closed the session before; DUO_LOST, DUO_BROKEN,
+     * DUO_OK after the protocol's last message; DUO_CLOSED if a side closed the session before that; DUO_LOST, DUO_BROKEN,
      * DUO_LATE or DUO_TOO_LARGE as operations return them. DUO_LOST also if the last message could not be written.
      */
     duo_status why;
-    /* The state in which the session has ended early; NULL after the protocol's last message. */
+    /* The state in which the session ended early; NULL after the protocol's last message. */
     const char *state;
-    /* What this side has sent, of which the peer may have received less, and what it has received. */
+    /* What this side sent, of which the peer may have received less, and what it received. */
     duo_observed_count sent;
     duo_observed_count received;
     /* How long the session lasted. */
@@ -133,8 +133,8 @@ typedef struct duo_observed_refusal {
     /* Whether this is the accepting side; otherwise it is the connecting side. */
     bool accepted;
     /*
-     * The protocol's name; on the accepting side according to the other side, which may have written anything there that
-     * is UTF-8. Empty if the other side did not get that far.
+     * The protocol's name; on the accepting side according to the other side, so it may be any UTF-8 text. Empty if the
+     * other side did not get that far.
      */
     duo_str protocol;
     /* As in `duo_observed_session`. */
@@ -152,7 +152,7 @@ typedef struct duo_observed_refusal {
 } duo_observed_refusal;
 
 /*
- * Is called when a session begins, turns and ends, and when a session does not begin; a member that is NULL is not
+ * Called when a session begins, turns and ends, and when a session does not begin; a member that is NULL is not
  * called. For each session `began` is called first, then `turned` when the direction changes or the protocol is over,
  * and `ended` once, after all others. Calls for one session are made one after another, those for several sessions at the
  * same time.
@@ -161,7 +161,7 @@ typedef struct duo_observed_refusal {
  * `began` of sessions that are served, and `refused`, are called by the thread that accepts. So a callback holds up that
  * thread, and in a listener all new connections: it must not wait. No lock of the library is held, except that of a
  * shared endpoint (`_share`) through which the thread sends. A callback may use other sessions, but not its own. It must
- * return, without `longjmp` and without an exception of C++.
+ * return, without `longjmp` and without a C++ exception.
  */
 typedef struct duo_observer {
     void (*began)(duo_observed_session *session, void *context);
@@ -256,8 +256,8 @@ DUO_MUST_CHECK duo_status duo_net_accept_over(int descriptor, const duo_wire_pro
 typedef struct duo_listener duo_listener;
 
 /*
- * Listens on an address. Port 0 asks for a free port. The file of a Unix socket on which no process listens any
- * more is replaced; any other existing file results in DUO_SYSTEM with EADDRINUSE.
+ * Listens on an address. Port 0 asks for a free port. The file of a Unix socket on which no process is listening
+ * is replaced; any other existing file results in DUO_SYSTEM with EADDRINUSE.
  */
 DUO_MUST_CHECK duo_status duo_listen(const char *address, const duo_net_options *options,
                                      duo_listener **listener);
@@ -298,7 +298,7 @@ DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_w
 
 /*
  * Accepts sessions of the protocols that are served, until another thread calls `duo_listener_stop` or
- * `duo_listener_drain`; then waits for the handlers and returns DUO_OK.
+ * `duo_listener_drain`; then waits until the handlers' threads have exited, and returns DUO_OK.
  */
 DUO_MUST_CHECK duo_status duo_listener_run(duo_listener *listener);
 
@@ -313,8 +313,8 @@ void duo_listener_stop(duo_listener *listener);
 void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds);
 
 /*
- * Stops listening, and removes the file of a Unix socket. Sessions that have begun continue. No other thread may use
- * the listener any more.
+ * Stops listening, and removes the file of a Unix socket. Sessions that have begun continue. No other thread may
+ * still be using the listener.
  */
 void duo_listener_close(duo_listener *listener);
 

@@ -1,9 +1,9 @@
 /*
  * duologue/tls.h: certificates for sessions at addresses `tls://host:port`.
  *
- * This is a library of its own, because it needs OpenSSL: the CMake target Duologue::tls, or duologue-tls for pkg-config.
- * Both sides authenticate: each has a certificate, and trusts certificates that its list of authorities has issued. Only
- * TLS 1.3 is used, without resumption. docs/wire.md says what travels.
+ * This is a separate library, because it needs OpenSSL: the CMake target Duologue::tls, or duologue-tls for pkg-config.
+ * Both sides authenticate: each has a certificate, and trusts certificates that were issued by the authorities on its
+ * list. Only TLS 1.3 is used, without resumption. docs/wire.md specifies what is sent.
  *
  *     duo_tls *tls;
  *     duo_problem problem;
@@ -43,7 +43,7 @@ typedef struct duo_tls_options {
 } duo_tls_options;
 
 /*
- * DUO_TLS: a text is malformed or empty, or the key is not that of the certificate; `problem`, unless it is NULL, says
+ * DUO_TLS: a text is malformed or empty, or the key does not belong to the certificate; `problem`, unless it is NULL, says
  * which. DUO_SYSTEM: a file cannot be read; see `errno` and `problem`. DUO_NO_MEMORY.
  */
 DUO_MUST_CHECK duo_status duo_tls_new(const duo_tls_options *options, duo_tls **tls, duo_problem *problem);
@@ -53,8 +53,8 @@ void duo_tls_free(duo_tls *tls);
 
 /*
  * Whether the certificate of a peer, in `duo_peer.certificate`, is for this name: one of its subject alternative names. A
- * name with `://` is a URI, one with `@` an e-mail address, one that is an IP address is that, any other is a DNS name. Names
- * with wildcards do not match others, and the subject is not compared. False without TLS, or if memory ran out.
+ * name with `://` is a URI and one with `@` an e-mail address; an IP address is compared as such, and any other name is a DNS
+ * name. Names with wildcards do not match others, and the subject is not compared. False without TLS, or if memory ran out.
  */
 bool duo_tls_has_name(const duo_peer *peer, const char *name);
 

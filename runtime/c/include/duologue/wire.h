@@ -1,6 +1,6 @@
 /*
- * duologue/wire.h: how generated C describes values that leave the process to the runtime. Programs
- * have no use for it. docs/wire.md defines the encoding.
+ * duologue/wire.h: how generated C describes, to the runtime, the values that leave the process.
+ * Programs have no use for it. docs/wire.md defines the encoding.
  */
 #ifndef DUOLOGUE_WIRE_H
 #define DUOLOGUE_WIRE_H

@@ -96,8 +96,8 @@ impl Connector {
         self
     }
 
-    /// Promises the listener that this side sends something at least every `seconds`, so that it detects when this
-    /// process or the connection is gone: if nothing arrives for three times as long, the listener's session is
+    /// Promises the listener that this side sends something at least once every `seconds` seconds, so that it detects
+    /// when this process or the connection is gone: if nothing arrives for three times as long, the listener's session is
     /// [`Lost`](duologue::Why::Lost). 0, the default, promises nothing. Whether this side detects that the listener
     /// is gone depends on the listener's heartbeat.
     #[must_use]

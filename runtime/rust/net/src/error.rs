@@ -48,7 +48,7 @@ pub enum Error {
     Refused {
         /// Why.
         verdict: Verdict,
-        /// The time after which another attempt makes sense, if the other side knows it.
+        /// How long to wait before another attempt, if the other side knows.
         retry_after: Option<Duration>,
     },
     /// The other side is not a Duologue listener, or has a version that this side does not know.
@@ -114,7 +114,7 @@ impl fmt::Display for Error {
             ),
             Error::NoAnswer => f.write_str("the other side closed the connection without an answer"),
             Error::TimedOut => {
-                f.write_str("no session began in time: check that the other side is there and not overloaded")
+                f.write_str("no session began in time: check that the other side is running and not overloaded")
             }
             Error::NoSession { protocol } => {
                 write!(f, "the other side did not begin a session of `{protocol}`")
@@ -152,7 +152,7 @@ pub enum Verdict {
     UnknownProtocol,
     /// It does not know this version of the format.
     UnknownVersion,
-    /// It has as many sessions as it allows.
+    /// It has reached its session limit.
     Full,
     /// Its program does not admit this side.
     NotAdmitted,
@@ -201,7 +201,7 @@ impl fmt::Display for Verdict {
                 "it does not serve this protocol, or serves another version of it: compare `duologue fingerprint` of both sides"
             }
             Verdict::UnknownVersion => "it does not know this version of the format: update the older side",
-            Verdict::Full => "it has as many sessions as it allows",
+            Verdict::Full => "it has reached its session limit",
             Verdict::NotAdmitted => "it does not admit this side",
             Verdict::Draining => "it is draining and accepts no further sessions",
             Verdict::Malformed => "it could not read the hello",

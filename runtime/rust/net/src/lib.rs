@@ -30,8 +30,8 @@
 //! - In a thread, sending may wait for the connection, even in a bounded run. In a task it does not, if the task awaits
 //!   its endpoints: what the connection does not accept is written later.
 //! - A message larger than the peer accepts is not sent, and ends the session: both sides get the reason
-//!   [`TooLarge`](duologue::Why::TooLarge), the sender with its next operation.
-//! - Without heartbeats ([`Connector::heartbeat`], [`Listener::heartbeat`]) a side does not notice that its peer's machine
+//!   [`TooLarge`](duologue::Why::TooLarge), the sender on its next operation.
+//! - Without heartbeats ([`Connector::heartbeat`], [`Listener::heartbeat`]) a side does not notice when its peer's machine
 //!   is gone.
 //!
 //! # TLS
@@ -42,9 +42,10 @@
 //! # Tasks
 //!
 //! Tasks work with any executor: one thread of the process reads their connections. With the feature `tokio`, the runtime of
-//! a task of tokio reads instead, which saves two switches between threads for each message. As for tokio's own sockets,
+//! a tokio task reads instead, which saves two thread switches for each message. As with tokio's own sockets,
 //! the runtime must be running while the task waits: no other executor may block its only thread. Build it with
-//! `enable_io`: otherwise tokio prints a panic message once, and the thread of the process reads. Each session that such tasks use has a second descriptor.
+//! `enable_io`: otherwise tokio prints a panic message once, and the thread of the process reads. Each session that such tasks
+//! use has a second descriptor.
 //!
 //! # Observing
 //!

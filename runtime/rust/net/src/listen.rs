@@ -148,8 +148,8 @@ impl Listener {
         self
     }
 
-    /// Promises the peers of sessions that begin after this call that this side sends something at least every
-    /// `seconds`; 0, the default, promises nothing. See [`Connector::heartbeat`](crate::Connector::heartbeat).
+    /// Promises the peers of sessions that begin after this call that this side sends something at least once
+    /// every `seconds` seconds; 0, the default, promises nothing. See [`Connector::heartbeat`](crate::Connector::heartbeat).
     pub fn heartbeat(&mut self, seconds: u16) -> &mut Listener {
         self.shared.policy().heartbeat = seconds;
         self
@@ -212,7 +212,7 @@ impl Listener {
     /// Accepts sessions and runs their handlers, until the listener is drained and all sessions have ended.
     ///
     /// # Errors
-    /// If the system cannot accept connections any more.
+    /// If the system can no longer accept connections.
     pub fn run(&mut self) -> Result<(), Error> {
         let handlers = self.handlers.clone();
         loop {
@@ -245,7 +245,7 @@ impl Listener {
     /// that ask for any other session.
     ///
     /// # Errors
-    /// If the system cannot accept connections any more, or the listener is draining.
+    /// If the system can no longer accept connections, or the listener is draining.
     pub fn accept<E: Open>(&mut self) -> Result<E, Error> {
         self.accept_until(&[], None)
     }

@@ -137,7 +137,7 @@ pub struct Session {
     pub protocol: &'static str,
     /// The fingerprint of this side's protocol.
     pub fingerprint: Fingerprint,
-    /// Whether this side has accepted the session. Otherwise it has connected.
+    /// Whether this side accepted the session; otherwise it connected.
     pub accepted: bool,
     /// Whether this side sends the protocol's first message.
     pub sends_first: bool,
@@ -167,7 +167,7 @@ pub struct Count {
 pub struct Run {
     /// The state that was left with the last message, with the protocol's name: `bank.connected`.
     pub state: &'static str,
-    /// Whether this side has sent the run. Otherwise it has received it.
+    /// Whether this side sent the run; otherwise it received it.
     pub sent: bool,
     /// The run's messages.
     pub count: Count,
@@ -175,14 +175,14 @@ pub struct Run {
     pub duration: Duration,
 }
 
-/// How a session has ended.
+/// How a session ended.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct End {
     /// Why. After the protocol's last message it is [`Left`](Why::Left), or another reason if that message could not
     /// be written.
     pub why: Why,
-    /// The state in which the session has ended early; `None` after the protocol's last message.
+    /// The state in which the session ended early; `None` after the protocol's last message.
     pub state: Option<&'static str>,
     /// What this side has sent. If the session ended early, the peer may have received less.
     pub sent: Count,

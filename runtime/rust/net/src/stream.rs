@@ -13,8 +13,8 @@ use rustix::net::{recv, send, shutdown, RecvFlags, SendFlags, Shutdown};
 /// One thread reads and another may write at the same time.
 pub trait Stream: Send + Sync + 'static {
     /// Reads at least one byte, or returns 0 if the other side has ended the stream. Fails with
-    /// [`TimedOut`](io::ErrorKind::TimedOut) if none arrives before the deadline. A deadline in the past means not
-    /// to wait.
+    /// [`TimedOut`](io::ErrorKind::TimedOut) if none arrives before the deadline. If the deadline is in the
+    /// past, does not wait.
     fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize>;
 
     /// Writes at least one byte and returns how many. Fails with [`TimedOut`](io::ErrorKind::TimedOut) if that is

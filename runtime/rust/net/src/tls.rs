@@ -29,7 +29,7 @@ const ALPN: &[u8] = b"duologue/1";
 const APOLOGY: Duration = Duration::from_millis(500);
 
 /// The certificates of one side, for addresses `tls://host:port`. Both sides authenticate: each has a certificate, and
-/// trusts certificates that its list of authorities has issued.
+/// trusts certificates that were issued by the authorities on its list.
 ///
 /// ```no_run
 /// # fn show<Login: duologue_net::Open>() -> Result<(), duologue_net::Error> {
@@ -88,7 +88,7 @@ impl Tls {
     /// any intermediate certificates, and its private key.
     ///
     /// # Errors
-    /// If a text is malformed or empty, or the key is not that of the certificate.
+    /// If a text is malformed or empty, or the key does not belong to the certificate.
     pub fn from_pem(authorities: &[u8], chain: &[u8], key: &[u8]) -> Result<Tls, Error> {
         Tls::of([
             ("the text of the authorities", authorities),

@@ -32,7 +32,7 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::credit::Room;
+use super::credit::Space;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
 use crate::floor::cpu::Cpu;
@@ -111,9 +111,9 @@ impl<'a> Wait<'a> {
     #[inline]
     fn unchanged(&self) -> Option<Unchanged<'a>> {
         if self.sends {
-            match self.pipe.room() {
-                Room::Free | Room::Leaving => None,
-                Room::Full(credit) => Some(Unchanged::Credit(self.pipe.credit(), credit)),
+            match self.pipe.space() {
+                Space::Free | Space::Leaving => None,
+                Space::Full(credit) => Some(Unchanged::Credit(self.pipe.credit(), credit)),
             }
         } else {
             match self.pipe.find_in(self.pipe.layout()) {
@@ -303,7 +303,7 @@ impl<'a> Wait<'a> {
     #[inline]
     #[must_use = "drop it where a panic loses nothing"]
     pub(crate) fn disarm(&self) -> Option<Waiter> {
-        if self.sends && matches!(self.pipe.room(), Room::Free) {
+        if self.sends && matches!(self.pipe.space(), Space::Free) {
             return None;
         }
         self.disarm_slowly()

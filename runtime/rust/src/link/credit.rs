@@ -21,7 +21,7 @@ use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
 
 /// Whether the sender may write into its next line.
-pub(crate) enum Room {
+pub(crate) enum Space {
     Free,
     Full(Credit),
     Leaving,
@@ -30,31 +30,31 @@ pub(crate) enum Room {
 impl Pipe {
     /// Whether there is space for the sender's next message.
     #[inline]
-    pub(crate) fn room(&self) -> Room {
+    pub(crate) fn space(&self) -> Space {
         if !self.at().begins_used_line() || !self.layout().may_begin_segment(self.at().line()) {
-            return Room::Free;
+            return Space::Free;
         }
-        self.copy().room_of_segment()
+        self.copy().space_of_segment()
     }
 
-    /// Like [`Pipe::room`], where a segment may begin.
+    /// Like [`Pipe::space`], where a segment may begin.
     #[inline(never)]
-    fn room_of_segment(self) -> Room {
-        if !self.needs_room(self.layout()) {
-            return Room::Free;
+    fn space_of_segment(self) -> Space {
+        if !self.needs_space(self.layout()) {
+            return Space::Free;
         }
         let credit = self.credit().load(Acquire);
         if credit.is_leaving() {
-            Room::Leaving
+            Space::Leaving
         } else if self.emptied_enough(credit) {
-            Room::Free
+            Space::Free
         } else {
-            Room::Full(credit)
+            Space::Full(credit)
         }
     }
 
     /// Whether the sender is about to enter a segment that it has filled before in this run.
-    fn needs_room(&self, layout: &Layout) -> bool {
+    fn needs_space(&self, layout: &Layout) -> bool {
         self.at().begins_used_line() && layout.segment_at(self.at().line()).is_some()
     }
 
@@ -99,7 +99,7 @@ impl Pipe {
 
     /// If the ring is full, leaves it to the receiver's report to close the session, and returns true.
     pub(super) fn is_orphaned(&self) -> bool {
-        while self.needs_room(self.layout()) {
+        while self.needs_space(self.layout()) {
             let credit = self.credit().load(Acquire);
             if self.emptied_enough(credit) {
                 return false;

@@ -6,7 +6,7 @@ use std::mem::{self, ManuallyDrop};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::arming::Wait;
-use super::credit::Room;
+use super::credit::Space;
 use super::leave::Ending;
 use super::park;
 use crate::floor::barrier;
@@ -390,7 +390,7 @@ impl Pipe {
     #[cold]
     #[inline(never)]
     fn has_room(self) -> bool {
-        let is_free = || matches!(self.room(), Room::Free);
+        let is_free = || matches!(self.space(), Space::Free);
         is_free() || {
             // The pipe is all that is left of the endpoint here, and a waker that this replaces may panic.
             let leaves = LeavesInPanic(self.copy());

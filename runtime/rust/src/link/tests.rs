@@ -1,6 +1,6 @@
 //! Positions at which epochs go back or wrap around, which no conversation reaches in the time of a test.
 
-use super::credit::Room;
+use super::credit::Space;
 use super::publish::{Forwards, Sent, Then, Unsent};
 use crate::floor::layout::{Capacity, Layout, Slot};
 use crate::ring::line_word::LineWord;
@@ -235,7 +235,7 @@ impl Walk {
     /// Sends unless the ring is full, and returns whether it did.
     fn send(&mut self, then: Then) -> bool {
         let sender = self.sender.take().expect("it is connected");
-        if let Room::Full(_) = sender.room() {
+        if let Space::Full(_) = sender.space() {
             self.sender = Some(sender);
             return false;
         }

@@ -87,7 +87,7 @@ macro_rules! __select {
         ::core::compile_error!("`select!` needs an endpoint: without one it would wait forever")
     };
     (@ends $mode:ident [] ($($limit:tt)+)) => {
-        ::core::compile_error!("`select!` needs an endpoint: to wait only for time, use a sleep")
+        ::core::compile_error!("`select!` needs an endpoint: to wait for time alone, use a sleep")
     };
     (@ends $mode:ident [$($ends:tt)+] ($($limit:tt)*)) => {
         {

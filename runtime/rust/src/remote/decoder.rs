@@ -124,7 +124,7 @@ impl<'a> Decoder<'a> {
     #[inline]
     fn reserve(&mut self, count: u64, least: usize, size: usize) -> Result<usize, Malformed> {
         if least == 0 && count > MOST_EMPTY {
-            return Err(Malformed("a list has too many items without bytes"));
+            return Err(Malformed("a list has too many items that take no bytes"));
         }
         let available = u64::try_from(self.bytes.len()).unwrap_or(u64::MAX);
         let needed = count.checked_mul(least as u64);
@@ -151,7 +151,7 @@ impl<'a> Decoder<'a> {
         let mut items = Vec::new();
         items
             .try_reserve_exact(count)
-            .map_err(|_| Malformed("there is no memory for a list"))?;
+            .map_err(|_| Malformed("there is not enough memory for a list"))?;
         for _ in 0..count {
             items.push(get(self)?);
         }

@@ -42,7 +42,7 @@ pub enum Ahead {
 /// The transport of one session, as its side in this process sees it. All methods may be called by any thread.
 pub trait Driver: Send + Sync {
     /// Moves messages in both directions until `is_ready` returns true, on the caller's thread. Returns false if the
-    /// deadline has passed first. A deadline in the past means not to wait.
+    /// deadline has passed first. If the deadline is in the past, does not wait.
     fn wait(&self, is_ready: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool;
 
     /// A task, or a thread that waits for several sessions, waits for the next message or for free slots. It is woken
@@ -62,7 +62,7 @@ pub trait Driver: Send + Sync {
     /// Writes what the side has sent.
     fn flush(&self);
 
-    /// The side has disconnected while it was to receive.
+    /// The side has disconnected while it was its turn to receive.
     fn abandoned(&self);
 
     /// Why the session was closed.

@@ -73,6 +73,7 @@ pub fn table(family: &Measured) -> String {
         let distance = time(family.distance);
         let aside = match family.set_aside {
             0 => String::new(),
+            1 => "; one round in which the two CPUs shared a core is left out".to_owned(),
             rounds => format!("; {rounds} rounds in which the two CPUs shared a core are left out"),
         };
         write!(

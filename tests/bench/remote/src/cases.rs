@@ -3,12 +3,18 @@
 mod blocking;
 mod stream;
 mod tasks;
+mod tls;
 
 use crate::harness::Family;
 
 /// All families, in the order of the tables.
 pub fn families() -> Vec<Family> {
-    vec![blocking::family(), tasks::family(), stream::family()]
+    vec![
+        blocking::family(),
+        tls::family(),
+        tasks::family(),
+        stream::family(),
+    ]
 }
 
 /// The name of our own case in every family.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod cases;
+mod credentials;
 mod harness;
 mod machine;
 mod report;

@@ -1,8 +1,9 @@
-//! Sessions over a Unix socket.
+//! Sessions over a Unix socket, and over TLS.
 
+use crate::credentials::{HOST, credentials};
 use crate::protocols::bank;
 use crate::protocols::own::numbers;
-use duologue_net::{Listener, Open};
+use duologue_net::{Connector, Error, Listener, Open};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Mutex, OnceLock};
@@ -25,12 +26,34 @@ pub fn open<C: Open + Send, S: Open + Send>() -> (C, S) {
         let listener = Listener::bind(&address).expect("the folder can be written");
         Mutex::new(listener)
     });
+    meet(listener, || duologue_net::connect(&address))
+}
+
+/// The same over TLS.
+pub fn open_with_tls<C: Open + Send, S: Open + Send>() -> (C, S) {
+    static LISTENER: OnceLock<(Mutex<Listener>, String)> = OnceLock::new();
+    let tls = &credentials().tls;
+    let (listener, address) = LISTENER.get_or_init(|| {
+        let listener = Listener::bind_tls(&format!("tls://{HOST}:0"), tls.clone());
+        let listener = listener.expect("a port is free");
+        let address = listener.address().to_string();
+        (Mutex::new(listener), address)
+    });
+    meet(listener, || {
+        Connector::new().tls(tls.clone()).connect(address)
+    })
+}
+
+fn meet<C: Open + Send, S: Open + Send>(
+    listener: &Mutex<Listener>,
+    connect: impl FnOnce() -> Result<C, Error>,
+) -> (C, S) {
     thread::scope(|scope| {
         let accepting = scope.spawn(|| {
             let mut listener = listener.lock().expect("no thread has panicked");
             listener.accept().expect("the client connects")
         });
-        let client = duologue_net::connect(&address).expect("the listener accepts");
+        let client = connect().expect("the listener accepts");
         (client, accepting.join().expect("accepting does not panic"))
     })
 }

@@ -33,7 +33,7 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Without any open session. One may be used for several listeners and connectors.
+    /// An observer without open sessions. Several listeners and connectors may share it.
     #[must_use]
     pub fn new() -> Metrics {
         Metrics::default()

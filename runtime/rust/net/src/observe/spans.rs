@@ -16,8 +16,9 @@ use crate::Address;
 /// in which the program connects or accepts. It has the fields `id`, `protocol`, `peer`, `accepted` and `peer_is_older`,
 /// and when it is closed also `why`, `state` (in which the session ended early), `sent`, `sent_bytes`, `received` and
 /// `received_bytes`.
-/// In it, each run is an event at the level `DEBUG`, and the end one at `INFO`, or at `WARN` if the session did not end
-/// because a side left. A session that does not begin is an event at `WARN`, without a span.
+///
+/// Within the span, each run is an event at the level `DEBUG`. The end is an event at `INFO`, or at `WARN` if the session
+/// did not end because a side left. A session that does not begin is an event at `WARN`, without a span.
 #[derive(Default)]
 pub struct Spans {
     open: Mutex<HashMap<u64, Arc<Span>>>,
@@ -30,7 +31,7 @@ impl fmt::Debug for Spans {
 }
 
 impl Spans {
-    /// Without any open span. One may be used for several listeners and connectors.
+    /// An observer without open spans. Several listeners and connectors may share it.
     #[must_use]
     pub fn new() -> Spans {
         Spans::default()

@@ -69,7 +69,7 @@ fn wrong_certificate(problem: &CertificateError) -> Error {
 fn alerted(alert: AlertDescription) -> Error {
     let text = match alert {
         AlertDescription::CertificateRequired | AlertDescription::NoCertificate => {
-            "the other side requires a certificate of this side"
+            "the other side requires a certificate from this side"
         }
         AlertDescription::UnknownCA => {
             "the other side does not trust the authority that issued the certificate of this side"

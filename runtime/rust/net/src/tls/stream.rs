@@ -118,7 +118,7 @@ impl TlsStream {
                     false => "",
                 };
                 failure::failed(&format!(
-                    "the other side closed the connection in the handshake ({error}){advice}"
+                    "the other side closed the connection during the handshake ({error}){advice}"
                 ))
             })
         };

@@ -97,7 +97,7 @@ public final class FarEnds {
         final Count waiter = new Count();
 
         Blocked() {
-            if (!side.state.send(1, 0, null, 0, Pipe.STAY) || side.state.hasRoom()) {
+            if (!side.state.send(1, 0, null, 0, Pipe.STAY) || side.state.hasSpace()) {
                 throw new AssertionError("the near side has to wait");
             }
             connection.hasSpace = true;

@@ -35,25 +35,33 @@ pub fn family() -> Family {
 }
 
 fn raw(count: u64) -> Cost {
-    let (left, mut right) = UnixStream::pair().expect("the system has sockets");
-    let turn = |mut left: UnixStream, amount: f64| {
-        left.write_all(&frame(2, amount)).expect(OPEN);
-        let mut answer = [0; 9];
-        left.read_exact(&mut answer).expect(OPEN);
-        let money = number(1, &answer).expect("the answer is money");
-        (left, money)
-    };
-    let serve = move || {
-        let mut message = [0; 9];
-        while right.read_exact(&mut message).is_ok() {
-            let amount = number(2, &message).expect("this is a withdrawal");
-            right.write_all(&frame(1, amount)).expect(OPEN);
-        }
-    };
-    two(move || turns(left, count, turn), serve)
+    let (left, right) = UnixStream::pair().expect("the system has sockets");
+    let customer = move || turns(left, count, withdraw);
+    two(customer, move || answer(right))
 }
 
-fn ours(count: u64, (client, server): (bank::client::Login, bank::server::Login)) -> Cost {
+/// A withdrawal and its answer over any stream.
+pub(super) fn withdraw<S: Read + Write>(mut bank: S, amount: f64) -> (S, f64) {
+    bank.write_all(&frame(2, amount)).expect(OPEN);
+    let mut answer = [0; 9];
+    bank.read_exact(&mut answer).expect(OPEN);
+    let money = number(1, &answer).expect("the answer is money");
+    (bank, money)
+}
+
+/// Answers until the other side closes the stream.
+pub(super) fn answer(mut customer: impl Read + Write) {
+    let mut message = [0; 9];
+    while customer.read_exact(&mut message).is_ok() {
+        let amount = number(2, &message).expect("this is a withdrawal");
+        customer.write_all(&frame(1, amount)).expect(OPEN);
+    }
+}
+
+pub(super) fn ours(
+    count: u64,
+    (client, server): (bank::client::Login, bank::server::Login),
+) -> Cost {
     let customer = move || {
         let waiting = client.login("holk".into(), "1234".into()).expect(OPEN);
         let LoginResponse::Ok(connected) = waiting.recv().expect(OPEN) else {

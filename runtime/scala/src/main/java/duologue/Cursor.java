@@ -19,7 +19,7 @@ abstract class Cursor extends Lane {
         this.pipe = pipe;
         this.isClient = isClient;
         this.speaks = speaks;
-        this.credit = pipe.room;
+        this.credit = pipe.slots;
     }
 
     /** The bit of a word that distinguishes this side's messages from the other's. */
@@ -54,7 +54,7 @@ abstract class Cursor extends Lane {
         }
         slot = 0;
         speaks = !speaks;
-        credit = pipe.room;
+        credit = pipe.slots;
     }
 
     /** The exception for a use by the wrong side, which generated code does not allow. */
@@ -67,7 +67,7 @@ abstract class Cursor extends Lane {
     /** Whether the receiver of an unbounded run has made enough progress that there is space. Updates the credit. */
     final boolean gainsRoom() {
         if (pipe.unbounded) {
-            credit = (int) Math.max(0, pipe.room - (sequence - pipe.consumed));
+            credit = (int) Math.max(0, pipe.slots - (sequence - pipe.consumed));
         }
         return credit > 0;
     }

@@ -45,7 +45,7 @@ final class Ending {
     void leave(int number) {
         find(
                 number == 1 ? Reason.BROKEN : number == 2 ? Reason.LATE : Reason.LEFT,
-                number == 1 ? "the peer says that this side broke the format" : null);
+                number == 1 ? "the peer reports that this side broke the format" : null);
     }
 
     /** Records a reason. Only the first one counts. */

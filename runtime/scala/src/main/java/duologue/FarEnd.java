@@ -32,7 +32,7 @@ public final class FarEnd extends FarEndLink {
         SharedFlags flags = far.state.flags;
         flags.left = true;
         flags.waiter = new FarEndWaiter.Leaver(this);
-        flags.room = new FarEndWaiter.Refill(this);
+        flags.spaceWaiter = new FarEndWaiter.Refill(this);
     }
 
     @Override
@@ -105,8 +105,8 @@ public final class FarEnd extends FarEndLink {
     private void limit() {
         if (near.pipe.unbounded) {
             isFull = out.isFull() && ending.why == null;
-            near.credit = isFull ? 0 : near.pipe.room;
-            near.pipe.consumed = isFull ? near.sequence - near.pipe.room : near.sequence;
+            near.credit = isFull ? 0 : near.pipe.slots;
+            near.pipe.consumed = isFull ? near.sequence - near.pipe.slots : near.sequence;
         }
     }
 
@@ -126,7 +126,7 @@ public final class FarEnd extends FarEndLink {
      * that was registered before that is woken: the other thread clears {@link #isFull} and reads the waiter afterwards, or
      * something is left to write, and then {@link #flushed} has armed the transport.
      */
-    boolean hasRoom() {
+    boolean hasSpace() {
         if (isFull && ending.why == null && lock.tryLock()) {
             boolean isTold = false;
             try {

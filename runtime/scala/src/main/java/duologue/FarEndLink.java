@@ -265,7 +265,7 @@ abstract class FarEndLink {
         }
         SharedFlags flags = near.flags;
         Waiter.wake(flags.waiter);
-        Waiter.wake(flags.room);
+        Waiter.wake(flags.spaceWaiter);
     }
 
     /** Closes the connection. What has arrived is read before, or some systems would discard what was written. */

@@ -131,13 +131,13 @@ final class Inbox {
             }
         }
         if (size < state.least(index) || size > state.most(index)) {
-            throw new MalformedPayload("a message of " + size + " bytes, which it cannot have");
+            throw new MalformedPayload("a message of " + size + " bytes, a size that it cannot have");
         }
         if (size > state.limit(index)) {
-            throw new MalformedPayload("a message of " + size + " bytes, although " + state.limit(index) + " is its limit");
+            throw new MalformedPayload("a message of " + size + " bytes, although its limit is " + state.limit(index));
         }
         if (size > largest) {
-            throw new MalformedPayload("a message of " + size + " bytes, although " + largest + " is the limit");
+            throw new MalformedPayload("a message of " + size + " bytes, although the limit is " + largest);
         }
         if (size > end - at) {
             reserve(at - from + size);

@@ -83,7 +83,7 @@ public final class PayloadReader {
     private boolean flag(String what) {
         byte value = bytes[take(1)];
         if ((value & ~1) != 0) {
-            throw new MalformedPayload(what + " begins with a byte other than 0 and 1");
+            throw new MalformedPayload(what + " begins with a byte other than 0 or 1");
         }
         return value != 0;
     }
@@ -228,7 +228,7 @@ public final class PayloadReader {
         bound("a list", count, limit);
         long most = least == 0 ? PayloadWriter.MOST_EMPTY : (end - at) / least;
         if (Long.compareUnsigned(count, most) > 0) {
-            throw new MalformedPayload("a list has fewer items than it says");
+            throw new MalformedPayload("a list has fewer items than it declares");
         }
         charge(OBJECT + ITEM * count);
         depth++;

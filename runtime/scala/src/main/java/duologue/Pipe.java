@@ -45,8 +45,8 @@ import java.util.ArrayDeque;
  *       sender reads both flags once more after its fence, and if a side is abandoned it takes its own message back by a CAS. If
  *       the sender's fence comes first, the sweep, or the receiver's last read, finds the message. If the other fence comes
  *       first, the sender finds that the side is abandoned. So each such message is taken by exactly one of them.
- *   <li><b>Space.</b> In an unbounded run, a sender that is out of credit stores {@link SharedFlags#room}, then reads {@link
- *       #consumed}; the receiver stores {@code consumed}, then reads {@code room}. All four accesses are volatile, hence
+ *   <li><b>Space.</b> In an unbounded run, a sender that is out of credit stores {@link SharedFlags#spaceWaiter}, then reads {@link
+ *       #consumed}; the receiver stores {@code consumed}, then reads {@code spaceWaiter}. All four accesses are volatile, hence
  *       sequentially consistent: at least one of the two sees the other's store.
  * </ul>
  */
@@ -76,11 +76,11 @@ final class Pipe {
     static final int NUMBER = 15;
 
     /** How many messages may be unread in a protocol with an unbounded run. */
-    static final int UNBOUNDED_ROOM = 255;
+    static final int UNBOUNDED_SLOTS = 255;
 
     /**
      * The receiver of an unbounded run publishes its progress after this many messages: no more than half of
-     * {@link #UNBOUNDED_ROOM}.
+     * {@link #UNBOUNDED_SLOTS}.
      */
     static final int PROGRESS = 64;
 
@@ -89,7 +89,7 @@ final class Pipe {
     final String protocol;
     final Segment first;
     /** How many messages of one run may be unread. */
-    final int room;
+    final int slots;
     /** Whether a run may be longer than the ring, so that the receiver has to publish its progress. */
     final boolean unbounded;
 
@@ -107,13 +107,13 @@ final class Pipe {
         this.far = far;
         this.protocol = protocol;
         this.unbounded = capacity <= 0;
-        this.room = unbounded ? UNBOUNDED_ROOM : capacity;
+        this.slots = unbounded ? UNBOUNDED_SLOTS : capacity;
         this.first = Segment.first(slots());
     }
 
     /** How many slots the whole ring has; a power of two if runs wrap around. */
     int slots() {
-        return unbounded ? room + 1 : room;
+        return unbounded ? slots + 1 : slots;
     }
 
     /** Whether the word says that message {@code number} is there. */

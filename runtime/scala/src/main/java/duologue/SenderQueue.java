@@ -9,8 +9,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  *
  * <h2>Why no sender sleeps forever</h2>
  *
- * A sender that joins holds the endpoint's lock: it enters the queue, stores the queue as {@link SharedFlags#room} and checks
- * once more for space. The receiver stores its progress and then reads {@code room} and the queue. All of these accesses are
+ * A sender that joins holds the endpoint's lock: it enters the queue, stores the queue as {@link SharedFlags#spaceWaiter} and checks
+ * once more for space. The receiver stores its progress and then reads {@code spaceWaiter} and the queue. All of these accesses are
  * volatile, hence sequentially consistent: the sender that joins sees the space, or the receiver sees the queue and the waiters
  * in it. A waiter is removed from the queue before it is woken, so it is woken once for each time it joins.
  */
@@ -37,7 +37,7 @@ final class SenderQueue extends Waiter {
         waiting.add(waiter);
         state.expectRoom(this);
         // If it has already been removed, a wake-up is on its way.
-        return !state.hasRoom() || !waiting.remove(waiter);
+        return !state.hasSpace() || !waiting.remove(waiter);
     }
 
     boolean isEmpty() {
@@ -49,7 +49,7 @@ final class SenderQueue extends Waiter {
      */
     boolean rejoin(SideState state) {
         state.expectRoom(this);
-        return state.hasRoom();
+        return state.hasSpace();
     }
 
     /** Removes a waiter that gives up. */

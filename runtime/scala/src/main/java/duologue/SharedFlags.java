@@ -21,7 +21,7 @@ final class SharedFlags extends Padding {
     /** The waiter for a message on this side, {@link Waiter#EAGER}, or null. */
     volatile Waiter waiter;
     /** The waiter for space on this side, or null. */
-    volatile Waiter room;
+    volatile Waiter spaceWaiter;
     /** Whether this side has been abandoned; never reset. */
     volatile boolean left;
 
@@ -32,6 +32,6 @@ final class SharedFlags extends Padding {
 
     /** Whether a waiter is registered. */
     boolean isAwaited() {
-        return waiter != null || room != null;
+        return waiter != null || spaceWaiter != null;
     }
 }

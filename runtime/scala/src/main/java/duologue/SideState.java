@@ -61,7 +61,7 @@ final class SideState extends Cursor {
 
     /** Stores the waiter to wake when there is space. */
     void expectRoom(Waiter waiter) {
-        flags.room = waiter;
+        flags.spaceWaiter = waiter;
     }
 
     // ---- claiming
@@ -124,8 +124,8 @@ final class SideState extends Cursor {
     /**
      * Whether a message can be sent without waiting, or the peer has closed the session. Can be false only in an unbounded run.
      */
-    boolean hasRoom() {
-        return credit > 0 || gainsRoom() || there.left && (pipe.far == null || pipe.far.hasRoom());
+    boolean hasSpace() {
+        return credit > 0 || gainsRoom() || there.left && (pipe.far == null || pipe.far.hasSpace());
     }
 
     /**
@@ -276,7 +276,7 @@ final class SideState extends Cursor {
 
     /** Whether this side's next operation will not wait: the message is there, a side has been abandoned, or there is space. */
     boolean isReady() {
-        return (speaks ? hasRoom() : arrived()) || isLeft();
+        return (speaks ? hasSpace() : arrived()) || isLeft();
     }
 
     /** Whether the next message is there or the peer has closed the session. */
@@ -307,11 +307,11 @@ final class SideState extends Cursor {
      */
     boolean announce(Waiter waiter) {
         if (speaks) {
-            flags.room = waiter;
+            flags.spaceWaiter = waiter;
             if (!isReady() && !arms()) {
                 return true;
             }
-            flags.room = null;
+            flags.spaceWaiter = null;
             return false;
         }
         calm = 0;
@@ -351,7 +351,7 @@ final class SideState extends Cursor {
     /** Removes the waiter that {@link #announce} has registered. A late waker may still hold it. */
     void retract() {
         if (speaks) {
-            flags.room = null;
+            flags.spaceWaiter = null;
         } else {
             flags.waiter = null;
         }
@@ -410,7 +410,7 @@ final class SideState extends Cursor {
         boolean isKept = end(turn + 1, (word & Pipe.OWNED) != 0);
         if (tells) {
             // A callback may run in this thread, which must not happen in the middle of a use.
-            Waiter.wake(there.room);
+            Waiter.wake(there.spaceWaiter);
         }
         return isKept;
     }
@@ -492,8 +492,8 @@ final class SideState extends Cursor {
         VarHandle.fullFence();
         pipe.sweep(isClient, unread);
         Waiter.wake(there.waiter);
-        Waiter.wake(there.room);
+        Waiter.wake(there.spaceWaiter);
         Waiter.wake(flags.waiter);
-        Waiter.wake(flags.room);
+        Waiter.wake(flags.spaceWaiter);
     }
 }

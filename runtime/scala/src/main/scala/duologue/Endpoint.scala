@@ -45,7 +45,7 @@ object Endpoint {
     val own = side.state
     val why =
       if (own.isBroken) "or its side was used by two threads at the same time; the session is closed"
-      else if (own.isLeft && own.turn == turn) "cannot be used any more: this side has closed the session"
+      else if (own.isLeft && own.turn == turn) "cannot be used anymore: this side has closed the session"
       else "was already used; continue with the endpoint that the first use returned"
     new EndpointUsed(place(side, state), why)
   }

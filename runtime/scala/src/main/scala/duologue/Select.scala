@@ -92,7 +92,7 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
 
 object Select {
 
-  /** One endpoint of a select and its handler, from `endpoint.on`, `endpoint.onOrClosed` or [[room]]. */
+  /** One endpoint of a select and its handler, from `endpoint.on`, `endpoint.onOrClosed` or [[writable]]. */
   final class Case[+R] private[duologue] (
       private[duologue] val endpoint: Endpoint,
       private[duologue] val take: Boolean => () => R
@@ -122,10 +122,10 @@ object Select {
   /** A sending endpoint in a select. It is ready when a message can be sent without waiting, which `message` then does.
     *
     * {{{
-    * Select.room(client)(_.send(4L))
+    * Select.writable(client)(_.send(4L))
     * }}}
     */
-  def room[E <: SendEndpoint, R](endpoint: E)(message: E => R): Case[R] = {
+  def writable[E <: SendEndpoint, R](endpoint: E)(message: E => R): Case[R] = {
     Objects.requireNonNull(endpoint, "endpoint"): Unit
     Objects.requireNonNull(message, "message"): Unit
     new Case(endpoint, left => {

@@ -167,10 +167,10 @@ object SharedSender {
       try {
         val endpoint = live()
         if (!side.claim(endpoint)) throw Endpoint.closed(first)
-        val room = side.state.hasRoom()
-        val waits = !room && waiter != null && queue.join(waiter, side.state)
+        val hasSpace = side.state.hasSpace()
+        val waits = !hasSpace && waiter != null && queue.join(waiter, side.state)
         side.restore(endpoint)
-        if (room) {
+        if (hasSpace) {
           try message(endpoint): Unit
           finally wakes = !queue.isEmpty && settle()
           Attempt.Sent
@@ -206,9 +206,9 @@ object SharedSender {
       val turn = side.turn
       if (turn < 0L || !side.claim(first.$at(turn))) true
       else {
-        val room = queue.rejoin(side.state)
+        val hasSpace = queue.rejoin(side.state)
         side.restore(first.$at(turn))
-        room
+        hasSpace
       }
     }
 

@@ -176,7 +176,7 @@ object generated {
     val own = side.state
     var owned = own.isMine
     if (!side.begin(turn, owned)) throw restored(moving, Endpoint.used(side, turn, state))
-    if (!own.hasRoom() && own.pipe.unbounded) {
+    if (!own.hasSpace() && own.pipe.unbounded) {
       awaitRoom(side, turn, state, owned, moving)
       owned = false
     }

@@ -35,19 +35,19 @@ package object duologue {
     * }}}
     */
   def trySend[E <: SendEndpoint, R](endpoint: E)(message: E => R): Option[R] =
-    if (hasRoom(endpoint)) Some(message(endpoint)) else None
+    if (hasSpace(endpoint)) Some(message(endpoint)) else None
 
   /** Like `trySend`, but waits at most `timeout` for space for one message. Throws `InterruptedException` if the thread is
     * interrupted first; the endpoint can then be used again.
     */
   def sendWithin[E <: SendEndpoint, R](endpoint: E, timeout: FiniteDuration)(message: E => R): Option[R] =
-    Select(Select.room(endpoint)(message)).recvWithin(timeout)
+    Select(Select.writable(endpoint)(message)).recvWithin(timeout)
 
   /** Sends with `message` when there is space for one message, without blocking a thread. `message` runs in `executor`. If the
     * executor rejects this, the future fails with what it threw, and the endpoint can be used again.
     */
   def sendAsync[E <: SendEndpoint, R](endpoint: E)(message: E => R)(implicit executor: ExecutionContext): Future[R] =
-    Select(Select.room(endpoint)(message)).recvAsync()
+    Select(Select.writable(endpoint)(message)).recvAsync()
 
   /** Runs one side of a new session in `executor` and returns the other side's endpoint. When `serve` ends, normally or not, its
     * side is closed; an exception that it throws is left to the executor to report. If the executor rejects the work, `service`
@@ -97,12 +97,12 @@ package object duologue {
   /** Whether the endpoint's own side was abandoned. */
   private[duologue] def wasLeft(endpoint: Endpoint): Boolean = endpoint.$side.isLeft
 
-  private def hasRoom(endpoint: SendEndpoint): Boolean = {
+  private def hasSpace(endpoint: SendEndpoint): Boolean = {
     val side = endpoint.$side
     if (!side.claim(endpoint)) throw Endpoint.used(endpoint)
-    val room = side.state.hasRoom()
+    val hasSpace = side.state.hasSpace()
     side.restore(endpoint)
-    room
+    hasSpace
   }
 
   object Bytes {

@@ -128,7 +128,7 @@ final class SelectSuite extends RuntimeSuite {
     val (server, client) = stream.init[Int]()
     val (other, _) = stream.init[Int]()
     var sending = client
-    def select = Select(Select.room(sending)(_.send(0)).map(next => sending = next), other.on(number).map(_ => fail("not sent")))
+    def select = Select(Select.writable(sending)(_.send(0)).map(next => sending = next), other.on(number).map(_ => fail("not sent")))
     for (_ <- 1 to 255) select.recv()
     assertEquals(select.tryRecv(), None)
     val beside = new Beside(select.recv())

@@ -277,7 +277,7 @@ final class SessionSuite extends RuntimeSuite {
     val (receiving, sending) = stream.init[Int]()
     val next = sending.send(1)
     abandon(next)
-    val isLeft = "this endpoint of `stream.stream` cannot be used any more: this side has closed the session"
+    val isLeft = "this endpoint of `stream.stream` cannot be used anymore: this side has closed the session"
     val isUsed = "this endpoint of `stream.stream` was already used; continue with the endpoint that the first use returned"
     assertEquals(intercept[EndpointUsed](next.send(2)).getMessage, isLeft)
     assertEquals(intercept[EndpointUsed](trySend(next)(_.send(2))).getMessage, isLeft)

@@ -126,7 +126,7 @@ final class SharedSuite extends RuntimeSuite {
   test("a thread that finds its space taken is woken for the next") {
     val (server, client) = log.init()
     val sender = SharedSender(client)
-    def isWaiting: Boolean = client.$side.state.flags.room match {
+    def isWaiting: Boolean = client.$side.state.flags.spaceWaiter match {
       case queue: SenderQueue => !queue.isEmpty
       case _            => false
     }

@@ -24,7 +24,7 @@ final class WakeSuite extends RuntimeSuite {
     val waiter = new Counted
     assert(endpoint.$side.claim(endpoint))
     assert(!announce(endpoint.$side.state, waiter))
-    assert(endpoint.$side.state.flags.waiter == null && endpoint.$side.state.flags.room == null)
+    assert(endpoint.$side.state.flags.waiter == null && endpoint.$side.state.flags.spaceWaiter == null)
     endpoint.$side.restore(endpoint)
     assertEquals(waiter.wakes.get, 0)
   }
@@ -63,7 +63,7 @@ final class WakeSuite extends RuntimeSuite {
   test("space that is freed before the waiter is registered is seen by it") {
     val (server, client) = stream.init[Int]()
     val full = filled(client)
-    assertEquals(full.$side.state.hasRoom, false)
+    assertEquals(full.$side.state.hasSpace, false)
     drained(server, 64): Unit
     refuses(full)
   }

@@ -26,7 +26,7 @@ object Fingerprint {
   /** From hexadecimal. Throws `IllegalArgumentException` if the text is not 32 hexadecimal digits. */
   def apply(text: String): Fingerprint = {
     if (text.length != 2 * Size || !text.forall(digit => Character.digit(digit, 16) >= 0))
-      throw new IllegalArgumentException("a fingerprint has 32 hexadecimal digits, and `" + text + "` has not")
+      throw new IllegalArgumentException("a fingerprint consists of 32 hexadecimal digits, and `" + text + "` does not")
     new Fingerprint(text.grouped(2).map(byte => Integer.parseInt(byte, 16).toByte).toVector)
   }
 
@@ -53,7 +53,7 @@ private[net] object Verdict {
   def short(verdict: Int): String = verdict match {
     case UnknownProtocol => "the protocol is not served"
     case UnknownVersion  => "the version of the format is unknown"
-    case Full            => "there are as many sessions as it allows"
+    case Full            => "it has reached its session limit"
     case NotAdmitted     => "not admitted"
     case Draining        => "it is draining and accepts no further sessions"
     case Malformed       => "the hello is malformed"
@@ -64,7 +64,7 @@ private[net] object Verdict {
   def meaning(verdict: Int): String = verdict match {
     case UnknownProtocol => "the peer does not serve this protocol; compare the fingerprints of both sides with `duologue fingerprint`"
     case UnknownVersion  => "the peer does not know this version of the format"
-    case Full            => "the peer has as many sessions as it allows; try again later"
+    case Full            => "the peer has reached its session limit; try again later"
     case NotAdmitted     => "the peer does not admit this side"
     case Draining        => "the peer is draining and accepts no further sessions; try again later or elsewhere"
     case Malformed       => "the peer could not read the hello"

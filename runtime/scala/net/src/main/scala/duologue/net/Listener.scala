@@ -273,8 +273,8 @@ object Listener {
   }
 
   /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`, `tls://0.0.0.0:7000`. Port 0 asks for a free one, which
-    * [[Listener.address]] reports. A Unix socket's file is removed when the listener is closed, and replaced if no process listens
-    * there any more. An address that begins with `tls://` needs `tls`, this side's certificate and the authorities that it trusts: see
+    * [[Listener.address]] reports. A Unix socket's file is removed when the listener is closed, and replaced if no process is listening
+    * there. An address that begins with `tls://` needs `tls`, this side's certificate and the authorities that it trusts: see
     * [[Tls]]. The `observer` is called when sessions begin, turn and end, and when they do not begin. Throws `IOException` if the address
     * cannot be used.
     */

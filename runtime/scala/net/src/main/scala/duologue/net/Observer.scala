@@ -3,7 +3,7 @@ package duologue.net
 import duologue.Why
 import scala.concurrent.duration.FiniteDuration
 
-/** Is called when a session begins, turns and ends, and when a session does not begin: for logs, traces and metrics. Give it to
+/** Called when a session begins, turns and ends, and when a session does not begin: for logs, traces and metrics. Give it to
   * [[ConnectOptions]] and to a [[Listener]]. All methods have a default, which does nothing.
   *
   * For each session [[began]] is called first, then [[turned]] when the direction changes or the protocol is over, and [[ended]] once, after
@@ -54,7 +54,7 @@ object Observer {
     * @param fingerprint
     *   the fingerprint of this side's protocol
     * @param isAccepted
-    *   whether this side has accepted the session; otherwise it has connected
+    *   whether this side accepted the session; otherwise it connected
     * @param sendsFirst
     *   whether this side sends the protocol's first message
     * @param peer
@@ -95,7 +95,7 @@ object Observer {
     * @param message
     *   the last message
     * @param isSent
-    *   whether this side has sent the run; otherwise it has received it
+    *   whether this side sent the run; otherwise it received it
     * @param duration
     *   the time since the previous run ended or the session began
     */
@@ -107,16 +107,16 @@ object Observer {
       val duration: FiniteDuration
   )
 
-  /** How a session has ended.
+  /** How a session ended.
     *
     * @param why
     *   why. After the protocol's last message it is `Left`, or `Lost` if that message could not be written
     * @param detail
     *   what else is known, as in `SessionClosed.detail`
     * @param state
-    *   the state in which the session has ended early; `None` after the protocol's last message
+    *   the state in which the session ended early; `None` after the protocol's last message
     * @param sent
-    *   what this side has sent; if the session ended early, the peer may have received less
+    *   what this side sent; if the session ended early, the peer may have received less
     * @param received
     *   what has arrived and was valid, whether or not the program has received it
     * @param duration

@@ -21,7 +21,7 @@ import scala.concurrent.duration.{DurationInt, FiniteDuration}
   * @param tls
   *   this side's certificate and the authorities that it trusts, for an address that begins with `tls://`: see [[Tls]]
   * @param observer
-  *   is called when the session begins, turns and ends, or does not begin
+  *   called when the session begins, turns and ends, or does not begin
   */
 final case class ConnectOptions(
     timeout: FiniteDuration = 5.seconds,
@@ -42,9 +42,9 @@ object ConnectOptions {
 
   private[net] def check(largest: Long, heartbeat: Int): Unit = {
     if (largest < Handshake.Least || largest > 0x7fffffffL - 64L)
-      throw new IllegalArgumentException("the largest payload is from 1,024 bytes to 2 GiB, not " + largest.toString)
+      throw new IllegalArgumentException("the largest payload must be between 1,024 bytes and 2 GiB, not " + largest.toString)
     if (heartbeat < 0 || heartbeat > 0xffff)
-      throw new IllegalArgumentException("a heartbeat is from 0 to 65,535 seconds, not " + heartbeat.toString)
+      throw new IllegalArgumentException("a heartbeat must be between 0 and 65,535 seconds, not " + heartbeat.toString)
   }
 }
 

@@ -60,7 +60,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
     } else {
       // JSSE refuses a peer that names other protocols, but not one that names none.
       if (engine.getApplicationProtocol != Tls.Application)
-        throw new SSLException("the peer does not name the protocol " + Tls.Application + " (ALPN)")
+        throw new SSLException("the peer did not negotiate the protocol " + Tls.Application + " (ALPN)")
       isSecured = true
       hasMore = decrypted.hasRemaining || arrived.hasRemaining
       0
@@ -84,7 +84,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
         if (flows && into.position == before && !decrypted.hasRemaining) {
           empty += 1
           if (empty > Secure.MostEmpty) {
-            unreadable = Some(new SSLException("the peer sends records without content"))
+            unreadable = Some(new SSLException("the peer sends empty records"))
             flows = false
           }
         }
@@ -111,7 +111,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
         // None of it is encrypted if TLS itself has to send something first, such as new keys.
         if (owed == 0 && result.bytesProduced == 0) {
           if (needs(HandshakeStatus.NEED_TASK)) runTasks()
-          else throw broken(new SSLException("TLS does not send any more"))
+          else throw broken(new SSLException("TLS cannot send anything more"))
         }
       }
     }
@@ -150,7 +150,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
         true
       } else if (status eq Status.BUFFER_UNDERFLOW) fills && fill() && decrypt(into, fills)
       else {
-        if (status eq Status.BUFFER_OVERFLOW) unreadable = Some(new SSLException("a record of the peer is too large"))
+        if (status eq Status.BUFFER_OVERFLOW) unreadable = Some(new SSLException("a record from the peer is too large"))
         isEnded = unreadable.isEmpty
         false
       }
@@ -243,7 +243,7 @@ private[net] object Secure {
 
   /** How many records without data, such as those of TLS itself, one call reads in a row. */
   private val MostEmpty = 256
-  private val EndInHandshake = "the peer closed the connection in the TLS handshake: it may not listen for TLS, or not accept this side"
+  private val EndInHandshake = "the peer closed the connection during the TLS handshake: it may not listen for TLS, or may not accept this side"
 
   /** The connecting side's, which checks that the peer's certificate is for this host. */
   def client(socket: SocketChannel, context: SSLContext, host: String, port: Int): Secure =

@@ -76,7 +76,7 @@ object Tls {
   }
 
   private[net] def missing(address: String, option: String): IllegalArgumentException = new IllegalArgumentException(
-    "`" + address + "` needs certificates: pass `" + option + "`, where the context is an SSLContext, such as `Tls.context(ca, certificate, key)` makes from PEM files"
+    "`" + address + "` needs certificates: pass `" + option + "`, where the context is an SSLContext, such as the one that `Tls.context(ca, certificate, key)` makes from PEM files"
   )
 
   /** A description of the failure for people. */
@@ -88,7 +88,7 @@ object Tls {
       val what = why.collectFirst {
         case expired: CertificateExpiredException => "the peer's certificate has expired: " + expired.getMessage
         case unknown: CertPathBuilderException =>
-          "the peer's certificate is signed by no authority that this side trusts: " + unknown.getMessage
+          "the peer's certificate is not signed by an authority that this side trusts: " + unknown.getMessage
         case other: CertificateException if other.getMessage != null => "the peer's certificate is not valid: " + other.getMessage
       }
       what.getOrElse {
@@ -132,7 +132,7 @@ object Tls {
         }
       catch {
         case failed: GeneralSecurityException =>
-          throw malformed(file, "holds no key of the algorithm " + algorithm + ", which the certificate in " + certificateFile.toString + " has", failed)
+          throw malformed(file, "holds no key for the algorithm " + algorithm + ", which the certificate in " + certificateFile.toString + " uses", failed)
       }
     if (!fits(key, certificate)) throw malformed(file, "holds a different key from that of the certificate in " + certificateFile.toString, null)
     key

@@ -173,7 +173,7 @@ final class ObserverSuite extends NetSuite {
       there.all.filter(_.startsWith("refused")).toSet,
       Set(
         "refused accepting Some(numbers) Some(16) this side has refused the session: the protocol is not served",
-        "refused accepting Some(bank) Some(18) this side has refused the session: there are as many sessions as it allows",
+        "refused accepting Some(bank) Some(18) this side has refused the session: it has reached its session limit",
         "refused accepting None None the peer has closed the connection",
         "refused accepting None None the other side has sent no hello"
       )

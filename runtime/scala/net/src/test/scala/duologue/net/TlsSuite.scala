@@ -168,7 +168,7 @@ final class TlsSuite extends NetSuite {
     assertSays(plain.getMessage, "speaks TLS", "tls://HOST:PORT")
     listener.close()
     val open = Listener("tcp://127.0.0.1:0").serve(bank.server)(teller(_)).start()
-    assertSays(failure("tls://127.0.0.1:" + port(open).toString), "in the TLS handshake", "may not listen for TLS")
+    assertSays(failure("tls://127.0.0.1:" + port(open).toString), "during the TLS handshake", "may not listen for TLS")
     customer(connect(bank.client, open.address))
     open.close()
   }

@@ -21,7 +21,7 @@ object DuologuePlugin extends AutoPlugin {
     val duologueExecutable = settingKey[String]("The protocol compiler: a path, or a name to look up in PATH.")
     val duologueSource = settingKey[File]("The directory that contains the protocols.")
     val duologueOptions = settingKey[Seq[String]]("Additional options for `duologue gen`, such as -I DIR or -D all.")
-    val duologueRuntime = settingKey[Option[String]]("The version of the runtime to depend on; None for a runtime that the build has itself.")
+    val duologueRuntime = settingKey[Option[String]]("The version of the runtime to depend on; None if the build provides the runtime itself.")
     val duologueRemote = settingKey[Boolean]("Whether sessions can leave the process: `gen --remote`, and a dependency on `duologue-net`.")
     val duologueGenerate = taskKey[Seq[File]]("Generates endpoints for the protocols.")
   }
