@@ -14,7 +14,7 @@ const char *duo_status_text(duo_status status)
     case DUO_NO_MEMORY: return "memory ran out";
     case DUO_BROKEN: return "the peer violated the protocol";
     case DUO_TOO_LARGE: return "the message, or the region, is too large";
-    case DUO_REFUSED: return "the peer uses a different protocol or refuses the session, or the side is taken";
+    case DUO_REFUSED: return "the session was refused, for example because the protocols differ";
     case DUO_SYSTEM: return "the system reported an error";
     case DUO_INVALID: return "a value in the message is not valid for its type";
     case DUO_LOST: return "the connection to the peer was lost";
