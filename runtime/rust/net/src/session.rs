@@ -50,6 +50,7 @@ use crate::timer::{self, What};
 use crate::watch::Watch;
 use crate::{flush, watch};
 
+use due::Checks;
 use forwarding::Next;
 pub(crate) use writing::Written;
 
@@ -58,6 +59,10 @@ pub(crate) const COLLECTED: usize = 64 << 10;
 
 /// `timer` keeps an entry of a session that is over for at most this long.
 const LONGEST_PULSE: Duration = Duration::from_secs(10);
+
+/// How long a session keeps buffers that have grown. Their memory is for many sessions that do nothing, and growing again costs
+/// little in this time.
+const SHRINKS_AFTER: Duration = Duration::from_secs(1);
 
 /// What both sides agreed on, and what this side allows.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +79,8 @@ pub(crate) struct Terms {
     pub(crate) our_heartbeat: u16,
     /// The heartbeat that the peer has promised, in seconds, or 0.
     pub(crate) their_heartbeat: u16,
+    /// How long this side waits for a message in states that have no time limit of their own.
+    pub(crate) idle: Option<Duration>,
 }
 
 impl Terms {
@@ -102,6 +109,9 @@ impl Terms {
     }
 }
 
+/// What is dropped when a session is over on both sides.
+pub(crate) type Held = Option<Box<dyn Send + Sync>>;
+
 pub(crate) struct Session {
     stream: Box<dyn Stream>,
     terms: Terms,
@@ -122,6 +132,10 @@ pub(crate) struct Session {
     pub(crate) is_due: AtomicBool,
     /// Whether `timer` checks the ring after a while, because a wake-up may be missed.
     will_check: AtomicBool,
+    /// Whether `timer` shrinks the buffers after a while.
+    will_shrink: AtomicBool,
+    /// What the session holds until it is dropped.
+    _held: Held,
     /// What waits for the session's observer, if it has one.
     reports: Option<Arc<Reports>>,
     watch: Watch,
@@ -142,8 +156,8 @@ struct Core {
     is_closed: bool,
     /// When the time of the state in which the session is has passed: it has a limit, and has begun.
     due: Option<Instant>,
-    /// When `timer` checks next whether it has passed.
-    checked_at: Option<Instant>,
+    /// When `timer` checks whether it has passed: see `due`.
+    checks: Checks,
     /// How often the far end has found nothing since it last forwarded something, where it may miss its wake-up.
     quiet_checks: u32,
     /// When the connection is closed even though its last bytes were not written.
@@ -202,6 +216,8 @@ struct After {
     checks: Option<Instant>,
     /// Something waits for the session's observer.
     reports: bool,
+    /// A buffer is larger than a session needs that does nothing.
+    shrinks: bool,
 }
 
 impl After {
@@ -218,6 +234,7 @@ impl After {
             lingers: None,
             checks: None,
             reports: false,
+            shrinks: false,
         }
     }
 
@@ -267,6 +284,7 @@ pub(crate) fn open<E: Open>(
     terms: Terms,
     early: Vec<u8>,
     seen: Option<Seen>,
+    held: Held,
 ) -> E {
     let mut session = None;
     let end = E::open(|far| {
@@ -284,7 +302,7 @@ pub(crate) fn open<E: Open>(
                 waker: None,
                 is_closed: false,
                 due: None,
-                checked_at: None,
+                checks: Checks::default(),
                 quiet_checks: 0,
                 lingers_until: None,
                 tally,
@@ -297,6 +315,8 @@ pub(crate) fn open<E: Open>(
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
             will_check: AtomicBool::new(false),
+            will_shrink: AtomicBool::new(false),
+            _held: held,
             reports,
             watch: Watch::new(),
             reactor: Reactor::new(),
@@ -411,6 +431,9 @@ impl Session {
         if let Some(at) = after.checks {
             timer::at(at, What::Due, self);
         }
+        if after.shrinks && !self.will_shrink.swap(true, SeqCst) {
+            timer::at(Instant::now() + SHRINKS_AFTER, What::Shrink, self);
+        }
         let far = after.far;
         guarded(|| drop(far));
         for woken in after.woken.into_iter().chain(after.more_woken) {
@@ -441,6 +464,7 @@ impl Session {
     fn publish(&self, input: &mut Input, core: &mut Core, after: &mut After) {
         self.is_full.store(false, SeqCst);
         self.unpublished.store(false, SeqCst);
+        after.shrinks |= input.is_large();
         while !core.is_closed {
             let bytes = &input.bytes[input.start..input.end];
             let size = |tag| core.far.size(tag);
