@@ -7,7 +7,7 @@ use conversations::protocols::bank::{Login, LoginResponse, client, server};
 use conversations::sockets::{accepted, listener};
 use duologue::{Closed, Why};
 use duologue_net::{Connector, Error, Listener, Verdict};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -122,53 +122,55 @@ fn a_peer_has_a_limit(mut listener: Listener) {
         }
         visit(first).expect("it is open");
         drop(connect_again(&address));
-        // A connection that sends nothing counts, too.
+        // A connection that sends nothing counts, too, unless it was refused because a place is not free yet.
         drop(second);
         let again = (connect_again(&address), connect_again(&address));
         drop(again.0);
-        let silent = match address.strip_prefix("unix:") {
-            Some(path) => connect_silently(|| UnixStream::connect(path)),
-            None => {
-                let host = address.strip_prefix("tcp://").expect("it is TCP");
-                connect_silently(|| TcpStream::connect(host))
+        let until = Instant::now() + LONG;
+        let silent = loop {
+            let silent = Silently::connect(&address);
+            let third = verdict(duologue_net::connect(&address));
+            if third == Some(Verdict::Full) && silent.is_open() {
+                break silent;
             }
+            assert!(Instant::now() < until, "no place is free");
         };
-        let third = verdict(duologue_net::connect(&address));
-        assert_eq!(third, Some(Verdict::Full), "{address}");
         drop(silent);
         drop(connect_again(&address));
     });
 }
 
-/// A connection that the listener does not close at once.
-fn connect_silently<S: Read + Timed + 'static>(
-    connect: impl Fn() -> std::io::Result<S>,
-) -> Box<dyn Read> {
-    let until = Instant::now() + LONG;
-    loop {
-        let mut stream = connect().expect("it listens");
-        stream.limit(Duration::from_millis(100));
-        match stream.read(&mut [0; 64]) {
-            Err(_) => return Box::new(stream),
-            Ok(_) => assert!(Instant::now() < until, "no place is free"),
+/// A connection that sends nothing.
+enum Silently {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Silently {
+    fn connect(address: &str) -> Silently {
+        match address.strip_prefix("unix:") {
+            Some(path) => Silently::Unix(UnixStream::connect(path).expect("it listens")),
+            None => {
+                let host = address.strip_prefix("tcp://").expect("it is TCP");
+                Silently::Tcp(TcpStream::connect(host).expect("it listens"))
+            }
         }
     }
-}
 
-/// A socket whose reads have a time limit.
-trait Timed {
-    fn limit(&self, limit: Duration);
-}
-
-impl Timed for UnixStream {
-    fn limit(&self, limit: Duration) {
-        self.set_read_timeout(Some(limit)).expect("it is not zero");
-    }
-}
-
-impl Timed for TcpStream {
-    fn limit(&self, limit: Duration) {
-        self.set_read_timeout(Some(limit)).expect("it is not zero");
+    /// Whether the listener has neither refused nor closed it by now.
+    fn is_open(&self) -> bool {
+        let mut byte = [0];
+        let read = match self {
+            Silently::Unix(stream) => {
+                stream.set_nonblocking(true).expect("it is a socket");
+                (&*stream).read(&mut byte)
+            }
+            Silently::Tcp(stream) => {
+                stream.set_nonblocking(true).expect("it is a socket");
+                (&*stream).read(&mut byte)
+            }
+        };
+        read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
     }
 }
 

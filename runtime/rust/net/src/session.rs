@@ -30,6 +30,7 @@
 mod due;
 mod forwarding;
 mod side;
+mod terms;
 mod writing;
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -41,7 +42,7 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Arrival, Encoder, FarEnd, Open, Role, Why, Woken};
 
-use crate::frame::{self, Allowed, Frame};
+use crate::frame::{self, Frame};
 use crate::input::Input;
 use crate::observe::{Direction, Reports, Seen, Tally};
 use crate::reactor::Reactor;
@@ -52,6 +53,7 @@ use crate::{flush, watch};
 
 use due::Checks;
 use forwarding::Next;
+pub(crate) use terms::Terms;
 pub(crate) use writing::Written;
 
 /// A run is written when this much has been collected.
@@ -63,51 +65,6 @@ const LONGEST_PULSE: Duration = Duration::from_secs(10);
 /// How long a session keeps buffers that have grown. Their memory is for many sessions that do nothing, and growing again costs
 /// little in this time.
 const SHRINKS_AFTER: Duration = Duration::from_secs(1);
-
-/// What both sides agreed on, and what this side allows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
-    /// Whether this is the accepting side.
-    pub(crate) accepted: bool,
-    /// The largest payload that the peer accepts.
-    pub(crate) theirs: usize,
-    /// The largest payload that this side accepts.
-    pub(crate) ours: usize,
-    /// How much memory the values of one payload may take.
-    pub(crate) memory: usize,
-    /// The heartbeat that this side has promised, in seconds, or 0.
-    pub(crate) our_heartbeat: u16,
-    /// The heartbeat that the peer has promised, in seconds, or 0.
-    pub(crate) their_heartbeat: u16,
-    /// How long this side waits for a message in states that have no time limit of their own.
-    pub(crate) idle: Option<Duration>,
-}
-
-impl Terms {
-    /// How long the peer may be silent, if it has promised a heartbeat.
-    fn patience(&self) -> Option<Duration> {
-        let seconds = 3 * u64::from(self.their_heartbeat);
-        (seconds > 0).then(|| Duration::from_secs(seconds))
-    }
-
-    /// How often the session checks whether it has to send a heartbeat, and whether the peer is silent.
-    fn pulse(&self) -> Option<Duration> {
-        // At most two pulses pass between one write and the next, which is less than `our_heartbeat`.
-        let ours = Duration::from_secs(u64::from(self.our_heartbeat)) / 3;
-        let theirs = Duration::from_secs(u64::from(self.their_heartbeat)) / 2;
-        let pulses = [ours, theirs].into_iter();
-        let shortest = pulses.filter(|pulse| !pulse.is_zero()).min();
-        shortest.map(|pulse| pulse.min(LONGEST_PULSE))
-    }
-
-    /// What this side allows in frames.
-    fn allowed(&self) -> Allowed {
-        Allowed {
-            largest: self.ours,
-            drain: !self.accepted,
-        }
-    }
-}
 
 /// What is dropped when a session is over on both sides.
 pub(crate) type Held = Option<Box<dyn Send + Sync>>;
