@@ -28,6 +28,11 @@ pub fn limits_program(side: &str) -> Command {
     Command::new(net::limits(side))
 }
 
+/// The server of many sessions at once.
+pub fn load_program() -> Command {
+    Command::new(net::load())
+}
+
 /// Runs a test of the runtime, which is a program of its own, with every compiler and under every checker. Valgrind, the slowest,
 /// runs what gcc made: what clang made runs under clang's own checkers of addresses.
 fn check_runtime(test: &str) {
