@@ -1,5 +1,6 @@
 /* How many connections each peer of a listener has, in a hash table with chains. An entry exists as long as the peer has one. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -54,12 +55,8 @@ static duo_net_place peer_of(int descriptor)
     socklen_t size = sizeof at;
     if (getpeername(descriptor, &at.any, &size) != 0) return (duo_net_place){.kind = UNKNOWN};
     if (at.any.sa_family == AF_UNIX) return user_of(descriptor);
-    uint8_t bytes[16];
-    if (at.any.sa_family == AF_INET) {
-        memcpy(bytes, &at.four.sin_addr, 4);
-        return (duo_net_place){.kind = HOST, .peer = number(bytes, 4)};
-    }
-    memcpy(bytes, &at.six.sin6_addr, sizeof bytes);
+    if (at.any.sa_family == AF_INET) return (duo_net_place){.kind = HOST, .peer = ntohl(at.four.sin_addr.s_addr)};
+    const uint8_t *bytes = at.six.sin6_addr.s6_addr;
     if (IN6_IS_ADDR_V4MAPPED(&at.six.sin6_addr)) return (duo_net_place){.kind = HOST, .peer = number(bytes + 12, 4)};
     return (duo_net_place){.kind = NETWORK, .peer = number(bytes, 8)};
 }

@@ -210,7 +210,7 @@ fn idle_sessions_end() {
             continue;
         }
         // The client cannot see when it has ended, except by asking.
-        thread::sleep(Duration::from_millis(200));
+        thread::sleep(Duration::from_secs(1));
         let sent = client.login("holk".into(), "1234".into());
         let closed = sent.map_or_else(Closed::from, |waiting| {
             waiting.recv().map(drop).expect_err("it has ended")
