@@ -30,6 +30,11 @@ pub fn limits_program(side: &str) -> Command {
     Command::new(net::limits(side))
 }
 
+/// The server of many sessions at once.
+pub fn load_program() -> Command {
+    Command::new(net::load())
+}
+
 /// Runs a test of the runtime, which is a separate program, with every compiler, and under every checker once: with clang under the
 /// address sanitizer, with gcc under the others. Without clang, gcc does all.
 fn check_runtime(test: &str) {

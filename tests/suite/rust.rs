@@ -291,6 +291,11 @@ pub fn write_certificates(folder: &Path) {
         .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
+/// The program with many sessions at once.
+pub fn load_program() -> Command {
+    conversations_program("load")
+}
+
 /// A program of the package `conversations`. All are built once in a run of the tests.
 fn conversations_program(name: &str) -> Command {
     static BUILT: OnceLock<Result<String, String>> = OnceLock::new();

@@ -41,6 +41,21 @@ pub fn remote_program() -> Command {
     net::remote_program(Scala::Three)
 }
 
+/// The server of many sessions at once. It runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
+pub fn load_program() -> Command {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let out = folder("net").join("load");
+        net::build(&[repository().join("tests/remote/Load.scala")], &out);
+        out
+    };
+    let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
+    let mut java = Command::new(java);
+    // Its size of the heap is exact after a collection.
+    java.arg("-XX:+UseSerialGC");
+    net::run_in(java, BUILT.get_or_init(build), "cases.Load")
+}
+
 /// Both sides of sessions in which the server has limits and the client has none.
 pub fn limits_program() -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();

@@ -117,6 +117,10 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     net->patience = 3 * terms->heartbeat * SECOND;
     net->receives = role != protocol->first;
     net->late_at = 0;
+    net->shrinks_at = 0;
+    net->place = NULL;
+    /* The clock does not reach twice as far. */
+    net->idle = options->idle < DUO_FOREVER / 2 ? options->idle : DUO_FOREVER / 2;
     net->written_at = net->read_at = net->beat != 0 || net->patience != 0 ? duo_net_now() : 0;
     endpoint->session = &net->remote.session;
     endpoint->turn = duo_atomic_load(&net->remote.session.sides[role].turn, memory_order_relaxed);
@@ -137,7 +141,8 @@ void duo_net_start_clocks(duo_net *net)
 static uint64_t within(const duo_net *net)
 {
     const uint32_t *limits = net->protocol->within;
-    return limits == NULL ? 0 : limits[net->state - net->protocol->states] * MILLISECOND;
+    uint64_t limit = limits == NULL ? 0 : limits[net->state - net->protocol->states] * MILLISECOND;
+    return limit == 0 && net->receives ? net->idle : limit;
 }
 
 void duo_net_enter_state(duo_net *net, const duo_message *message)
@@ -219,6 +224,8 @@ static void leave_gate(duo_net *net)
     *net->gated_by = net->next_gated;
     if (net->next_gated != NULL) net->next_gated->gated_by = net->gated_by;
     gate->sessions -= 1;
+    duo_net_leave_place(gate, net->place);
+    net->place = NULL;
     pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
     duo_net_let_go(gate);

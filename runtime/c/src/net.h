@@ -76,10 +76,17 @@ static inline size_t duo_net_size(const duo_net_buffer *buffer)
     return buffer->end - buffer->from;
 }
 
+/* How many connections a peer of a listener has: see net_peers.c. */
+typedef struct duo_net_place duo_net_place;
+
+enum { DUO_NET_PLACES = 256 };
+
 /* What the sessions of a listener share with it. Freed by the last of them. */
 typedef struct duo_net_gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    /* Only if the connections of each peer are limited. */
+    duo_net_place *places[DUO_NET_PLACES];
     size_t holders;
     size_t sessions;
     size_t handlers;
@@ -119,14 +126,16 @@ typedef struct duo_net {
     /* How much memory a message that it receives may take. */
     size_t memory;
     /*
-     * For the writer: whether the session is on the list, the pointer that points to it there, the next session, when to
-     * write, when to give up. The two pointers are accessed only under the lock of the list.
+     * For the writer: whether the session is on a list, the pointer that points to it there, the next session, when to
+     * write, when to give up. They are written under the lock of the lists, and the two pointers are read only under it.
      */
     bool is_listed;
     struct duo_net **listed_by;
     struct duo_net *next_listed;
     uint64_t due;
     uint64_t lingers_until;
+    /* When the writer returns the memory of its buffers; 0 if they are small. */
+    uint64_t shrinks_at;
     bool lingers;
     /* The owner ends the session, and nothing is to be sent after its last frame. */
     bool is_over;
@@ -147,6 +156,8 @@ typedef struct duo_net {
      */
     bool receives;
     uint64_t late_at;
+    /* The limit of states that have none of their own, where it is the peer's turn; 0 means none. */
+    uint64_t idle;
     /* In a set: its watch, the same two pointers for its list, which side this is, and what it waits for. */
     duo_watch *watch;
     struct duo_net **watched_by;
@@ -155,6 +166,8 @@ typedef struct duo_net {
     bool asks_writable;
     /* For its listener: the gate, and the same two pointers for its list. */
     duo_net_gate *gate;
+    /* Of its peer, or NULL. */
+    duo_net_place *place;
     struct duo_net **gated_by;
     struct duo_net *next_gated;
     /* NULL if nobody observes. Accessed without the lock, by the thread that has claimed the endpoint. */
@@ -177,6 +190,10 @@ void duo_net_append(duo_net_buffer *buffer, const void *bytes, size_t size);
 /* Removes the first `size` bytes. */
 void duo_net_drop(duo_net_buffer *buffer, size_t size);
 void duo_net_forget(duo_net_buffer *buffer);
+/* Whether it is larger than a session needs that does nothing. */
+bool duo_net_is_large(const duo_net_buffer *buffer);
+/* Returns its memory if it is empty and large; whether it is still large. */
+bool duo_net_shrink(duo_net_buffer *buffer);
 
 /* net_system.c */
 uint64_t duo_net_now(void);
@@ -312,6 +329,12 @@ bool duo_net_is_late(duo_net *net);
 /* The earlier one of `until` and the time until which the peer may be silent, or may take. */
 uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
 
+/* net_peers.c */
+/* Counts a connection of the peer of this socket; NULL if that peer has as many as it may have, or memory ran out. */
+duo_net_place *duo_net_take_place(duo_net_gate *gate, int descriptor, size_t most);
+/* Under the gate's lock. `place` may be NULL. */
+void duo_net_leave_place(duo_net_gate *gate, duo_net_place *place);
+
 /* net_send.c */
 /* Writes as much as the system takes; false if some is left, or all of it was lost. */
 bool duo_net_write(duo_net *net);
@@ -359,6 +382,8 @@ void duo_net_report_refusal(const duo_observer *observer, duo_observed_refusal r
 /* net_writer.c */
 /* Lets the writer write what was collected at that time; under the session's lock. False if there is no writer. */
 bool duo_net_write_later(duo_net *net, uint64_t due);
+/* Lets the writer return the memory of buffers that have grown; under the session's lock. */
+void duo_net_shrink_later(duo_net *net);
 /* Removes the session from the writer's list. */
 void duo_net_not_later(duo_net *net);
 

@@ -14,6 +14,12 @@ typedef enum duo_net_stage { DUO_NET_GREETS, DUO_NET_SHAKES_HANDS, DUO_NET_READS
 typedef struct duo_net_greeting {
     duo_net_stream stream;
     duo_net_stage stage;
+    /* Nothing has arrived yet. */
+    bool is_silent;
+    /* Something may have arrived since it was last read. */
+    bool is_ready;
+    /* That of its peer, if there is a limit for each. It goes over to the session. */
+    duo_net_place *place;
     /* What to poll before it continues. */
     short events;
     /* When the stage must be over. */

@@ -3,8 +3,11 @@
 
 #include "net.h"
 
-/* How large a buffer is at first, and how large it may be to be kept while it is empty. */
-enum { FIRST = 1024, KEPT = 2 * DUO_NET_FULL };
+/*
+ * How large a buffer is at first, and how large it may be to be kept while it is empty: by a session that does something,
+ * and by one that does nothing.
+ */
+enum { FIRST = 1024, KEPT = 2 * DUO_NET_FULL, SMALL = 4096 };
 
 bool duo_net_reserve(duo_net_buffer *buffer, size_t more)
 {
@@ -40,6 +43,17 @@ void duo_net_drop(duo_net_buffer *buffer, size_t size)
     if (buffer->from < buffer->end) return;
     buffer->from = buffer->end = 0;
     if (buffer->capacity > KEPT) duo_net_forget(buffer);
+}
+
+bool duo_net_is_large(const duo_net_buffer *buffer)
+{
+    return buffer->capacity > SMALL;
+}
+
+bool duo_net_shrink(duo_net_buffer *buffer)
+{
+    if (duo_net_size(buffer) == 0 && duo_net_is_large(buffer)) duo_net_forget(buffer);
+    return duo_net_is_large(buffer);
 }
 
 void duo_net_forget(duo_net_buffer *buffer)

@@ -87,7 +87,8 @@ duo_net_step duo_net_continue(const duo_listener *listener, duo_net_greeting *gr
     duo_problem problem = {""};
     duo_status status = DUO_OK;
     *found = DUO_NET_MORE;
-    if (greeting->stage == DUO_NET_SHAKES_HANDS) shake_hands(listener, greeting);
+    /* A silent connection is continued when it is late. TLS has not begun there. */
+    if (greeting->stage == DUO_NET_SHAKES_HANDS && !greeting->is_silent) shake_hands(listener, greeting);
     if (greeting->stage == DUO_NET_GREETS) *found = duo_net_listen_to(greeting, &status);
     bool is_over = greeting->stage == DUO_NET_READS_OFF && !reads_off(greeting);
     bool is_late = duo_net_is_past(greeting->until);

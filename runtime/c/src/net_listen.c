@@ -1,7 +1,7 @@
 /*
  * Listening: many handshakes at once, so that a peer that stalls does not delay others. One thread at a
  * time accepts connections and reads hellos; the others wait until that one has found a session, or its time
- * limit has passed.
+ * limit has passed. net_waiting.c has the connections before that.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,20 +16,11 @@
 
 #include "net_listener.h"
 
-enum { SESSIONS = 1024, HANDSHAKES = 64, MOST_POLLED = 256 };
-
-/* How long no connection is accepted when the system is out of descriptors or memory, in nanoseconds. */
-#define RECOVERY UINT64_C(50000000)
+enum { SESSIONS = 1024 };
 
 static size_t most_sessions(const duo_listener *listener)
 {
     return listener->options.sessions != 0 ? listener->options.sessions : SESSIONS;
-}
-
-static size_t most_greetings(const duo_listener *listener)
-{
-    size_t most = listener->options.handshakes != 0 ? listener->options.handshakes : HANDSHAKES;
-    return most < MOST_POLLED ? most : MOST_POLLED;
 }
 
 /* A condition variable whose time limits use the monotonic clock, which cannot be set. */
@@ -107,14 +98,6 @@ int duo_listener_descriptor(const duo_listener *listener)
     return listener->descriptor;
 }
 
-static void end_greeting(duo_listener *listener, duo_net_greeting **place)
-{
-    duo_net_greeting *gone = *place;
-    *place = gone->next;
-    listener->greeting_count -= 1;
-    duo_net_free_greeting(gone);
-}
-
 void duo_listener_close(duo_listener *listener)
 {
     if (listener == NULL) return;
@@ -126,8 +109,9 @@ void duo_listener_close(duo_listener *listener)
     close(listener->descriptor);
     while (listener->greetings != NULL) {
         duo_net_hang_up(&listener->greetings->stream);
-        end_greeting(listener, &listener->greetings);
+        duo_net_end_greeting(listener, &listener->greetings);
     }
+    if (listener->polled != NULL) duo_release(listener->polled);
     close(listener->wakers[0]);
     close(listener->wakers[1]);
     duo_net_let_go(listener->gate);
@@ -145,97 +129,6 @@ void duo_listener_stop(duo_listener *listener)
     do done = write(listener->wakers[1], &byte, 1);
     while (done < 0 && errno == EINTR);
     errno = reason;
-}
-
-/* The stream of a new connection; false if memory ran out. */
-static bool secure(const duo_listener *listener, duo_net_greeting *greeting, duo_net_stream stream)
-{
-    duo_problem problem = {""};
-    greeting->stage = listener->tls != NULL ? DUO_NET_SHAKES_HANDS : DUO_NET_GREETS;
-    bool is_ready = listener->tls == NULL || listener->tls->begin(listener->tls, NULL, &stream, &problem) == DUO_OK;
-    greeting->stream = stream;
-    return is_ready;
-}
-
-/* The greeting that has read off longest after its failure; NULL if there is none. */
-static duo_net_greeting **find_failed(duo_listener *listener)
-{
-    duo_net_greeting **found = NULL;
-    for (duo_net_greeting **place = &listener->greetings; *place != NULL; place = &(*place)->next)
-        if ((*place)->stage == DUO_NET_READS_OFF && (found == NULL || (*place)->until < (*found)->until)) found = place;
-    return found;
-}
-
-/* Whether another connection may be accepted: one that has failed gives its place to it. */
-static bool may_accept(duo_listener *listener)
-{
-    return listener->greeting_count < most_greetings(listener) || find_failed(listener) != NULL;
-}
-
-/* Ends the connection that failed first; false if none has. */
-static bool end_failed(duo_listener *listener)
-{
-    duo_net_greeting **failed = find_failed(listener);
-    if (failed == NULL) return false;
-    duo_net_hang_up(&(*failed)->stream);
-    end_greeting(listener, failed);
-    return true;
-}
-
-/* Connections get their turn in the order in which they came, so that none waits as long as others keep coming. */
-static void append(duo_listener *listener, duo_net_greeting *made)
-{
-    duo_net_greeting **last = &listener->greetings;
-    while (*last != NULL) last = &(*last)->next;
-    made->next = NULL;
-    *last = made;
-    listener->greeting_count += 1;
-}
-
-/* Accepts the connections that are waiting, up to the limit of handshakes. */
-static void take_connections(duo_listener *listener)
-{
-    const uint64_t now = duo_net_now();
-    const uint64_t limit = listener->options.hello != 0 ? listener->options.hello : DUO_NET_HELLO;
-    if (now < listener->recovers_at) return;
-    while (may_accept(listener)) {
-#ifdef __linux__
-        int taken = accept4(listener->descriptor, NULL, NULL, SOCK_CLOEXEC);
-#else
-        int taken = accept(listener->descriptor, NULL, NULL);
-#endif
-        if (taken < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-        if (taken < 0 && (errno == EMFILE || errno == ENFILE) && end_failed(listener)) continue;
-        /* No connection is waiting; or no descriptor is free, and another attempt at once would fail as well. */
-        if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK) listener->recovers_at = now + RECOVERY;
-        if (taken < 0) return;
-        if (listener->greeting_count >= most_greetings(listener)) end_failed(listener);
-        duo_net_greeting *made = duo_allocate(sizeof *made);
-        bool is_socket = true;
-#ifndef __linux__
-        int yes = 1;
-        setsockopt(taken, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-        if (!duo_net_prepare(taken, &is_socket)) {
-            duo_release(made);
-            made = NULL;
-        }
-#endif
-        if (made != NULL && !secure(listener, made, duo_net_plain(taken, is_socket))) {
-            duo_release(made);
-            made = NULL;
-        }
-        if (made == NULL) {
-            close(taken);
-            listener->recovers_at = now + RECOVERY;
-            return;
-        }
-        made->events = POLLIN;
-        made->size = 0;
-        made->certificate = NULL;
-        made->certificate_size = 0;
-        made->until = limit < DUO_FOREVER - now ? now + limit : DUO_FOREVER;
-        append(listener, made);
-    }
 }
 
 /* Counts a further session; false if there are as many as allowed. */
@@ -284,6 +177,7 @@ static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo
         duo_net_refuse(&greeting->stream, verdict, 0);
     }
     if (status == DUO_OK) {
+        arrived->net->place = greeting->place;
         if (duo_net_enter(arrived->net, listener->gate)) duo_net_cut(arrived->net);
         arrived->offer = *offer;
         return true;
@@ -301,9 +195,14 @@ static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo
 static bool continue_greetings(duo_listener *listener, const duo_net_offer *offers, size_t count,
                                duo_net_arrival *arrived)
 {
+    const uint64_t now = duo_net_now();
     for (duo_net_greeting **place = &listener->greetings; *place != NULL;) {
         duo_net_greeting *greeting = *place;
         duo_net_found found;
+        if (!duo_net_may_continue(listener, greeting, now)) {
+            place = &greeting->next;
+            continue;
+        }
         duo_net_step next = duo_net_continue(listener, greeting, &found);
         if (next == DUO_NET_WAIT) {
             place = &greeting->next;
@@ -314,30 +213,13 @@ static bool continue_greetings(duo_listener *listener, const duo_net_offer *offe
         else begins = decide(listener, greeting, found, offers, count, arrived);
         if (begins) {
             /* The greeting is kept, because the texts of the hello point into it. */
-            *place = greeting->next;
-            listener->greeting_count -= 1;
+            duo_net_take_greeting(listener, place);
             arrived->greeting = greeting;
             return true;
         }
-        end_greeting(listener, place);
+        duo_net_end_greeting(listener, place);
     }
     return false;
-}
-
-/* Sleeps until something arrives, a handshake is late, or the time is over. */
-static void await_something(duo_listener *listener, uint64_t until)
-{
-    struct pollfd polled[MOST_POLLED + 2];
-    size_t count = 0;
-    polled[count++] = (struct pollfd){listener->wakers[0], POLLIN, 0};
-    bool recovers = duo_net_now() < listener->recovers_at;
-    if (recovers && listener->recovers_at < until) until = listener->recovers_at;
-    if (!recovers && may_accept(listener)) polled[count++] = (struct pollfd){listener->descriptor, POLLIN, 0};
-    for (const duo_net_greeting *one = listener->greetings; one != NULL; one = one->next) {
-        polled[count++] = (struct pollfd){one->stream.descriptor, one->events, 0};
-        if (one->until < until) until = one->until;
-    }
-    duo_net_poll_all(polled, count, until);
 }
 
 /*
@@ -376,18 +258,20 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
     memset(arrived, 0, sizeof *arrived);
     if (!take_turn(listener, until)) return DUO_EMPTY;
     duo_status status = DUO_OK;
+    bool has_polled = false;
     for (;;) {
         if (duo_atomic_load(&listener->is_stopped, memory_order_acquire)) {
             status = DUO_CLOSED;
             break;
         }
-        take_connections(listener);
+        duo_net_take_connections(listener);
         if (continue_greetings(listener, offers, count, arrived)) break;
-        if (duo_net_is_past(until)) {
+        if (has_polled && duo_net_is_past(until)) {
             status = DUO_EMPTY;
             break;
         }
-        await_something(listener, until);
+        has_polled = true;
+        duo_net_await_connections(listener, until);
     }
     give_turn(listener);
     return status;

@@ -13,13 +13,18 @@ struct duo_listener {
     int wakers[2];
     DUO_ATOMIC bool is_stopped;
     DUO_ATOMIC bool is_draining;
-    /* `has_turn`: whether a thread accepts connections. That thread owns the greetings and `recovers_at`. */
+    /* `has_turn`: whether a thread accepts connections. That thread owns what follows, up to `gate`. */
     pthread_mutex_t lock;
     pthread_cond_t turned;
     bool has_turn;
+    /* In the order in which they came. Those that have sent nothing yet count as silent, the others as greetings. */
     duo_net_greeting *greetings;
     size_t greeting_count;
+    size_t silent_count;
     uint64_t recovers_at;
+    /* What is polled. */
+    struct pollfd *polled;
+    size_t polled_capacity;
     duo_net_gate *gate;
     /* The protocols that are served. */
     duo_net_offer *offers;
@@ -40,6 +45,17 @@ typedef struct duo_net_arrival {
     duo_net_greeting *greeting;
     char address[DUO_NET_ADDRESS];
 } duo_net_arrival;
+
+/* net_waiting.c */
+/* Accepts the connections that are waiting, up to the limits. */
+void duo_net_take_connections(duo_listener *listener);
+/* Whether there is something to do for this connection, which then counts as a greeting: something has come, or it is late. */
+bool duo_net_may_continue(duo_listener *listener, duo_net_greeting *greeting, uint64_t now);
+/* Sleeps until something arrives, a handshake is late, or the time is over. */
+void duo_net_await_connections(duo_listener *listener, uint64_t until);
+/* Takes a greeting off its list; or also frees it, and the place that it has. */
+void duo_net_take_greeting(duo_listener *listener, duo_net_greeting **place);
+void duo_net_end_greeting(duo_listener *listener, duo_net_greeting **place);
 
 /* net_greet.c */
 /* What is to be done with a connection in the handshake. */

@@ -279,6 +279,7 @@ duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait
         return duo_net_end(net, DUO_NET_SILENT, DUO_OK, NULL);
     }
     duo_net_enter_state(net, kind);
+    duo_net_shrink_later(net);
     duo_net_check_time_later(net);
     pthread_mutex_unlock(&net->lock);
     if (net->observed != NULL) duo_net_report_turn(net);

@@ -151,6 +151,7 @@ duo_status duo_net_send(duo_endpoint from, const duo_message *message, const voi
         /* Otherwise whatever added the bytes before these has done so, and reading the clock takes time. */
         duo_net_write_later(net, duo_net_now() + COLLECTED_FOR);
     }
+    duo_net_shrink_later(net);
     duo_net_check_time_later(net);
     pthread_mutex_unlock(&net->lock);
     if (net->observed != NULL) duo_net_report_turn(net);

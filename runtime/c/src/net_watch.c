@@ -1,7 +1,13 @@
 /*
  * Waiting for many sessions over byte streams.
  *
- * A watch is the list of such sides in a set. It is changed, and its sides are checked, under one lock of the process:
+ * A watch is two lists of such sides in a set: those that were added since it last looked, and those for which it waits.
+ * The first are checked one by one. On Linux they are then registered with epoll, each for one event, so a wait takes time
+ * for what has happened only, however many wait: an event is of a descriptor, and `waiting` has the side that waits for
+ * it. An event of a descriptor that was closed or is used for something else in the meantime leads to a check that finds
+ * nothing. Elsewhere, and where a side cannot be registered, all are checked and polled.
+ *
+ * A watch It is changed, and its sides are checked, under one lock of the process:
  * other threads may use or close an endpoint that is in a set, and the first thing they do is take it off the list. Only
  * the sleep is not under the lock. A descriptor that was closed in the meantime ends it, because a session ends with
  * `shutdown`; one that was opened again ends it early.
@@ -15,14 +21,26 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/epoll.h>
+#endif
 #include <unistd.h>
 
 #include "net.h"
 
 struct duo_watch {
+    /* Those that are checked with every look, and those that epoll reports. */
     duo_net *first;
+    duo_net *registered;
     size_t count;
-    /* What is polled, by one thread at a time; the first wakes the watch's thread. */
+    /* -1 if there is none. */
+    int epoll;
+    /* For each descriptor the side that is registered, or NULL. */
+    duo_net **waiting;
+    size_t waiting_capacity;
+    /* The earliest time that may pass for one of those that are registered: then their times are checked. */
+    uint64_t checks_at;
+    /* What is polled, by one thread at a time; the first wakes the watch's thread, the second is epoll. */
     struct pollfd *polled;
     size_t capacity;
     bool has_thread;
@@ -48,8 +66,11 @@ __attribute__((constructor(DUO_NET_WATCH_PRIORITY))) static void guard(void)
     (void)pthread_atfork(hold, release, release);
 }
 
-/* How long a sleep lasts if there is no memory for the list of what to poll. */
+/* How long a sleep lasts if there is no memory for the list of what to poll; and the least time between checks of all. */
 #define SHORT_PERIOD UINT64_C(1000000)
+
+/* How many events one call returns. */
+enum { EVENTS = 64 };
 
 static bool check(duo_net *net, bool asks_writable)
 {
@@ -118,24 +139,155 @@ bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
     return end == DUO_FOREVER || duo_net_now() < end;
 }
 
+static void link_side(duo_net **list, duo_net *net)
+{
+    net->next_watched = *list;
+    if (net->next_watched != NULL) net->next_watched->watched_by = &net->next_watched;
+    net->watched_by = list;
+    *list = net;
+}
+
+static void take_off(duo_net *net)
+{
+    *net->watched_by = net->next_watched;
+    if (net->next_watched != NULL) net->next_watched->watched_by = net->watched_by;
+    net->watched_by = NULL;
+}
+
+/* No event of this side's descriptor is for it any more. */
+static void forget_registration(duo_watch *watch, const duo_net *net)
+{
+    size_t descriptor = (size_t)net->stream.descriptor;
+    if (descriptor < watch->waiting_capacity && watch->waiting[descriptor] == net) watch->waiting[descriptor] = NULL;
+}
+
 /* Takes a side off its list, under the lock. Others see that its notifier is gone only after everything else is done. */
 static void unlink_side(duo_watch *watch, duo_net *net)
 {
     watch->count -= 1;
-    *net->watched_by = net->next_watched;
-    if (net->next_watched != NULL) net->next_watched->watched_by = net->watched_by;
-    net->watched_by = NULL;
+    take_off(net);
+    forget_registration(watch, net);
     net->watch = NULL;
     duo_atomic_store(&net->remote.session.sides[net->role].notifier, NULL, memory_order_release);
+}
+
+#ifdef __linux__
+static void open_epoll(duo_watch *watch)
+{
+    watch->epoll = epoll_create1(EPOLL_CLOEXEC);
+}
+
+/* Makes space for this descriptor in `waiting`; false if memory ran out. */
+static bool make_entry(duo_watch *watch, size_t descriptor)
+{
+    if (descriptor < watch->waiting_capacity) return true;
+    size_t capacity = 2 * descriptor + 64;
+    duo_net **waiting = duo_allocate(capacity * sizeof(duo_net *));
+    if (waiting == NULL) return false;
+    memset(waiting, 0, capacity * sizeof(duo_net *));
+    if (watch->waiting != NULL) {
+        memcpy(waiting, watch->waiting, watch->waiting_capacity * sizeof(duo_net *));
+        duo_release(watch->waiting);
+    }
+    watch->waiting = waiting;
+    watch->waiting_capacity = capacity;
+    return true;
+}
+
+/* Registers a side for its next event; false if that is not possible. */
+static bool register_side(duo_watch *watch, duo_net *net)
+{
+    int descriptor = net->stream.descriptor;
+    if (watch->epoll < 0 || descriptor < 0 || !make_entry(watch, (size_t)descriptor)) return false;
+    /* What is there already is reported, too. */
+    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data = {.fd = descriptor}};
+    if (net->asks_writable) event.events |= EPOLLOUT;
+    bool is_done = epoll_ctl(watch->epoll, EPOLL_CTL_MOD, descriptor, &event) == 0 ||
+                   (errno == ENOENT && epoll_ctl(watch->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0);
+    if (!is_done) return false;
+    watch->waiting[descriptor] = net;
+    uint64_t wakes = wakes_at(net, DUO_FOREVER);
+    if (wakes < watch->checks_at) watch->checks_at = wakes;
+    return true;
+}
+
+/* The side of which an event has come, off `waiting`: NULL if there is none in this list of events. */
+static duo_net *take_event(duo_watch *watch, const struct epoll_event *event)
+{
+    size_t descriptor = (size_t)event->data.fd;
+    if (descriptor >= watch->waiting_capacity) return NULL;
+    duo_net *net = watch->waiting[descriptor];
+    watch->waiting[descriptor] = NULL;
+    return net;
+}
+
+/* Moves those of which something has come to the others. */
+static void take_events(duo_watch *watch)
+{
+    struct epoll_event events[EVENTS];
+    int count = EVENTS;
+    while (watch->registered != NULL && count == EVENTS) {
+        count = epoll_wait(watch->epoll, events, EVENTS, 0);
+        for (int i = 0; i < count; i++) {
+            duo_net *net = take_event(watch, &events[i]);
+            if (net == NULL) continue;
+            take_off(net);
+            link_side(&watch->first, net);
+        }
+    }
+}
+#else
+static void open_epoll(duo_watch *watch)
+{
+    watch->epoll = -1;
+}
+
+static bool register_side(duo_watch *watch, duo_net *net)
+{
+    (void)watch, (void)net;
+    return false;
+}
+
+static void take_events(duo_watch *watch)
+{
+    (void)watch;
+}
+#endif
+
+/* Moves those whose time has passed to the others, if there can be any. */
+static void take_late(duo_watch *watch)
+{
+    if (watch->checks_at == DUO_FOREVER) return;
+    uint64_t now = duo_net_now();
+    if (now < watch->checks_at) return;
+    watch->checks_at = DUO_FOREVER;
+    for (duo_net *net = watch->registered, *next; net != NULL; net = next) {
+        next = net->next_watched;
+        uint64_t wakes = wakes_at(net, DUO_FOREVER);
+        if (wakes > now) {
+            if (wakes < watch->checks_at) watch->checks_at = wakes;
+            continue;
+        }
+        forget_registration(watch, net);
+        take_off(net);
+        link_side(&watch->first, net);
+    }
 }
 
 /* Calls the notifiers of all that are ready, under the lock. */
 static bool notify_ready(duo_watch *watch)
 {
     bool is_news = false;
+    take_events(watch);
+    take_late(watch);
     for (duo_net *net = watch->first, *next; net != NULL; net = next) {
         next = net->next_watched;
-        if (!check(net, net->asks_writable)) continue;
+        if (!check(net, net->asks_writable)) {
+            if (!register_side(watch, net)) continue;
+            take_off(net);
+            link_side(&watch->registered, net);
+            continue;
+        }
         duo_notifier *notifier =
             duo_atomic_load(&net->remote.session.sides[net->role].notifier, memory_order_relaxed);
         notifier->notify(notifier);
@@ -157,7 +309,8 @@ static void wake_thread(const duo_watch *watch)
 /* Reserves memory for everything that is polled. */
 static bool make_space(duo_watch *watch)
 {
-    size_t needed = watch->count + 1;
+    size_t needed = 2;
+    for (const duo_net *net = watch->first; net != NULL; net = net->next_watched) needed += 1;
     if (needed <= watch->capacity) return true;
     struct pollfd *polled = duo_allocate(2 * needed * sizeof *polled);
     if (polled == NULL) return false;
@@ -175,10 +328,13 @@ static void sleep_once(duo_watch *watch, uint64_t end)
     if (make_space(watch)) {
         /* A negative descriptor is ignored. */
         watch->polled[count++] = (struct pollfd){watch->has_thread ? watch->wakers[0] : -1, POLLIN, 0};
+        watch->polled[count++] = (struct pollfd){watch->epoll, POLLIN, 0};
         for (duo_net *net = watch->first; net != NULL; net = net->next_watched) {
             watch->polled[count++] = (struct pollfd){net->stream.descriptor, events_of(net->asks_writable), 0};
             end = wakes_at(net, end);
         }
+        uint64_t soon = duo_net_now() + SHORT_PERIOD, late = watch->checks_at < soon ? soon : watch->checks_at;
+        if (late < end) end = late;
     } else {
         end = short_end(end);
     }
@@ -195,15 +351,14 @@ duo_status duo_net_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *no
         *watch = duo_allocate(sizeof **watch);
         if (*watch == NULL) return DUO_NO_MEMORY;
         memset(*watch, 0, sizeof **watch);
+        (*watch)->checks_at = DUO_FOREVER;
+        open_epoll(*watch);
     }
     hold();
     net->role = endpoint.turn & 1;
     net->asks_writable = duo_asks_writable(asked);
     net->watch = *watch;
-    net->next_watched = (*watch)->first;
-    if (net->next_watched != NULL) net->next_watched->watched_by = &net->next_watched;
-    net->watched_by = &(*watch)->first;
-    (*watch)->first = net;
+    link_side(&(*watch)->first, net);
     (*watch)->count += 1;
     duo_atomic_store(&net->remote.session.sides[net->role].notifier, notifier, memory_order_release);
     if ((*watch)->has_thread) wake_thread(*watch);
@@ -234,7 +389,7 @@ bool duo_net_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t e
 {
     uint64_t end = end_of(deadline);
     hold();
-    bool is_alone = watch->has_thread || watch->first == NULL;
+    bool is_alone = watch->has_thread || watch->count == 0;
     if (!is_alone) sleep_once(watch, end);
     release();
     /* Then only the watch's thread, or this process itself, has anything to report. */
@@ -276,6 +431,7 @@ void duo_net_free_watch(duo_watch *watch)
 {
     hold();
     while (watch->first != NULL) unlink_side(watch, watch->first);
+    while (watch->registered != NULL) unlink_side(watch, watch->registered);
     watch->is_over = true;
     bool has_thread = watch->has_thread;
     if (has_thread) wake_thread(watch);
@@ -285,6 +441,8 @@ void duo_net_free_watch(duo_watch *watch)
         close(watch->wakers[0]);
         close(watch->wakers[1]);
     }
+    if (watch->epoll >= 0) close(watch->epoll);
+    if (watch->waiting != NULL) duo_release(watch->waiting);
     if (watch->polled != NULL) duo_release(watch->polled);
     duo_release(watch);
 }

@@ -1,12 +1,17 @@
 /*
  * The thread that writes what senders have collected, or what the system has not accepted at once, that notifies
- * peers that this side is still there, and that checks the time limits of states. It is started when it is first needed, for all sessions of the process, and
- * does not end.
+ * peers that this side is still there, that checks the time limits of states, and that returns the memory of buffers
+ * that have grown. It is started when it is first needed, for all sessions of the process, and does not end.
  *
- * The sessions that have work for it are on one list. A sender puts its session there; the thread takes it off
- * once everything is written, or when the session ends. A session with a heartbeat stays on the list until it
- * ends, and one in a state with a time limit until it leaves that state. The thread wakes at the earliest time that is due, but at most once per millisecond, and keeps waking for
- * a while when the list is empty, so that a sender that begins a run now and then need not wake it.
+ * The sessions that have work for it are listed. A sender lists its session; the thread takes it off the list
+ * once everything is written, or when the session ends. A session with a heartbeat stays listed until it ends, and one
+ * in a state with a time limit until it leaves that state. The thread wakes at the earliest time that is due, but at most
+ * once per millisecond, and keeps waking for a while when no session is listed, so that a sender that begins a run now
+ * and then need not wake it.
+ *
+ * The sessions are listed by the millisecond in which they are due, in slots that are used again after SLOTS of them, so
+ * that the thread finds those that are due without a look at the others: in a slot it skips those of a later round.
+ * Sessions whose connection accepts nothing are on a list of their own, and polled.
  */
 #include <poll.h>
 #include <errno.h>
@@ -24,8 +29,17 @@
 #define MOST_PAUSE UINT64_C(10000000000)
 #define MOST_READS 1024
 
+/* How long a session keeps buffers that have grown, in nanoseconds: growing again costs little in this time. */
+#define SHRINKS_AFTER UINT64_C(1000000000)
+
+enum { SLOTS = 1024 };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static duo_net *first;
+static duo_net *slots[SLOTS];
+static duo_net *stuck;
+static size_t listed;
+/* The last millisecond whose slot the thread has gone through. */
+static uint64_t last_tick;
 /* Whether the thread, and the pipe that wakes it, exist. */
 static bool is_running;
 static int wakers[2] = {-1, -1};
@@ -45,11 +59,18 @@ static void release(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* A child process does not have the thread. Its parent writes what is on the list. */
+static void forget_list(duo_net **list)
+{
+    for (duo_net *net = *list; net != NULL; net = net->next_listed) net->is_listed = false;
+    *list = NULL;
+}
+
+/* A child process does not have the thread. Its parent writes what is on the lists. */
 static void be_child(void)
 {
-    for (duo_net *net = first; net != NULL; net = net->next_listed) net->is_listed = false;
-    first = NULL;
+    for (size_t i = 0; i < SLOTS; i++) forget_list(&slots[i]);
+    forget_list(&stuck);
+    listed = 0;
     if (is_running) {
         close(wakers[0]);
         close(wakers[1]);
@@ -63,11 +84,41 @@ __attribute__((constructor(DUO_NET_WRITER_PRIORITY))) static void guard(void)
     (void)pthread_atfork(hold, release, be_child);
 }
 
-static void unlink_net(duo_net *net)
+static void link_net(duo_net **list, duo_net *net)
+{
+    net->next_listed = *list;
+    if (net->next_listed != NULL) net->next_listed->listed_by = &net->next_listed;
+    net->listed_by = list;
+    *list = net;
+}
+
+static void take_off(duo_net *net)
 {
     *net->listed_by = net->next_listed;
     if (net->next_listed != NULL) net->next_listed->listed_by = net->listed_by;
+}
+
+/* The list of the sessions that are due at this time. */
+static duo_net **list_of(uint64_t time)
+{
+    uint64_t tick = time / TICK;
+    if (tick <= last_tick) tick = last_tick + 1;
+    return &slots[tick % SLOTS];
+}
+
+/* Moves a listed session to another list. Its lock is not needed for that. */
+static void move_net(duo_net *net, duo_net **list)
+{
+    take_off(net);
+    link_net(list, net);
+}
+
+/* Under the session's lock as well. */
+static void unlist(duo_net *net)
+{
+    take_off(net);
     net->is_listed = false;
+    listed -= 1;
 }
 
 /* Makes the thread poll this connection; if memory runs out, the connection is checked again after a tick. */
@@ -118,45 +169,77 @@ static uint64_t check_time(duo_net *net, uint64_t now)
     return now + (passed < LEAST_PAUSE ? LEAST_PAUSE : passed < MOST_PAUSE ? passed : MOST_PAUSE);
 }
 
-/* Writes what is due, under the list's lock; returns the time at which the thread should check again. */
+/*
+ * If it is time, returns the memory of buffers that have grown and are empty. Returns when to do so next, or DUO_FOREVER.
+ */
+static uint64_t shrink(duo_net *net, uint64_t now)
+{
+    if (net->shrinks_at == 0) return DUO_FOREVER;
+    if (now < net->shrinks_at) return net->shrinks_at;
+    bool is_large = duo_net_shrink(&net->out);
+    /* A thread that waits in a read uses the other buffer. Once it has received something, it calls `duo_net_shrink_later`. */
+    if (!net->is_reading) is_large = duo_net_shrink(&net->in) || is_large;
+    net->shrinks_at = is_large ? now + SHRINKS_AFTER : 0;
+    return is_large ? net->shrinks_at : DUO_FOREVER;
+}
+
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* Does what is due for one session. `next`, the time at which the thread should check again, becomes earlier if needed. */
+static void visit(duo_net *net, uint64_t now, uint64_t *next)
+{
+    /* The thread that holds it may be about to write, so this one checks again later. */
+    if (pthread_mutex_trylock(&net->lock) != 0) {
+        move_net(net, list_of(now + TICK));
+        return;
+    }
+    beat(net, now);
+    uint64_t checks = check_time(net, now), shrinks = shrink(net, now);
+    bool is_done = duo_net_write(net) || net->cannot_write;
+    bool is_over = net->lingers && (is_done || now >= net->lingers_until);
+    /* If something was written, the time may have begun only now. */
+    if (net->late_at > now && !net->lingers) checks = net->late_at;
+    bool beats = net->beat != 0 && !net->cannot_write && !net->lingers && net->ended == DUO_OK;
+    uint64_t due = earlier(checks, shrinks);
+    if (beats) due = earlier(due, net->written_at + net->beat / 2);
+    if (is_over || (is_done && due == DUO_FOREVER)) {
+        unlist(net);
+    } else if (is_done) {
+        net->due = due;
+        move_net(net, list_of(due));
+    } else {
+        move_net(net, &stuck);
+        if (!poll_too(net->stream.descriptor, POLLOUT)) *next = now + TICK;
+        if (net->lingers) *next = earlier(*next, net->lingers_until);
+        *next = earlier(*next, checks);
+    }
+    pthread_mutex_unlock(&net->lock);
+    /* The session is over, so no other thread uses it. */
+    if (is_over) duo_net_finish(net);
+}
+
+/* Does what is due, under the lists' lock; returns the time at which the thread should check again. */
 static uint64_t write_due(uint64_t now)
 {
-    uint64_t next = DUO_FOREVER;
-    for (duo_net *net = first, *after; net != NULL; net = after) {
+    uint64_t next = DUO_FOREVER, tick = now / TICK, from = last_tick + 1;
+    if (tick >= SLOTS && from <= tick - SLOTS) from = tick - SLOTS + 1;
+    last_tick = tick > last_tick ? tick : last_tick;
+    duo_net *after;
+    for (duo_net *net = stuck; net != NULL; net = after) {
         after = net->next_listed;
-        /* The thread that holds it may be about to write, so this one checks again later. */
-        if (pthread_mutex_trylock(&net->lock) != 0) {
-            next = now + TICK;
-            continue;
-        }
-        if (net->due > now) {
-            if (net->due < next) next = net->due;
-            pthread_mutex_unlock(&net->lock);
-            continue;
-        }
-        beat(net, now);
-        uint64_t checks = check_time(net, now);
-        bool is_done = duo_net_write(net) || net->cannot_write;
-        bool is_over = net->lingers && (is_done || now >= net->lingers_until);
-        if (!is_done && !is_over) {
-            if (!poll_too(net->stream.descriptor, POLLOUT)) next = now + TICK;
-            if (net->lingers && net->lingers_until < next) next = net->lingers_until;
-            if (checks < next) next = checks;
-        }
-        /* If something was written, the time may have begun only now. */
-        if (net->late_at > now && !net->lingers) checks = net->late_at;
-        bool beats = net->beat != 0 && !net->cannot_write && !net->lingers && net->ended == DUO_OK;
-        if (is_done && (beats || checks != DUO_FOREVER)) {
-            uint64_t beats_at = beats ? net->written_at + net->beat / 2 : DUO_FOREVER;
-            net->due = beats_at < checks ? beats_at : checks;
-            if (net->due < next) next = net->due;
-        } else if (is_done || is_over) {
-            unlink_net(net);
-        }
-        pthread_mutex_unlock(&net->lock);
-        /* The session is over, so no other thread uses it. */
-        if (is_over) duo_net_finish(net);
+        visit(net, now, &next);
     }
+    for (; from <= tick; from++) {
+        for (duo_net *net = slots[from % SLOTS]; net != NULL; net = after) {
+            after = net->next_listed;
+            if (net->due / TICK <= tick) visit(net, now, &next);
+        }
+    }
+    for (size_t i = 1; i <= SLOTS && listed > 0; i++)
+        if (slots[(last_tick + i) % SLOTS] != NULL) return earlier(next, (last_tick + i) * TICK);
     return next;
 }
 
@@ -169,8 +252,8 @@ static void *write_all(void *context)
         polled_count = 0;
         bool has_pipe = poll_too(wakers[0], POLLIN);
         uint64_t now = duo_net_now(), next = write_due(now);
-        idle = first == NULL ? idle + 1 : 0;
-        if (!has_pipe || (next == DUO_FOREVER && first == NULL && idle < IDLE_TICKS)) next = now + TICK;
+        idle = listed == 0 ? idle + 1 : 0;
+        if (!has_pipe || (next == DUO_FOREVER && listed == 0 && idle < IDLE_TICKS)) next = now + TICK;
         if (next < now + TICK) next = now + TICK;
         wakes_at = next;
         struct pollfd *all = polled;
@@ -214,13 +297,10 @@ bool duo_net_write_later(duo_net *net, uint64_t due)
         release();
         return false;
     }
-    if (!net->is_listed) {
-        net->is_listed = true;
-        net->next_listed = first;
-        if (first != NULL) first->listed_by = &net->next_listed;
-        net->listed_by = &first;
-        first = net;
-    }
+    if (net->is_listed) take_off(net);
+    else listed += 1;
+    link_net(list_of(due), net);
+    net->is_listed = true;
     net->due = due;
     bool is_late = wakes_at > due + TICK;
     if (is_late) wakes_at = due;
@@ -229,10 +309,17 @@ bool duo_net_write_later(duo_net *net, uint64_t due)
     return true;
 }
 
+void duo_net_shrink_later(duo_net *net)
+{
+    if (net->shrinks_at != 0 || (!duo_net_is_large(&net->in) && !duo_net_is_large(&net->out))) return;
+    net->shrinks_at = duo_net_now() + SHRINKS_AFTER;
+    duo_net_write_later(net, net->shrinks_at);
+}
+
 void duo_net_not_later(duo_net *net)
 {
     if (!net->is_listed) return;
     hold();
-    unlink_net(net);
+    unlist(net);
     release();
 }

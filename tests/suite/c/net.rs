@@ -12,7 +12,7 @@ use crate::support::{is_named, is_tested, repository};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The case of a program of `tests/remote`.
 fn case(test: &str, proto: &str, program: &str) -> Case {
@@ -62,6 +62,24 @@ fn peers_that_break_the_rules_are_dropped() {
     let case = case("net-attacks", "protocols/bank.proto", "attacks.c");
     for watch in CHECKED {
         case.run_watched_as(watch, &[&folder(&case)], &[]);
+    }
+}
+
+#[test]
+fn peers_do_not_get_more_than_their_share() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-hostile", "protocols/telemetry.proto", "hostile.c");
+    for watch in CHECKED {
+        let flags = match watch {
+            Watch::Plain => vec![folder(&case)],
+            Watch::Address | Watch::Thread | Watch::Valgrind => {
+                vec![folder(&case), String::from("-DWATCHED")]
+            }
+        };
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        case.run_watched_as(watch, &flags, &[]);
     }
 }
 
@@ -180,6 +198,21 @@ pub fn limits(side: &str) -> PathBuf {
         program.unwrap_or_else(|complaint| panic!("{complaint}"))
     };
     built.entry(side.to_owned()).or_insert_with(build).clone()
+}
+
+/// The server of many sessions at once, built once in a run of the tests.
+pub fn load() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let proto = repository().join("protocols/pingpong.proto");
+        let generated = generate_with("net-load", &[proto], &["--remote"]);
+        let mut sources = sources_in(&generated);
+        sources.push(repository().join("tests/remote/load.c"));
+        let includes = [generated.clone()];
+        let program = quiet(Watch::Plain, &sources, &includes, &generated).link();
+        program.unwrap_or_else(|complaint| panic!("{complaint}"))
+    };
+    BUILT.get_or_init(build).clone()
 }
 
 /// The lines of a transcript that one side writes.

@@ -2,6 +2,7 @@
 //! connection between them is slow or breaks. The programs are those of the languages' own tests: `remote (client|server) CASE ADDRESS`.
 
 mod limits;
+mod load;
 mod programs;
 mod proxy;
 mod tls;
@@ -144,8 +145,8 @@ pairs! {
 fn through(client: Language, server: Language, fault: Fault) -> ([Outcome; 2], proxy::Traffic) {
     let sockets = Sockets::new();
     let (own, far) = (sockets.path("c"), sockets.path("s"));
-    let proxy = Proxy::start(own, &far, fault);
-    let for_client = unix(proxy.address());
+    let proxy = Proxy::between(&own, &far, fault);
+    let for_client = unix(&own);
     let outcomes = converse(client, server, "bank", &unix(&far), Some(&for_client));
     (outcomes, proxy.traffic())
 }
@@ -208,6 +209,44 @@ fn a_connection_that_breaks_is_reported_as_lost() {
                     &outcome,
                     &format!("{client:?} client, {server:?} server, {fault:?}"),
                 );
+            }
+        }
+    }
+}
+
+/// Runs the bank over TCP through the proxy.
+fn through_ports(client: Language, server: Language, fault: Fault) -> [Outcome; 2] {
+    // Each run has an address of its own on this machine, so the ports are free.
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let (process, run) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let (high, low) = (process >> 8 & 0xff, process & 0xff);
+    let host = format!("127.{high}.{low}.{}", 1 + run % 250);
+    let (own, far) = (format!("{host}:20001"), format!("{host}:20002"));
+    let proxy = Proxy::between_ports(&own, &far, fault);
+    let (own, far) = (format!("tcp://{own}"), format!("tcp://{far}"));
+    let outcomes = converse(client, server, "bank", &far, Some(&own));
+    proxy.traffic();
+    outcomes
+}
+
+/// A connection that is reset after any byte of a session: as if it broke. A test of Scala does the same without a program for each
+/// position.
+#[test]
+fn a_connection_that_is_reset_is_reported_as_lost() {
+    for (client, server) in [(Language::Rust, Language::C), (Language::C, Language::Rust)] {
+        if !is_tested(client.name()) || !is_tested(server.name()) {
+            continue;
+        }
+        let (_, whole) = through(client, server, Fault::Delay(Duration::ZERO));
+        let resets = (HELLO + 1..whole.from_client).map(Fault::ResetFromClient);
+        let resets = resets.chain((ANSWER..whole.from_server).map(Fault::ResetFromServer));
+        for fault in resets {
+            for (role, outcome) in ["client", "server"]
+                .into_iter()
+                .zip(through_ports(client, server, fault))
+            {
+                let run = format!("{client:?} client, {server:?} server, {fault:?}");
+                check_broken(role, &outcome, &run);
             }
         }
     }

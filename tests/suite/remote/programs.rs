@@ -52,6 +52,17 @@ impl Language {
     }
 }
 
+impl Language {
+    /// The server of many sessions at once, and in Rust also the client.
+    pub fn load(self) -> Command {
+        match self {
+            Language::Rust => crate::rust::load_program(),
+            Language::C => crate::c::load_program(),
+            Language::Scala => crate::scala::load_program(),
+        }
+    }
+}
+
 /// Runs a case. The server listens at `address`; the client connects there, or to `through`. Returns how the client and the server
 /// ended.
 pub fn converse(

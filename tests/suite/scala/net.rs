@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 const POM: &str = "runtime/scala/net/pom.xml";
 
 /// The suites of the module. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 7] = [
+const SUITES: [&str; 8] = [
     "duologue.net.WireSuite",
     "duologue.net.StreamsSuite",
     "duologue.net.NetworkSuite",
@@ -26,6 +26,7 @@ const SUITES: [&str; 7] = [
     "duologue.net.WithinSuite",
     "duologue.net.ObserverSuite",
     "duologue.net.TlsSuite",
+    "duologue.net.HostileSuite",
 ];
 
 /// The cases whose protocol can leave the process, and the sources of all of it.
@@ -154,9 +155,13 @@ pub fn build(sources: &[PathBuf], out: &Path) {
 
 /// The command that runs a main class of such a program.
 pub fn run(out: &Path, main: &str) -> Command {
+    run_in(tool("java"), out, main)
+}
+
+/// The same in a Java of the caller's choice.
+pub fn run_in(mut java: Command, out: &Path, main: &str) -> Command {
     let scala = Scala::Three;
     let path = format!("{}:{}", built(scala).display(), libraries(scala));
-    let mut java = tool("java");
     java.args(["-cp", &format!("{}:{path}", out.display()), main]);
     java
 }

@@ -1,7 +1,7 @@
 //! Programs that run beside a test: servers, and the two sides of a conversation.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,6 +23,7 @@ pub struct Outcome {
 /// failure.
 pub struct Running {
     child: Child,
+    input: Option<ChildStdin>,
     output: Option<BufReader<ChildStdout>>,
     errors: Option<thread::JoinHandle<String>>,
     error_lines: Receiver<String>,
@@ -30,8 +31,17 @@ pub struct Running {
 
 impl Running {
     pub fn start(command: &mut Command) -> Running {
+        Running::start_with(command, Stdio::null())
+    }
+
+    /// Starts a program that reads what the test says to it.
+    pub fn start_talking(command: &mut Command) -> Running {
+        Running::start_with(command, Stdio::piped())
+    }
+
+    fn start_with(command: &mut Command, input: Stdio) -> Running {
         command
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command
@@ -53,6 +63,7 @@ impl Running {
             text
         });
         Running {
+            input: child.stdin.take(),
             child,
             output: Some(output),
             errors: Some(errors),
@@ -64,6 +75,12 @@ impl Running {
     pub fn error_line(&mut self) -> String {
         let line = self.error_lines.recv_timeout(PATIENCE);
         line.expect("it reports an error")
+    }
+
+    /// Writes a line to its input.
+    pub fn say(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("it reads");
+        writeln!(input, "{line}").expect("it has not ended");
     }
 
     /// The next line that it writes, without its end.

@@ -193,8 +193,25 @@ typedef struct duo_net_options {
     uint16_t heartbeat;
     /* Listeners: how many sessions there may be at once; 0 means 1,024. */
     size_t sessions;
-    /* Listeners: how many connections may be in the handshake at once, at most 256; 0 means 64. */
+    /* Listeners: how many connections may be in the handshake at once; 0 means 64. */
     size_t handshakes;
+    /*
+     * Listeners: how many connections may wait that have sent nothing yet; 0 means 512. A further one takes the place of the
+     * one that has waited longest, which is closed.
+     */
+    size_t silent;
+    /*
+     * Listeners: how many connections one peer may have at once, in the handshake or with a session; 0 means that this is
+     * not limited. A peer is an address of IPv4, the first 64 bits of an address of IPv6, or a user of this system who
+     * connects to a Unix socket. A further connection is refused as DUO_VERDICT_SESSIONS_FULL before its hello is read; over
+     * TLS it is closed.
+     */
+    size_t per_peer;
+    /*
+     * How long this side waits for a message in states that have no time limit of their own, in nanoseconds; 0 means without
+     * a limit. Then the session ends with DUO_LATE for both sides.
+     */
+    uint64_t idle;
     /* Accepting side: whether a peer may have a session; NULL means always. */
     bool (*admit)(const duo_peer *peer, void *context);
     void *context;
@@ -288,7 +305,7 @@ typedef void duo_call_handler(duo_endpoint endpoint, const duo_peer *peer, duo_h
 /*
  * Called by the generated functions `_serve`: sessions of this protocol are handled by `handler`, each on a thread of
  * its own. Several protocols may be served by one listener. `options` apply to this protocol (`accepts`, `largest`,
- * `memory`, `heartbeat`, `admit`, `observer`); NULL means those of the listener. A connection that is refused
+ * `memory`, `heartbeat`, `idle`, `admit`, `observer`); NULL means those of the listener. A connection that is refused
  * before its protocol is known is reported to the observer of the listener. The sessions begin with `duo_listener_run`.
  */
 DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *protocol,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
 use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::stream::{is_early, left, Socket};
@@ -207,6 +208,47 @@ fn is_stale(path: &Path) -> bool {
     is_socket && refused()
 }
 
+/// Who is counted as one peer of a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Origin {
+    /// An address of IPv4.
+    Host([u8; 4]),
+    /// The first half of an address of IPv6: the other half is for the network's owner to choose.
+    Network([u8; 8]),
+    /// A user of this system, over a Unix socket.
+    User(u32),
+    /// The system does not know.
+    Unknown,
+}
+
+impl Origin {
+    fn of_ip(ip: IpAddr) -> Origin {
+        match ip.to_canonical() {
+            IpAddr::V4(ip) => Origin::Host(ip.octets()),
+            IpAddr::V6(ip) => {
+                let mut network = [0; 8];
+                network.copy_from_slice(&ip.octets()[..8]);
+                Origin::Network(network)
+            }
+        }
+    }
+
+    fn of_user(stream: &UnixStream) -> Origin {
+        let credentials = socket_peercred(stream);
+        credentials.map_or(Origin::Unknown, |credentials| {
+            Origin::User(credentials.uid.as_raw())
+        })
+    }
+}
+
+/// A connection, and where it comes from. The other end of a Unix socket has no address.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    pub(crate) socket: Socket,
+    pub(crate) peer: Option<Address>,
+    pub(crate) origin: Origin,
+}
+
 /// A socket that listens.
 #[derive(Debug)]
 pub(crate) enum Bound {
@@ -227,16 +269,25 @@ impl Bound {
         }
     }
 
-    /// A connection, and where it comes from. The other end of a Unix socket has no address.
-    pub(crate) fn accept(&self) -> io::Result<(Socket, Option<Address>)> {
+    pub(crate) fn accept(&self) -> io::Result<Incoming> {
         match self {
-            Bound::Unix(listener, _) => Ok((Socket::of(listener.accept()?.0.into()), None)),
+            Bound::Unix(listener, _) => {
+                let stream = listener.accept()?.0;
+                Ok(Incoming {
+                    peer: None,
+                    origin: Origin::of_user(&stream),
+                    socket: Socket::of(stream.into()),
+                })
+            }
             Bound::Tcp(listener, is_tls) => {
                 let (stream, peer) = listener.accept()?;
                 // On some systems this fails if the peer is gone, which the next read reports.
                 let _gone = stream.set_nodelay(true);
-                let peer = Address::of_host(peer.to_string(), *is_tls);
-                Ok((Socket::of(stream.into()), Some(peer)))
+                Ok(Incoming {
+                    origin: Origin::of_ip(peer.ip()),
+                    peer: Some(Address::of_host(peer.to_string(), *is_tls)),
+                    socket: Socket::of(stream.into()),
+                })
             }
         }
     }
@@ -275,6 +326,18 @@ mod tests {
         let connect = || connect_unix(path, Instant::now());
         let taken = std::iter::from_fn(|| connect().ok()).collect();
         (UnixListener::from(socket), taken)
+    }
+
+    #[test]
+    fn peers_are_hosts_networks_and_users() {
+        let of = |text: &str| Origin::of_ip(text.parse().expect("it is an address"));
+        assert_eq!(of("10.0.0.1"), of("::ffff:10.0.0.1"));
+        assert_ne!(of("10.0.0.1"), of("10.0.0.2"));
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:0:0:2"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        let (one, other) = UnixStream::pair().expect("there are descriptors");
+        assert!(matches!(Origin::of_user(&one), Origin::User(_)));
+        assert_eq!(Origin::of_user(&one), Origin::of_user(&other));
     }
 
     #[test]

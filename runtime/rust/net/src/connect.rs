@@ -39,6 +39,7 @@ pub struct Connector {
     accepts: Vec<Fingerprint>,
     token: Option<Vec<u8>>,
     heartbeat: u16,
+    idle: Option<Duration>,
     tls: Option<Tls>,
     observer: Option<Arc<dyn Observer>>,
 }
@@ -60,6 +61,7 @@ impl Connector {
             accepts: Vec::new(),
             token: None,
             heartbeat: 0,
+            idle: None,
             tls: None,
             observer: None,
         }
@@ -103,6 +105,14 @@ impl Connector {
     #[must_use]
     pub fn heartbeat(mut self, seconds: u16) -> Connector {
         self.heartbeat = seconds;
+        self
+    }
+
+    /// How long this side waits for a message of the listener in states that have no time limit of their own. After that
+    /// the session is [`Late`](duologue::Why::Late) for both sides. Without this limit, it waits as long as the connection lasts.
+    #[must_use]
+    pub fn idle_timeout(mut self, timeout: Duration) -> Connector {
+        self.idle = Some(timeout);
         self
     }
 
@@ -250,6 +260,7 @@ impl Connector {
             memory: self.memory,
             our_heartbeat: self.heartbeat,
             their_heartbeat: answer.seconds,
+            idle: self.idle,
         };
         let seen = self.observer.as_ref().map(|observer| Seen {
             observer: Arc::clone(observer),
@@ -257,7 +268,7 @@ impl Connector {
             fingerprint: answer.fingerprint,
             is_older: answer.verdict == 2,
         });
-        Ok(session::open(stream, terms, Vec::new(), seen))
+        Ok(session::open(stream, terms, Vec::new(), seen, None))
     }
 }
 

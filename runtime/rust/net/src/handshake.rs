@@ -22,6 +22,9 @@ type Reports = dyn Fn(&Error) + Send + Sync;
 /// The first byte from a peer that begins TLS. The second byte is 3, the major version.
 const TLS_HANDSHAKE: u8 = 0x16;
 
+/// No hello is longer.
+const LONGEST_HELLO: usize = 4 << 10;
+
 /// Replaces a time limit that is longer than the clock can represent.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
 
@@ -61,6 +64,11 @@ pub(crate) struct Policy {
     pub(crate) largest: u32,
     pub(crate) memory: usize,
     pub(crate) heartbeat: u16,
+    pub(crate) idle: Option<Duration>,
+    /// How many connections may wait that have sent nothing.
+    pub(crate) max_silent: usize,
+    /// How many connections one peer may have, if that is limited.
+    pub(crate) max_per_peer: Option<usize>,
     pub(crate) admits: Arc<Admits>,
     pub(crate) failed: Option<Arc<Reports>>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
@@ -75,6 +83,9 @@ impl Default for Policy {
             largest: 1 << 20,
             memory: 64 << 20,
             heartbeat: 0,
+            idle: None,
+            max_silent: 512,
+            max_per_peer: None,
             admits: Arc::new(|_| true),
             failed: None,
             observer: None,
@@ -129,6 +140,24 @@ impl Policy {
             failed(error);
         }
         self.refuse(peer, error);
+    }
+
+    /// Refuses a connection whose hello has not been read, without waiting. `is_plain`: the peer reads no TLS.
+    pub(crate) fn refuse_at_once(
+        &self,
+        stream: &dyn Stream,
+        is_plain: bool,
+        peer: Option<&Address>,
+    ) {
+        let now = Some(Instant::now());
+        if is_plain {
+            // The peer finds the connection closed if this fails.
+            let _written = write_all(stream, &refusal(Verdict::Full, 0), now);
+        }
+        stream.close();
+        // A connection that is closed with unread data is reset. Then the peer might not find the answer.
+        let _read = stream.read(&mut [0; LONGEST_HELLO], now);
+        self.refused(None, peer, Cause::Verdict(Verdict::Full));
     }
 
     /// Reports a connection that is closed before its hello is read.
@@ -270,6 +299,7 @@ impl Policy {
             memory: self.memory,
             our_heartbeat: self.heartbeat,
             their_heartbeat: hello.seconds,
+            idle: self.idle,
         };
         let seen = self.observer.as_ref().map(|observer| Seen {
             observer: Arc::clone(observer),

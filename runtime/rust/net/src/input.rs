@@ -8,8 +8,8 @@ use crate::frame::{self, Allowed, Frame};
 use crate::session::COLLECTED;
 use crate::stream::{is_early, Stream};
 
-/// How much is read at once, at first.
-const FIRST_READ: usize = 4 << 10;
+/// How much is read at once, at first; and the largest buffer that a session keeps that does nothing.
+pub(crate) const SMALL_BUFFER: usize = 4 << 10;
 /// How much is read and discarded, at most, before a connection is closed.
 const READ_OFF: usize = 1 << 20;
 
@@ -42,6 +42,21 @@ impl Input {
         }
     }
 
+    /// Whether the buffer is larger than a session needs that does nothing.
+    pub(crate) fn is_large(&self) -> bool {
+        self.bytes.capacity() > SMALL_BUFFER
+    }
+
+    /// Returns the memory of a buffer that is empty.
+    pub(crate) fn shrink(&mut self) {
+        if self.start == self.end && self.is_large() {
+            (self.start, self.end) = (0, 0);
+            self.was_filled = false;
+            self.bytes.truncate(SMALL_BUFFER);
+            self.bytes.shrink_to(SMALL_BUFFER);
+        }
+    }
+
     /// Reads once. Returns whether data or the end of the connection arrived. If the peer has been silent for too
     /// long, that counts as the end.
     pub(crate) fn read(&mut self, stream: &dyn Stream, deadline: Option<Instant>) -> bool {
@@ -56,7 +71,7 @@ impl Input {
                 self.end -= self.start;
                 self.start = 0;
             } else {
-                let size = (2 * self.bytes.len()).max(FIRST_READ);
+                let size = (2 * self.bytes.len()).max(SMALL_BUFFER);
                 self.bytes.resize(size, 0);
             }
         } else if self.was_filled && self.bytes.len() < COLLECTED {

@@ -1,30 +1,32 @@
 //! The accepting side.
 
+mod next;
 mod shared;
+mod silent;
 
 use std::fmt;
 use std::io;
 use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
-use rustix::event::{eventfd, EventfdFlags, PollFd, PollFlags};
-use rustix::fd::AsFd;
+use rustix::event::{eventfd, EventfdFlags};
 
-use crate::address::Bound;
+use crate::address::{Bound, Incoming};
 use crate::handshake::{Begun, Peer, Policy, Served};
 use crate::hello::SMALLEST_LIMIT;
 use crate::observe::Observer;
 use crate::session;
-use crate::stream::{is_early, left, poll_until, Socket, Stream};
+use crate::stream::{Socket, Stream};
 use crate::tls::Tls;
 use crate::{Address, Error, Fingerprint};
 
+use next::is_late;
 pub use shared::Drain;
-use shared::{Beginning, Permit, Ready, Shared, State, UnderWay};
+use shared::{Beginning, Permit, Place, Ready, Shared, State, UnderWay};
+use silent::{Silent, Waiting};
 
 /// Accepts sessions at an address.
 ///
@@ -45,13 +47,11 @@ pub struct Listener {
     bound: Option<Bound>,
     address: Address,
     shared: Arc<Shared>,
+    silent: Silent,
     handlers: Vec<Arc<Handler>>,
     /// The certificates, if the address is for sessions over TLS.
     tls: Option<Tls>,
 }
-
-/// A connection, and where it comes from, if that is known.
-type Accepted = (Socket, Option<Address>);
 
 /// A protocol that is served by a handler.
 struct Handler {
@@ -106,6 +106,7 @@ impl Listener {
                 state: Mutex::new(State::default()),
                 ended: Condvar::new(),
             }),
+            silent: Silent::new().map_err(Error::io("listen"))?,
             handlers: Vec::new(),
             tls,
         })
@@ -124,9 +125,24 @@ impl Listener {
         self
     }
 
+    /// How many connections one peer may have at once, in the handshake or with a session; not limited unless set. A peer is
+    /// an address of IPv4, the first 64 bits of an address of IPv6, or a user of this system who connects to a Unix socket. A
+    /// further connection is refused as [`Full`](crate::Verdict::Full) before its hello is read; over TLS it is closed.
+    pub fn max_per_peer(&mut self, count: usize) -> &mut Listener {
+        self.shared.policy().max_per_peer = Some(count);
+        self
+    }
+
     /// How many hellos may be read at once; 64 unless set. Further connections wait.
     pub fn max_handshakes(&mut self, count: usize) -> &mut Listener {
         self.shared.policy().max_handshakes = count.max(1);
+        self
+    }
+
+    /// How many connections may wait that have sent nothing yet; 512 unless set. They take a descriptor each, and no thread.
+    /// A further connection takes the place of the one that has waited longest, which is closed.
+    pub fn max_silent(&mut self, count: usize) -> &mut Listener {
+        self.shared.policy().max_silent = count;
         self
     }
 
@@ -152,6 +168,13 @@ impl Listener {
     /// every `seconds` seconds; 0, the default, promises nothing. See [`Connector::heartbeat`](crate::Connector::heartbeat).
     pub fn heartbeat(&mut self, seconds: u16) -> &mut Listener {
         self.shared.policy().heartbeat = seconds;
+        self
+    }
+
+    /// How long this side waits for a message in states that have no time limit of their own; not limited unless set. Then
+    /// the session is [`Late`](duologue::Why::Late) for both sides. For sessions that begin after this call.
+    pub fn idle_timeout(&mut self, timeout: Duration) -> &mut Listener {
+        self.shared.policy().idle = Some(timeout);
         self
     }
 
@@ -196,8 +219,8 @@ impl Listener {
     ) -> &mut Listener {
         self.handlers.push(Arc::new(Handler {
             served: Served::of::<E>(older),
-            start: Box::new(move |(stream, terms, seen)| {
-                handler(session::open::<E>(stream, terms, Vec::new(), seen));
+            start: Box::new(move |(stream, terms, seen, held)| {
+                handler(session::open::<E>(stream, terms, Vec::new(), seen, held));
             }),
         }));
         self
@@ -216,14 +239,15 @@ impl Listener {
     pub fn run(&mut self) -> Result<(), Error> {
         let handlers = self.handlers.clone();
         loop {
-            let Some(socket) = self.next(None, &State::is_drained)? else {
+            let Some(waiting) = self.next(None, None, &State::is_drained)? else {
+                self.silent.clear();
                 let state = self.shared.state();
                 let is_open = |state: &mut State| state.sessions > 0;
                 drop(self.shared.ended.wait_while(state, is_open));
                 return Ok(());
             };
             let handlers = handlers.clone();
-            self.handshake(socket, move |shared, stream, peer, deadline| {
+            self.handshake(waiting, move |shared, stream, peer, deadline, place| {
                 let served = handlers.iter().map(|handler| &handler.served);
                 let policy = shared.policy().clone();
                 let mut permit = None;
@@ -235,14 +259,15 @@ impl Listener {
                 let Begun { which, terms, seen } = begun?;
                 Some(Box::new(move || {
                     let _permit = permit;
-                    (handlers[which].start)((stream, terms, seen));
+                    let held = place.map(|place| Box::new(place) as _);
+                    (handlers[which].start)((stream, terms, seen, held));
                 }))
             });
         }
     }
 
     /// Accepts one session, as the side whose first endpoint is `E`. Waits until one begins, and refuses connections
-    /// that ask for any other session.
+    /// that ask for any other session. A hello that arrives while the program does not accept is answered when it does again.
     ///
     /// # Errors
     /// If the system can no longer accept connections, or the listener is draining.
@@ -277,39 +302,43 @@ impl Listener {
         older: &[Fingerprint],
         deadline: Option<Instant>,
     ) -> Result<E, Error> {
-        let served = Served::of::<E>(older);
-        let is_over = |state: &State| state.is_drained() || state.has_begun(&served);
+        let wanted = Served::of::<E>(older);
+        let is_over = |state: &State| state.is_drained() || state.has_begun(&wanted);
         let mut has_accepted = false;
         loop {
             let mut state = self.shared.state();
-            let begun = state.take_begun(&served);
+            let begun = state.take_begun(&wanted);
             let is_drained = state.is_drained();
             drop(state);
-            if let Some((stream, terms, seen)) = begun {
-                return Ok(session::open(stream, terms, Vec::new(), seen));
+            if let Some((stream, terms, seen, held)) = begun {
+                return Ok(session::open(stream, terms, Vec::new(), seen, held));
             }
             if is_drained {
+                self.silent.clear();
                 return Err(Error::Drained);
             }
             // Peers that keep connecting do not prolong the wait.
             if has_accepted && is_late(deadline) {
                 return Err(Error::TimedOut);
             }
-            let Some(socket) = self.next(deadline, &is_over)? else {
+            let Some(waiting) = self.next(Some(&wanted), deadline, &is_over)? else {
                 continue;
             };
             has_accepted = true;
-            let served = served.clone();
-            self.handshake(socket, move |shared, stream, peer, deadline| {
+            let served = waiting.served.clone();
+            let served = served.unwrap_or_else(|| wanted.clone());
+            self.handshake(waiting, move |shared, stream, peer, deadline, place| {
                 let policy = shared.policy().clone();
-                let mut beginning = None;
+                let mut permit = None;
                 let mut take_permit = || {
-                    beginning = Some(Beginning::of(shared)?);
+                    permit = Some(Beginning::take(shared, policy.max_sessions)?);
                     Ok(())
                 };
                 let begun = policy.answer(&*stream, peer, [&served], &mut take_permit, deadline);
+                let (beginning, accepted) = permit.unzip();
                 if let Some(Begun { terms, seen, .. }) = begun {
-                    let begun = (served, (stream, terms, seen));
+                    let held = Box::new((accepted, place)) as _;
+                    let begun = (served, (stream, terms, seen, Some(held)));
                     shared.state().begun.push_back(begun);
                 }
                 // Only now: until then, the listener must not count as drained.
@@ -319,78 +348,55 @@ impl Listener {
         }
     }
 
-    /// The next connection; `None` once `ends` is true of the state.
+    /// The next connection on which something has arrived; `None` once `ends` is true of the state.
     fn next(
-        &self,
+        &mut self,
+        served: Option<&Served>,
         deadline: Option<Instant>,
         ends: &dyn Fn(&State) -> bool,
-    ) -> Result<Option<Accepted>, Error> {
+    ) -> Result<Option<Waiting>, Error> {
         let Some(bound) = &self.bound else {
             return Ok(None);
         };
-        loop {
-            // A thread that changes the state signals it afterwards, so nothing is missed between this and the poll.
-            if ends(&self.shared.state()) {
-                return Ok(None);
-            }
-            let most = self.shared.policy().max_handshakes;
-            let is_busy = self.shared.handshakes.load(SeqCst) >= most;
-            let wanted = if is_busy {
-                PollFlags::empty()
-            } else {
-                PollFlags::IN
-            };
-            let mut ready = [
-                PollFd::from_borrowed_fd(self.shared.event.as_fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(bound.descriptor(), wanted),
-            ];
-            match poll_until(&mut ready, deadline) {
-                Ok(()) => {}
-                Err(error) if is_early(&error) => return Err(Error::TimedOut),
-                Err(error) => return Err(Error::io("wait for connections")(error)),
-            }
-            let [event, connection] = &ready;
-            let has_changed = event.revents().contains(PollFlags::IN);
-            let is_readable = connection.revents().contains(PollFlags::IN);
-            if has_changed {
-                let _empty = rustix::io::read(&self.shared.event, &mut [0; 8]);
-            }
-            if is_readable && !is_busy {
-                match bound.accept() {
-                    Ok(socket) => return Ok(Some(socket)),
-                    Err(error) if is_fatal(&error) => {
-                        return Err(Error::io("accept a connection")(error));
-                    }
-                    Err(_) if is_late(deadline) => return Err(Error::TimedOut),
-                    Err(_) => thread::sleep(Duration::from_millis(5)),
-                }
-            }
-        }
+        next::next(
+            bound,
+            &self.shared,
+            &mut self.silent,
+            served,
+            deadline,
+            ends,
+        )
     }
 
     /// On a separate thread: begins TLS if the address is `tls://`, reads the hello and answers it, and runs the action that
     /// `answer` returns.
     fn handshake(
         &self,
-        (socket, peer): Accepted,
+        waiting: Waiting,
         answer: impl FnOnce(
                 &Arc<Shared>,
                 Box<dyn Stream>,
                 Option<Address>,
                 Instant,
+                Option<Place>,
             ) -> Option<Box<dyn FnOnce()>>
             + Send
             + 'static,
     ) {
         let under_way = UnderWay::begin(&self.shared);
         let tls = self.tls.clone();
-        let deadline = self.shared.policy().deadline();
+        let Waiting {
+            incoming: Incoming { socket, peer, .. },
+            deadline,
+            place,
+            ..
+        } = waiting;
         let thread = thread::Builder::new().name("duologue-session".to_owned());
         let from = peer.clone();
         let started = thread.spawn(move || {
             let shared = Arc::clone(&under_way.0);
             let start = match secured(socket, tls.as_ref(), deadline) {
-                Ok(stream) => answer(&shared, stream, peer, deadline),
+                Ok(stream) => answer(&shared, stream, peer, deadline, place),
                 Err(error) => {
                     let policy = shared.policy().clone();
                     policy.report(&error, peer.as_ref());
@@ -419,23 +425,6 @@ fn secured(socket: Socket, tls: Option<&Tls>, deadline: Instant) -> Result<Box<d
     }
 }
 
-fn is_late(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| left(deadline).is_none())
-}
-
-/// Whether accepting will never work again. Other errors concern one connection or are temporary: `accept` also reports
-/// pending errors of the network, and connections that a firewall forbids.
-fn is_fatal(error: &io::Error) -> bool {
-    let code = error.raw_os_error();
-    let codes = [
-        rustix::io::Errno::BADF,
-        rustix::io::Errno::FAULT,
-        rustix::io::Errno::INVAL,
-        rustix::io::Errno::NOTSOCK,
-    ];
-    codes.iter().any(|known| Some(known.raw_os_error()) == code)
-}
-
 /// Accepts a session over a connection that the program provides, as the side whose first endpoint is
 /// `E`.
 ///
@@ -445,30 +434,15 @@ pub fn accept_over<E: Open>(stream: impl Stream) -> Result<E, Error> {
     let served = Served::of::<E>(&[]);
     let policy = Policy::default();
     match policy.answer(&stream, None, [&served], &mut || Ok(()), policy.deadline()) {
-        Some(Begun { terms, .. }) => Ok(session::open(Box::new(stream), terms, Vec::new(), None)),
+        Some(Begun { terms, .. }) => Ok(session::open(
+            Box::new(stream),
+            terms,
+            Vec::new(),
+            None,
+            None,
+        )),
         None => Err(Error::NoSession {
             protocol: E::State::PROTOCOL,
         }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io;
-
-    use rustix::io::Errno;
-
-    #[test]
-    fn errors_of_one_connection_are_not_fatal() {
-        let is_fatal = |code: Errno| super::is_fatal(&io::Error::from(code));
-        for code in [
-            Errno::PERM,
-            Errno::HOSTUNREACH,
-            Errno::MFILE,
-            Errno::CONNABORTED,
-        ] {
-            assert!(!is_fatal(code), "{code:?}");
-        }
-        assert!(is_fatal(Errno::BADF));
     }
 }

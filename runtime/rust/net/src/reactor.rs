@@ -42,8 +42,8 @@ pub(crate) struct Reactor(Mutex<Option<Registered>>);
 #[derive(Clone)]
 struct Registered {
     runtime: Id,
-    /// A copy of the connection's descriptor, because the program's own streams may close theirs at any time.
-    ready: Arc<AsyncFd<OwnedFd>>,
+    /// With the connection's descriptor; or with a copy, because the program's own streams may close theirs at any time.
+    ready: Arc<AsyncFd<Arc<OwnedFd>>>,
     /// Reads what has arrived.
     waker: Waker,
 }
@@ -80,14 +80,15 @@ impl Reactor {
     }
 }
 
-/// Registers a copy of the descriptor with the current runtime.
-fn register(stream: &dyn Stream, runtime: Id) -> Option<AsyncFd<OwnedFd>> {
+/// Registers the descriptor, or a copy, with the current runtime.
+fn register(stream: &dyn Stream, runtime: Id) -> Option<AsyncFd<Arc<OwnedFd>>> {
     let refused = || REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
     if refused().contains(&runtime) {
         return None;
     }
-    let descriptor = stream.descriptor()?.try_clone_to_owned().ok()?;
-    // What the function that replaces this one requires is that the descriptor stays open, and this one is owned.
+    let copy = || stream.descriptor()?.try_clone_to_owned().ok().map(Arc::new);
+    let descriptor = stream.shared_descriptor().or_else(copy)?;
+    // What the function that replaces this one requires is that the descriptor stays open, which its owner guarantees.
     #[allow(deprecated)]
     let register = || AsyncFd::with_interest(descriptor, Interest::READABLE);
     match catch_unwind(AssertUnwindSafe(register)) {
@@ -103,9 +104,9 @@ fn register(stream: &dyn Stream, runtime: Id) -> Option<AsyncFd<OwnedFd>> {
 /// Asks whether the descriptor is readable. For a task that has used up its share of time tokio says no, and calls
 /// the waker at once, which would be a recursion here.
 fn poll<'r>(
-    ready: &'r AsyncFd<OwnedFd>,
+    ready: &'r AsyncFd<Arc<OwnedFd>>,
     context: &mut Context<'_>,
-) -> Poll<std::io::Result<AsyncFdReadyGuard<'r, OwnedFd>>> {
+) -> Poll<std::io::Result<AsyncFdReadyGuard<'r, Arc<OwnedFd>>>> {
     pin!(unconstrained(poll_fn(
         |context| ready.poll_read_ready(context)
     )))

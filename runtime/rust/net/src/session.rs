@@ -30,6 +30,7 @@
 mod due;
 mod forwarding;
 mod side;
+mod terms;
 mod writing;
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -41,7 +42,7 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Arrival, Encoder, FarEnd, Open, Role, Why, Woken};
 
-use crate::frame::{self, Allowed, Frame};
+use crate::frame::{self, Frame};
 use crate::input::Input;
 use crate::observe::{Direction, Reports, Seen, Tally};
 use crate::reactor::Reactor;
@@ -50,7 +51,9 @@ use crate::timer::{self, What};
 use crate::watch::Watch;
 use crate::{flush, watch};
 
+use due::Checks;
 use forwarding::Next;
+pub(crate) use terms::Terms;
 pub(crate) use writing::Written;
 
 /// A run is written when this much has been collected.
@@ -59,48 +62,12 @@ pub(crate) const COLLECTED: usize = 64 << 10;
 /// `timer` keeps an entry of a session that is over for at most this long.
 const LONGEST_PULSE: Duration = Duration::from_secs(10);
 
-/// What both sides agreed on, and what this side allows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
-    /// Whether this is the accepting side.
-    pub(crate) accepted: bool,
-    /// The largest payload that the peer accepts.
-    pub(crate) theirs: usize,
-    /// The largest payload that this side accepts.
-    pub(crate) ours: usize,
-    /// How much memory the values of one payload may take.
-    pub(crate) memory: usize,
-    /// The heartbeat that this side has promised, in seconds, or 0.
-    pub(crate) our_heartbeat: u16,
-    /// The heartbeat that the peer has promised, in seconds, or 0.
-    pub(crate) their_heartbeat: u16,
-}
+/// How long a session keeps buffers that have grown. Their memory is for many sessions that do nothing, and growing again costs
+/// little in this time.
+const SHRINKS_AFTER: Duration = Duration::from_secs(1);
 
-impl Terms {
-    /// How long the peer may be silent, if it has promised a heartbeat.
-    fn patience(&self) -> Option<Duration> {
-        let seconds = 3 * u64::from(self.their_heartbeat);
-        (seconds > 0).then(|| Duration::from_secs(seconds))
-    }
-
-    /// How often the session checks whether it has to send a heartbeat, and whether the peer is silent.
-    fn pulse(&self) -> Option<Duration> {
-        // At most two pulses pass between one write and the next, which is less than `our_heartbeat`.
-        let ours = Duration::from_secs(u64::from(self.our_heartbeat)) / 3;
-        let theirs = Duration::from_secs(u64::from(self.their_heartbeat)) / 2;
-        let pulses = [ours, theirs].into_iter();
-        let shortest = pulses.filter(|pulse| !pulse.is_zero()).min();
-        shortest.map(|pulse| pulse.min(LONGEST_PULSE))
-    }
-
-    /// What this side allows in frames.
-    fn allowed(&self) -> Allowed {
-        Allowed {
-            largest: self.ours,
-            drain: !self.accepted,
-        }
-    }
-}
+/// What is dropped when a session is over on both sides.
+pub(crate) type Held = Option<Box<dyn Send + Sync>>;
 
 pub(crate) struct Session {
     stream: Box<dyn Stream>,
@@ -122,6 +89,10 @@ pub(crate) struct Session {
     pub(crate) is_due: AtomicBool,
     /// Whether `timer` checks the ring after a while, because a wake-up may be missed.
     will_check: AtomicBool,
+    /// Whether `timer` shrinks the buffers after a while.
+    will_shrink: AtomicBool,
+    /// What the session holds until it is dropped.
+    _held: Held,
     /// What waits for the session's observer, if it has one.
     reports: Option<Arc<Reports>>,
     watch: Watch,
@@ -142,8 +113,8 @@ struct Core {
     is_closed: bool,
     /// When the time of the state in which the session is has passed: it has a limit, and has begun.
     due: Option<Instant>,
-    /// When `timer` checks next whether it has passed.
-    checked_at: Option<Instant>,
+    /// When `timer` checks whether it has passed: see `due`.
+    checks: Checks,
     /// How often the far end has found nothing since it last forwarded something, where it may miss its wake-up.
     quiet_checks: u32,
     /// When the connection is closed even though its last bytes were not written.
@@ -202,6 +173,8 @@ struct After {
     checks: Option<Instant>,
     /// Something waits for the session's observer.
     reports: bool,
+    /// A buffer is larger than a session needs that does nothing.
+    shrinks: bool,
 }
 
 impl After {
@@ -218,6 +191,7 @@ impl After {
             lingers: None,
             checks: None,
             reports: false,
+            shrinks: false,
         }
     }
 
@@ -267,6 +241,7 @@ pub(crate) fn open<E: Open>(
     terms: Terms,
     early: Vec<u8>,
     seen: Option<Seen>,
+    held: Held,
 ) -> E {
     let mut session = None;
     let end = E::open(|far| {
@@ -284,7 +259,7 @@ pub(crate) fn open<E: Open>(
                 waker: None,
                 is_closed: false,
                 due: None,
-                checked_at: None,
+                checks: Checks::default(),
                 quiet_checks: 0,
                 lingers_until: None,
                 tally,
@@ -297,6 +272,8 @@ pub(crate) fn open<E: Open>(
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
             will_check: AtomicBool::new(false),
+            will_shrink: AtomicBool::new(false),
+            _held: held,
             reports,
             watch: Watch::new(),
             reactor: Reactor::new(),
@@ -411,6 +388,9 @@ impl Session {
         if let Some(at) = after.checks {
             timer::at(at, What::Due, self);
         }
+        if after.shrinks && !self.will_shrink.swap(true, SeqCst) {
+            timer::at(Instant::now() + SHRINKS_AFTER, What::Shrink, self);
+        }
         let far = after.far;
         guarded(|| drop(far));
         for woken in after.woken.into_iter().chain(after.more_woken) {
@@ -441,6 +421,7 @@ impl Session {
     fn publish(&self, input: &mut Input, core: &mut Core, after: &mut After) {
         self.is_full.store(false, SeqCst);
         self.unpublished.store(false, SeqCst);
+        after.shrinks |= input.is_large();
         while !core.is_closed {
             let bytes = &input.bytes[input.start..input.end];
             let size = |tag| core.far.size(tag);

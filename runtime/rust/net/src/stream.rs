@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -43,6 +44,12 @@ pub trait Stream: Send + Sync + 'static {
         false
     }
 
+    /// The descriptor, if the stream does not close it while others have it.
+    #[doc(hidden)]
+    fn shared_descriptor(&self) -> Option<Arc<OwnedFd>> {
+        None
+    }
+
     /// The certificate of the other side, in DER, if the stream has verified one.
     fn certificate(&self) -> Option<Vec<u8>> {
         None
@@ -63,15 +70,15 @@ pub(crate) fn is_early(error: &io::Error) -> bool {
     )
 }
 
-/// A connected socket.
+/// A connected socket. A runtime that reads it for its tasks has its descriptor, too.
 #[derive(Debug)]
-pub struct Socket(OwnedFd);
+pub struct Socket(Arc<OwnedFd>);
 
 impl Socket {
     /// A connected stream socket: from a `UnixStream`, a `TcpStream`, or a descriptor that was passed on.
     #[must_use]
     pub fn of(descriptor: OwnedFd) -> Socket {
-        Socket(descriptor)
+        Socket(Arc::new(descriptor))
     }
 }
 
@@ -144,6 +151,10 @@ impl Stream for Socket {
 
     fn is_plain(&self) -> bool {
         true
+    }
+
+    fn shared_descriptor(&self) -> Option<Arc<OwnedFd>> {
+        Some(Arc::clone(&self.0))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The thread, one per process, for timed work: heartbeats, time limits of states, closing connections whose peers do
+//! The thread, one per process, for timed work: heartbeats, time limits of states, memory of idle sessions, closing connections whose peers do
 //! not read the last bytes, and far ends that may miss their wake-ups. It is started when the first session needs it.
 
 use std::cmp::Ordering;
@@ -22,6 +22,8 @@ pub(crate) enum What {
     Check,
     /// Close a connection whose last bytes the peer does not read.
     Linger,
+    /// Return the memory of buffers that have grown.
+    Shrink,
 }
 
 struct Entry {

@@ -58,6 +58,12 @@ impl Encoder {
         self.bytes.shrink_to(keep);
     }
 
+    /// How many bytes of memory it has.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Forgets the first `count` bytes. There are at least that many.
     pub fn forget(&mut self, count: usize) {
         drop(self.bytes.drain(..count));

@@ -1,23 +1,24 @@
 //! The state that a listener shares with its threads: which sessions exist, and whether more may
 //! begin.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use rustix::fd::OwnedFd;
 
+use crate::address::Origin;
 use crate::error::Verdict;
 use crate::handshake::{Policy, Served};
 use crate::observe::Seen;
-use crate::session::Terms;
+use crate::session::{Held, Terms};
 use crate::stream::Stream;
 
 /// A connection on which a session has begun.
-pub(super) type Ready = (Box<dyn Stream>, Terms, Option<Seen>);
+pub(super) type Ready = (Box<dyn Stream>, Terms, Option<Seen>, Held);
 
 /// What the listener shares with its threads.
 pub(super) struct Shared {
@@ -39,12 +40,27 @@ pub(super) struct State {
     pub(super) beginning: usize,
     /// Sessions that wait for `accept` to take them, each with the side that it is for.
     pub(super) begun: VecDeque<(Served, Ready)>,
+    /// Sessions for `accept` that are not over, whether or not it has taken them.
+    accepted: usize,
+    /// How many connections each peer has, if that is limited.
+    peers: HashMap<Origin, usize>,
 }
 
 impl State {
     /// Whether the listener is drained: no further session may begin, and none is left.
     pub(super) fn is_drained(&self) -> bool {
         self.is_draining && self.sessions == 0 && self.beginning == 0
+    }
+
+    /// Why no further session may begin, if there may be this many.
+    fn refusal(&self, most: usize) -> Result<(), Verdict> {
+        if self.is_draining {
+            return Err(Verdict::Draining);
+        }
+        if self.sessions + self.accepted >= most {
+            return Err(Verdict::Full);
+        }
+        Ok(())
     }
 
     /// Whether a session waits for an `accept` of this side.
@@ -125,13 +141,17 @@ impl Drop for UnderWay {
 pub(super) struct Beginning(Arc<Shared>);
 
 impl Beginning {
-    pub(super) fn of(shared: &Arc<Shared>) -> Result<Beginning, Verdict> {
+    /// Counts a further session, or returns why it may not begin.
+    pub(super) fn take(
+        shared: &Arc<Shared>,
+        most: usize,
+    ) -> Result<(Beginning, Accepted), Verdict> {
         let mut state = shared.state();
-        if state.is_draining {
-            return Err(Verdict::Draining);
-        }
+        state.refusal(most)?;
         state.beginning += 1;
-        Ok(Beginning(Arc::clone(shared)))
+        state.accepted += 1;
+        let accepted = Accepted(Arc::downgrade(shared));
+        Ok((Beginning(Arc::clone(shared)), accepted))
     }
 }
 
@@ -142,19 +162,64 @@ impl Drop for Beginning {
     }
 }
 
-/// A session that counts toward the listener's limit.
+/// A session for `accept` that counts toward the listener's limit until it is over. It does not keep the listener's state,
+/// which may own it.
+pub(super) struct Accepted(Weak<Shared>);
+
+impl Drop for Accepted {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.state().accepted -= 1;
+        }
+    }
+}
+
+/// A connection that counts toward the limit of its peer. It does not keep the listener's state, which may own it.
+pub(super) struct Place {
+    shared: Weak<Shared>,
+    origin: Origin,
+}
+
+impl Place {
+    /// Counts a further connection of this peer, unless it has as many as it may have.
+    pub(super) fn take(shared: &Arc<Shared>, origin: Origin, most: usize) -> Option<Place> {
+        let mut state = shared.state();
+        let count = state.peers.get(&origin).map_or(0, |count| *count);
+        if count >= most {
+            return None;
+        }
+        state.peers.insert(origin, count + 1);
+        Some(Place {
+            shared: Arc::downgrade(shared),
+            origin,
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.upgrade() else {
+            return;
+        };
+        let mut state = shared.state();
+        let Some(count) = state.peers.get_mut(&self.origin) else {
+            return;
+        };
+        *count -= 1;
+        if *count == 0 {
+            state.peers.remove(&self.origin);
+        }
+    }
+}
+
+/// A session of a handler that counts toward the listener's limit.
 pub(super) struct Permit(Arc<Shared>);
 
 impl Permit {
     /// Counts a further session, or returns why it may not begin.
     pub(super) fn take(shared: &Arc<Shared>, most: usize) -> Result<Permit, Verdict> {
         let mut state = shared.state();
-        if state.is_draining {
-            return Err(Verdict::Draining);
-        }
-        if state.sessions >= most {
-            return Err(Verdict::Full);
-        }
+        state.refusal(most)?;
         state.sessions += 1;
         Ok(Permit(Arc::clone(shared)))
     }

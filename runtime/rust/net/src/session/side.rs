@@ -89,7 +89,7 @@ impl Session {
                 self.publish(&mut input, core, after);
                 self.expire(&mut input, core, after);
                 is_open &= !core.is_closed;
-                due = Session::due(core);
+                due = self.due(core);
             });
             if !is_ready() && is_open && after.is_empty() {
                 // Control frames do not prolong the wait. The rest of a message may: its length has a limit.

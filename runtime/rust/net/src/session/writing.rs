@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{FarEnd, Role, Why};
 
-use super::{code, try_lock, After, Core, Next, Patience, Session, COLLECTED};
+use super::{code, try_lock, After, Core, Next, Patience, Session, COLLECTED, SHRINKS_AFTER};
 use crate::frame;
+use crate::input::SMALL_BUFFER;
 use crate::stream::{is_early, left};
 use crate::timer::What;
 use crate::{flush, reactor, watch};
@@ -73,6 +74,7 @@ impl Session {
         core.written = 0;
         // The last frame that was collected may have gone beyond.
         core.out.clear(2 * COLLECTED);
+        after.shrinks |= core.out.capacity() > SMALL_BUFFER;
         self.begin(core, after);
     }
 
@@ -246,6 +248,7 @@ impl Session {
             What::Pulse => self.pulse(),
             What::Due => self.check(),
             What::Linger => self.linger(),
+            What::Shrink => self.shrink(),
             What::Check => {
                 self.will_check.store(false, SeqCst);
                 if self.flush() {
@@ -254,6 +257,29 @@ impl Session {
                 None
             }
         }
+    }
+
+    /// Returns the memory of buffers that are empty. Returns when to try again: not if a thread waits for the connection, which
+    /// requests this again when it has read.
+    fn shrink(self: &Arc<Session>) -> Option<Instant> {
+        // Before: what another thread requests from now on is not lost.
+        self.will_shrink.store(false, SeqCst);
+        let mut is_large = false;
+        if let Some(mut input) = try_lock(&self.input) {
+            input.shrink();
+            is_large = input.is_large();
+        }
+        if let Some(mut core) = try_lock(&self.core) {
+            if core.pending() == 0 {
+                core.out.clear(SMALL_BUFFER);
+            }
+            is_large |= core.out.capacity() > SMALL_BUFFER;
+            // As another thread may have set `again` in the meantime.
+            let after = self.work(core, Patience::None, |_, _| {});
+            self.finish(after);
+        }
+        let is_next = is_large && !self.will_shrink.swap(true, SeqCst);
+        is_next.then(|| Instant::now() + SHRINKS_AFTER)
     }
 
     /// Closes the connection of a session that is over, if the peer has read nothing for too long.

@@ -8,10 +8,10 @@
 
 use std::io::{self, Read, Write};
 use std::mem;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use rustls::Connection;
@@ -294,6 +294,10 @@ impl Stream for TlsStream {
 
     fn has_more(&self) -> bool {
         self.has_more.load(SeqCst)
+    }
+
+    fn shared_descriptor(&self) -> Option<Arc<OwnedFd>> {
+        self.socket.shared_descriptor()
     }
 
     fn certificate(&self) -> Option<Vec<u8>> {

@@ -35,6 +35,15 @@ public final class FarEnd extends FarEndLink {
         flags.spaceWaiter = new FarEndWaiter.Refill(this);
     }
 
+    /**
+     * Limits how long the near side waits for a message in states that have no limit of their own, in nanoseconds. Called before
+     * the session begins.
+     */
+    public FarEnd idle(long nanos) {
+        idle = nanos;
+        return this;
+    }
+
     @Override
     FarEnd self() {
         return this;
@@ -246,6 +255,22 @@ public final class FarEnd extends FarEndLink {
             } finally {
                 unlock(isTold);
             }
+        }
+    }
+
+    /** Releases the memory of buffers that have grown and are empty. Never waits. Returns whether to call it again. */
+    public boolean shrink() {
+        if (!lock.tryLock()) {
+            return true;
+        }
+        try {
+            if (!isClosed) {
+                shrinkBuffers();
+            }
+            willShrink = !isClosed && isLarge();
+            return willShrink;
+        } finally {
+            lock.unlock();
         }
     }
 

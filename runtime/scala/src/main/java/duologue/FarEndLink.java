@@ -33,6 +33,13 @@ abstract class FarEndLink {
     boolean isClosed;
     /** When the time of the current state has passed, as {@link System#nanoTime}; 0 if it has no limit, or its time has not begun. */
     volatile long due;
+    /**
+     * How long the near side waits for a message in states that have no limit of their own, in nanoseconds; 0 if that is not
+     * limited.
+     */
+    long idle;
+    /** Whether the transport calls {@link FarEnd#shrink}. */
+    boolean willShrink;
     /** Whether the transport calls {@link FarEnd#expire}. */
     private boolean isTimed;
     final Ending ending;
@@ -114,11 +121,14 @@ abstract class FarEndLink {
         if (due != 0 || state == WireState.OVER || !out.isEmpty() || isClosed) {
             return;
         }
-        int within = states[state].within();
+        long within = states[state].within() * 1_000_000L;
+        if (within == 0 && far.state.speaks) {
+            within = idle;
+        }
         if (within == 0) {
             return;
         }
-        long end = System.nanoTime() + within * 1_000_000L;
+        long end = System.nanoTime() + within;
         // 0 means that there is no limit.
         due = end == 0 ? 1 : end;
         if (!isTimed) {
@@ -250,11 +260,26 @@ abstract class FarEndLink {
 
     /** Releases the lock, and wakes what waits on the near side if there is something for it. */
     void unlock(boolean isTold) {
+        boolean shrinks = !willShrink && !isClosed && isLarge();
+        willShrink |= shrinks;
         lock.unlock();
+        if (shrinks) {
+            transport.shrinkLater();
+        }
         if (isTold) {
             tell();
         }
         ending.report();
+    }
+
+    /** Whether the buffers are larger than a session needs that does nothing. */
+    boolean isLarge() {
+        return in.isLarge() || out.isLarge();
+    }
+
+    void shrinkBuffers() {
+        in.shrink();
+        out.shrink();
     }
 
     void tell() {

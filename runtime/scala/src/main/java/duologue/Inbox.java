@@ -12,7 +12,8 @@ final class Inbox {
     /** The peer ends the session, for reason 0. Further reasons have lower numbers. */
     static final int LEAVE = -4;
 
-    private static final int FIRST = 4 << 10;
+    /** The size at first, and that of a session that does nothing. */
+    private static final int FIRST = 1 << 10;
     private static final int MOST = 64 << 10;
 
     private final long largest;
@@ -206,6 +207,18 @@ final class Inbox {
     void trim() {
         if (bytes.length > MOST && end - from < MOST) {
             resize(MOST);
+        }
+    }
+
+    /** Whether the buffer is larger than a session needs that does nothing. */
+    boolean isLarge() {
+        return bytes.length > FIRST;
+    }
+
+    /** Releases the memory of a large buffer that is empty. */
+    void shrink() {
+        if (from == end && isLarge()) {
+            resize(FIRST);
         }
     }
 

@@ -8,6 +8,8 @@ final class Outbox {
     /** How much is collected before it is written. */
     static final int FULL = 64 << 10;
 
+    private static final int SMALL = 4 << 10;
+
     private final PayloadWriter writer = new PayloadWriter();
     private final long largest;
     private ByteBuffer view = ByteBuffer.wrap(writer.array());
@@ -86,6 +88,20 @@ final class Outbox {
             written = 0;
         }
         return isEmpty();
+    }
+
+    /** Whether the buffer is larger than a session needs that does nothing. */
+    boolean isLarge() {
+        return writer.array().length > SMALL;
+    }
+
+    /** Releases the memory of a large buffer that is empty. */
+    void shrink() {
+        if (isEmpty() && isLarge()) {
+            writer.remove(written, SMALL);
+            written = 0;
+            view = ByteBuffer.wrap(writer.array());
+        }
     }
 
     /** Forgets everything, because it cannot be written. */

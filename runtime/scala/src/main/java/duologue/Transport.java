@@ -32,6 +32,9 @@ public interface Transport {
     /** From now on calls {@link FarEnd#expire} several times per second, in a thread of its own, until the connection is closed. */
     void watchTime();
 
+    /** Calls {@link FarEnd#shrink} after a second or so, and again as long as that returns true, in a thread of its own. */
+    default void shrinkLater() {}
+
     /** Calls {@link FarEnd#lose} if the connection is not closed within a few seconds: the session is over. */
     void linger();
 

@@ -34,6 +34,28 @@ private[net] object Address {
       }
     catch { case _: java.io.IOException => None }
 
+  /** Who is counted as one peer of a listener: an address of IPv4, the first half of an address of IPv6, a user of this system; or
+    * nobody in particular, if the system does not know.
+    */
+  def origin(socket: SocketChannel): AnyRef =
+    try
+      socket.getRemoteAddress match {
+        case address: InetSocketAddress =>
+          val bytes = address.getAddress.getAddress
+          bytes.take(if (bytes.length == 16) 8 else 4).toVector
+        case _ => user(socket)
+      }
+    catch { case _: java.io.IOException => None }
+
+  /** The user who is connected to a Unix socket. The option is one of the systems that have it, with a value that has `equals`. */
+  private def user(socket: SocketChannel): AnyRef = {
+    var found: AnyRef = None
+    socket.supportedOptions.forEach { option =>
+      if (option.name == "SO_PEERCRED") found = String.valueOf(socket.getOption(option))
+    }
+    found
+  }
+
   private def tcp(host: String, port: Int, isSecure: Boolean): String = {
     val shown = if (host.contains(':')) "[" + host + "]" else host
     (if (isSecure) "tls://" else "tcp://") + shown + ":" + port.toString

@@ -120,6 +120,11 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
 
   def watchTime(): Unit = if (!beats) Reactor.beat(this)
 
+  override def shrinkLater(): Unit = Reactor.shrink(this)
+
+  /** Called by the reactor. Returns whether it is to be called again. */
+  def shrink(): Boolean = !isClosed.get && far != null && far.shrink()
+
   def linger(): Unit = {
     endsAt = System.nanoTime() + Connection.Linger
     Reactor.beat(this)

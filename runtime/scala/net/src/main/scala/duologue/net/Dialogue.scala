@@ -37,8 +37,22 @@ private[net] final class Dialogue(channel: Channel, deadline: Long) extends Auto
   def write(bytes: Array[Byte]): Unit = {
     val buffer = ByteBuffer.wrap(bytes)
     try while (buffer.hasRemaining) if (channel.write(buffer) == 0) await(SelectionKey.OP_WRITE)
-    catch { case failed: IOException => throw alertOr(failed) }
+    catch { case failed: IOException if isSecure => throw alertOr(failed) }
   }
+
+  private def isSecure: Boolean = channel match {
+    case _: Secure => true
+    case _         => false
+  }
+
+  /** Writes a hello. A listener that refuses may close without reading all of it, and its answer can still be read: returns the failure
+    * that is to be reported if there is none.
+    */
+  def hello(bytes: Array[Byte]): Option[IOException] =
+    try {
+      write(bytes)
+      None
+    } catch { case failed: IOException if !isSecure => Some(failed) }
 
   /** Exactly this many bytes. */
   def read(count: Int): Array[Byte] = {

@@ -2,8 +2,8 @@ package duologue.net
 
 import duologue.{Endpoint, Role, abandon}
 import java.io.IOException
-import java.net.StandardSocketOptions
-import java.nio.channels.{ClosedChannelException, SocketChannel}
+import java.nio.ByteBuffer
+import java.nio.channels.{CancelledKeyException, ClosedChannelException, ClosedSelectorException, SocketChannel}
 import java.util.concurrent.{
   ConcurrentHashMap,
   Executors,
@@ -43,6 +43,7 @@ final class Listener private (
   @volatile private var served = Vector.empty[Served]
   @volatile private var isDraining = false
   private var acceptor: Thread = null
+  private val silent = new Silent(bound, limits, take, refuse)
 
   /** The address, in which a port 0 is replaced by the one in use. */
   def address: String = bound.address
@@ -53,7 +54,8 @@ final class Listener private (
     * with: see `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
     */
   def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
-    val begin = (channel: Channel, hello: Hello, verdict: Int) => work(begun(role, channel, hello, verdict))(handler)
+    val begin = (channel: Channel, hello: Hello, verdict: Int, incoming: Incoming) =>
+      work(begun(role, channel, hello, verdict, incoming))(handler)
     synchronized { served = served :+ new Served(role, accepts.toSet, begin) }
     this
   }
@@ -75,7 +77,8 @@ final class Listener private (
     val waiting = accepting.computeIfAbsent(role, _ => new LinkedBlockingQueue[Endpoint])
     synchronized {
       if (!served.exists(_.role eq role)) {
-        val begin = (channel: Channel, hello: Hello, verdict: Int) => offer(waiting, begun(role, channel, hello, verdict))
+        val begin = (channel: Channel, hello: Hello, verdict: Int, incoming: Incoming) =>
+          offer(waiting, begun(role, channel, hello, verdict, incoming))
         served = served :+ new Served(role, accepts.toSet, begin)
       }
       start(): Unit
@@ -92,6 +95,8 @@ final class Listener private (
   override def close(): Unit = {
     isDraining = true
     bound.close()
+    silent.stop()
+    if (synchronized(acceptor) == null) silent.close()
     accepting.values.forEach(waiting => waiting.forEach(endpoint => abandon(endpoint)))
     handshakes.shutdown()
     workers.shutdown()
@@ -117,38 +122,52 @@ final class Listener private (
   override def toString: String = "Listener(" + address + ")"
 
   private def run(): Unit =
-    try {
-      while (bound.channel.isOpen) {
-        places.acquire()
-        val socket =
-          try bound.channel.accept()
-          catch {
-            case closed: ClosedChannelException => throw closed
-            // Too many open files, for example: others may end soon.
-            case _: IOException =>
-              Thread.sleep(Listener.Look)
-              null
-          }
-        if (socket == null) places.release()
-        else hand(socket)
-      }
-    } catch { case _: ClosedChannelException | _: InterruptedException => () }
-
-  private def hand(socket: SocketChannel): Unit =
-    try
-      handshakes.execute { () =>
-        try greet(socket)
-        finally places.release()
-      }
+    try while (bound.channel.isOpen) silent.step()
     catch {
-      // The listener was closed, or there is no memory for a thread: others may end soon.
-      case _: RejectedExecutionException | _: OutOfMemoryError =>
-        places.release()
-        Dialogue.hangUp(socket)
+      case _: ClosedChannelException | _: ClosedSelectorException | _: CancelledKeyException | _: InterruptedException => ()
+    } finally silent.close()
+
+  /** Begins a handshake. Returns false if there is no place for it. */
+  private def take(incoming: Incoming): Boolean = {
+    val isFree = places.tryAcquire()
+    if (isFree)
+      try
+        handshakes.execute { () =>
+          try greet(incoming)
+          finally leavePlace()
+        }
+      catch {
+        // The listener was closed, or there is no memory for a thread: others may end soon.
+        case _: RejectedExecutionException | _: OutOfMemoryError =>
+          leavePlace()
+          Dialogue.hangUp(incoming)
+      }
+    isFree
+  }
+
+  private def leavePlace(): Unit = {
+    places.release()
+    silent.freed()
+  }
+
+  /** Reports a connection that is closed because it has waited too long, or refuses it because its peer has too many. */
+  private def refuse(incoming: Incoming, isLate: Boolean): Unit = {
+    if (isLate) refused(incoming.socket, None, None, Some(Dialogue.late()))
+    else {
+      if (!isSecure)
+        try {
+          // The peer finds the connection closed if this cannot be written at once. What it has sent is read, because a connection that
+          // is closed with unread data is reset.
+          incoming.socket.write(ByteBuffer.wrap(Answer.refusal(Verdict.Full).encode)): Unit
+          incoming.socket.read(ByteBuffer.allocate(Listener.LongestHello)): Unit
+        } catch { case _: IOException => () }
+      refused(incoming.socket, None, Some(Verdict.Full), None)
     }
+  }
 
   /** Reads a hello and answers it, and begins the session. */
-  private def greet(socket: SocketChannel): Unit = {
+  private def greet(incoming: Incoming): Unit = {
+    val socket = incoming.socket
     var isDone = false
     var isCounted = false
     var name = Option.empty[String]
@@ -156,10 +175,7 @@ final class Listener private (
     try {
       val channel = carrier(socket)
       open = channel
-      socket.configureBlocking(false): Unit
-      if (socket.supportedOptions.contains(StandardSocketOptions.TCP_NODELAY))
-        socket.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
-      val judged = Dialogue(channel, System.nanoTime() + limits.hello.toNanos) { dialogue =>
+      val judged = Dialogue(channel, incoming.deadline) { dialogue =>
         dialogue.secure()
         val judged = judge(dialogue, hello => name = Some(hello.name))
         isCounted = judged.exists(_.isRight)
@@ -172,7 +188,7 @@ final class Listener private (
       judged match {
         case Some(Right((answer, chosen, hello))) =>
           isDone = true
-          chosen.begin(channel, hello, answer.verdict)
+          chosen.begin(channel, hello, answer.verdict, incoming)
         case Some(Left(verdict)) => refused(socket, name, Some(verdict), None)
         case None                => refused(socket, name, None, None)
       }
@@ -180,6 +196,7 @@ final class Listener private (
     finally if (!isDone) {
       if (isCounted) count.decrementAndGet(): Unit
       Dialogue.hangUp(open)
+      incoming.left()
     }
   }
 
@@ -227,10 +244,15 @@ final class Listener private (
     }
   }
 
-  private def begun(role: Role, channel: Channel, hello: Hello, verdict: Int): role.$First = {
-    val connection = new Connection(channel, limits.heartbeat, hello.seconds, () => count.decrementAndGet(): Unit)
+  private def begun(role: Role, channel: Channel, hello: Hello, verdict: Int, incoming: Incoming): role.$First = {
+    def ended(): Unit = {
+      count.decrementAndGet(): Unit
+      incoming.left()
+    }
+    val connection = new Connection(channel, limits.heartbeat, hello.seconds, () => ended())
     def seen = Reports.Seen(Address.ofPeer(channel.socket, isSecure), hello.fingerprint, verdict == Verdict.Accepted)
-    begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true, observer, seen)
+    val idle = ConnectOptions.nanos(limits.idle)
+    begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true, observer, seen, idle)
   }
 
   private def work[E <: Endpoint](first: E)(handler: E => Unit): Unit = {
@@ -265,9 +287,10 @@ object Listener {
   private val Look = 5L
   private val Patience = 50L
   private val Grace = 1000L
+  private val LongestHello = 4 << 10
 
   /** One side of a protocol that is served. */
-  private final class Served(val role: Role, val accepts: Set[Fingerprint], val begin: (Channel, Hello, Int) => Unit) {
+  private final class Served(val role: Role, val accepts: Set[Fingerprint], val begin: (Channel, Hello, Int, Incoming) => Unit) {
     val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
     val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
   }

@@ -1,7 +1,7 @@
 package duologue.net
 
 import javax.net.ssl.SSLContext
-import scala.concurrent.duration.{DurationInt, FiniteDuration}
+import scala.concurrent.duration.{Duration, DurationInt, FiniteDuration}
 
 /** What a connecting side allows and announces.
   *
@@ -18,6 +18,8 @@ import scala.concurrent.duration.{DurationInt, FiniteDuration}
   * @param heartbeat
   *   after how many seconds without a byte this side notifies the peer that it is still there, up to 65,535; 0 means never. The peer
   *   considers the session lost after three times as long
+  * @param idle
+  *   how long this side waits for a message in states that have no time limit of their own; then the session is `Late` for both sides
   * @param tls
   *   this side's certificate and the authorities that it trusts, for an address that begins with `tls://`: see [[Tls]]
   * @param observer
@@ -31,7 +33,8 @@ final case class ConnectOptions(
     token: Option[duologue.Bytes] = None,
     heartbeat: Int = 0,
     tls: Option[SSLContext] = None,
-    observer: Option[Observer] = None
+    observer: Option[Observer] = None,
+    idle: Duration = Duration.Inf
 ) {
   ConnectOptions.check(largest, heartbeat)
 }
@@ -39,6 +42,9 @@ final case class ConnectOptions(
 object ConnectOptions {
   private[net] val Largest = 1L << 20
   private[net] val Memory = 64L << 20
+
+  /** In nanoseconds; 0 if there is no limit. */
+  private[net] def nanos(idle: Duration): Long = if (idle.isFinite) math.max(1L, idle.toNanos) else 0L
 
   private[net] def check(largest: Long, heartbeat: Int): Unit = {
     if (largest < Handshake.Least || largest > 0x7fffffffL - 64L)
@@ -54,6 +60,13 @@ object ConnectOptions {
   *   how many sessions it has at once; others are refused with verdict 18
   * @param handshakes
   *   how many connections may be in the handshake at once; others wait
+  * @param silent
+  *   how many connections may wait that have sent nothing yet. They have no thread. A further one takes the place of the one that has
+  *   waited longest, which is closed
+  * @param perPeer
+  *   how many connections one peer may have at once, in the handshake or with a session. A peer is an address of IPv4, the first 64 bits
+  *   of an address of IPv6, or a user of this system who connects to a Unix socket. A further connection is refused with verdict 18
+  *   before its hello is read; over TLS it is closed
   * @param hello
   *   how long the handshake may take
   * @param largest
@@ -62,6 +75,8 @@ object ConnectOptions {
   *   how much memory the values of one payload may take
   * @param heartbeat
   *   as in [[ConnectOptions]]
+  * @param idle
+  *   as in [[ConnectOptions]]
   */
 final case class Limits(
     sessions: Int = 1024,
@@ -69,7 +84,10 @@ final case class Limits(
     hello: FiniteDuration = 5.seconds,
     largest: Long = ConnectOptions.Largest,
     memory: Long = ConnectOptions.Memory,
-    heartbeat: Int = 0
+    heartbeat: Int = 0,
+    silent: Int = 512,
+    perPeer: Int = Int.MaxValue,
+    idle: Duration = Duration.Inf
 ) {
   ConnectOptions.check(largest, heartbeat)
 }

@@ -8,8 +8,14 @@ import java.util.concurrent.ConcurrentLinkedQueue
   * needed.
   */
 private[net] object Reactor {
+  /** A connection whose buffers are to shrink at that time. */
+  private final class Grown(val connection: Connection, val at: Long)
+
   /** Collected messages are written after at most twice this time, in milliseconds. */
   private val Tick = 1L
+
+  /** How long connections keep buffers that have grown, in milliseconds: growing again costs little in this time. */
+  private val Shrink = 1000L
 
   /** How often heartbeats and time limits are checked, in milliseconds: often enough for a heartbeat of one second. */
   private val Beat = 200L
@@ -24,6 +30,7 @@ private[net] object Reactor {
   private val requests = new ConcurrentLinkedQueue[Connection]
   private val collecting = new ConcurrentLinkedQueue[Connection]
   private val beating = new ConcurrentLinkedQueue[Connection]
+  private val grown = new ConcurrentLinkedQueue[Grown]
   private var beatenAt = System.nanoTime()
 
   locally {
@@ -51,6 +58,12 @@ private[net] object Reactor {
     selector.wakeup(): Unit
   }
 
+  /** Makes the thread return the memory of buffers that have grown, as long as there is some. */
+  def shrink(connection: Connection): Unit = {
+    grown.add(new Grown(connection, System.nanoTime() + Shrink * 1000000L)): Unit
+    selector.wakeup(): Unit
+  }
+
   private def run(): Unit =
     while (true) {
       try {
@@ -58,8 +71,10 @@ private[net] object Reactor {
         if (!requests.isEmpty) selector.selectNow(): Unit
         else if (ticks) selector.select(Tick): Unit
         else if (!beating.isEmpty) selector.select(Beat): Unit
+        else if (!grown.isEmpty) selector.select(Shrink): Unit
         else selector.select(): Unit
         if (ticks) tick()
+        shrinkAll()
         if (System.nanoTime() - beatenAt >= Beat * 1000000L) {
           beatenAt = System.nanoTime()
           beating.removeIf(connection => !guarded(connection.beat())): Unit
@@ -114,6 +129,17 @@ private[net] object Reactor {
     key.attachment match {
       case connection: Connection => connection.ready()
       case _                      => ()
+    }
+  }
+
+  /** All connections keep their buffers for the same time, so the first of the queue is due first. */
+  private def shrinkAll(): Unit = {
+    var first = grown.peek()
+    while (first != null && System.nanoTime() - first.at >= 0L) {
+      grown.poll(): Unit
+      val connection = first.connection
+      if (guarded(connection.shrink())) grown.add(new Grown(connection, System.nanoTime() + Shrink * 1000000L)): Unit
+      first = grown.peek()
     }
   }
 

@@ -92,7 +92,8 @@ package object net {
       isDone = true
       val connection = new Connection(channel, options.heartbeat, session.seconds, () => ())
       val seen = Reports.Seen(peer, session.fingerprint, answer.verdict == Verdict.InList)
-      begin(role, connection, options.largest, options.memory, session.largest, isAccepting = false, options.observer, seen)
+      val idle = ConnectOptions.nanos(options.idle)
+      begin(role, connection, options.largest, options.memory, session.largest, isAccepting = false, options.observer, seen, idle)
     } catch {
       case refused: Refused            => throw refused
       case malformed: MalformedPayload => throw new ConnectFailed(address, malformed.getMessage, malformed)
@@ -114,9 +115,11 @@ package object net {
       None,
       options.token.map(_.toVector)
     )
-    dialogue.write(hello.encode)
-    val head = dialogue.read(Handshake.Head)
-    Handshake.answer(head, dialogue.read(Handshake.answerHead(head)))
+    val unsent = dialogue.hello(hello.encode)
+    try {
+      val head = dialogue.read(Handshake.Head)
+      Handshake.answer(head, dialogue.read(Handshake.answerHead(head)))
+    } catch { case failed: IOException => throw unsent.getOrElse(failed) }
   }
 
   /** The first endpoint of a session over a connection whose handshake is over. */
@@ -128,10 +131,12 @@ package object net {
       peersLargest: Long,
       isAccepting: Boolean,
       observer: Option[Observer],
-      seen: => Reports.Seen
+      seen: => Reports.Seen,
+      idle: Long
   ): role.$First = {
     val reports = observer.map(Reports(_, role, isAccepting, seen, () => connection.collect())).orNull
     val far = new FarEnd(role.$protocol, role.$isClient, connection, largest, memory, peersLargest, isAccepting, reports)
+      .idle(idle)
     if (reports != null) reports.begin()
     connection.carry(far, reports)
     role.$open(generated.near(far))

@@ -1,0 +1,202 @@
+package duologue.net
+
+import java.io.IOException
+import java.net.StandardSocketOptions
+import java.nio.channels.{ClosedSelectorException, SelectionKey, Selector, SocketChannel}
+import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicBoolean
+
+/** A connection whose handshake has to be over at `deadline`. It counts as one of its peer until it is closed. */
+private[net] final class Incoming(val socket: SocketChannel, val deadline: Long, leave: () => Unit) extends AutoCloseable {
+  private val isCounted = new AtomicBoolean(true)
+
+  /** Something has arrived, but there is no place for its handshake yet. */
+  var isReady = false
+
+  /** The connection does not count any more. */
+  def left(): Unit = if (isCounted.getAndSet(false)) leave()
+
+  override def close(): Unit =
+    try socket.close()
+    finally left()
+}
+
+/** How many connections each peer has. */
+private[net] final class Peers(most: Int) {
+  private val counts = new ConcurrentHashMap[AnyRef, Integer]
+
+  /** Counts one more connection of this peer, and returns what ends that; None if it has as many as it may have. */
+  def enter(socket: SocketChannel): Option[() => Unit] =
+    if (most == Int.MaxValue) Some(() => ())
+    else {
+      val peer = Address.origin(socket)
+      var isFree = true
+      counts.compute(
+        peer,
+        (_, count) => {
+          val before = if (count == null) 0 else count.intValue
+          isFree = before < most
+          if (isFree) Integer.valueOf(before + 1) else count
+        }
+      ): Unit
+      if (isFree) Some(() => leave(peer)) else None
+    }
+
+  private def leave(peer: AnyRef): Unit =
+    counts.computeIfPresent(peer, (_, count) => if (count.intValue > 1) Integer.valueOf(count.intValue - 1) else null): Unit
+}
+
+/** Accepts connections for a listener, in one thread. Those that have sent nothing yet wait here: they have no thread, and take none of
+  * the places for handshakes. `take` takes a connection on which something has arrived, unless there is no place; `refuse` is called
+  * with those that are closed: true if they have waited too long, false if their peer has too many.
+  */
+private[net] final class Silent(
+    bound: Address.Bound,
+    limits: Limits,
+    take: Incoming => Boolean,
+    refuse: (Incoming, Boolean) => Unit
+) extends AutoCloseable {
+  private val selector = Selector.open()
+  private val peers = new Peers(limits.perPeer)
+  /** In the order in which they came, and so of their deadlines. */
+  private val waiting = new java.util.LinkedHashSet[Incoming]
+  /** There may be a place again. */
+  private val isFreed = new AtomicBoolean
+  private var isBusy = false
+  bound.channel.configureBlocking(false): Unit
+  private val accepting = bound.channel.register(selector, SelectionKey.OP_ACCEPT)
+
+  /** A place has become free. Any thread may call this. */
+  def freed(): Unit = {
+    isFreed.set(true)
+    wake()
+  }
+
+  /** Ends the current wait. Any thread may call this. */
+  def wake(): Unit = selector.wakeup(): Unit
+
+  /** Ends [[step]], now and later, and frees the socket that listens. Any thread may call this; [[close]] does the rest. */
+  def stop(): Unit = selector.close()
+
+  override def close(): Unit = {
+    stop()
+    waiting.forEach(one => Dialogue.hangUp(one))
+    waiting.clear()
+  }
+
+  /** Waits until something happens, and handles it. */
+  def step(): Unit = {
+    // While there is no place, those that wait need not be silent, and none of them gives way.
+    val accepts = waiting.size < limits.silent || !isBusy
+    accepting.interestOps(if (accepts) SelectionKey.OP_ACCEPT else 0): Unit
+    if (waiting.isEmpty) selector.select(): Unit
+    else selector.select(math.max(1L, (waiting.iterator.next().deadline - System.nanoTime()) / 1000000L)): Unit
+    if (isFreed.getAndSet(false)) takeReady()
+    var isKnocking = false
+    val keys = selector.selectedKeys.iterator
+    while (keys.hasNext) {
+      val key = keys.next()
+      keys.remove()
+      key.attachment match {
+        case one: Incoming => arrived(one, key)
+        case _             => isKnocking = true
+      }
+    }
+    closeLate()
+    // What has arrived is served before others are accepted, so that those which give way to others are silent.
+    if (isKnocking && accepts) accept()
+  }
+
+  private def arrived(one: Incoming, key: SelectionKey): Unit =
+    if (take(one)) {
+      waiting.remove(one): Unit
+      key.cancel()
+    } else {
+      one.isReady = true
+      isBusy = true
+      key.interestOps(0): Unit
+    }
+
+  private def takeReady(): Unit = {
+    isBusy = false
+    val all = waiting.iterator
+    while (all.hasNext && !isBusy) {
+      val one = all.next()
+      if (one.isReady) {
+        if (take(one)) {
+          all.remove()
+          one.socket.keyFor(selector).cancel()
+        } else isBusy = true
+      }
+    }
+  }
+
+  private def closeLate(): Unit = {
+    val all = waiting.iterator
+    var isOver = false
+    while (all.hasNext && !isOver) {
+      val one = all.next()
+      isOver = System.nanoTime() - one.deadline < 0L
+      if (!isOver) {
+        all.remove()
+        end(one, isLate = true)
+      }
+    }
+  }
+
+  private def end(one: Incoming, isLate: Boolean): Unit = {
+    refuse(one, isLate)
+    Dialogue.hangUp(one)
+  }
+
+  private def accept(): Unit = {
+    val socket =
+      try bound.channel.accept()
+      catch {
+        case closed: java.nio.channels.ClosedChannelException => throw closed
+        // Too many open files, for example: others give way, or may end soon.
+        case _: IOException =>
+          if (isBusy || waiting.isEmpty) Thread.sleep(Silent.Pause)
+          else endFirst()
+          null
+      }
+    if (socket != null)
+      try admit(socket)
+      catch { case _: IOException | _: ClosedSelectorException => Dialogue.hangUp(socket) }
+  }
+
+  private def endFirst(): Unit = {
+    val all = waiting.iterator
+    if (all.hasNext) {
+      val one = all.next()
+      all.remove()
+      end(one, isLate = true)
+    }
+  }
+
+  private def admit(socket: SocketChannel): Unit = {
+    socket.configureBlocking(false): Unit
+    if (socket.supportedOptions.contains(StandardSocketOptions.TCP_NODELAY))
+      socket.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
+    val deadline = System.nanoTime() + limits.hello.toNanos
+    peers.enter(socket) match {
+      case None => end(new Incoming(socket, deadline, () => ()), isLate = false)
+      case Some(leave) =>
+        val one = new Incoming(socket, deadline, leave)
+        try {
+          if (waiting.size >= math.max(1, limits.silent)) endFirst()
+          socket.register(selector, SelectionKey.OP_READ, one): Unit
+          waiting.add(one): Unit
+        } catch {
+          case thrown: Throwable =>
+            Dialogue.hangUp(one)
+            throw thrown
+        }
+    }
+  }
+}
+
+private[net] object Silent {
+  /** How long to wait when the system is out of descriptors, in milliseconds. */
+  private val Pause = 5L
+}

@@ -1,0 +1,285 @@
+package duologue.net
+
+import duologue.{Bytes, SessionClosed, Why}
+import java.net.{InetAddress, InetSocketAddress, ServerSocket, Socket, StandardSocketOptions}
+import java.nio.channels.SocketChannel
+import java.util.concurrent.atomic.AtomicLong
+import protocols.{bank, telemetry}
+import scala.annotation.tailrec
+import scala.concurrent.duration.DurationInt
+
+/** Peers that take more than their share: connections that send nothing, too many from one peer, sessions in which nothing happens, a
+  * reader that sleeps; and connections that are reset.
+  */
+final class HostileSuite extends NetSuite {
+  private val Silent = 300
+  private val Waiting = 100
+  private val Visits = 20
+
+  private def serving(address: String, limits: Limits): Listener =
+    Listener(address, limits).serve(telemetry.server)(server => answer(server): Unit).start()
+
+  /** Receives until the client asks; returns how many bytes of data came. */
+  @tailrec
+  private def answer(server: telemetry.server.Report, before: Long = 0L): Long = server.recv() match {
+    case telemetry.Report.Raw(_, _, data, next) =>
+      if (before % (Sent / 16) == 0L) Thread.sleep(20L)
+      answer(next, before + data.length.toLong)
+    case telemetry.Report.Flush(next) =>
+      next.enough()
+      before
+    case other => fail(other.toString)
+  }
+
+  /** One turn, which ends the session. */
+  private def visit(client: telemetry.client.Report): Unit =
+    client.flush().recv() match {
+      case telemetry.Echo.Enough => ()
+      case other                 => fail(other.toString)
+    }
+
+  /** Whether the peer has closed the connection by now. */
+  private def isClosed(socket: SocketChannel): Boolean = {
+    socket.configureBlocking(false): Unit
+    val isEnded =
+      try socket.read(java.nio.ByteBuffer.allocate(1)) < 0
+      catch { case _: java.io.IOException => true }
+    socket.configureBlocking(true): Unit
+    isEnded
+  }
+
+  test("connections that send nothing give way to others, and have no thread") {
+    val listener = serving(freshAddress(), Limits(silent = Waiting, handshakes = 4, hello = 1.hour))
+    val raws = Vector.fill(Silent)(raw(listener.address))
+    for (_ <- 1 to Visits) visit(connect(telemetry.client, listener.address))
+    val closed = raws.count(isClosed)
+    assert(closed >= Silent - Waiting && closed <= Silent - Waiting + Visits, closed.toString)
+    def handshakes = Thread.getAllStackTraces.keySet.stream.filter(_.getName.startsWith("duologue-hello-")).count
+    assert(handshakes <= 4L)
+    listener.close()
+    for (one <- raws) assertEquals(receive(one, 1).length, 0)
+    raws.foreach(_.close())
+  }
+
+  test("connections that send nothing are closed when the time for a handshake is over") {
+    val listener = serving(freshAddress(), Limits(hello = 100.millis))
+    val raws = Vector.fill(Waiting)(raw(listener.address))
+    for (one <- raws) assertEquals(receive(one, 1).length, 0)
+    raws.foreach(_.close())
+    visit(connect(telemetry.client, listener.address))
+    listener.close()
+  }
+
+  private def verdict(listener: Listener): Option[Int] =
+    try {
+      duologue.abandon(connect(telemetry.client, listener.address))
+      None
+    } catch { case refused: Refused => Some(refused.verdict) }
+
+  /** Tries until there is a result. Unlike in `eventually`, a success is not repeated. */
+  @tailrec
+  private def repeat[T](deadline: Long = System.nanoTime() + Patience * 1000000000L)(attempt: () => Option[T]): T =
+    attempt() match {
+      case Some(result) => result
+      case None =>
+        assert(System.nanoTime() < deadline)
+        Thread.sleep(1L)
+        repeat(deadline)(attempt)
+    }
+
+  /** Connects as soon as a place is free again. */
+  private def connectAgain(listener: Listener): telemetry.client.Report =
+    repeat() { () =>
+      try Some(connect(telemetry.client, listener.address))
+      catch { case _: Refused | _: ConnectFailed => None }
+    }
+
+  test("the connections of a peer have a limit") {
+    for (address <- List(freshAddress(), "tcp://127.0.0.1:0")) {
+      val listener = serving(address, Limits(perPeer = 2, hello = 1.hour))
+      val first = connect(telemetry.client, listener.address)
+      val second = connect(telemetry.client, listener.address)
+      for (_ <- 1 to 3) assertEquals(verdict(listener), Some(Verdict.Full))
+      visit(first)
+      duologue.abandon(connectAgain(listener))
+      duologue.abandon(second)
+      // Both places are free at the same time.
+      val (one, other) = (connectAgain(listener), connectAgain(listener))
+      duologue.abandon(one)
+      // A connection that sends nothing counts, too, unless it was refused because the other place is not free yet.
+      val silent = repeat() { () =>
+        val at = listener.address.split(':').last
+        val socket =
+          if (address.startsWith("unix:")) raw(listener.address)
+          else SocketChannel.open(new InetSocketAddress(InetAddress.getLoopbackAddress, at.toInt))
+        if (verdict(listener).contains(Verdict.Full) && !isClosed(socket)) Some(socket)
+        else {
+          socket.close()
+          None
+        }
+      }
+      silent.close()
+      duologue.abandon(connectAgain(listener))
+      duologue.abandon(other)
+      listener.close()
+    }
+  }
+
+  private def why(session: => Any): Why = intercept[SessionClosed](session).why
+
+  test("a session in which the peer sends nothing ends as late") {
+    for (receives <- List(true, false)) {
+      val listener = Listener(freshAddress(), Limits(idle = 50.millis))
+      val accepting = spawn(listener.accept(telemetry.server))
+      val client = connect(telemetry.client, listener.address)
+      val server = await(accepting)
+      if (receives) assertEquals(why(server.recv()), Why.Late)
+      else Thread.sleep(1000L)
+      assertEquals(why(client.flush().recv()), Why.Late)
+      if (!receives) assertEquals(why(server.recv()), Why.Late)
+      listener.close()
+    }
+    val listener = Listener(freshAddress())
+    val accepting = spawn(listener.accept(telemetry.server))
+    val client = connect(telemetry.client, listener.address, ConnectOptions(idle = 50.millis))
+    val server = await(accepting)
+    // It is the client's turn, for as long as it wants.
+    Thread.sleep(500L)
+    assertEquals(why(client.flush().recv()), Why.Late)
+    duologue.abandon(server)
+    listener.close()
+  }
+
+  private val Sent = 256L << 20
+  private val Message = 64 << 10
+
+  private def heap(): Long = Runtime.getRuntime.totalMemory - Runtime.getRuntime.freeMemory
+
+  /** What is in use is known only after a collection, so it is measured now and then, while the sender waits. */
+  test("a reader that sleeps leaves the memory of both sides bounded") {
+    val listener = Listener(freshAddress())
+    val accepting = spawn(listener.accept(telemetry.server))
+    var client = connect(telemetry.client, listener.address)
+    val server = await(accepting)
+    System.gc()
+    val before = heap()
+    val read = spawn(answer(server))
+    val most = new AtomicLong
+    val data = Bytes.copyOf(new Array[Byte](Message))
+    for (count <- 0L until Sent / Message) {
+      client = client.raw(on = true, "", data)
+      if (count % 512L == 0L) {
+        System.gc()
+        most.accumulateAndGet(heap() - before, (one, other) => math.max(one, other)): Unit
+      }
+    }
+    visit(client)
+    assertEquals(await(read), Sent)
+    assert(most.get < (32L << 20), most.toString)
+    listener.close()
+  }
+
+  /** Passes on the bytes of one connection, up to a limit of one direction, after which both connections are reset. Returns how many
+    * it has passed in each direction.
+    */
+  private final class Resetting(to: Int, fromClient: Int, fromServer: Int) {
+    private val own = new ServerSocket(0, 1, InetAddress.getLoopbackAddress)
+    val address: String = "tcp://127.0.0.1:" + own.getLocalPort.toString
+    val done = spawn {
+      val client = own.accept()
+      val server = new Socket(InetAddress.getLoopbackAddress, to)
+      val both = List(client, server)
+      both.foreach(_.setTcpNoDelay(true))
+      def reset(): Unit = both.foreach { socket =>
+        if (!socket.isClosed) {
+          socket.setOption(StandardSocketOptions.SO_LINGER, Integer.valueOf(0)): Unit
+          socket.close()
+        }
+      }
+      def pass(from: Socket, to: Socket, most: Int): Int = {
+        var passed = 0
+        try {
+          val bytes = new Array[Byte](4096)
+          var count = 0
+          while (count >= 0 && passed < most) {
+            count = from.getInputStream.read(bytes, 0, math.min(most - passed, bytes.length))
+            if (count > 0) {
+              to.getOutputStream.write(bytes, 0, count)
+              passed += count
+            }
+          }
+          if (passed == most) reset()
+          else to.shutdownOutput()
+        } catch { case _: java.io.IOException => () }
+        passed
+      }
+      val back = spawn(pass(server, client, fromServer))
+      val there = pass(client, server, fromClient)
+      val passed = (there, await(back))
+      reset()
+      own.close()
+      passed
+    }
+  }
+
+  /** A customer who logs in, deposits and withdraws. Returns how many answers came, and why there were no more. */
+  private def shop(address: String): (Int, Option[Why]) = {
+    var answers = 0
+    try {
+      connect(bank.client, address).login("holk", "1234").recv() match {
+        case bank.LoginResponse.Ok(connected) =>
+          answers += 1
+          connected.deposit(100.0).withdrawal(50.0).recv() match {
+            case bank.WithdrawalResponse.Money(_, next) =>
+              answers += 1
+              next.quit()
+            case other => fail(other.toString)
+          }
+        case other => fail(other.toString)
+      }
+      (answers, None)
+    } catch { case closed: SessionClosed => (answers, Some(closed.why)) }
+  }
+
+  @tailrec
+  private def teller(connected: bank.server.Connected): Unit = connected.recv() match {
+    case bank.Connected.Deposit(_, next)         => teller(next)
+    case bank.Connected.Withdrawal(amount, next) => teller(next.money(amount))
+    case bank.Connected.Quit                     => ()
+  }
+
+  /** The bytes of the hello, and of its answer. */
+  private val (hello, reply) = (44, 38)
+
+  test("a connection that is reset after any byte is lost, and nothing hangs") {
+    val ended = new java.util.concurrent.LinkedBlockingQueue[Option[Why]]
+    val listener = Listener("tcp://127.0.0.1:0")
+      .serve(bank.server) { login =>
+        val outcome =
+          try {
+            val bank.Login.Login(_, _, next) = login.recv()
+            teller(next.ok())
+            None
+          } catch { case closed: SessionClosed => Some(closed.why) }
+        ended.add(outcome): Unit
+      }
+      .start()
+    val port = listener.address.split(':').last.toInt
+    val whole = new Resetting(port, Int.MaxValue, Int.MaxValue)
+    assertEquals(shop(whole.address), (2, None))
+    assertEquals(ended.poll(Patience, java.util.concurrent.TimeUnit.SECONDS), None)
+    val (toServer, toClient) = await(whole.done)
+    val limits = (hello + 1 until toServer).map(_ -> Int.MaxValue) ++ (reply until toClient).map(Int.MaxValue -> _)
+    for ((fromClient, fromServer) <- limits) {
+      val clue = s"$fromClient bytes from the client, $fromServer bytes from the server"
+      val proxy = new Resetting(port, fromClient, fromServer)
+      val (answers, client) = shop(proxy.address)
+      // If the answers have come, the client cannot know what became of its last message.
+      assert(client.contains(Why.Lost) || client.isEmpty && answers == 2, clue + ": " + client.toString)
+      val server = ended.poll(Patience, java.util.concurrent.TimeUnit.SECONDS)
+      assert(server != null && (server.contains(Why.Lost) || server.isEmpty && answers == 2), clue + ": " + server)
+      await(proxy.done)
+    }
+    listener.close()
+  }
+}

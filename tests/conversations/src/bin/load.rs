@@ -1,0 +1,221 @@
+//! Many sessions of `pingpong` at once, with a task of tokio for each: `load client|server ADDRESS SESSIONS TURNS`.
+//!
+//! The client begins the sessions, and plays one turn in each. Then it prints `open`, waits until a line is written to its
+//! input, and plays until the server ends the sessions. The server prints `listening ADDRESS`, then how much memory a session
+//! takes once each has had its first turn, then the least and the most turns of a session when all together have had
+//! `TURNS` times `SESSIONS` further turns. Then it drains: it ends all sessions, and prints how long that took. The servers in
+//! C and Scala print the same.
+#![forbid(unsafe_code)]
+
+use conversations::protocols::pingpong::{Ping, Pong, client, server};
+use duologue::{Closed, Why};
+use duologue_net::{Connector, Error, Listener};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::error::Error as Failure;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+use std::{env, fs, io, thread};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// The size of a page of memory on every system that these programs measure.
+const PAGE: usize = 4 << 10;
+
+/// How long connecting may take, while thousands do.
+const LONG: Duration = Duration::from_secs(60);
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_io().build()
+}
+
+/// Prints a line at once, also into a pipe.
+fn print(line: &str) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    writeln!(output, "{line}")?;
+    output.flush()
+}
+
+/// How many bytes of memory the process has.
+fn memory() -> io::Result<usize> {
+    let sizes = fs::read_to_string("/proc/self/statm")?;
+    let pages = sizes.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    Ok(PAGE * pages.unwrap_or(0))
+}
+
+/// What the tasks of a server count.
+struct Counts {
+    sessions: usize,
+    turns: usize,
+    /// Of all sessions.
+    total: AtomicUsize,
+    of_session: Vec<AtomicU32>,
+    /// What the main task waits for: 1 after all first turns, and 2 after all others.
+    reached: watch::Sender<usize>,
+}
+
+impl Counts {
+    fn add(&self, session: usize) {
+        self.of_session[session].fetch_add(1, Relaxed);
+        let total = self.total.fetch_add(1, Relaxed) + 1;
+        if total == self.sessions {
+            self.reached.send_replace(1);
+        } else if total == self.sessions * (1 + self.turns) {
+            self.reached.send_replace(2);
+        }
+    }
+
+    async fn reach(&self, step: usize) {
+        let mut reached = self.reached.subscribe();
+        let reached = reached.wait_for(|reached| *reached >= step).await;
+        reached.expect("the sender is here");
+    }
+}
+
+async fn answer(mut ping: server::Ping, session: usize, counts: Arc<Counts>) -> Result<(), Closed> {
+    loop {
+        let Ping::Ping(pong) = ping.recv_async().await?;
+        counts.add(session);
+        ping = pong.pong()?;
+    }
+}
+
+fn serve(address: &str, sessions: usize, turns: usize) -> Result<(), Box<dyn Failure>> {
+    let mut listener = Listener::bind(address)?;
+    listener.max_sessions(sessions);
+    print(&format!("listening {}", listener.address()))?;
+    let runtime = runtime()?;
+    let counts = Arc::new(Counts {
+        sessions,
+        turns,
+        total: AtomicUsize::new(0),
+        of_session: (0..sessions).map(|_| AtomicU32::new(0)).collect(),
+        reached: watch::Sender::new(0),
+    });
+    let before = memory()?;
+    let drain = listener.drain();
+    let mut tasks = JoinSet::new();
+    // The thread waits for connections, while the runtime has a thread of its own.
+    thread::scope(|scope| {
+        let (begun, mut begins) = tokio::sync::mpsc::unbounded_channel();
+        let accepting = scope.spawn(move || -> Result<(), Error> {
+            loop {
+                match listener.accept::<server::Ping>() {
+                    Ok(session) => drop(begun.send(session)),
+                    Err(Error::Drained) => return Ok(()),
+                    Err(error) => return Err(error),
+                }
+            }
+        });
+        let ended = runtime.block_on(async {
+            for session in 0..sessions {
+                let ping = begins.recv().await.ok_or("the listener has failed")?;
+                tasks.spawn(answer(ping, session, Arc::clone(&counts)));
+            }
+            counts.reach(1).await;
+            let each = memory()?.saturating_sub(before) / sessions;
+            print(&format!("memory {each}"))?;
+            counts.reach(2).await;
+            let all = counts.of_session.iter().map(|count| count.load(Relaxed));
+            let (least, most) = (all.clone().min(), all.max());
+            let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
+            print(&format!("turns {least} {most}"))?;
+            let start = Instant::now();
+            drain.begin();
+            tasks.shutdown().await;
+            print(&format!("drained {}", start.elapsed().as_millis()))?;
+            Ok(())
+        });
+        accepting.join().expect("it does not panic")?;
+        ended
+    })
+}
+
+async fn play(mut ping: client::Ping, most: usize) -> Result<client::Ping, Closed> {
+    for _ in 0..most {
+        let Pong::Pong(next) = ping.ping()?.recv_async().await?;
+        ping = next;
+    }
+    Ok(ping)
+}
+
+fn connect(address: &str, sessions: usize) -> Result<Vec<client::Ping>, Error> {
+    const THREADS: usize = 4;
+    let connector = Connector::new().timeout(LONG);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|number| {
+                let count = (number..sessions).step_by(THREADS).count();
+                let connector = &connector;
+                scope.spawn(move || (0..count).map(|_| connector.connect(address)).collect())
+            })
+            .collect();
+        let mut all = Vec::new();
+        for connecting in threads {
+            let some: Result<Vec<client::Ping>, Error> = connecting.join().expect("no panic");
+            all.extend(some?);
+        }
+        Ok(all)
+    })
+}
+
+fn play_all(address: &str, sessions: usize) -> Result<(), Box<dyn Failure>> {
+    let all = connect(address, sessions)?;
+    let runtime = runtime()?;
+    let all = runtime.block_on(async {
+        let tasks: Vec<_> = all
+            .into_iter()
+            .map(|one| runtime.spawn(play(one, 1)))
+            .collect();
+        let mut all = Vec::new();
+        for task in tasks {
+            all.push(task.await.expect("it does not panic")?);
+        }
+        Ok::<_, Closed>(all)
+    })?;
+    print("open")?;
+    io::stdin().read_line(&mut String::new())?;
+    let left = Arc::new(AtomicUsize::new(0));
+    runtime.block_on(async {
+        let tasks: Vec<_> = all
+            .into_iter()
+            .map(|one| {
+                let left = Arc::clone(&left);
+                runtime.spawn(async move {
+                    let closed = play(one, usize::MAX).await.map(drop);
+                    if closed.is_err_and(|closed| closed.why() == Why::Left) {
+                        left.fetch_add(1, SeqCst);
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.expect("it does not panic");
+        }
+    });
+    print(&format!("left {}", left.load(SeqCst)))?;
+    Ok(())
+}
+
+/// Lets this process have as many descriptors as the system allows it.
+fn raise_limit() -> io::Result<()> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let current = maximum;
+    Ok(setrlimit(Resource::Nofile, Rlimit { current, maximum })?)
+}
+
+fn main() -> Result<(), Box<dyn Failure>> {
+    raise_limit()?;
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [role, address, sessions, turns] = &arguments[..] else {
+        return Err("load client|server ADDRESS SESSIONS TURNS".into());
+    };
+    let (sessions, turns) = (sessions.parse()?, turns.parse()?);
+    if role == "server" {
+        serve(address, sessions, turns)
+    } else {
+        play_all(address, sessions)
+    }
+}

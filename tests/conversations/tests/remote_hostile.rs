@@ -1,0 +1,247 @@
+//! Listeners with peers that take more than their share: connections that send nothing, too many from one peer, and sessions in
+//! which nothing happens. All of it is one test: it counts the threads of its process.
+#![cfg(feature = "sockets")]
+#![forbid(unsafe_code)]
+
+use conversations::protocols::bank::{Login, LoginResponse, client, server};
+use conversations::sockets::{accepted, listener};
+use duologue::{Closed, Why};
+use duologue_net::{Connector, Error, Listener, Verdict};
+use std::io::{ErrorKind, Read};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+/// Longer than any step takes on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// How many connections send nothing, and how many of them may wait.
+const SILENT: usize = 300;
+const WAITING: usize = 100;
+
+/// How many threads handle connections.
+fn threads() -> usize {
+    let tasks = fs::read_dir("/proc/self/task").expect("this is Linux");
+    let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names
+        .filter(|name| name.trim() == "duologue-sessio")
+        .count()
+}
+
+/// Logs in, and ends the session.
+fn visit(login: client::Login) -> Result<(), Closed> {
+    match login.login("holk".into(), "1234".into())?.recv()? {
+        LoginResponse::Ok(connected) => Ok(connected.quit()?),
+        LoginResponse::Invalid(_) => panic!("it is ok"),
+    }
+}
+
+fn welcome(login: server::Login) {
+    let Ok(Login::Login(_, _, answer)) = login.recv() else {
+        return;
+    };
+    // The client may be gone.
+    let _left = answer.ok().map(|connected| connected.recv().map(drop));
+}
+
+/// Serves while `act` runs.
+fn serve(mut listener: Listener, act: impl FnOnce()) {
+    listener.serve(welcome);
+    let drain = listener.drain();
+    thread::scope(|scope| {
+        let serving = scope.spawn(|| listener.run());
+        act();
+        drain.begin();
+        let served = serving.join().expect("it does not panic");
+        served.expect("it accepts");
+    });
+}
+
+/// Those that came first give way to those that come later. The others are closed when the time for a handshake is over. None of
+/// them has a thread, and honest clients are served in the meantime.
+fn silent_connections_take_nothing_from_others() {
+    let (mut listener, address) = listener("silent");
+    listener.max_silent(WAITING).max_handshakes(4);
+    // Long enough that they still wait when the clients come, on a busy machine.
+    listener.hello_timeout(Duration::from_secs(2));
+    let path = address.strip_prefix("unix:").expect("a Unix socket");
+    serve(listener, || {
+        let mut silent: Vec<UnixStream> = Vec::new();
+        for _ in 0..SILENT {
+            silent.push(UnixStream::connect(path).expect("it listens"));
+        }
+        let connector = Connector::new().timeout(LONG);
+        for _ in 0..20 {
+            let login = connector.connect(&address).expect("it is accepted");
+            visit(login).expect("it is open");
+        }
+        // Those of clients that have just ended.
+        let until = Instant::now() + LONG;
+        while threads() > 0 {
+            assert!(Instant::now() < until, "silent connections have threads");
+            thread::yield_now();
+        }
+        for mut one in silent {
+            one.set_read_timeout(Some(LONG)).expect("it is not zero");
+            let mut rest = Vec::new();
+            one.read_to_end(&mut rest).expect("it is closed");
+            assert!(rest.is_empty(), "{rest:?}");
+        }
+    });
+}
+
+fn verdict(refused: Result<client::Login, Error>) -> Option<Verdict> {
+    match refused {
+        Err(Error::Refused { verdict, .. }) => Some(verdict),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// Connects as soon as a place is free again.
+fn connect_again(address: &str) -> client::Login {
+    let until = Instant::now() + LONG;
+    loop {
+        match duologue_net::connect(address) {
+            Ok(login) => return login,
+            Err(error) => assert!(Instant::now() < until, "{error}"),
+        }
+        thread::yield_now();
+    }
+}
+
+fn a_peer_has_a_limit(mut listener: Listener) {
+    let address = listener.address().to_string();
+    listener.max_per_peer(2);
+    serve(listener, || {
+        let first: client::Login = duologue_net::connect(&address).expect("it is accepted");
+        let second: client::Login = duologue_net::connect(&address).expect("it is accepted");
+        for _ in 0..3 {
+            let third = verdict(duologue_net::connect(&address));
+            assert_eq!(third, Some(Verdict::Full), "{address}");
+        }
+        visit(first).expect("it is open");
+        drop(connect_again(&address));
+        // A connection that sends nothing counts, too, unless it was refused because a place is not free yet.
+        drop(second);
+        let again = (connect_again(&address), connect_again(&address));
+        drop(again.0);
+        let until = Instant::now() + LONG;
+        let silent = loop {
+            let silent = Silently::connect(&address);
+            let third = verdict(duologue_net::connect(&address));
+            if third == Some(Verdict::Full) && silent.is_open() {
+                break silent;
+            }
+            assert!(Instant::now() < until, "no place is free");
+        };
+        drop(silent);
+        drop(connect_again(&address));
+    });
+}
+
+/// A connection that sends nothing.
+enum Silently {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Silently {
+    fn connect(address: &str) -> Silently {
+        match address.strip_prefix("unix:") {
+            Some(path) => Silently::Unix(UnixStream::connect(path).expect("it listens")),
+            None => {
+                let host = address.strip_prefix("tcp://").expect("it is TCP");
+                Silently::Tcp(TcpStream::connect(host).expect("it listens"))
+            }
+        }
+    }
+
+    /// Whether the listener has neither refused nor closed it by now.
+    fn is_open(&self) -> bool {
+        let mut byte = [0];
+        let read = match self {
+            Silently::Unix(stream) => {
+                stream.set_nonblocking(true).expect("it is a socket");
+                (&*stream).read(&mut byte)
+            }
+            Silently::Tcp(stream) => {
+                stream.set_nonblocking(true).expect("it is a socket");
+                (&*stream).read(&mut byte)
+            }
+        };
+        read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    }
+}
+
+/// Sessions that `accept` returns count toward the limit until they are over.
+fn accepted_sessions_have_a_limit() {
+    let (mut listener, address) = listener("accepted");
+    listener.max_sessions(1);
+    let (server, client): (server::Login, client::Login) = accepted(&mut listener, &address);
+    let refused = |listener: &mut Listener| {
+        thread::scope(|scope| {
+            let connecting = scope.spawn(|| verdict(duologue_net::connect(&address)));
+            let none = listener.accept_within::<server::Login>(Duration::from_millis(100));
+            assert!(matches!(none, Err(Error::TimedOut)));
+            connecting.join().expect("it does not panic")
+        })
+    };
+    assert_eq!(refused(&mut listener), Some(Verdict::Full));
+    drop((server, client));
+    let ends: (server::Login, client::Login) = accepted(&mut listener, &address);
+    drop(ends);
+}
+
+/// A session in which the peer does not send ends as late on both sides, whether or not the program receives.
+fn idle_sessions_end() {
+    let (mut listener, address) = listener("idle");
+    listener.idle_timeout(Duration::from_millis(50));
+    for receives in [true, false] {
+        let (server, client): (server::Login, client::Login) = accepted(&mut listener, &address);
+        if receives {
+            let closed = server.recv().map(drop).expect_err("nothing is sent");
+            assert_eq!(closed.why(), Why::Late);
+            let sent = client.login("holk".into(), "1234".into());
+            let closed = sent.map_or_else(Closed::from, |waiting| {
+                waiting.recv().map(drop).expect_err("it has ended")
+            });
+            assert_eq!(closed.why(), Why::Late);
+            continue;
+        }
+        // The client cannot see when it has ended, except by asking.
+        thread::sleep(Duration::from_secs(1));
+        let sent = client.login("holk".into(), "1234".into());
+        let closed = sent.map_or_else(Closed::from, |waiting| {
+            waiting.recv().map(drop).expect_err("it has ended")
+        });
+        assert_eq!(closed.why(), Why::Late);
+        let closed = server.recv().map(drop).expect_err("nothing was sent");
+        assert_eq!(closed.why(), Why::Late);
+    }
+    // The client's own limit.
+    let (mut listener, address) = self::listener("idle-client");
+    let connector = Connector::new().idle_timeout(Duration::from_millis(50));
+    thread::scope(|scope| {
+        let connecting = scope.spawn(|| connector.connect::<client::Login>(&address));
+        let server: server::Login = listener.accept().expect("it connects");
+        let client = connecting.join().expect("it does not panic");
+        let waiting = client.expect("it is accepted");
+        // It is the client's turn, for as long as it wants.
+        thread::sleep(Duration::from_millis(150));
+        let waiting = waiting.login("holk".into(), "1234".into());
+        let closed = waiting.expect("it is open").recv().map(drop);
+        let closed = closed.expect_err("the bank does not answer");
+        assert_eq!(closed.why(), Why::Late);
+        drop(server);
+    });
+}
+
+#[test]
+fn peers_that_take_more_than_their_share() {
+    silent_connections_take_nothing_from_others();
+    a_peer_has_a_limit(listener("peer").0);
+    a_peer_has_a_limit(Listener::bind("tcp://127.0.0.1:0").expect("a port is free"));
+    accepted_sessions_have_a_limit();
+    idle_sessions_end();
+}

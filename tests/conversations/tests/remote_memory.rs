@@ -1,0 +1,219 @@
+//! How much memory sessions over sockets take, counted in the allocator: many that do nothing, and one whose reader sleeps.
+#![cfg(feature = "sockets")]
+
+use conversations::protocols::acme::File;
+use conversations::protocols::acme::files::Mode;
+use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
+use conversations::protocols::telemetry::{self, Echo, Report};
+use duologue::{Closed, Endpoint};
+use duologue_net::{Connector, Open, Socket};
+use file_server::{client, server};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::runtime::Builder;
+
+/// Counts the bytes that all threads of the process have.
+struct Counting;
+
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+fn count(more: usize) {
+    let bytes = BYTES.fetch_add(more, SeqCst) + more;
+    MOST.fetch_max(bytes, SeqCst);
+}
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size(), SeqCst);
+        // SAFETY: by the caller.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size);
+        BYTES.fetch_sub(layout.size(), SeqCst);
+        // SAFETY: by the caller.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn connected<S: Open + 'static, C: Open>() -> (S, C) {
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let accepting = thread::spawn(move || duologue_net::accept_over(Socket::of(other.into())));
+    let client = Connector::new().connect_over(Socket::of(one.into()));
+    let server = accepting.join().expect("it does not panic");
+    let server = server.expect("it connects");
+    (server, client.expect("it is accepted"))
+}
+
+type Ends = (server::Reading, client::Reading);
+
+/// A session in which a file is open. Its runs are of one message.
+fn opened() -> Result<Ends, Closed> {
+    let (server, client): (server::Idle, client::Idle) = connected();
+    let waiting = client.open("log".to_owned(), Mode::Read)?;
+    let Idle::Open(name, _, answer) = server.recv()? else {
+        panic!("the client opens a file")
+    };
+    let file = File {
+        name,
+        size: 0,
+        owner: None,
+        checksum: Vec::new(),
+    };
+    let server = answer.opened(file)?;
+    match waiting.recv()? {
+        Opening::Opened(_, client) => Ok((server, client)),
+        Opening::Failed(..) => panic!("it is there"),
+    }
+}
+
+/// Sends a piece of this size.
+async fn answer(server: server::Reading, size: usize) -> Result<server::Reading, Closed> {
+    match server.recv_async().await? {
+        Reading::Read(_, _, answer) => Ok(answer.data(vec![7; size])?),
+        Reading::Close(_) => panic!("the client goes on"),
+    }
+}
+
+async fn read(client: client::Reading, size: usize) -> Result<client::Reading, Closed> {
+    match client.read(0, None)?.recv_async().await? {
+        Piece::Data(data, client) => {
+            assert_eq!(data.len(), size);
+            Ok(client)
+        }
+        Piece::EndOfFile(_) => panic!("there is more"),
+    }
+}
+
+/// A turn in every session, each side in a task.
+fn turns(all: Vec<Ends>, size: usize) -> Vec<Ends> {
+    let runtime = Builder::new_current_thread().enable_io().build();
+    let runtime = runtime.expect("the system has what tokio needs");
+    runtime.block_on(async {
+        let begin = |(server, client)| {
+            let server = tokio::spawn(answer(server, size));
+            (server, tokio::spawn(read(client, size)))
+        };
+        let tasks: Vec<_> = all.into_iter().map(begin).collect();
+        let mut all = Vec::new();
+        for (server, client) in tasks {
+            let server = server.await.expect("no panic").expect("it is open");
+            let client = client.await.expect("no panic").expect("it is open");
+            all.push((server, client));
+        }
+        all
+    })
+}
+
+/// Few enough for the descriptors that a process usually has.
+const SESSIONS: usize = 200;
+
+/// A piece that is much larger than what a side may keep.
+const LARGE: usize = 200 << 10;
+
+/// What a side may keep, in bytes.
+const SIDE: usize = 8 << 10;
+
+fn idle_sessions_take_little() {
+    let opened = || opened().expect("it is open");
+    // The threads and tables of the library, which are not counted.
+    drop(turns(vec![opened()], LARGE));
+    let before = BYTES.load(SeqCst);
+    let of_side = || BYTES.load(SeqCst).saturating_sub(before) / (2 * SESSIONS);
+
+    let all = (0..SESSIONS).map(|_| opened()).collect();
+    let all = turns(all, 100);
+    assert!(of_side() <= SIDE, "{} bytes", of_side());
+
+    // After more has been sent at once, the memory for that is returned, though nothing else happens in the session.
+    let all = turns(all, LARGE);
+    let until = Instant::now() + Duration::from_secs(60);
+    while of_side() > SIDE {
+        assert!(Instant::now() < until, "{} bytes", of_side());
+        thread::sleep(Duration::from_millis(10));
+    }
+    drop(turns(all, 100));
+    let left = of_side();
+    // Rings are kept for later sessions, up to a limit.
+    assert!(left < 512, "{left} bytes of each session are left");
+}
+
+/// What is sent to the reader that sleeps, in bytes and messages.
+const SENT: usize = 1 << 30;
+const MESSAGE: usize = 64 << 10;
+const MESSAGES: usize = SENT / MESSAGE;
+
+/// What both sides together may take, in bytes: by threads, which wait for the connection; and by tasks, whose sender may be as many
+/// messages ahead as the ring of an unbounded run has slots.
+const THREADS: usize = 8 << 20;
+const TASKS: usize = 1_024 * MESSAGE + THREADS;
+
+fn read_and_sleep(mut server: telemetry::server::Report) -> Result<usize, Closed> {
+    let mut count = 0;
+    loop {
+        if count % (MESSAGES / 16) == 0 {
+            thread::sleep(Duration::from_millis(20));
+        }
+        server = match server.recv()? {
+            Report::Raw(_, _, data, next) => {
+                count += data.len() / MESSAGE;
+                next
+            }
+            Report::Flush(echo) => {
+                echo.enough()?;
+                return Ok(count);
+            }
+            _ => panic!("it sends bytes"),
+        }
+    }
+}
+
+fn a_reader_that_sleeps_takes_little(by_task: bool) {
+    let (server, mut client): (telemetry::server::Report, telemetry::client::Report) = connected();
+    let before = BYTES.load(SeqCst);
+    MOST.store(before, SeqCst);
+    let reading = thread::spawn(move || read_and_sleep(server));
+    let runtime = Builder::new_current_thread().enable_io().build();
+    let runtime = runtime.expect("the system has what tokio needs");
+    let sent = runtime.block_on(async {
+        for _ in 0..MESSAGES {
+            if by_task {
+                client.ready().await;
+            }
+            client = client.raw(true, String::new(), vec![7; MESSAGE])?;
+        }
+        let Echo::Enough = client.flush()?.recv_async().await? else {
+            panic!("the server has read everything")
+        };
+        Ok::<(), Closed>(())
+    });
+    sent.expect("it is open");
+    let count = reading.join().expect("no panic").expect("it is open");
+    assert_eq!(count, MESSAGES);
+    let most = MOST.load(SeqCst) - before;
+    let limit = if by_task { TASKS } else { THREADS };
+    assert!(most <= limit, "{most} bytes, by a task: {by_task}");
+}
+
+/// In one test, because the memory of all threads of the process is counted.
+#[test]
+fn memory_is_bounded() {
+    idle_sessions_take_little();
+    a_reader_that_sleeps_takes_little(false);
+    a_reader_that_sleeps_takes_little(true);
+}

@@ -1,0 +1,82 @@
+package cases
+
+import duologue.abandon
+import duologue.net.{Limits, Listener}
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch}
+import java.util.concurrent.atomic.{AtomicInteger, AtomicIntegerArray}
+import protocols.pingpong
+import scala.concurrent.duration.DurationInt
+
+/** Many sessions of `pingpong` at once, with a virtual thread for each: `load server ADDRESS SESSIONS TURNS`. The program `load` of
+  * tests/conversations describes what it prints, and is the client. A Java without virtual threads uses others.
+  */
+object Load {
+  private val virtual =
+    try Some(classOf[Thread].getMethod("startVirtualThread", classOf[Runnable]))
+    catch { case _: NoSuchMethodException => None }
+
+  private def start(task: Runnable): Unit = virtual match {
+    case Some(method) => method.invoke(null, task): Unit
+    case None         => new Thread(null, task, "session", 256L << 10).start()
+  }
+
+  /** How many bytes of the heap are in use. */
+  private def memory(): Long = {
+    for (_ <- 1 to 3) System.gc()
+    Runtime.getRuntime.totalMemory - Runtime.getRuntime.freeMemory
+  }
+
+  private final class Counts(sessions: Int, turns: Int) {
+    private val total = new AtomicInteger
+    private val ofSession = new AtomicIntegerArray(sessions)
+    val open = new CountDownLatch(1)
+    val done = new CountDownLatch(1)
+
+    def add(session: Int): Unit = {
+      ofSession.incrementAndGet(session): Unit
+      val now = total.incrementAndGet()
+      if (now == sessions) open.countDown()
+      if (now == sessions * (1 + turns)) done.countDown()
+    }
+
+    def all: Seq[Int] = (0 until sessions).map(ofSession.get(_))
+  }
+
+  @scala.annotation.tailrec
+  private def answer(ping: pingpong.server.Ping, session: Int, counts: Counts): Unit = {
+    val pingpong.Ping.Ping(pong) = ping.recv()
+    counts.add(session)
+    answer(pong.pong(), session, counts)
+  }
+
+  private def say(line: String): Unit = {
+    println(line)
+    System.out.flush()
+  }
+
+  def main(arguments: Array[String]): Unit = {
+    val (address, sessions, turns) = (arguments(1), arguments(2).toInt, arguments(3).toInt)
+    val listener = Listener(address, Limits(sessions = sessions))
+    say("listening " + listener.address)
+    val counts = new Counts(sessions, turns)
+    val all = new ConcurrentLinkedQueue[pingpong.server.Ping]
+    val before = memory()
+    for (session <- 0 until sessions) {
+      val ping = listener.accept(pingpong.server)
+      all.add(ping): Unit
+      start { () =>
+        try answer(ping, session, counts)
+        catch { case _: duologue.SessionClosed | _: duologue.EndpointUsed => () }
+      }
+    }
+    counts.open.await()
+    say("memory " + ((memory() - before) / sessions).toString)
+    counts.done.await()
+    val ofSession = counts.all
+    say("turns " + ofSession.min.toString + " " + ofSession.max.toString)
+    val began = System.nanoTime()
+    all.forEach(ping => abandon(ping))
+    listener.drain(1.minute): Unit
+    say("drained " + ((System.nanoTime() - began) / 1000000L).toString)
+  }
+}

@@ -1,0 +1,291 @@
+/*
+ * Peers that take more than their share: connections that send nothing, too many from one peer, sessions in which nothing
+ * happens, and a reader that sleeps. With WATCHED, a checker uses memory itself, and less is sent.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "raw.h"
+#include "telemetry_net.h"
+
+static const duo_str nobody = {NULL, 0};
+
+static void handle(telemetry_server_report_t server, const duo_peer *peer, void *context)
+{
+    telemetry_report_t said;
+    (void)peer, (void)context;
+    if (telemetry_server_report_recv(server, &said) != DUO_OK) return;
+    CHECK(said.tag == TELEMETRY_REPORT_FLUSH);
+    /* The client may be gone. */
+    duo_status status = telemetry_server_echo_send_enough(said.as.flush.next);
+    CHECK(status == DUO_OK || status == DUO_CLOSED || status == DUO_LOST);
+}
+
+static void *run(void *listener)
+{
+    CHECK(duo_listener_run(listener) == DUO_OK);
+    return NULL;
+}
+
+typedef struct service {
+    duo_listener *listener;
+    pthread_t thread;
+} service;
+
+static service serve(const char *address, const duo_net_options *options)
+{
+    service made;
+    CHECK(duo_listen(address, options, &made.listener) == DUO_OK);
+    CHECK(telemetry_server_serve(made.listener, NULL, handle, NULL) == DUO_OK);
+    made.thread = start(run, made.listener);
+    return made;
+}
+
+static void stop(service served)
+{
+    duo_listener_drain(served.listener, DUO_FOREVER);
+    finish(served.thread);
+    duo_listener_close(served.listener);
+}
+
+/* One turn, which ends the session. */
+static void visit(telemetry_client_report_t client)
+{
+    telemetry_client_echo_t waiting;
+    telemetry_echo_t answer;
+    CHECK(telemetry_client_report_send_flush(client, &waiting) == DUO_OK);
+    CHECK(telemetry_client_echo_recv(waiting, &answer) == DUO_OK);
+    CHECK(answer.tag == TELEMETRY_ECHO_ENOUGH);
+}
+
+static telemetry_client_report_t connect_to(service served)
+{
+    telemetry_client_report_t client;
+    CHECK(telemetry_client_connect(duo_listener_address(served.listener), NULL, &client) == DUO_OK);
+    return client;
+}
+
+/* How many of these connections have been closed by now. */
+static size_t closed_of(const int *raws, size_t count)
+{
+    size_t closed = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct pollfd polled = {raws[i], POLLIN, 0};
+        if (poll(&polled, 1, 0) == 1) closed += 1;
+    }
+    return closed;
+}
+
+enum { SILENT = 300, WAITING = 100, VISITS = 20 };
+
+/* Those that came first give way to those that come later, and honest clients are served. */
+static void silent_connections_give_way(void)
+{
+    const duo_net_options options = {.silent = WAITING, .handshakes = 4, .hello = UINT64_C(600000000000)};
+    service served = serve("unix:" FOLDER "/silent", &options);
+    static int raws[SILENT];
+    for (size_t i = 0; i < SILENT; i++) raws[i] = raw_connect(duo_listener_address(served.listener));
+    for (size_t i = 0; i < VISITS; i++) visit(connect_to(served));
+    size_t closed = closed_of(raws, SILENT);
+    if (closed < SILENT - WAITING || closed > SILENT - WAITING + VISITS)
+        fprintf(stderr, "%zu of %d connections are closed\n", closed, SILENT);
+    CHECK(closed >= SILENT - WAITING && closed <= SILENT - WAITING + VISITS);
+    stop(served);
+    for (size_t i = 0; i < SILENT; i++) {
+        CHECK(raw_expect_end(raws[i]) == 0);
+        close(raws[i]);
+    }
+}
+
+/* They are closed when the time for a handshake is over. */
+static void silent_connections_are_late(void)
+{
+    const duo_net_options options = {.hello = UINT64_C(100000000)};
+    service served = serve("unix:" FOLDER "/late", &options);
+    static int raws[WAITING];
+    for (size_t i = 0; i < WAITING; i++) raws[i] = raw_connect(duo_listener_address(served.listener));
+    for (size_t i = 0; i < WAITING; i++) {
+        CHECK(raw_expect_end(raws[i]) == 0);
+        close(raws[i]);
+    }
+    visit(connect_to(served));
+    stop(served);
+}
+
+/* Whether another connection is refused because the peer has too many. */
+static bool is_full(service served)
+{
+    duo_refusal refusal = {0, 0};
+    const duo_net_options options = {.refusal = &refusal};
+    telemetry_client_report_t client;
+    duo_status status = telemetry_client_connect(duo_listener_address(served.listener), &options, &client);
+    if (status == DUO_OK) CHECK(telemetry_client_report_close(client) == DUO_OK);
+    CHECK(status == DUO_OK || status == DUO_REFUSED);
+    CHECK(status == DUO_OK || refusal.verdict == DUO_VERDICT_SESSIONS_FULL);
+    return status == DUO_REFUSED;
+}
+
+/* Connects as soon as a place is free. */
+static telemetry_client_report_t connect_again(service served)
+{
+    for (int tries = 0; tries < 2000; tries++) {
+        telemetry_client_report_t client;
+        if (telemetry_client_connect(duo_listener_address(served.listener), NULL, &client) == DUO_OK) return client;
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    }
+    CHECK(!"a place is free");
+    return (telemetry_client_report_t){{NULL, 0}};
+}
+
+/* A connection that sends nothing. */
+static int connect_silently(const char *address)
+{
+    if (strncmp(address, "unix:", 5) == 0) return raw_connect(address);
+    const char *port = strrchr(address, ':');
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port + 1))};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int made = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(made >= 0 && connect(made, (const struct sockaddr *)&to, sizeof to) == 0);
+    return made;
+}
+
+static void a_peer_has_a_limit(const char *address)
+{
+    const duo_net_options options = {.per_peer = 2, .hello = UINT64_C(600000000000)};
+    service served = serve(address, &options);
+    telemetry_client_report_t one = connect_to(served), other = connect_to(served);
+    for (int i = 0; i < 3; i++) CHECK(is_full(served));
+    visit(one);
+    one = connect_again(served);
+    CHECK(is_full(served));
+    CHECK(telemetry_client_report_close(other) == DUO_OK);
+    other = connect_again(served);
+    CHECK(telemetry_client_report_close(one) == DUO_OK);
+    one = connect_again(served);
+    CHECK(telemetry_client_report_close(one) == DUO_OK);
+    /* A connection that sends nothing counts, too, unless it was refused because the other place is not free yet. */
+    bool is_silent = false;
+    for (int tries = 0; tries < 2000 && !is_silent; tries++) {
+        int raw = connect_silently(duo_listener_address(served.listener));
+        is_silent = is_full(served) && closed_of(&raw, 1) == 0;
+        close(raw);
+    }
+    CHECK(is_silent);
+    visit(connect_again(served));
+    CHECK(telemetry_client_report_close(other) == DUO_OK);
+    stop(served);
+}
+
+static void *accept_one(void *listener)
+{
+    static telemetry_server_report_t server;
+    CHECK(telemetry_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
+    return &server;
+}
+
+/* A session in which the peer sends nothing ends as late for both sides, whether or not the program receives. */
+static void idle_sessions_end(bool receives)
+{
+    const duo_net_options options = {.idle = UINT64_C(50000000)};
+    duo_listener *listener;
+    CHECK(duo_listen("unix:" FOLDER "/idle", &options, &listener) == DUO_OK);
+    pthread_t accepting = start(accept_one, listener);
+    telemetry_client_report_t client;
+    telemetry_client_echo_t waiting;
+    telemetry_echo_t answer;
+    telemetry_report_t said;
+    void *accepted;
+    CHECK(telemetry_client_connect(duo_listener_address(listener), NULL, &client) == DUO_OK);
+    CHECK(pthread_join(accepting, &accepted) == 0);
+    telemetry_server_report_t server = *(telemetry_server_report_t *)accepted;
+    if (receives) CHECK(telemetry_server_report_recv(server, &said) == DUO_LATE);
+    else nanosleep(&(struct timespec){0, 300000000}, NULL);
+    duo_status status = telemetry_client_report_send_flush(client, &waiting);
+    if (receives && status == DUO_OK) status = telemetry_client_echo_recv(waiting, &answer);
+    if (receives) CHECK(status == DUO_LATE);
+    if (!receives) {
+        /* The writer has read nothing else until the time was over: a message that comes now is too late, or just in time. */
+        status = telemetry_server_report_recv(server, &said);
+        CHECK(status == DUO_OK || status == DUO_LATE);
+        if (status == DUO_OK) CHECK(telemetry_server_echo_send_enough(said.as.flush.next) == DUO_OK);
+        if (status == DUO_OK) CHECK(telemetry_client_echo_recv(waiting, &answer) == DUO_OK);
+        else if (waiting.receives.session != NULL) CHECK(telemetry_client_echo_recv(waiting, &answer) == DUO_LATE);
+    }
+    duo_listener_close(listener);
+}
+
+#ifdef WATCHED
+enum { MESSAGES = 256 };
+#else
+enum { MESSAGES = 16384 };
+#endif
+enum { MESSAGE = 65536, MEGABYTES = 8 };
+
+/* The most memory that the process has had, in KiB. */
+static long most_memory(void)
+{
+    struct rusage used;
+    CHECK(getrusage(RUSAGE_SELF, &used) == 0);
+    return used.ru_maxrss;
+}
+
+static void *read_and_sleep(void *context)
+{
+    telemetry_server_report_t server = *(telemetry_server_report_t *)context;
+    telemetry_report_t said;
+    size_t count = 0;
+    for (;;) {
+        if (count % (MESSAGES / 16) == 0) nanosleep(&(struct timespec){0, 20000000}, NULL);
+        CHECK(telemetry_server_report_recv(server, &said) == DUO_OK);
+        if (said.tag == TELEMETRY_REPORT_FLUSH) break;
+        CHECK(said.tag == TELEMETRY_REPORT_RAW && said.as.raw.data.size == MESSAGE);
+        server = said.as.raw.next;
+        telemetry_report_free(&said);
+        count += 1;
+    }
+    CHECK(count == MESSAGES);
+    CHECK(telemetry_server_echo_send_enough(said.as.flush.next) == DUO_OK);
+    return NULL;
+}
+
+/* A gigabyte into a reader that sleeps: both sides together take little. */
+static void a_reader_that_sleeps_takes_little(void)
+{
+    static char data[MESSAGE];
+    duo_listener *listener;
+    telemetry_client_report_t client;
+    CHECK(duo_listen("unix:" FOLDER "/sleeps", NULL, &listener) == DUO_OK);
+    pthread_t accepting = start(accept_one, listener);
+    CHECK(telemetry_client_connect(duo_listener_address(listener), NULL, &client) == DUO_OK);
+    void *accepted;
+    CHECK(pthread_join(accepting, &accepted) == 0);
+    long before = most_memory();
+    pthread_t reading = start(read_and_sleep, accepted);
+    for (size_t i = 0; i < MESSAGES; i++)
+        CHECK(telemetry_client_report_send_raw(client, true, nobody, (duo_bytes){(const uint8_t *)data, MESSAGE}, &client) ==
+              DUO_OK);
+    visit(client);
+    finish(reading);
+    long more = most_memory() - before;
+#ifndef WATCHED
+    if (more > MEGABYTES * 1024) fprintf(stderr, "%ld KiB\n", more);
+    CHECK(more <= MEGABYTES * 1024);
+#endif
+    (void)more;
+    duo_listener_close(listener);
+}
+
+int main(void)
+{
+    silent_connections_give_way();
+    silent_connections_are_late();
+    a_peer_has_a_limit("unix:" FOLDER "/peer");
+    a_peer_has_a_limit("tcp://127.0.0.1:0");
+    idle_sessions_end(true);
+    idle_sessions_end(false);
+    a_reader_that_sleeps_takes_little();
+    return 0;
+}

@@ -1,0 +1,140 @@
+/*
+ * Many sessions of `pingpong` at once, which one thread serves with a port set: `load server ADDRESS SESSIONS TURNS`. The
+ * program `load` of tests/conversations describes what it prints, and is the client.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "duologue/ready.h"
+#include "pingpong_net.h"
+
+/* How many events are handled before the listener gets its turn again. */
+enum { EVENTS = 64 };
+
+typedef struct session {
+    pingpong_server_ping_t ping;
+    unsigned turns;
+} session;
+
+static void require(bool is_true, const char *what)
+{
+    if (is_true) return;
+    fprintf(stderr, "%s\n", what);
+    exit(1);
+}
+
+/* How many bytes of memory the process has. */
+static size_t memory(void)
+{
+    unsigned long all = 0, resident = 0;
+    FILE *sizes = fopen("/proc/self/statm", "r");
+    require(sizes != NULL && fscanf(sizes, "%lu %lu", &all, &resident) == 2, "the size of the process");
+    fclose(sizes);
+    return (size_t)resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void wait_in(duo_ports *ports, session *one)
+{
+    require(duo_ports_add(ports, DUO_READY(one->ping), one, NULL) == DUO_OK, "add to the set");
+}
+
+/* Accepts the sessions that have begun. */
+static void accept_all(duo_listener *listener, duo_ports *ports, session *sessions, size_t *count)
+{
+    session *one = &sessions[*count];
+    while (pingpong_server_accept(listener, DUO_AT_ONCE, &one->ping) == DUO_OK) {
+        wait_in(ports, one);
+        *count += 1;
+        one += 1;
+    }
+}
+
+/* Answers those that are ready; returns how many turns there were. */
+static size_t answer_some(duo_ports *ports)
+{
+    size_t turns = 0;
+    void *with;
+    while (turns < EVENTS && duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK) {
+        session *one = with;
+        pingpong_ping_t said;
+        pingpong_server_pong_t pong;
+        require(pingpong_server_ping_recv(one->ping, &said) == DUO_OK, "receive");
+        pong = said.as.ping.next;
+        require(pingpong_server_pong_send_pong(pong, &one->ping) == DUO_OK, "send");
+        one->turns += 1;
+        turns += 1;
+        wait_in(ports, one);
+    }
+    return turns;
+}
+
+static void report_turns(const session *sessions, size_t count)
+{
+    unsigned least = sessions[0].turns, most = least;
+    for (size_t i = 1; i < count; i++) {
+        if (sessions[i].turns < least) least = sessions[i].turns;
+        if (sessions[i].turns > most) most = sessions[i].turns;
+    }
+    printf("turns %u %u\n", least, most);
+    fflush(stdout);
+}
+
+static void serve(duo_listener *listener, size_t wanted, size_t turns)
+{
+    session *sessions = calloc(wanted + 1, sizeof *sessions);
+    duo_ports *ports = duo_ports_new();
+    require(sessions != NULL && ports != NULL, "memory");
+    size_t before = memory(), count = 0, total = 0;
+    struct pollfd polled[2] = {{duo_listener_descriptor(listener), POLLIN, 0}, {duo_ports_descriptor(ports), POLLIN, 0}};
+    bool is_open = false;
+    while (total < wanted * (1 + turns)) {
+        if (count < wanted) accept_all(listener, ports, sessions, &count);
+        total += answer_some(ports);
+        if (total >= wanted && !is_open) {
+            size_t now = memory();
+            printf("memory %zu\n", (now > before ? now - before : 0) / wanted);
+            fflush(stdout);
+            is_open = true;
+        }
+        (void)poll(polled, 2, count < wanted ? 1 : -1);
+    }
+    report_turns(sessions, wanted);
+    uint64_t start = milliseconds();
+    /* Frees the endpoints for their owner, who ends the sessions. */
+    duo_ports_free(ports);
+    for (size_t i = 0; i < wanted; i++) (void)pingpong_server_ping_close(sessions[i].ping);
+    duo_listener_drain(listener, DUO_FOREVER);
+    printf("drained %u\n", (unsigned)(milliseconds() - start));
+    free(sessions);
+}
+
+int main(int count, char **arguments)
+{
+    require(count == 5 && strcmp(arguments[1], "server") == 0, "load server ADDRESS SESSIONS TURNS");
+    struct rlimit limit;
+    require(getrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors");
+    limit.rlim_cur = limit.rlim_max;
+    require(setrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors");
+    size_t sessions = strtoul(arguments[3], NULL, 10), turns = strtoul(arguments[4], NULL, 10);
+    const duo_net_options options = {.sessions = sessions};
+    duo_listener *listener;
+    require(duo_listen(arguments[2], &options, &listener) == DUO_OK, "listen");
+    printf("listening %s\n", duo_listener_address(listener));
+    fflush(stdout);
+    serve(listener, sessions, turns);
+    duo_listener_close(listener);
+    return 0;
+}

@@ -1,0 +1,120 @@
+//! Many sessions at once on one server, in each language: with tasks of tokio in Rust, with a port set in C, and with virtual threads
+//! in Scala. The client is the program in Rust.
+
+use super::programs::Language;
+use super::{Sockets, unix};
+use crate::support::running::Running;
+use crate::support::{is_named, is_tested};
+
+/// How many sessions there are in every run of the tests, and how many with `DUOLOGUE_TEST_WITH=load`.
+const SOME: usize = 1_000;
+const MANY: usize = 10_000;
+
+/// How many turns a session has on average after all are open.
+const TURNS: usize = 20;
+
+/// What a session may take, in bytes of memory of its server. In Scala this includes the stack of a virtual thread, which is about half
+/// of it, and whose size depends on what has been compiled.
+fn memory_of(server: Language) -> usize {
+    match server {
+        Language::Rust | Language::C => 8 << 10,
+        Language::Scala => 9 << 10,
+    }
+}
+
+/// What a process needs beside the connections of its sessions.
+const OTHERS: usize = 100;
+
+/// How many sessions the system allows: each takes a descriptor.
+fn sessions(wanted: usize) -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").expect("this is Linux");
+    let files = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let hard = files.and_then(|line| line.split_whitespace().nth(4));
+    let hard = hard
+        .and_then(|hard| hard.parse().ok())
+        .unwrap_or(usize::MAX);
+    let sessions = wanted.min(hard.saturating_sub(OTHERS));
+    if sessions < wanted {
+        eprintln!("only {sessions} sessions: a process may have {hard} descriptors");
+    }
+    sessions
+}
+
+/// The numbers of the next line, which begins with this word.
+fn numbers(program: &mut Running, word: &str) -> Vec<usize> {
+    let line = program.line();
+    let mut words = line.split(' ');
+    assert_eq!(words.next(), Some(word), "{line:?}");
+    let numbers = words.map(|number| number.parse().expect("a number"));
+    numbers.collect()
+}
+
+fn check(server: Language, wanted: usize) {
+    if !is_tested(server.name()) || !is_tested("rust") {
+        return;
+    }
+    let sessions = sessions(wanted);
+    let sockets = Sockets::new();
+    let address = unix(&sockets.path("s"));
+    let start = |language: Language, role: &str| {
+        let mut command = language.load();
+        command.args([role, &address, &sessions.to_string(), &TURNS.to_string()]);
+        Running::start_talking(&mut command)
+    };
+    let mut serving = start(server, "server");
+    assert!(serving.line().starts_with("listening "), "{server:?}");
+    let mut playing = start(Language::Rust, "client");
+    assert_eq!(playing.line(), "open", "{server:?}");
+    let memory = numbers(&mut serving, "memory")[0];
+    assert!(
+        memory <= memory_of(server),
+        "{server:?}: {memory} bytes per session"
+    );
+    playing.say("play");
+    let [least, most] = numbers(&mut serving, "turns")[..] else {
+        panic!("two numbers")
+    };
+    // The first turn counts. A virtual thread whose peer answers at once does not wait, so it may have many turns more than others, but
+    // no session has much fewer than the average.
+    let is_even = server == Language::Scala || most <= 2 * (TURNS + 1);
+    assert!(
+        TURNS / 2 < least && is_even,
+        "{server:?}: from {least} to {most} turns"
+    );
+    let drained = numbers(&mut serving, "drained")[0];
+    assert_eq!(numbers(&mut playing, "left"), [sessions], "{server:?}");
+    for outcome in [serving.end(), playing.end()] {
+        assert_eq!(outcome.code, Some(0), "{server:?}: {outcome:?}");
+    }
+    if is_named("load") {
+        eprintln!(
+            "{server:?}: {sessions} sessions, {memory} bytes each; from {least} to {most} turns, {TURNS} on average after the \
+             first; ended {drained} ms after draining began"
+        );
+    }
+}
+
+fn check_some_and_many(server: Language) {
+    check(server, SOME);
+    if is_named("load") {
+        check(server, MANY);
+    }
+}
+
+#[test]
+fn c_serves_many_sessions() {
+    check_some_and_many(Language::C);
+}
+
+/// With virtual threads in a Java that has them: the one whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
+#[test]
+fn scala_serves_many_sessions() {
+    check_some_and_many(Language::Scala);
+}
+
+#[test]
+fn rust_serves_many_sessions() {
+    check_some_and_many(Language::Rust);
+}
