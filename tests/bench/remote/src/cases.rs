@@ -1,6 +1,7 @@
 //! The cases, one family per file.
 
 mod blocking;
+mod memory;
 mod stream;
 mod tasks;
 
@@ -8,7 +9,13 @@ use crate::harness::Family;
 
 /// All families, in the order of the tables.
 pub fn families() -> Vec<Family> {
-    vec![blocking::family(), tasks::family(), stream::family()]
+    vec![
+        blocking::family(),
+        tasks::family(),
+        stream::family(),
+        memory::withdrawal(),
+        memory::numbers(),
+    ]
 }
 
 /// The name of our own case in every family.

@@ -1,4 +1,4 @@
-//! Sessions over a Unix socket.
+//! Sessions over a Unix socket, and in shared memory.
 
 use crate::protocols::bank;
 use crate::protocols::own::numbers;
@@ -32,6 +32,16 @@ pub fn open<C: Open + Send, S: Open + Send>() -> (C, S) {
         });
         let client = duologue_net::connect(&address).expect("the listener accepts");
         (client, accepting.join().expect("accepting does not panic"))
+    })
+}
+
+/// Begins a session in memory that both sides share. Each has a mapping of its own.
+pub fn open_in_memory<C: Open + Send, S: Open + Send>() -> (C, S) {
+    let region = duologue_shm::Region::create().expect("the system has memory");
+    thread::scope(|scope| {
+        let server = scope.spawn(|| duologue_shm::attach(&region).expect("its side is free"));
+        let client = duologue_shm::attach(&region).expect("its side is free");
+        (client, server.join().expect("attaching does not panic"))
     })
 }
 

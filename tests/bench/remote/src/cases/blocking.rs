@@ -53,7 +53,10 @@ fn raw(count: u64) -> Cost {
     two(move || turns(left, count, turn), serve)
 }
 
-fn ours(count: u64, (client, server): (bank::client::Login, bank::server::Login)) -> Cost {
+pub(super) fn ours(
+    count: u64,
+    (client, server): (bank::client::Login, bank::server::Login),
+) -> Cost {
     let customer = move || {
         let waiting = client.login("holk".into(), "1234".into()).expect(OPEN);
         let LoginResponse::Ok(connected) = waiting.recv().expect(OPEN) else {
