@@ -35,7 +35,7 @@
 //! # Child processes
 //!
 //! A session belongs to the process that has attached. A child process that was forked without executing a program does not
-//! have the sessions of its parent, and must not use their endpoints.
+//! have the sessions of its parent, nor the thread of this crate, and must not use this crate.
 #![cfg(all(target_os = "linux", target_has_atomic = "64"))]
 
 mod attach;
