@@ -1,6 +1,6 @@
 /*
  * A side in Rust and a peer in C, each in a process of its own: the peer breaks the rules, gives up in the middle of a
- * message, or notices that the side was killed. SIDE is the program `side` of tests/conversations, which says how it
+ * message, notices that the side was killed, or exchanges many messages with it. SIDE is the program `side` of tests/conversations, which says how it
  * is used.
  */
 #define _GNU_SOURCE
@@ -20,7 +20,8 @@ typedef struct answer {
     uint32_t taken;
 } answer;
 
-static side start_side(void)
+/* `count`: as a client that sends this many messages; NULL: as a server. */
+static side start_side(const char *count)
 {
     int sockets[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0);
@@ -30,7 +31,8 @@ static side start_side(void)
     if (made.process == 0) {
         CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
         CHECK(dup2(sockets[1], 0) == 0);
-        execl(SIDE, "side", NULL);
+        if (count == NULL) execl(SIDE, "side", NULL);
+        else execl(SIDE, "side", "client", count, NULL);
         CHECK(false);
     }
     close(sockets[1]);
@@ -194,6 +196,54 @@ static void given_up(const side *with)
     }
 }
 
+/* Many messages, short and long, to a thread, a set and a task of the side. */
+static void many_to_rust(const side *with)
+{
+    enum { COUNT = 60000 };
+    static char text[10000];
+    memset(text, 'x', sizeof text);
+    for (int how = 0; how < 3; how++) {
+        int region;
+        payloads_client_all_t client = attach_to(with, &region);
+        say(with, "rsf"[how]);
+        for (uint64_t n = 0; n < COUNT; n++) {
+            const duo_str str = {text, n % sizeof text};
+            if (n % 100 == 0) CHECK(payloads_client_all_send_str(client, str, &client) == DUO_OK);
+            else CHECK(payloads_client_all_send_u64(client, n, &client) == DUO_OK);
+        }
+        CHECK(payloads_client_all_send_over(client) == DUO_OK);
+        answer heard = hear_answer(with);
+        CHECK(heard.how == 'o' && heard.taken == COUNT + 1);
+        say(with, 'q');
+        close(region);
+    }
+}
+
+/* Many messages from a side that is the client. */
+static void many_from_rust(void)
+{
+    side with = start_side("60000");
+    int region = region_of(4096);
+    CHECK(duo_shm_send(with.socket, region) == DUO_OK);
+    payloads_server_all_t server;
+    CHECK(payloads_server_attach(region, NULL, &server) == DUO_OK);
+    payloads_all_t message;
+    for (uint64_t n = 0; n < 60000; n++) {
+        CHECK(payloads_server_all_recv(server, &message) == DUO_OK);
+        if (n % 100 == 0) {
+            CHECK(message.tag == PAYLOADS_ALL_STR && message.as.str.value.size == n % 10000);
+            server = message.as.str.next;
+            payloads_all_free(&message);
+        } else {
+            CHECK(message.tag == PAYLOADS_ALL_U64 && message.as.u64.value == n);
+            server = message.as.u64.next;
+        }
+    }
+    CHECK(payloads_server_all_recv(server, &message) == DUO_OK && message.tag == PAYLOADS_ALL_OVER);
+    end_side(&with);
+    close(region);
+}
+
 /* A message that is larger than the side accepts is not sent, and the session goes on. */
 static void too_large(const side *with)
 {
@@ -213,7 +263,7 @@ static void too_large(const side *with)
 /* The side is killed while the client waits for free lines, or before it sends. */
 static void killed(bool is_full)
 {
-    side with = start_side();
+    side with = start_side(NULL);
     int region;
     payloads_client_all_t client = attach_to(&with, &region);
     say(&with, 'w');
@@ -229,8 +279,9 @@ static void killed(bool is_full)
 
 int main(void)
 {
-    side with = start_side();
+    side with = start_side(NULL);
     given_up(&with);
+    many_to_rust(&with);
     too_large(&with);
     at_rest(&with);
     while_it_reads(&with);
@@ -238,5 +289,6 @@ int main(void)
     end_side(&with);
     killed(false);
     killed(true);
+    many_from_rust();
     return 0;
 }

@@ -9,8 +9,9 @@
 //! It answers a command that reads with one byte for how the session is, and four for the number of messages that it has received
 //! in it: `m` if it goes on, `o` if it is over, or the first letter of why it was closed in lower case, except `d` if it was lost.
 //!
-//! With the argument `client` it is a client that sends the numbers below 100 in each session, answers `a`, and does nothing until it
-//! is killed.
+//! With the argument `client` it is a client that sends the numbers below 100, answers `a`, and does nothing until it is killed. With
+//! another argument after it, a number, it sends all numbers below that, each hundredth as a text with that many letters (modulo
+//! 10,000), and ends.
 #![forbid(unsafe_code)]
 
 use conversations::regions::{Reader, after};
@@ -104,6 +105,17 @@ fn send(mut socket: &UnixStream, mut client: client::All) -> io::Result<()> {
     wait()
 }
 
+/// A client that sends many messages.
+fn send_many(mut client: client::All, count: u64) -> io::Result<()> {
+    for n in 0..count {
+        client = match n % 100 {
+            0 => (client.str("x".repeat(n as usize % 10_000))).map_err(io::Error::other)?,
+            _ => client.u64(n).map_err(io::Error::other)?,
+        };
+    }
+    client.over().map_err(io::Error::other)
+}
+
 fn main() -> io::Result<()> {
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let options = Attach::new()
@@ -115,8 +127,13 @@ fn main() -> io::Result<()> {
             Err(Error::SocketClosed) => return Ok(()),
             Err(error) => return Err(io::Error::other(error)),
         };
-        if std::env::args().nth(1).is_some_and(|side| side == "client") {
-            send(&socket, options.attach(&region).map_err(io::Error::other)?)?;
+        let mut arguments = std::env::args().skip(1);
+        if arguments.next().is_some_and(|side| side == "client") {
+            let client = options.attach(&region).map_err(io::Error::other)?;
+            return match arguments.next().and_then(|count| count.parse().ok()) {
+                Some(count) => send_many(client, count),
+                None => send(&socket, client),
+            };
         }
         match options.attach(&region) {
             Ok(server) => {
