@@ -1,6 +1,7 @@
 //! What the peer sends: messages in lines, which are published to the side in this process.
 //!
-//! The peer is not trusted: see `memory`. What is read is copied first, then checked; nothing is read twice.
+//! The peer is not trusted: see `memory`. What is read is copied first, then checked. The word of a line is read again each
+//! time that more may have come, and everything that is done then follows from that one value.
 
 use std::sync::atomic::Ordering::Acquire;
 
@@ -34,8 +35,8 @@ pub(crate) struct Incoming {
     bytes: Vec<u8>,
 }
 
-/// What is wrong with something that no correct peer sends.
-fn broken<T>(_: T) -> Read {
+/// No correct peer has sent this.
+fn broken() -> Read {
     Read::Over(Why::Broken, None)
 }
 
@@ -68,7 +69,7 @@ pub(crate) fn read(
         return read_short(end, position, far, terms, word);
     }
     if !is_long || (word >> COUNT_SHIFT) & 7 != 1 {
-        return broken(word);
+        return broken();
     }
     match incoming.add_part(end, position, far, terms, word) {
         Part::Last => incoming.publish(end, position, far, terms),
@@ -77,7 +78,7 @@ pub(crate) fn read(
             end.report(position.finished());
             Read::Something(None)
         }
-        Part::Broken => broken(word),
+        Part::Broken => broken(),
     }
 }
 
@@ -93,14 +94,14 @@ fn read_short(
     let tag_at = |place: u64| (word >> (u64::from(TAG_SHIFT) + 8 * place)) & 0xff;
     let tag = tag_at(position.count);
     let Some((size, limit)) = far.size(tag as usize) else {
-        return broken(tag);
+        return broken();
     };
     let bytes = position.line(end).copy_from(position.cells);
     let space = position.space();
     let (arrived, messages, cells) = if let Some(fixed) = size.fixed() {
         let cells = fixed.div_ceil(8);
         if fixed > space.min(limit) {
-            return broken(fixed);
+            return broken();
         }
         // The payload, and then the frames of those that follow: each has a byte more than its payload.
         let mut frames = [0; 2 * SHORT];
@@ -156,7 +157,7 @@ fn far_turns(far: &FarEnd) -> bool {
 fn after(arrived: Result<Arrival, Malformed>, far: &FarEnd, go_on: impl FnOnce() -> bool) -> Read {
     match arrived {
         Ok(Arrival::Gone) => Read::Over(Why::Left, None),
-        Err(malformed) => broken(malformed),
+        Err(_) => broken(),
         Ok(Arrival::Published(woken)) if far.role() == Role::Over => Read::Something(woken),
         Ok(Arrival::Published(woken)) => match go_on() {
             true => Read::Something(woken),

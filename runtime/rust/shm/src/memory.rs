@@ -2,10 +2,10 @@
 //!
 //! The other process may write anything here at any time. So every word is an atomic, all access is by its atomic
 //! operations, and no reference to plain data in the mapping ever exists: bytes are copied to or from memory of this
-//! process in words of 8 bytes. What is copied is checked afterwards, and nothing is read twice. A copy may mix what two
-//! writes have stored, as the bytes of a peer that breaks the rules may be anything anyway.
+//! process in words of 8 bytes. What is copied is checked afterwards, and what was checked is not read again. A copy may mix
+//! what two writes have stored, but the bytes of a peer that breaks the rules may be anything anyway.
 //!
-//! All words of the region are read and written with one size each, by this crate as by the C runtime.
+//! Each word of the region is always read and written with the same size.
 
 use std::os::fd::BorrowedFd;
 use std::ptr::{self, NonNull};
