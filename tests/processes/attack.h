@@ -23,8 +23,8 @@ typedef struct attack {
     size_t taken;
 } attack;
 
-/* Attaches the server to a region in which a client has written a correct hello and nothing else. */
-static inline attack begin_attack_with(const duo_shm_options *options)
+/* A region in which a client has written a correct hello and nothing else. */
+static inline attack make_attack(void)
 {
     attack made = {.taken = 0};
     CHECK(duo_shm_create(4096, &made.region) == DUO_OK);
@@ -42,6 +42,13 @@ static inline attack begin_attack_with(const duo_shm_options *options)
     hello->fingerprint = duo_wire_of_payloads.fingerprint;
     atomic_store(&hello->verdict, 1);
     atomic_store(&hello->state, 2);
+    return made;
+}
+
+/* Attaches the server to such a region. */
+static inline attack begin_attack_with(const duo_shm_options *options)
+{
+    attack made = make_attack();
     CHECK(payloads_server_attach(made.region, options, &made.server) == DUO_OK);
     return made;
 }

@@ -1,7 +1,7 @@
 /*
- * `remote client|server CASE ADDRESS`: one side of a conversation of tests/run over a socket. Writes its lines of the
- * transcript. A server says first where it listens. The last line is `why REASON`, and the status 3, if the session ends
- * where the conversation does not expect it.
+ * `remote client|server CASE ADDRESS`: one side of a conversation of tests/run over a socket, or in shared memory at an
+ * address `shm:/NAME`. Writes its lines of the transcript. A server says first where it listens. The last line is `why
+ * REASON`, and the status 3, if the session ends where the conversation does not expect it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,8 @@ struct run {
     const char *name;
     duo_status (*client)(const char *address, struct transcript *transcript);
     duo_status (*server)(duo_listener *listener, struct transcript *transcript);
+    duo_status (*attach_client)(int region, struct transcript *transcript);
+    duo_status (*attach_server)(int region, struct transcript *transcript);
 };
 
 #define MINUTE UINT64_C(60000000000)
@@ -31,6 +33,7 @@ static void report_failure(const duo_problem *failed, void *context)
 
 static duo_problem problem;
 static duo_net_options options = {.problem = &problem, .failed = report_failure};
+static const duo_shm_options memory_options = {.wait = MINUTE};
 
 #define PROGRAMS(name, prefix, state)                                                              \
     duo_status name##_case_client(prefix##_client_##state##_t, struct transcript *);               \
@@ -46,8 +49,21 @@ static duo_net_options options = {.problem = &problem, .failed = report_failure}
         prefix##_server_##state##_t server;                                                        \
         TRY(prefix##_server_accept(listener, MINUTE, &server));                                    \
         return name##_case_server(server, transcript);                                             \
+    }                                                                                              \
+    static duo_status attach_client_of_##name(int region, struct transcript *transcript)           \
+    {                                                                                              \
+        prefix##_client_##state##_t client;                                                        \
+        TRY(prefix##_client_attach(region, &memory_options, &client));                             \
+        return name##_case_client(client, transcript);                                             \
+    }                                                                                              \
+    static duo_status attach_server_of_##name(int region, struct transcript *transcript)           \
+    {                                                                                              \
+        prefix##_server_##state##_t server;                                                        \
+        TRY(prefix##_server_attach(region, &memory_options, &server));                             \
+        return name##_case_server(server, transcript);                                             \
     }
-#define RUN(name, prefix, state) {#name, run_client_of_##name, run_server_of_##name},
+#define RUN(name, prefix, state)                                                                   \
+    {#name, run_client_of_##name, run_server_of_##name, attach_client_of_##name, attach_server_of_##name},
 
 CASES(PROGRAMS)
 
@@ -76,6 +92,22 @@ static duo_status serve(const struct run *run, const char *address, struct trans
     printf("listening %s\n", duo_listener_address(listener));
     duo_status status = run->server(listener, transcript);
     duo_listener_close(listener);
+    return status;
+}
+
+/* The name of a region, if the address is one. */
+static const char *region_name(const char *address)
+{
+    return strncmp(address, "shm:", 4) == 0 ? address + 4 : NULL;
+}
+
+static duo_status share(const struct run *run, const char *name, bool is_server, struct transcript *transcript)
+{
+    int region;
+    TRY(duo_shm_open(name, 0, &region));
+    if (is_server) printf("listening shm:%s\n", name);
+    duo_status status = (is_server ? run->attach_server : run->attach_client)(region, transcript);
+    close(region);
     return status;
 }
 
@@ -111,7 +143,10 @@ int main(int argc, char **argv)
 #ifdef WITH_TLS
         status = secure(argv[1]);
 #endif
-        if (status == DUO_OK) status = is_server ? serve(&runs[i], argv[3], transcript) : runs[i].client(argv[3], transcript);
+        const char *name = region_name(argv[3]);
+        if (status == DUO_OK && name != NULL) status = share(&runs[i], name, is_server, transcript);
+        else if (status == DUO_OK && is_server) status = serve(&runs[i], argv[3], transcript);
+        else if (status == DUO_OK) status = runs[i].client(argv[3], transcript);
         transcript_free(transcript);
         return report(status);
     }

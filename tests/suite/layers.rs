@@ -4,6 +4,7 @@
 mod c;
 mod listed;
 mod scala;
+mod shm;
 
 use crate::tidy::{files, heads, relative};
 use std::collections::{BTreeMap, BTreeSet};

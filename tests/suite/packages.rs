@@ -4,7 +4,12 @@ use crate::support::{is_named, repository, succeed};
 use std::path::Path;
 use std::process::Command;
 
-const PACKAGES: [&str; 3] = ["duologue-runtime", "duologue-net", "duologue"];
+const PACKAGES: [&str; 4] = [
+    "duologue-runtime",
+    "duologue-net",
+    "duologue-shm",
+    "duologue",
+];
 
 /// Checks what a crate packs: its own sources, and nothing else of the repository.
 fn packs(package: &str) {

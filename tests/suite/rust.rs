@@ -226,10 +226,10 @@ fn the_programs_of_the_page_run() {
         "the page has only {} programs",
         programs.len()
     );
-    // Those that use sockets need another crate: see below.
+    // Those with two processes need other crates: see below.
     let alone = programs
         .iter()
-        .filter(|program| !program.contains("duologue_net"));
+        .filter(|program| !program.contains("duologue_net") && !program.contains("duologue_shm"));
     for (number, program) in alone.enumerate() {
         let source = folder.join(format!("program{number}.rs"));
         let tree = if program.contains("work_queue") {
@@ -255,13 +255,13 @@ fn the_programs_of_the_page_run() {
     }
 }
 
-/// The programs with sockets are programs of the package `conversations`, whose tests run them.
+/// The programs with two processes are programs of the package `conversations`, whose tests run them.
 #[test]
-fn the_programs_with_sockets_are_those_of_the_page() {
+fn the_programs_with_two_processes_are_those_of_the_page() {
     let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
     let mut programs = programs_in(&read("docs/targets/rust.md"));
-    programs.retain(|program| program.contains("duologue_net"));
-    let names = ["over_sockets", "over_tls", "observed"];
+    programs.retain(|program| program.contains("duologue_net") || program.contains("duologue_shm"));
+    let names = ["shared_memory", "over_sockets", "over_tls", "observed"];
     assert_eq!(programs.len(), names.len());
     for (program, name) in programs.iter().zip(names) {
         let (_, program) = program
@@ -283,6 +283,27 @@ pub fn remote_program() -> Command {
 /// Both sides of sessions in which the server has limits and the client has none.
 pub fn limits_program() -> Command {
     conversations_program("limits")
+}
+
+/// The server of sessions in shared memory whose other side breaks the rules.
+pub fn side_program() -> Command {
+    conversations_program("side")
+}
+
+/// The same, built with this sanitizer.
+pub fn side_program_under(sanitizer: &str) -> Command {
+    let host = runtime::host();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(repository());
+    cargo.args(["build", "--quiet", "--locked", "--package", "conversations"]);
+    cargo.args(["--no-default-features", "--features", "shared-memory"]);
+    cargo.args(["--bin", "side", "--target", &host]);
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sides");
+    cargo.arg("--target-dir").arg(&target);
+    cargo.env("RUSTC_BOOTSTRAP", "1");
+    cargo.env("RUSTFLAGS", runtime::flags_of(sanitizer));
+    succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"));
+    Command::new(target.join(host).join("debug/side"))
 }
 
 /// Writes certificates for the tests of TLS, in any language. `tests/conversations/src/certificates.rs` says which.

@@ -91,7 +91,7 @@ enum {
     DUO_SHM_LINES_UNSEEN = 32
 };
 
-#define DUO_SHM_MAGIC UINT64_C(0x65756f6c61756f64)
+#define DUO_SHM_MAGIC UINT64_C(0x6575676f6c6f7564)
 #define DUO_SHM_VERSION 2
 
 /* The offset of the lock which shows that a process is creating a region, or has a side of it: see (h). */

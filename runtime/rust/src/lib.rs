@@ -84,13 +84,16 @@ pub mod generated {
 }
 
 /// What transports are built from: the other side of a session whose peer is in another process. Programs use
-/// `duologue-net` instead: the names here may change.
+/// `duologue-net` or `duologue-shm` instead: the names here may change.
 pub mod transport {
+    pub use crate::floor::backoff::BeforeSleep;
+    pub use crate::floor::barrier::is_there as has_barrier;
     pub use crate::remote::decoder::{Decoder, Malformed};
     pub use crate::remote::encoder::Encoder;
     pub use crate::remote::far_end::{FarEnd, Forwarded, Role, Waits};
+    pub use crate::remote::fingerprint::{Fingerprint, NotAFingerprint};
     pub use crate::remote::open::{Open, Start};
-    pub use crate::remote::table::{Arrival, Woken};
+    pub use crate::remote::table::{Arrival, Messages, Woken};
     pub use crate::remote::wire::Size;
     pub use crate::ring::driver::{Ahead, Driver, Why};
 }

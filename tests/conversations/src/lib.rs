@@ -5,6 +5,8 @@
 pub mod certificates;
 #[cfg(feature = "sockets")]
 pub mod observing;
+#[cfg(feature = "shared-memory")]
+pub mod regions;
 #[cfg(feature = "sockets")]
 pub mod sockets;
 mod transcript;

@@ -132,7 +132,7 @@ fn build_remote(watch: Watch) -> PathBuf {
     let generated = generate_with(
         &format!("net-remote-{watch:?}"),
         &protocols(),
-        &["--remote"],
+        &["--c-shm", "--remote"],
     );
     let shared = repository().join("tests/suite/support/c");
     let includes = [vec![generated.clone(), shared.clone()], hosts()].concat();
@@ -154,7 +154,9 @@ fn build_remote(watch: Watch) -> PathBuf {
         let includes = [includes.clone(), vec![folder.clone()]].concat();
         let compiled = quiet(watch, &sources, &includes, &folder).objects();
         objects.extend(compiled.unwrap_or_else(|complaint| panic!("{complaint}")));
-        all.push_str(&format!("#include \"{prefix}_net.h\"\n"));
+        all.push_str(&format!(
+            "#include \"{prefix}_net.h\"\n#include \"{prefix}_shm.h\"\n"
+        ));
         rows.push_str(&format!(" X({case}, {prefix}, {state})"));
     }
     all.push_str(&format!("\n#define CASES(X){rows}\n\n#endif\n"));

@@ -6,6 +6,7 @@ use super::{generate_with, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
 use crate::support::{is_named, is_tested, repository};
 use std::path::PathBuf;
+use std::process::Command;
 
 /// A program of `tests/processes`, with the code generated from `proto`.
 pub struct Case {
@@ -301,6 +302,28 @@ fn garbage_is_answered() {
         "garbage.c",
     )
     .run(&[Watch::Plain, Watch::Address], &[]);
+}
+
+/// The program `side` of the package `conversations` is the victim.
+#[test]
+fn a_side_in_rust_withstands_a_peer_in_c() {
+    if !is_tested("c") || !is_tested("rust") {
+        return;
+    }
+    let case = Case::new(
+        "processes-hostile",
+        "tests/wire/payloads.proto",
+        "hostile.c",
+    );
+    let withstands = |side: Command| {
+        let flag = format!("-DSIDE=\"{}\"", side.get_program().display());
+        case.run(&[Watch::Plain], &[&flag]);
+    };
+    withstands(crate::rust::side_program());
+    // Not the thread sanitizer, which does not understand the standard library's locks, and sees no race between processes.
+    if is_named("sanitizers") {
+        withstands(crate::rust::side_program_under("address"));
+    }
 }
 
 #[test]

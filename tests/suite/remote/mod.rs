@@ -1,4 +1,4 @@
-//! Sessions over sockets: the conversations of `tests/run` with client and server in each pair of languages, and what happens when the
+//! Sessions over sockets and in shared memory: the conversations of `tests/run` with client and server in each pair of languages, and what happens when the
 //! connection between them is slow or breaks. The programs are those of the languages' own tests: `remote (client|server) CASE ADDRESS`.
 
 mod limits;
@@ -75,6 +75,28 @@ impl Drop for Sockets {
     }
 }
 
+/// The name of a region of shared memory, which is removed when this is dropped.
+struct RegionName(String);
+
+impl RegionName {
+    fn new() -> RegionName {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        RegionName(format!("duologue-{}-{number}", std::process::id()))
+    }
+
+    fn address(&self) -> String {
+        format!("shm:/{}", self.0)
+    }
+}
+
+impl Drop for RegionName {
+    fn drop(&mut self) {
+        // If the programs failed before they opened it, there is none. No other error can be reported here.
+        let _ = std::fs::remove_file(std::path::Path::new("/dev/shm").join(&self.0));
+    }
+}
+
 fn unix(path: &std::path::Path) -> String {
     format!("unix:{}", path.display())
 }
@@ -108,6 +130,12 @@ fn check_pair(client: Language, server: Language) {
     }
     for case in ["bank", "stream"] {
         check(client, server, case, "tcp://127.0.0.1:0");
+    }
+    if client.has_shared_memory() && server.has_shared_memory() {
+        for case in cases() {
+            let name = RegionName::new();
+            check(client, server, &case, &name.address());
+        }
     }
     if client.has_tls() && server.has_tls() {
         let files = Sockets::new();

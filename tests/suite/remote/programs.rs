@@ -31,6 +31,14 @@ impl Language {
         }
     }
 
+    /// Whether sessions of this language can use memory that two processes share.
+    pub fn has_shared_memory(self) -> bool {
+        match self {
+            Language::Rust | Language::C => true,
+            Language::Scala => false,
+        }
+    }
+
     /// The program, without its arguments.
     pub fn command(self) -> Command {
         match self {

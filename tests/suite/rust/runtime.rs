@@ -64,42 +64,51 @@ fn each_mechanism_can_be_left_out() {
 #[test]
 fn the_runtime_is_clean_under_the_address_sanitizer() {
     for features in [&["--features", "membarrier"] as &[&str], &[]] {
-        under_sanitizer(
-            "address",
-            "",
-            &[&["--no-default-features"], features].concat(),
-        );
+        under_sanitizer("address", &[&["--no-default-features"], features].concat());
     }
 }
 
 /// The standard library is not compiled for the sanitizer, which both the compiler and the sanitizer have to allow for.
 #[test]
 fn the_runtime_is_clean_under_the_thread_sanitizer() {
-    let flags = "-Cunsafe-allow-abi-mismatch=sanitizer --cfg duologue_tsan";
     for features in [&[] as &[&str], &["--no-default-features"]] {
-        under_sanitizer("thread", flags, features);
+        under_sanitizer("thread", features);
     }
 }
 
+/// The platform that is compiled for. If it is named, build scripts are not compiled for a sanitizer.
+pub fn host() -> String {
+    let mut rustc = tool("rustc", "rustup toolchain install stable");
+    let host = succeed(rustc.args(["--print", "host-tuple"]));
+    let host = host.unwrap_or_else(|failure| panic!("{failure}"));
+    host.trim().to_owned()
+}
+
+/// The compiler's flags for a sanitizer. They are unstable, but their meaning has not changed for years.
+pub fn flags_of(sanitizer: &str) -> String {
+    let more = match sanitizer {
+        "thread" => "-Cunsafe-allow-abi-mismatch=sanitizer --cfg duologue_tsan",
+        _ => "",
+    };
+    format!("-Zsanitizer={sanitizer} -g {more}")
+}
+
 /// Runs under a sanitizer the tests that need only their own threads.
-fn under_sanitizer(sanitizer: &str, flags: &str, features: &[&str]) {
+fn under_sanitizer(sanitizer: &str, features: &[&str]) {
     if !is_named("sanitizers") {
         return;
     }
-    let host =
-        succeed(tool("rustc", "rustup toolchain install stable").args(["--print", "host-tuple"]))
-            .unwrap_or_else(|failure| panic!("{failure}"));
+    let host = host();
     let programs = [
         "--lib", "--test", "sessions", "--test", "exchange", "--test", "wakers",
     ];
-    let target = ["--target", host.trim()];
+    let target = ["--target", &host];
     let choice = [features, &programs, &target].concat();
     let mut tests = tests_of_the_runtime(sanitizer, &choice);
     // One test at a time: where several run, the harness uses more of the standard library.
     tests.args(["--", "--test-threads=1"]);
-    // The flags are unstable, but their meaning has not changed for years.
     tests.env("RUSTC_BOOTSTRAP", "1");
-    tests.env("RUSTFLAGS", format!("-Zsanitizer={sanitizer} -g {flags}"));
+    tests.env("RUSTFLAGS", flags_of(sanitizer));
     let known = repository().join("runtime/rust/tests/tsan.supp");
     tests.env("TSAN_OPTIONS", format!("suppressions={}", known.display()));
     succeed_in(&mut tests);

@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use duologue::transport::NotAFingerprint;
+
 /// Why an address could not be used, or a session did not begin.
 #[non_exhaustive]
 #[derive(Debug)]
@@ -36,7 +38,7 @@ pub enum Error {
     /// The other side speaks TLS, and this one does not.
     SpeaksTls,
     /// The text is not a fingerprint.
-    Fingerprint(String),
+    Fingerprint(NotAFingerprint),
     /// The system could not connect, listen or accept.
     Io {
         /// What was attempted, and where.
@@ -93,10 +95,7 @@ impl fmt::Display for Error {
             Error::SpeaksTls => f.write_str(
                 "the other side speaks TLS, and this one does not: use a `tls://` address on both sides or on neither",
             ),
-            Error::Fingerprint(text) => write!(
-                f,
-                "`{text}` is not a fingerprint: expected 32 hexadecimal digits, as `duologue fingerprint` prints them"
-            ),
+            Error::Fingerprint(text) => text.fmt(f),
             Error::Io { what, .. } => write!(f, "could not {what}"),
             Error::Refused {
                 verdict,
@@ -141,6 +140,12 @@ impl error::Error for Error {
             | Error::NoSession { .. }
             | Error::Drained => None,
         }
+    }
+}
+
+impl From<NotAFingerprint> for Error {
+    fn from(text: NotAFingerprint) -> Error {
+        Error::Fingerprint(text)
     }
 }
 

@@ -60,7 +60,6 @@
 mod address;
 mod connect;
 mod error;
-mod fingerprint;
 mod flush;
 mod frame;
 mod handshake;
@@ -85,9 +84,8 @@ mod watch;
 
 pub use address::Address;
 pub use connect::{connect, Connector};
-pub use duologue::transport::Open;
+pub use duologue::transport::{Fingerprint, NotAFingerprint, Open};
 pub use error::{Error, Verdict};
-pub use fingerprint::Fingerprint;
 pub use handshake::Peer;
 pub use listen::{accept_over, Drain, Listener};
 pub use stream::{Socket, Stream};

@@ -23,14 +23,15 @@ const SPINS: usize = 100;
 const YIELDS: u32 = 32;
 
 /// The remaining checks that a thread makes before it sleeps.
-pub(crate) struct BeforeSleep {
+pub struct BeforeSleep {
     spins: usize,
     yields: u32,
 }
 
 impl BeforeSleep {
     /// Spins, then yields.
-    pub(crate) const fn new() -> BeforeSleep {
+    #[must_use]
+    pub const fn new() -> BeforeSleep {
         BeforeSleep {
             spins: SPINS,
             yields: YIELDS,
@@ -39,7 +40,8 @@ impl BeforeSleep {
 
     /// Yields without spinning, where spinning cannot help: the peer last ran on this processor, or what is awaited is
     /// behind a lock that others need.
-    pub(crate) const fn without_spinning() -> BeforeSleep {
+    #[must_use]
+    pub const fn without_spinning() -> BeforeSleep {
         BeforeSleep {
             spins: 0,
             yields: YIELDS,
@@ -49,7 +51,7 @@ impl BeforeSleep {
     /// Waits a little before the next check, after one that looked at this many endpoints. False if it is time to
     /// sleep: then this does not wait. Models sleep at once.
     #[inline]
-    pub(crate) fn pass(&mut self, checks: usize) -> bool {
+    pub fn pass(&mut self, checks: usize) -> bool {
         if cfg!(duologue_loom) {
             return false;
         }
@@ -66,6 +68,12 @@ impl BeforeSleep {
         let yields = self.yields > 0 && yield_unless_slow();
         self.yields = if yields { self.yields - 1 } else { 0 };
         yields
+    }
+}
+
+impl Default for BeforeSleep {
+    fn default() -> BeforeSleep {
+        BeforeSleep::new()
     }
 }
 

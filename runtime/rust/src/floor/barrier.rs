@@ -119,7 +119,8 @@ pub(crate) fn is_lost() -> bool {
 
 /// Whether new sessions have the barrier.
 #[inline]
-pub(crate) fn is_there() -> bool {
+#[must_use]
+pub fn is_there() -> bool {
     system::is_there()
 }
 

@@ -33,6 +33,8 @@ pub struct Decoder<'a> {
     memory: usize,
     /// How many lists enclose the value that is decoded next.
     depth: u32,
+    /// Whether the payload may end before the bytes do.
+    may_end_early: bool,
 }
 
 impl<'a> Decoder<'a> {
@@ -43,6 +45,25 @@ impl<'a> Decoder<'a> {
             bytes,
             memory,
             depth: 0,
+            may_end_early: false,
+        }
+    }
+
+    /// Reads a payload at the beginning of these bytes. What comes after it is not read.
+    #[must_use]
+    pub(crate) fn at_beginning(bytes: &'a [u8], memory: usize) -> Decoder<'a> {
+        Decoder {
+            may_end_early: true,
+            ..Decoder::new(bytes, memory)
+        }
+    }
+
+    /// Fails if bytes are left over where none may be. Returns how many are.
+    pub(crate) fn end(self) -> Result<usize, Malformed> {
+        match self.bytes {
+            left if self.may_end_early => Ok(left.len()),
+            [] => Ok(0),
+            [..] => Err(Malformed("bytes are left over")),
         }
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::decoder::{Decoder, Malformed};
 use super::encoder::Encoder;
-use super::table::{Arrival, Far, Limits, Woken};
+use super::table::{Arrival, Far, Limits, Messages, Woken};
 use super::wire::Size;
 use crate::link::arming::{Armed, Wait};
 use crate::link::drop_queue::stop_receiving;
@@ -87,6 +87,15 @@ impl FarEnd {
         match self.0 {
             Far::Sends(_, table) | Far::Receives(_, table) => table.name,
             Far::Over => "",
+        }
+    }
+
+    /// The messages of the state that it is in; `None` after the last.
+    #[must_use]
+    pub fn messages(&self) -> Option<Messages> {
+        match self.0 {
+            Far::Sends(_, table) | Far::Receives(_, table) => Some(Messages(table)),
+            Far::Over => None,
         }
     }
 
@@ -171,13 +180,37 @@ impl FarEnd {
         memory: usize,
         taken: &mut usize,
     ) -> Result<Arrival, Malformed> {
+        self.arrive_payload(tag, Decoder::new(payload, memory), following, taken)
+    }
+
+    /// Decodes the payload at the beginning of these bytes and publishes the message with this tag, like
+    /// [`arrive`](FarEnd::arrive). Returns how many bytes the payload has.
+    pub fn arrive_first(
+        &mut self,
+        tag: usize,
+        bytes: &[u8],
+        memory: usize,
+    ) -> Result<(Arrival, usize), Malformed> {
+        let mut left = 0;
+        let payload = Decoder::at_beginning(bytes, memory);
+        let arrival = self.arrive_payload(tag, payload, &[], &mut left)?;
+        Ok((arrival, bytes.len() - left))
+    }
+
+    fn arrive_payload(
+        &mut self,
+        tag: usize,
+        payload: Decoder<'_>,
+        following: &[u8],
+        taken: &mut usize,
+    ) -> Result<Arrival, Malformed> {
         let Far::Sends(_, table) = &self.0 else {
             return Err(Malformed("a message is out of turn"));
         };
         let Some(row) = table.message(tag) else {
             return Err(Malformed("a message has an unknown tag"));
         };
-        (row.arrive)(&mut self.0, Decoder::new(payload, memory), following, taken)
+        (row.arrive)(&mut self.0, payload, following, taken)
     }
 
     /// Whether the side in this process is inside a run in which it does not wake the far end: either the far end is

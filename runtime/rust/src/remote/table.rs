@@ -94,7 +94,8 @@ pub(crate) struct Message {
 type Forward = fn(&mut Far, LineWord, &mut Encoder, Limits, &mut Option<Waiter>) -> bool;
 
 /// Decodes the payload and publishes the message. Takes the side out of the first argument if the payload is well
-/// formed. Does the same with frames of the same message that follow, and counts their bytes.
+/// formed. Does the same with frames of the same message that follow, and counts their bytes, or those that the decoder
+/// has left over.
 type Arrive = fn(&mut Far, Decoder<'_>, &[u8], &mut usize) -> Result<Arrival, Malformed>;
 
 /// How much a far end forwards.
@@ -124,6 +125,28 @@ impl Table {
         (self.row)(index).filter(|message| message.index == index)
     }
 }
+
+/// The messages of the state in which a far end is.
+#[derive(Clone, Copy)]
+pub struct Messages(pub(super) &'static Table);
+
+impl Messages {
+    /// How many bytes the payload of the message with this tag takes; `None` if there is no such message. Those that
+    /// exist are numbered from 0.
+    #[must_use]
+    pub fn size(self, tag: usize) -> Option<Size> {
+        self.0.message(tag).map(|row| row.size)
+    }
+}
+
+/// Whether they are those of the same state. Those of one state may differ, because a table may exist more than once.
+impl PartialEq for Messages {
+    fn eq(&self, other: &Messages) -> bool {
+        ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Messages {}
 
 struct Of<S>(PhantomData<S>);
 
@@ -268,7 +291,7 @@ where
     C: Coding<S::Payload>,
 {
     let value = C::get(&mut payload)?;
-    payload.finish()?;
+    *taken = payload.end()?;
     let Far::Sends(pipe, _) = mem::replace(far, Far::Over) else {
         unreachable!("only a side that sends publishes what arrives")
     };
@@ -280,7 +303,7 @@ where
                 let mut following = following;
                 let before = following.len();
                 let is_connected = arrive_more::<S, INDEX, C>(far, &mut following, &mut waiter);
-                *taken = before - following.len();
+                *taken += before - following.len();
                 if !is_connected {
                     return Ok(Arrival::Gone);
                 }

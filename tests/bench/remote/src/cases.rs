@@ -1,6 +1,7 @@
 //! The cases, one family per file.
 
 mod blocking;
+mod memory;
 mod stream;
 mod tasks;
 mod tls;
@@ -14,6 +15,8 @@ pub fn families() -> Vec<Family> {
         tls::family(),
         tasks::family(),
         stream::family(),
+        memory::withdrawal(),
+        memory::numbers(),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! What sessions over sockets cost, compared with what the system takes to move the same bytes.
+//! What sessions over sockets and in shared memory cost, compared with what the system, or the memory, takes to move the same bytes.
 //!
 //! `cargo bench -p duologue-bench-remote` measures everything. `-- 41` makes 41 rounds, `-- 41 stream` takes only the families with
 //! this word in their names, `-- --quick` does every operation three times and measures nothing, and

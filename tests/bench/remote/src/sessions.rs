@@ -1,4 +1,4 @@
-//! Sessions over a Unix socket, and over TLS.
+//! Sessions over a Unix socket, over TLS, and in shared memory.
 
 use crate::credentials::{HOST, credentials};
 use crate::protocols::bank;
@@ -55,6 +55,16 @@ fn meet<C: Open + Send, S: Open + Send>(
         });
         let client = connect().expect("the listener accepts");
         (client, accepting.join().expect("accepting does not panic"))
+    })
+}
+
+/// Begins a session in memory that both sides share. Each has a mapping of its own.
+pub fn open_in_memory<C: Open + Send, S: Open + Send>() -> (C, S) {
+    let region = duologue_shm::Region::create().expect("the system has memory");
+    thread::scope(|scope| {
+        let server = scope.spawn(|| duologue_shm::attach(&region).expect("its side is free"));
+        let client = duologue_shm::attach(&region).expect("its side is free");
+        (client, server.join().expect("attaching does not panic"))
     })
 }
 

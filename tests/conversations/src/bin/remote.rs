@@ -1,14 +1,16 @@
 //! One side of a conversation of `tests/run`, with the other in another process: `remote client|server CASE ADDRESS`.
 //! Prints the transcript of its side. A server first prints `listening ADDRESS`, and serves one session. If the session closes
 //! where the conversation does not expect it, the last line is `why REASON`, and the exit code is 3. The environment variable `DUOLOGUE_TLS` is a
-//! folder that the program `certificates` has written, for addresses `tls://`.
+//! folder that the program `certificates` has written, for addresses `tls://`. An address `shm:/NAME` is a region of shared memory.
 #![forbid(unsafe_code)]
 
 use conversations::{Transcript, protocols};
 use duologue::Closed;
 use duologue_net::{Connector, Listener};
+use duologue_shm::{Attach, Region};
 use std::error::Error;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The cases whose protocols can leave the process.
 macro_rules! cases {
@@ -28,8 +30,22 @@ macro_rules! cases {
         fn client(case: &str, address: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
             match case {
                 $(stringify!($case) => {
-                    let end: protocols::$($protocol)::+::client::$state = connector().connect(address)?;
+                    let end: protocols::$($protocol)::+::client::$state = match region(address)? {
+                        Some(region) => attach().attach(&region)?,
+                        None => connector().connect(address)?,
+                    };
                     $case::client::run(end, lines)?;
+                })*
+                _ => return Err(format!("there is no case `{case}`").into()),
+            }
+            Ok(())
+        }
+
+        fn shared(case: &str, region: &Region, lines: &Transcript) -> Result<(), Box<dyn Error>> {
+            match case {
+                $(stringify!($case) => {
+                    let end: protocols::$($protocol)::+::server::$state = attach().attach(region)?;
+                    $case::server::run(end, lines)?;
                 })*
                 _ => return Err(format!("there is no case `{case}`").into()),
             }
@@ -86,10 +102,24 @@ fn connector() -> Connector {
     }
 }
 
+/// The region, if this is the address of one.
+fn region(address: &str) -> Result<Option<Region>, Box<dyn Error>> {
+    let name = address.strip_prefix("shm:");
+    Ok(name.map(Region::open).transpose()?)
+}
+
+fn attach() -> Attach {
+    Attach::new().timeout(Duration::from_secs(60))
+}
+
 fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
     match arguments {
         [side, case, address] if side == "client" => client(case, address, lines),
         [side, case, address] if side == "server" => {
+            if let Some(region) = region(address)? {
+                println!("listening {address}");
+                return shared(case, &region, lines);
+            }
             let mut listener = match tls("server") {
                 Some(tls) => Listener::bind_tls(address, tls)?,
                 None => Listener::bind(address)?,

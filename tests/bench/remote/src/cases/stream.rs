@@ -150,7 +150,10 @@ fn answer_of(asking: &[u8], sum: f64) -> [u8; FRAME] {
     frame(NUMBER, sum)
 }
 
-fn ours(count: u64, (client, server): (numbers::client::Adding, numbers::server::Adding)) -> Cost {
+pub(super) fn ours(
+    count: u64,
+    (client, server): (numbers::client::Adding, numbers::server::Adding),
+) -> Cost {
     let sending = move || {
         measured(client, count, |mut client, count| {
             for value in 0..count {

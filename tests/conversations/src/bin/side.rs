@@ -1,0 +1,146 @@
+//! A server of `payloads` in shared memory, for tests whose other side is a process that breaks the rules or is killed. Over the
+//! Unix socket that is its standard input it receives regions and commands, of one byte each:
+//!
+//! - a region: attaches, and answers `a`, or `e` if it cannot.
+//! - `t`: reads up to 200 messages that are there. `r`: reads until the session is over. `s`: the same in a port set, and `f` as
+//!   a task. `w`: writes nothing and reads nothing, until it is killed.
+//! - `q`: drops its endpoint, and expects the next region.
+//!
+//! It answers a command that reads with one byte for how the session is, and four for the number of messages that it has received
+//! in it: `m` if it goes on, `o` if it is over, or the first letter of why it was closed in lower case, except `d` if it was lost.
+//!
+//! With the argument `client` it is a client that sends the numbers below 100, answers `a`, and does nothing until it is killed. With
+//! another argument after it, a number, it sends all numbers below that, each hundredth as a text with that many letters (modulo
+//! 10,000), and ends.
+#![forbid(unsafe_code)]
+
+use conversations::regions::{Reader, after};
+use conversations::wire::payloads::{client, server};
+use duologue::{PortSet, Why};
+use duologue_shm::{Attach, Error, Region};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::Duration;
+
+/// Reads as something that waits for several sessions does.
+fn read_in_a_set(reader: &mut Reader) {
+    let mut set = PortSet::new();
+    if let Some(server) = reader.server.take() {
+        set.insert(server, ());
+    }
+    while let Some(((), received)) = set.recv() {
+        match received {
+            Ok(message) => {
+                reader.taken += 1;
+                if let Some(server) = after(message) {
+                    set.insert(server, ());
+                }
+            }
+            Err(closed) => reader.why = Some(closed.why()),
+        }
+    }
+}
+
+/// Reads as a task does.
+fn read_as_a_task(reader: &mut Reader) {
+    while let Some(server) = reader.server.take() {
+        match conversations::regions::block_on(server.recv_async()) {
+            Ok(message) => {
+                reader.taken += 1;
+                reader.server = after(message);
+            }
+            Err(closed) => reader.why = Some(closed.why()),
+        }
+    }
+}
+
+fn answer(reader: &Reader) -> [u8; 5] {
+    let how = match (&reader.server, reader.why) {
+        (Some(_), _) => b'm',
+        (None, None) => b'o',
+        (None, Some(Why::Left)) => b'l',
+        (None, Some(Why::Lost)) => b'd',
+        (None, Some(Why::Broken)) => b'b',
+        (None, Some(_)) => b'?',
+    };
+    let [a, b, c, d] = u32::try_from(reader.taken)
+        .unwrap_or(u32::MAX)
+        .to_le_bytes();
+    [how, a, b, c, d]
+}
+
+fn serve(mut socket: &UnixStream, server: server::All) -> io::Result<()> {
+    let mut reader = Reader::new(server);
+    loop {
+        let mut command = [0];
+        socket.read_exact(&mut command)?;
+        match command[0] {
+            b't' => reader.read_some(200),
+            b'r' => reader.read_to_the_end(),
+            b's' => read_in_a_set(&mut reader),
+            b'f' => read_as_a_task(&mut reader),
+            b'w' => wait(),
+            _ => return Ok(()),
+        }
+        socket.write_all(&answer(&reader))?;
+    }
+}
+
+/// Waits until this process is killed.
+fn wait() -> ! {
+    loop {
+        thread::park();
+    }
+}
+
+/// A client that sends a few numbers.
+fn send(mut socket: &UnixStream, mut client: client::All) -> io::Result<()> {
+    for n in 0..100 {
+        client = client.u64(n).map_err(io::Error::other)?;
+    }
+    duologue::Endpoint::flush(&mut client);
+    socket.write_all(b"a")?;
+    wait()
+}
+
+/// A client that sends many messages.
+fn send_many(mut client: client::All, count: u64) -> io::Result<()> {
+    for n in 0..count {
+        client = match n % 100 {
+            0 => (client.str("x".repeat(n as usize % 10_000))).map_err(io::Error::other)?,
+            _ => client.u64(n).map_err(io::Error::other)?,
+        };
+    }
+    client.over().map_err(io::Error::other)
+}
+
+fn main() -> io::Result<()> {
+    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let options = Attach::new()
+        .max_payload(1 << 16)
+        .timeout(Duration::from_secs(30));
+    loop {
+        let region = match Region::receive(&socket, None) {
+            Ok(region) => region,
+            Err(Error::SocketClosed) => return Ok(()),
+            Err(error) => return Err(io::Error::other(error)),
+        };
+        let mut arguments = std::env::args().skip(1);
+        if arguments.next().is_some_and(|side| side == "client") {
+            let client = options.attach(&region).map_err(io::Error::other)?;
+            return match arguments.next().and_then(|count| count.parse().ok()) {
+                Some(count) => send_many(client, count),
+                None => send(&socket, client),
+            };
+        }
+        match options.attach(&region) {
+            Ok(server) => {
+                (&socket).write_all(b"a")?;
+                serve(&socket, server)?;
+            }
+            Err(_) => (&socket).write_all(b"e")?,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What the tests of sessions in shared memory share.
+
+use crate::wire::payloads::{All, server};
+use duologue::{TryRecvError, Why};
+use duologue_shm::{Attach, Open, Region};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+/// Both endpoints of a session in a new region, with this many bytes for long messages. Each side has a mapping of its own.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn pair_in<S: Open, C: Open>(space: usize) -> (S, C) {
+    let region = Region::with_space(space).expect("there is memory");
+    pair_of(&region, &Attach::new(), &Attach::new())
+}
+
+/// Both endpoints of a session in this region, each with its options.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn pair_of<S: Open, C: Open>(region: &Region, server: &Attach, client: &Attach) -> (S, C) {
+    thread::scope(|scope| {
+        let client = scope.spawn(|| client.attach(region).expect("its side is free"));
+        let server = server.attach(region).expect("its side is free");
+        (server, client.join().expect("it does not panic"))
+    })
+}
+
+/// Both endpoints of a session in a new region.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn pair<S: Open, C: Open>() -> (S, C) {
+    pair_in(4096)
+}
+
+/// The endpoint after a message, if the session goes on.
+#[must_use]
+pub fn after(message: All) -> Option<server::All> {
+    match message {
+        All::None(next)
+        | All::Bool(_, next)
+        | All::U8(_, next)
+        | All::U16(_, next)
+        | All::U32(_, next)
+        | All::U64(_, next)
+        | All::I8(_, next)
+        | All::I16(_, next)
+        | All::I32(_, next)
+        | All::I64(_, next)
+        | All::F32(_, next)
+        | All::F64(_, next)
+        | All::Str(_, next)
+        | All::Bytes(_, next)
+        | All::List(_, next)
+        | All::Lists(_, next)
+        | All::Option(_, next)
+        | All::Options(_, next)
+        | All::Tuple(_, next)
+        | All::Empties(_, next)
+        | All::Record(_, next)
+        | All::Tree(_, next)
+        | All::Colour(_, next)
+        | All::Shape(_, next)
+        | All::Many(_, _, _, _, next) => Some(next),
+        All::Over => None,
+    }
+}
+
+/// A side that reads, and what has become of its session.
+#[derive(Debug)]
+pub struct Reader {
+    /// Its endpoint, as long as the session goes on.
+    pub server: Option<server::All>,
+    /// How many messages it has received.
+    pub taken: usize,
+    /// Why the session was closed.
+    pub why: Option<Why>,
+}
+
+impl Reader {
+    /// A side that has read nothing.
+    #[must_use]
+    pub fn new(server: server::All) -> Reader {
+        Reader {
+            server: Some(server),
+            taken: 0,
+            why: None,
+        }
+    }
+
+    /// Reads one message that is there, or if `waits`, that comes.
+    pub fn read(&mut self, waits: bool) -> Option<All> {
+        let server = self.server.take()?;
+        let received = match waits {
+            true => server.recv().map_err(TryRecvError::Closed),
+            false => server.try_recv(),
+        };
+        match received {
+            Ok(message) => {
+                self.taken += 1;
+                Some(message)
+            }
+            Err(TryRecvError::Empty(server)) => {
+                self.server = Some(server);
+                None
+            }
+            Err(TryRecvError::Closed(closed)) => {
+                self.why = Some(closed.why());
+                None
+            }
+        }
+    }
+
+    /// Reads up to this many messages that are there.
+    pub fn read_some(&mut self, most: usize) {
+        for _ in 0..most {
+            match self.read(false) {
+                Some(message) => self.server = after(message),
+                None => return,
+            }
+        }
+    }
+
+    /// Reads until the session is over.
+    pub fn read_to_the_end(&mut self) {
+        while let Some(message) = self.read(true) {
+            self.server = after(message);
+        }
+    }
+}
+
+/// Runs a task on this thread.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

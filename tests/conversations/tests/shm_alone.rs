@@ -1,0 +1,96 @@
+//! Sessions in shared memory, as far as a test needs a process of its own: where it does without the system call `membarrier`, which it
+//! cannot take back (then the side that stores reads the flags of the other by a read-modify-write), and where its descriptors are counted.
+#![cfg(feature = "shared-memory")]
+#![forbid(unsafe_code)]
+
+use conversations::protocols::pingpong::{self, Ping, Pong};
+use conversations::regions::{block_on, pair};
+use conversations::wire::payloads::{All, client, server};
+use duologue::without_membarrier;
+use std::thread;
+
+#[test]
+fn threads_take_turns_and_stream() {
+    without_membarrier();
+    let (mut server, mut client): (pingpong::server::Ping, pingpong::client::Ping) = pair();
+    let serving = thread::spawn(move || {
+        while let Ok(Ping::Ping(answer)) = server.recv() {
+            server = answer.pong().expect("it is open");
+        }
+    });
+    for turn in 0..5_000 {
+        if turn % 500 == 0 {
+            // Long enough for the server to fall asleep.
+            thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let Ok(Pong::Pong(next)) = client.ping().expect("it is open").recv() else {
+            panic!("there is an answer")
+        };
+        client = next;
+    }
+    drop(client);
+    serving.join().expect("it does not panic");
+
+    let (mut server, client): (server::All, client::All) = pair();
+    let sending = thread::spawn(move || {
+        let client = (0..50_000).try_fold(client, |client, n| match n % 1000 {
+            0 => client
+                .str("x".repeat(5_000))
+                .map_err(|error| error.closed()),
+            _ => client.u64(n).map_err(|error| error.closed()),
+        });
+        client.expect("it is open").over().expect("it is open");
+    });
+    for n in 0..50_000 {
+        server = match server.recv() {
+            Ok(All::U64(found, next)) if found == n => next,
+            Ok(All::Str(text, next)) if text.len() == 5_000 && n % 1000 == 0 => next,
+            other => panic!("{n}: {other:?}"),
+        };
+    }
+    assert!(matches!(server.recv(), Ok(All::Over)));
+    sending.join().expect("it does not panic");
+}
+
+#[test]
+fn tasks_take_turns() {
+    without_membarrier();
+    let (mut server, mut client): (pingpong::server::Ping, pingpong::client::Ping) = pair();
+    let serving = thread::spawn(move || {
+        block_on(async {
+            while let Ok(Ping::Ping(answer)) = server.recv_async().await {
+                server = answer.pong().expect("it is open");
+            }
+        });
+    });
+    block_on(async {
+        for _ in 0..500 {
+            let waiting = client.ping().expect("it is open");
+            let Ok(Pong::Pong(next)) = waiting.recv_async().await else {
+                panic!("there is an answer")
+            };
+            client = next;
+        }
+        drop(client);
+    });
+    serving.join().expect("it does not panic");
+}
+
+#[test]
+fn descriptors_are_not_leaked() {
+    let count = || {
+        let all = std::fs::read_dir("/proc/self/fd").expect("it is there");
+        let links = all.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+        links
+            .filter(|link| link.to_string_lossy().contains("memfd:duologue"))
+            .count()
+    };
+    let before = count();
+    for _ in 0..20 {
+        let (server, client): (pingpong::server::Ping, pingpong::client::Ping) = pair();
+        drop(client.ping().expect("it is open"));
+        drop(server);
+    }
+    // Other tests run at the same time, and have a few.
+    assert!(count() < before + 20, "{} {before}", count());
+}
