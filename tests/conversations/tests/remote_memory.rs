@@ -178,7 +178,12 @@ fn read_and_sleep(mut server: telemetry::server::Report) -> Result<usize, Closed
                 echo.enough()?;
                 return Ok(count);
             }
-            _ => panic!("it sends bytes"),
+            other @ (Report::Unsigned(..)
+            | Report::Signed(..)
+            | Report::Real(..)
+            | Report::Old(..)) => {
+                panic!("it sends bytes, not {other:?}")
+            }
         }
     }
 }
