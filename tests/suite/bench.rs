@@ -75,14 +75,6 @@ fn every_case_of_the_c_benchmark_works() {
     }
 }
 
-/// The same for sessions of C between processes and over a socket.
-#[test]
-fn every_case_of_the_c_benchmark_between_processes_works() {
-    if is_named("bench") {
-        works(&["--bench", "processes"], "every case works\n");
-    }
-}
-
 /// The same for `check`, with `protoc` where it is installed.
 #[test]
 fn every_case_of_the_benchmark_of_check_works() {

@@ -406,6 +406,7 @@ fn the_benchmark_works() {
     let mut case = Case::new("processes-bench", proto, "../bench/processes/main.c");
     for source in [
         "processes/ours.c",
+        "processes/sockets.c",
         "processes/texts.c",
         "c/harness.c",
         "c/rings.c",
