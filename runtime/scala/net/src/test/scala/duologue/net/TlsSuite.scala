@@ -107,7 +107,7 @@ final class TlsSuite extends NetSuite {
 
   test("certificates that are not valid are refused, and the cause is named") {
     val listener = serving()
-    assertSays(failure(listener.address, certificates.context("client", "wrong")), "no authority that this side trusts")
+    assertSays(failure(listener.address, certificates.context("client", "wrong")), "not signed by an authority that this side trusts")
     assertSays(failure(listener.address, certificates.anonymous), "does not accept this side's certificate")
     assertSays(failure(listener.address, certificates.context("stranger")), "does not accept this side's certificate")
     assertSays(failure(listener.address, certificates.context("expired")), "does not accept this side's certificate")
@@ -121,7 +121,7 @@ final class TlsSuite extends NetSuite {
     assertSays(failure("tls://localhost:" + port(elsewhere).toString), "is not valid", "localhost")
     elsewhere.close()
     val stranger = serving(certificates.context("stranger"))
-    assertSays(failure(stranger.address), "no authority that this side trusts")
+    assertSays(failure(stranger.address), "not signed by an authority that this side trusts")
     stranger.close()
   }
 
