@@ -3,11 +3,7 @@
 use crate::wire::payloads::{All, server};
 use duologue::{TryRecvError, Why};
 use duologue_shm::{Attach, Open, Region};
-use std::future::Future;
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 
 /// Both endpoints of a session in a new region, with this many bytes for long messages. Each side has a mapping of its own.
 ///
@@ -133,24 +129,6 @@ impl Reader {
     pub fn read_to_the_end(&mut self) {
         while let Some(message) = self.read(true) {
             self.server = after(message);
-        }
-    }
-}
-
-/// Runs a task on this thread.
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => thread::park(),
         }
     }
 }

@@ -1,31 +1,14 @@
 //! Every case of `tests/run`, with its client and its server in Rust.
 #![forbid(unsafe_code)]
 
-use conversations::{converse, protocols};
+use conversations::{case_test, protocols};
 
 /// One test per case: its name, and the protocol or instance that its page names.
 macro_rules! cases {
-    ($($case:ident: $($protocol:ident)::+,)*) => {$(
-        #[allow(missing_docs)]
-        mod $case {
-            pub mod client {
-                include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/client.rs"));
-            }
-            pub mod server {
-                include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/server.rs"));
-            }
-        }
+    ($($case:ident: $($protocol:ident)::+,)*) => {
+        $(case_test!($case, protocols::$($protocol)::+::init());)*
 
-        #[test]
-        fn $case() {
-            let expected =
-                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/expected.txt"));
-            let session = protocols::$($protocol)::+::init();
-            converse(session, $case::server::run, $case::client::run, expected);
-        }
-    )*
-
-    const CASES: &[&str] = &[$(stringify!($case)),*];
+        const CASES: &[&str] = &[$(stringify!($case)),*];
     };
 }
 

@@ -1,33 +1,14 @@
 //! The futures of the runtime on three executors: tokio, smol, and one of ten lines.
 #![forbid(unsafe_code)]
 
+use conversations::block_on;
 use conversations::protocols::numbers::{self, Stream};
 use conversations::protocols::pingpong::{self, Ping, Pong};
 use duologue::{Closed, Endpoint, PortSet, Select, select, spawn_service_with};
 use std::future::Future;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::pin::Pin;
+use std::thread;
 use std::time::Duration;
-
-/// The smallest executor: one task on one thread.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
 
 /// Starts a task and returns a future that completes when the task ends.
 trait Spawn {

@@ -4,7 +4,7 @@
 
 use conversations::protocols::bank::{Connected, Login, LoginResponse, client, server};
 use conversations::sockets::{listener, pair, path};
-use conversations::{converse, protocols};
+use conversations::{case_test, protocols, remote_cases};
 use duologue::{Closed, Why};
 use duologue_net::{Error, Listener, Verdict};
 use std::io::{Read, Write};
@@ -13,38 +13,14 @@ use std::thread;
 
 macro_rules! cases {
     ($($case:ident: $($protocol:ident)::+ $state:ident,)*) => {$(
-        #[allow(missing_docs)]
-        mod $case {
-            pub mod client {
-                include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/client.rs"));
-            }
-            pub mod server {
-                include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/server.rs"));
-            }
-        }
-
-        #[test]
-        fn $case() {
-            let expected =
-                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/expected.txt"));
-            let session: (protocols::$($protocol)::+::server::$state, protocols::$($protocol)::+::client::$state) =
-                pair(stringify!($case));
-            converse(session, $case::server::run, $case::client::run, expected);
-        }
+        case_test!(
+            $case,
+            pair::<protocols::$($protocol)::+::server::$state, protocols::$($protocol)::+::client::$state>(stringify!($case))
+        );
     )*};
 }
 
-cases! {
-    bank: bank Login,
-    calculator: calculator Ready,
-    file_server: acme::files::file_server Idle,
-    pingpong: pingpong Ping,
-    smtp: smtp Greeting,
-    stream: numbers Stream,
-    telemetry: telemetry Report,
-    type_switch: type_switch Start,
-    word_count: word_count Counting,
-}
+remote_cases!(cases);
 
 #[test]
 fn a_side_that_is_dropped_has_left() {

@@ -3,8 +3,9 @@
 #![cfg(feature = "shared-memory")]
 #![forbid(unsafe_code)]
 
+use conversations::block_on;
 use conversations::protocols::pingpong::{self, Ping, Pong};
-use conversations::regions::{block_on, pair};
+use conversations::regions::pair;
 use conversations::wire::payloads::{All, client, server};
 use duologue::without_membarrier;
 use std::thread;
@@ -76,21 +77,24 @@ fn tasks_take_turns() {
     serving.join().expect("it does not panic");
 }
 
+/// How many descriptors of regions this process has.
+fn count_regions() -> usize {
+    let all = std::fs::read_dir("/proc/self/fd").expect("it is there");
+    let links = all.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    links
+        .filter(|link| link.to_string_lossy().contains("memfd:duologue"))
+        .count()
+}
+
 #[test]
 fn descriptors_are_not_leaked() {
-    let count = || {
-        let all = std::fs::read_dir("/proc/self/fd").expect("it is there");
-        let links = all.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
-        links
-            .filter(|link| link.to_string_lossy().contains("memfd:duologue"))
-            .count()
-    };
-    let before = count();
+    let before = count_regions();
     for _ in 0..20 {
         let (server, client): (pingpong::server::Ping, pingpong::client::Ping) = pair();
         drop(client.ping().expect("it is open"));
         drop(server);
     }
     // Other tests run at the same time, and have a few.
-    assert!(count() < before + 20, "{} {before}", count());
+    let after = count_regions();
+    assert!(after < before + 20, "{after} {before}");
 }

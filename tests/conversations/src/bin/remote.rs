@@ -4,7 +4,7 @@
 //! folder that the program `certificates` has written, for addresses `tls://`. An address `shm:/NAME` is a region of shared memory.
 #![forbid(unsafe_code)]
 
-use conversations::{Transcript, protocols};
+use conversations::{Transcript, case_module, protocols, remote_cases};
 use duologue::Closed;
 use duologue_net::{Connector, Listener};
 use duologue_shm::{Attach, Region};
@@ -15,17 +15,7 @@ use std::time::Duration;
 /// The cases whose protocols can leave the process.
 macro_rules! cases {
     ($($case:ident: $($protocol:ident)::+ $state:ident,)*) => {
-        $(
-            #[allow(missing_docs)]
-            mod $case {
-                pub mod client {
-                    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/client.rs"));
-                }
-                pub mod server {
-                    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../run/", stringify!($case), "/server.rs"));
-                }
-            }
-        )*
+        $(case_module!($case);)*
 
         fn client(case: &str, address: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
             match case {
@@ -65,24 +55,7 @@ macro_rules! cases {
     };
 }
 
-cases! {
-    bank: bank Login,
-    buyer: buyer Ask,
-    calculator: calculator Ready,
-    file_server: acme::files::file_server Idle,
-    future: future_text Waiting,
-    future_broken: future_text Waiting,
-    oneshot: oneshot_bytes Oneshot,
-    pingpong: pingpong Ping,
-    relay: relay_text Board,
-    seller: seller Asked,
-    simple_proto: simple_proto SayHello,
-    smtp: smtp Greeting,
-    stream: numbers Stream,
-    telemetry: telemetry Report,
-    type_switch: type_switch Start,
-    word_count: word_count Counting,
-}
+remote_cases!(cases);
 
 /// The certificates of a client or a server, if there are any.
 fn tls(party: &str) -> Option<duologue_net::Tls> {

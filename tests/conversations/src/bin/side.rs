@@ -46,7 +46,7 @@ fn read_in_a_set(reader: &mut Reader) {
 /// Reads as a task does.
 fn read_as_a_task(reader: &mut Reader) {
     while let Some(server) = reader.server.take() {
-        match conversations::regions::block_on(server.recv_async()) {
+        match conversations::block_on(server.recv_async()) {
             Ok(message) => {
                 reader.taken += 1;
                 reader.server = after(message);

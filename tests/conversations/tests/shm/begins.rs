@@ -1,7 +1,8 @@
 //! How sessions in shared memory begin: regions, names, sockets, protocols and options.
 
+use conversations::block_on;
 use conversations::protocols::{bank, pingpong};
-use conversations::regions::{block_on, pair_of};
+use conversations::regions::pair_of;
 use duologue::Why;
 use duologue_shm::{Attach, Error, Fingerprint, Region, attach};
 use std::fs::File;

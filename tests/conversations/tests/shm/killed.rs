@@ -1,6 +1,6 @@
 //! Sessions in shared memory with a program that is killed, stopped, or leaves: the program is `side`.
 
-use conversations::regions::block_on;
+use conversations::block_on;
 use conversations::wire::payloads::{All, client, server};
 use duologue::{Closed, Endpoint, PortSet, TryRecvError, Why};
 use duologue_shm::{Attach, Open, Region};
