@@ -98,3 +98,24 @@ fn descriptors_are_not_leaked() {
     let after = count_regions();
     assert!(after < before + 20, "{after} {before}");
 }
+
+/// Messages are read a few at a time. The last one ends the session wherever that leaves off.
+#[test]
+fn a_session_is_over_once_its_last_message_was_read() {
+    let before = count_regions();
+    // Without a second thread, so no more than the region holds.
+    for count in (0..64).cycle().take(640) {
+        let (mut server, client): (server::All, client::All) = pair();
+        let client = (0..count).try_fold(client, |client, n| client.u64(n));
+        client.expect("it is open").over().expect("it is open");
+        for _ in 0..count {
+            let Ok(All::U64(_, next)) = server.recv() else {
+                panic!("{count} were sent")
+            };
+            server = next;
+        }
+        assert!(matches!(server.recv(), Ok(All::Over)), "{count}");
+    }
+    let after = count_regions();
+    assert!(after < before + 20, "{after} {before}");
+}

@@ -75,15 +75,17 @@ enum Goes {
 }
 
 impl Session {
-    /// Moves messages in both directions as long as that is possible.
+    /// Moves messages in both directions as long as that is possible, but reads only so many. What follows the last read is
+    /// still done: if it has ended the session, no other step may come.
     pub(super) fn step(&self, core: &mut Core, after: &mut After, next: Next) -> State {
         let mut steps = 0;
         let mut reads = 0;
-        while core.alive.is_some() && reads < READS {
+        while core.alive.is_some() {
             let goes = match self.write(core, after) {
                 Goes::NoFurther => Goes::NoFurther,
                 Goes::On => match core.far.role() {
                     Role::Receives => self.forward(core, after, next),
+                    Role::Sends if reads == READS => Goes::NoFurther,
                     Role::Sends => {
                         reads += 1;
                         self.read(core, after)
@@ -104,7 +106,7 @@ impl Session {
             is_pending: core.outgoing.is_pending(),
             is_over: core.alive.is_none(),
             has_moved: steps > 0,
-            is_unfinished: reads == READS,
+            is_unfinished: reads == READS && core.alive.is_some(),
             is_watched: self.is_to_be_watched(core),
         }
     }
