@@ -16,19 +16,6 @@ static void at_rest(void)
     CHECK(broken > 1000 && taken > 1000);
 }
 
-static _Atomic bool done;
-
-static void *write_on(void *context)
-{
-    attack *made = context;
-    while (!atomic_load(&done)) {
-        write_lines(made);
-        write_anything(made, 64, sizeof(duo_shm_head) - 64);
-        if (any() % 8 == 0) write_anything(made, 64, made->size - 64);
-    }
-    return NULL;
-}
-
 /* Two mappings of the memory in one process, so that the sanitizers see both and treat them as different memory. */
 static void while_it_reads(void)
 {

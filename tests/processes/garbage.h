@@ -55,4 +55,19 @@ static inline void write_anything(attack *made, size_t from, size_t size)
     }
 }
 
+/* Ends `write_on`. */
+static _Atomic bool done;
+
+/* A thread that writes all the time. */
+static void *write_on(void *context)
+{
+    attack *made = context;
+    while (!atomic_load(&done)) {
+        write_lines(made);
+        write_anything(made, 64, sizeof(duo_shm_head) - 64);
+        if (any() % 8 == 0) write_anything(made, 64, made->size - 64);
+    }
+    return NULL;
+}
+
 #endif

@@ -103,19 +103,6 @@ static void at_rest(const side *with)
     CHECK(broken > 150 && taken > 150);
 }
 
-static _Atomic bool done;
-
-static void *write_on(void *context)
-{
-    attack *made = context;
-    while (!atomic_load(&done)) {
-        write_lines(made);
-        write_anything(made, 64, sizeof(duo_shm_head) - 64);
-        if (any() % 8 == 0) write_anything(made, 64, made->size - 64);
-    }
-    return NULL;
-}
-
 /* A thread, a set and a task of the side each come to an end, at the latest when the peer's lock is gone. */
 static void while_it_reads(const side *with)
 {
