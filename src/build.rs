@@ -135,7 +135,8 @@ impl Builder {
         self
     }
 
-    /// Also generates what sessions over sockets need: encoders and fingerprints. The package `duologue-net` uses them.
+    /// Also generates what sessions between processes need: encoders and fingerprints. The packages `duologue-net` and
+    /// `duologue-shm` use them.
     #[must_use]
     pub fn remote(mut self) -> Builder {
         self.options.remote = true;

@@ -197,7 +197,7 @@ pub struct Choices {
     /// Rust: the module that defines types that no protocol file declares, such as crate::host
     #[arg(long, value_name = "PATH")]
     rust_host: Option<String>,
-    /// Also generate what sessions over sockets need: encoders and fingerprints
+    /// Also generate encoders and fingerprints, for sessions over sockets and, in Rust, in shared memory
     #[arg(long)]
     remote: bool,
     /// Scala: the package for files without `package` [default: protocols]
