@@ -86,7 +86,7 @@ fn over(protocol: &Protocol, findings: &mut Findings) {
             continue;
         };
         let text = format!(
-            "nothing is sent in state `{}`, so it has no time limit",
+            "nothing is sent in state `{}`, so it cannot have a time limit",
             state.name
         );
         findings.error(

@@ -138,8 +138,8 @@ pub struct Options {
     pub c: COptions,
     /// For Scala alone.
     pub scala: ScalaOptions,
-    /// Also generate what sessions over byte streams need: how payloads are encoded, and fingerprints. Protocols that cannot
-    /// leave the process are generated without it, with a note that says why.
+    /// Also generate what sessions over byte streams and, in Rust, in shared memory need: how payloads are encoded, and
+    /// fingerprints. Protocols that cannot leave the process are generated without it, with a note that says why.
     pub remote: bool,
     /// The requested targets. Names that clash in a requested target are an error. If none is requested, clashes in any target
     /// are warnings.
