@@ -190,7 +190,7 @@ void duo_net_append(duo_net_buffer *buffer, const void *bytes, size_t size);
 /* Removes the first `size` bytes. */
 void duo_net_drop(duo_net_buffer *buffer, size_t size);
 void duo_net_forget(duo_net_buffer *buffer);
-/* Whether it is larger than a session needs that does nothing. */
+/* Whether it is larger than an idle session needs. */
 bool duo_net_is_large(const duo_net_buffer *buffer);
 /* Returns its memory if it is empty and large; whether it is still large. */
 bool duo_net_shrink(duo_net_buffer *buffer);

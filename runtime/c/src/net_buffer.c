@@ -4,8 +4,8 @@
 #include "net.h"
 
 /*
- * How large a buffer is at first, and how large it may be to be kept while it is empty: by a session that does something,
- * and by one that does nothing.
+ * How large a buffer is at first, and how large it may be to be kept while it is empty: by an active session, and by an
+ * idle one.
  */
 enum { FIRST = 1024, KEPT = 2 * DUO_NET_FULL, SMALL = 4096 };
 

@@ -49,7 +49,7 @@ typedef struct duo_net_arrival {
 /* net_waiting.c */
 /* Accepts the connections that are waiting, up to the limits. */
 void duo_net_take_connections(duo_listener *listener);
-/* Whether there is something to do for this connection, which then counts as a greeting: something has come, or it is late. */
+/* Whether there is something to do for this connection, which then counts as a greeting: something has arrived, or it is late. */
 bool duo_net_may_continue(duo_listener *listener, duo_net_greeting *greeting, uint64_t now);
 /* Sleeps until something arrives, a handshake is late, or the time is over. */
 void duo_net_await_connections(duo_listener *listener, uint64_t until);

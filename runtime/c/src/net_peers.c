@@ -9,7 +9,7 @@
 
 #include "net.h"
 
-/* Who counts as one peer. The system does not know who is at the other end of some sockets: they are UNKNOWN, and one peer. */
+/* What counts as one peer. The system does not know the other end of some sockets: they are UNKNOWN, and one peer. */
 typedef enum kind { UNKNOWN, HOST, NETWORK, USER } kind;
 
 struct duo_net_place {
@@ -27,7 +27,7 @@ static uint64_t number(const uint8_t *bytes, size_t size)
     return value;
 }
 
-/* The user who is connected to a Unix socket. */
+/* The user at the other end of a Unix socket. */
 static duo_net_place user_of(int descriptor)
 {
 #ifdef __linux__

@@ -1,6 +1,6 @@
 /*
  * The connections of a listener that have no session yet. Those that have sent nothing are silent: they take a descriptor
- * each, none of the places for handshakes, and no system call until something comes. They give way to later ones.
+ * each, do not count as handshakes, and need no system call until something arrives. They give way to later ones.
  *
  * Connections get their turn in the order in which they came, so that none waits as long as others keep coming.
  */
@@ -52,7 +52,7 @@ void duo_net_end_greeting(duo_listener *listener, duo_net_greeting **place)
     duo_net_free_greeting(gone);
 }
 
-/* Begins TLS on a connection of which something has come. If memory ran out, the connection is over. */
+/* Begins TLS on a connection on which something has arrived. If memory ran out, the connection is over. */
 static void secure(const duo_listener *listener, duo_net_greeting *greeting)
 {
     duo_problem problem = {""};
@@ -93,15 +93,15 @@ static bool is_busy(duo_listener *listener)
 }
 
 /*
- * Whether another connection may be accepted. While handshakes take all their places, those that wait need not be silent,
- * and none of them gives way.
+ * Whether another connection may be accepted. While no further handshake may begin, waiting connections may have sent
+ * something, so none of them gives way.
  */
 static bool may_accept(duo_listener *listener)
 {
     return listener->silent_count < most_silent(listener) || !is_busy(listener);
 }
 
-/* Ends the connection that has been silent for longest; false if none is, or something has come on it by now. */
+/* Ends the connection that has been silent longest; false if none is, or something has arrived on it by now. */
 static bool end_silent(duo_listener *listener)
 {
     duo_net_greeting **place = &listener->greetings;
@@ -170,7 +170,7 @@ static bool wait_for_hello(duo_listener *listener, int taken, bool is_socket)
     return true;
 }
 
-/* If handshakes take all their places, a connection that has failed gives its place to one of which something has come. */
+/* If no further handshake may begin, ends one that has failed, for a connection on which something has arrived. */
 static void make_place(duo_listener *listener)
 {
     if (listener->greeting_count < most_greetings(listener)) return;
@@ -207,7 +207,7 @@ void duo_net_take_connections(duo_listener *listener)
             listener->recovers_at = now + RECOVERY;
             return;
         }
-        /* If something has come on the one that would give way, those of which something has come are served first. */
+        /* If something has arrived on the one that would give way, those on which something has arrived are served first. */
         if (listener->silent_count > most_silent(listener) && !end_silent(listener)) return;
     }
 }
@@ -242,7 +242,7 @@ static bool make_space(duo_listener *listener, size_t needed)
     return true;
 }
 
-/* Marks those of which something has come, if anything has. */
+/* Marks those on which something has arrived, if anything has. */
 static void mark_ready(duo_listener *listener, const struct pollfd *polled)
 {
     for (duo_net_greeting *one = listener->greetings; one != NULL; one = one->next) {

@@ -7,7 +7,7 @@
  * it. An event of a descriptor that was closed or is used for something else in the meantime leads to a check that finds
  * nothing. Elsewhere, and where a side cannot be registered, all are checked and polled.
  *
- * A watch It is changed, and its sides are checked, under one lock of the process:
+ * A watch is changed, and its sides are checked, under one lock of the process:
  * other threads may use or close an endpoint that is in a set, and the first thing they do is take it off the list. Only
  * the sleep is not under the lock. A descriptor that was closed in the meantime ends it, because a session ends with
  * `shutdown`; one that was opened again ends it early.
@@ -211,7 +211,7 @@ static bool register_side(duo_watch *watch, duo_net *net)
     return true;
 }
 
-/* The side of which an event has come, off `waiting`: NULL if there is none in this list of events. */
+/* The side for which an event has arrived, off `waiting`: NULL if there is none in this list of events. */
 static duo_net *take_event(duo_watch *watch, const struct epoll_event *event)
 {
     size_t descriptor = (size_t)event->data.fd;
@@ -221,7 +221,7 @@ static duo_net *take_event(duo_watch *watch, const struct epoll_event *event)
     return net;
 }
 
-/* Moves those of which something has come to the others. */
+/* Moves those for which something has arrived to the others. */
 static void take_events(duo_watch *watch)
 {
     struct epoll_event events[EVENTS];

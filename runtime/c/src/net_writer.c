@@ -10,7 +10,7 @@
  * and then need not wake it.
  *
  * The sessions are listed by the millisecond in which they are due, in slots that are used again after SLOTS of them, so
- * that the thread finds those that are due without a look at the others: in a slot it skips those of a later round.
+ * that the thread finds those that are due without checking the others: in a slot it skips those of a later round.
  * Sessions whose connection accepts nothing are on a list of their own, and polled.
  */
 #include <poll.h>

@@ -2,7 +2,7 @@
  * Waiting for many sessions between processes.
  *
  * A peer in another process cannot call a notifier of this one: it wakes the threads that sleep on the flags of
- * its other side. So a thread that waits for several sides sets ASLEEP in the flags of each, runs one
+ * this side. So a thread that waits for several sides sets ASLEEP in the flags of each, runs one
  * barrier for all, checks all once more, and sleeps on all of these words and on one of its own process at
  * once (`futex_waitv`, Linux 5.16). What (b) in shm.h says about one word holds for each. Where the kernel
  * has no such call, and for more words than it accepts, the sleep ends after a millisecond.
@@ -35,7 +35,7 @@
 #define SHORT_PERIOD UINT64_C(1000000)
 
 enum {
-    /* As many words as the call accepts, without the one of this process. */
+    /* How many words the call accepts, minus the one of this process. */
     MOST = 127,
     /* Flags of the call. */
     OF_32_BITS = 2,

@@ -85,7 +85,7 @@ typedef struct duo_observed_session {
     /* The protocol's name, with its package. */
     const char *protocol;
     duo_fingerprint fingerprint;
-    /* That of the peer's protocol, and whether it is one of the older ones that this side accepts. */
+    /* The fingerprint of the peer's protocol, and whether it is one of the older ones that this side accepts. */
     duo_fingerprint peer_fingerprint;
     bool peer_is_older;
     /* Whether this side accepted the session; otherwise it connected. */
@@ -202,14 +202,14 @@ typedef struct duo_net_options {
     size_t silent;
     /*
      * Listeners: how many connections one peer may have at once, in the handshake or with a session; 0 means that this is
-     * not limited. A peer is an address of IPv4, the first 64 bits of an address of IPv6, or a user of this system who
-     * connects to a Unix socket. A further connection is refused as DUO_VERDICT_SESSIONS_FULL before its hello is read; over
+     * not limited. A peer is an IPv4 address, the first 64 bits of an IPv6 address or, over a Unix socket, a user of this
+     * system. A further connection is refused as DUO_VERDICT_SESSIONS_FULL before its hello is read; over
      * TLS it is closed.
      */
     size_t per_peer;
     /*
-     * How long this side waits for a message in states that have no time limit of their own, in nanoseconds; 0 means without
-     * a limit. Then the session ends with DUO_LATE for both sides.
+     * How long this side waits for a message in states that have no time limit of their own, in nanoseconds; 0 means no
+     * limit. After that the session ends with DUO_LATE for both sides.
      */
     uint64_t idle;
     /* Accepting side: whether a peer may have a session; NULL means always. */

@@ -94,7 +94,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// That of a TCP port.
+    /// The address of a TCP port.
     fn of_host(host: String, is_tls: bool) -> Address {
         if is_tls {
             Address::Tls(host)
@@ -208,12 +208,12 @@ fn is_stale(path: &Path) -> bool {
     is_socket && refused()
 }
 
-/// Who is counted as one peer of a listener.
+/// What counts as one peer of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
-    /// An address of IPv4.
+    /// An IPv4 address.
     Host([u8; 4]),
-    /// The first half of an address of IPv6: the other half is for the network's owner to choose.
+    /// The first half of an IPv6 address: the network's owner can choose the other half.
     Network([u8; 8]),
     /// A user of this system, over a Unix socket.
     User(u32),

@@ -8,7 +8,7 @@ use crate::frame::{self, Allowed, Frame};
 use crate::session::COLLECTED;
 use crate::stream::{is_early, Stream};
 
-/// How much is read at once, at first; and the largest buffer that a session keeps that does nothing.
+/// How much is read at once, at first; and the largest buffer that an idle session keeps.
 pub(crate) const SMALL_BUFFER: usize = 4 << 10;
 /// How much is read and discarded, at most, before a connection is closed.
 const READ_OFF: usize = 1 << 20;
@@ -42,7 +42,7 @@ impl Input {
         }
     }
 
-    /// Whether the buffer is larger than a session needs that does nothing.
+    /// Whether the buffer is larger than an idle session needs.
     pub(crate) fn is_large(&self) -> bool {
         self.bytes.capacity() > SMALL_BUFFER
     }
@@ -75,7 +75,7 @@ impl Input {
                 self.bytes.resize(size, 0);
             }
         } else if self.was_filled && self.bytes.len() < COLLECTED {
-            // More comes at once than is read at once.
+            // More arrives at once than one read takes.
             self.bytes.resize(COLLECTED, 0);
         }
         let (began, until) = self.limit(deadline);

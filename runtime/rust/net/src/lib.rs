@@ -44,8 +44,8 @@
 //! Tasks work with any executor: one thread of the process reads their connections. With the feature `tokio`, the runtime of
 //! a tokio task reads instead, which saves two thread switches for each message. As with tokio's own sockets,
 //! the runtime must be running while the task waits: no other executor may block its only thread. Build it with
-//! `enable_io`: otherwise tokio prints a panic message once, and the thread of the process reads. A session over a [`Stream`]
-//! of the program has a second descriptor there.
+//! `enable_io`: otherwise tokio prints a panic message once, and the thread of the process reads. There a session over a
+//! [`Stream`] of the program uses a second descriptor.
 //!
 //! # Observing
 //!

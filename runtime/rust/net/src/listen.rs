@@ -126,7 +126,7 @@ impl Listener {
     }
 
     /// How many connections one peer may have at once, in the handshake or with a session; not limited unless set. A peer is
-    /// an address of IPv4, the first 64 bits of an address of IPv6, or a user of this system who connects to a Unix socket. A
+    /// an IPv4 address, the first 64 bits of an IPv6 address or, over a Unix socket, a user of this system. A
     /// further connection is refused as [`Full`](crate::Verdict::Full) before its hello is read; over TLS it is closed.
     pub fn max_per_peer(&mut self, count: usize) -> &mut Listener {
         self.shared.policy().max_per_peer = Some(count);
@@ -171,8 +171,8 @@ impl Listener {
         self
     }
 
-    /// How long this side waits for a message in states that have no time limit of their own; not limited unless set. Then
-    /// the session is [`Late`](duologue::Why::Late) for both sides. For sessions that begin after this call.
+    /// How long this side waits for a message in states that have no time limit of their own; not limited unless set. After
+    /// that the session is [`Late`](duologue::Why::Late) for both sides. For sessions that begin after this call.
     pub fn idle_timeout(&mut self, timeout: Duration) -> &mut Listener {
         self.shared.policy().idle = Some(timeout);
         self
@@ -267,7 +267,8 @@ impl Listener {
     }
 
     /// Accepts one session, as the side whose first endpoint is `E`. Waits until one begins, and refuses connections
-    /// that ask for any other session. A hello that arrives while the program does not accept is answered when it does again.
+    /// that ask for any other session. A hello that arrives while the program is not accepting is answered the
+    /// next time it accepts.
     ///
     /// # Errors
     /// If the system can no longer accept connections, or the listener is draining.

@@ -142,8 +142,8 @@ pub struct Session {
     /// Whether this side sends the protocol's first message.
     pub sends_first: bool,
     /// The peer's address. The connecting side has the address that it connects to. The accepting side has that of a
-    /// TCP connection's other end; the other end of a Unix socket has no address, nor has a connection that the program
-    /// provides.
+    /// TCP connection's other end; the other end of a Unix socket has no address, and neither does a connection
+    /// that the program provides.
     pub peer: Option<Address>,
     /// The fingerprint of the peer's protocol.
     pub peer_fingerprint: Fingerprint,

@@ -88,7 +88,7 @@ fn register(stream: &dyn Stream, runtime: Id) -> Option<AsyncFd<Arc<OwnedFd>>> {
     }
     let copy = || stream.descriptor()?.try_clone_to_owned().ok().map(Arc::new);
     let descriptor = stream.shared_descriptor().or_else(copy)?;
-    // What the function that replaces this one requires is that the descriptor stays open, which its owner guarantees.
+    // The replacement for this function requires that the descriptor stay open, which its owner guarantees.
     #[allow(deprecated)]
     let register = || AsyncFd::with_interest(descriptor, Interest::READABLE);
     match catch_unwind(AssertUnwindSafe(register)) {
@@ -101,7 +101,7 @@ fn register(stream: &dyn Stream, runtime: Id) -> Option<AsyncFd<Arc<OwnedFd>>> {
     }
 }
 
-/// Asks whether the descriptor is readable. For a task that has used up its share of time tokio says no, and calls
+/// Asks whether the descriptor is readable. For a task that has used up its budget, tokio says no and calls
 /// the waker at once, which would be a recursion here.
 fn poll<'r>(
     ready: &'r AsyncFd<Arc<OwnedFd>>,
@@ -176,7 +176,7 @@ impl Wake for Reads {
 
 /// For a task that waits for a message, while it is polled (`by_task`): lets its runtime read what arrives next. `is_full`:
 /// input that was read before may be waiting. Returns false if `watch` has to read: for a task without a runtime, and for a
-/// thread, since the runtime may need that one.
+/// thread, because the runtime may need that thread.
 pub(crate) fn until_readable(session: &Arc<Session>, by_task: bool, is_full: bool) -> bool {
     let runtime = Handle::try_current().ok().filter(|_| by_task);
     let Some(runtime) = runtime else {

@@ -62,8 +62,8 @@ pub(crate) const COLLECTED: usize = 64 << 10;
 /// `timer` keeps an entry of a session that is over for at most this long.
 const LONGEST_PULSE: Duration = Duration::from_secs(10);
 
-/// How long a session keeps buffers that have grown. Their memory is for many sessions that do nothing, and growing again costs
-/// little in this time.
+/// How long a session keeps buffers that have grown. Releasing them matters where many sessions are idle, and growing
+/// again costs little compared with this time.
 const SHRINKS_AFTER: Duration = Duration::from_secs(1);
 
 /// What is dropped when a session is over on both sides.
@@ -173,7 +173,7 @@ struct After {
     checks: Option<Instant>,
     /// Something waits for the session's observer.
     reports: bool,
-    /// A buffer is larger than a session needs that does nothing.
+    /// A buffer is larger than an idle session needs.
     shrinks: bool,
 }
 

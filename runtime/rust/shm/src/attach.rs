@@ -124,10 +124,10 @@ impl Attach {
     }
 
     /// Takes the side whose first endpoint is `E`, for a task that waits for the other side: with any executor, and without a
-    /// thread for each session. If what this returns is dropped before, the side is given up.
+    /// thread for each session. If the future is dropped before it completes, the side is given up.
     ///
     /// # Errors
-    /// As for [`attach`], as far as they do not depend on the other side.
+    /// Those of [`attach`] that do not depend on the other side. The future returns the others.
     pub fn attach_async<E: Open>(&self, region: &Region) -> Result<Attaching<E>, Error> {
         let wanted = Wanted {
             deadline: (self.timeout).and_then(|timeout| Instant::now().checked_add(timeout)),

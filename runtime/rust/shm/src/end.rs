@@ -1,4 +1,4 @@
-//! A side that this process has, as far as it does not change: the region, and how the two sides wake each other.
+//! The unchanging part of a side that this process has: the region, and how the two sides wake each other.
 //!
 //! # Why no wake-up is lost
 //!
@@ -12,8 +12,8 @@
 //! before it lets the sleeper sleep. No sleep is longer than [`PERIOD`], so even a peer that breaks these rules, or a
 //! system that refuses the barrier later, cannot delay a sleeper forever.
 //!
-//! Several threads of this process may sleep on its flags: the peer, where it clears `ASLEEP`, wakes all. In
-//! this process the flag is cleared only when none of them sleeps any more, which [`Sleepers`] counts.
+//! Several threads of this process may sleep on its flags. A peer that clears `ASLEEP` wakes all of them. This
+//! process clears the flag only when none of them sleeps any more, which [`Sleepers`] counts.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{compiler_fence, AtomicBool, AtomicU32, AtomicU64};
@@ -177,7 +177,7 @@ pub(crate) fn run_barrier() {
     let _ = membarrier(MembarrierCommand::GlobalExpedited);
 }
 
-/// Registers this process for the barrier. Returns false if the system has none, or the program does without.
+/// Registers this process for the barrier. Returns false if the system has none, or the program has turned it off.
 pub(crate) fn registers_barrier() -> bool {
     has_barrier() && membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
 }

@@ -34,7 +34,7 @@ pub enum Error {
     TimedOut,
     /// The other side has ended the session, or its process has ended.
     PeerLeft,
-    /// Over the socket came something other than a region, or no file descriptor.
+    /// Something other than a region, or no file descriptor, arrived over the socket.
     NoRegion,
     /// The other end of the socket was closed.
     SocketClosed,
@@ -64,7 +64,7 @@ impl fmt::Display for Error {
                 "the region has {size} bytes, which is more than this side allows: see `Attach::max_region`"
             ),
             Error::Taken => f.write_str(
-                "this side of the region is or was taken: a region has one session, and each program another side of the protocol",
+                "this side of the region is or was taken: a region has one session, and each program takes a different side",
             ),
             Error::OtherProtocol => f.write_str(
                 "the other side uses another protocol, or another version of it: compare `duologue fingerprint` of both sides",

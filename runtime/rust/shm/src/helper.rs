@@ -1,13 +1,13 @@
 //! A thread, one per process, that reads and writes for tasks and for threads that wait for several sessions, and
 //! writes what a sender has collected for too long. It is started when first needed.
 //!
-//! A peer in another process cannot call a waker of this one: it wakes the threads that sleep on the flags of its other
+//! A peer in another process cannot call a waker of this one: it wakes the threads that sleep on the flags of this
 //! side. So this thread announces that it sleeps on the flags of each session that it watches, runs one barrier for all,
-//! works for all once more, and sleeps on all of these words and on one of its own at once (`futex_waitv`, Linux 5.16).
+//! serves each once more, and sleeps on all of these words and on one of its own at once (`futex_waitv`, Linux 5.16).
 //! Where the system has no such call, and for more sessions than it accepts, the sleep ends after a millisecond.
 //!
-//! A session is watched as long as it asks for that, which it decides itself each time that the helper works for it. It
-//! asks anew by [`watch`].
+//! A session is watched as long as it asks for that, which it decides each time the helper serves it. It
+//! asks again with [`watch`].
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -31,7 +31,7 @@ pub(crate) const LONGEST: Duration = Duration::from_millis(2);
 /// The length of a sleep that not every event can end.
 const SHORT_PERIOD: Duration = Duration::from_millis(1);
 
-/// As many words as the system accepts, without the one of this process.
+/// How many words the system accepts, minus the helper's own.
 const MOST: usize = 127;
 
 /// A session.

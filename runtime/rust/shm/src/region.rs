@@ -136,7 +136,7 @@ impl Region {
     /// Receives a region over a socket and waits for it, for at most that long if there is a limit.
     ///
     /// # Errors
-    /// If the other end sends something else or is closed, or if nothing has come in time.
+    /// If the other end sends something else or is closed, or if nothing has arrived in time.
     pub fn receive(socket: &UnixStream, limit: Option<Duration>) -> Result<Region, Error> {
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         loop {

@@ -54,8 +54,8 @@ pub(crate) struct Session {
     is_abandoned: AtomicBool,
     /// The side in this process has disconnected as sender. What it has sent may still have to be written.
     is_leaving: AtomicBool,
-    /// Whether a task, or a thread that waits for several sessions, waits for a message, so the helper reads. If nobody
-    /// waits any more, it reads once without need.
+    /// Whether a task, or a thread that waits for several sessions, waits for a message, so the helper reads. If nothing
+    /// waits any more, it reads once unnecessarily.
     is_awaited: AtomicBool,
     /// Whether tasks use the session, or threads that wait for several sessions: their sends do not wait.
     never_waits: AtomicBool,
@@ -82,7 +82,7 @@ struct Core {
     is_full: bool,
     /// Whether something was forwarded since the far end last found nothing.
     has_forwarded: bool,
-    /// How often nothing was read since something was.
+    /// How many reads in a row have found nothing.
     empty_reads: u32,
     /// How often the far end has found nothing since it last forwarded something, where it may miss its wake-up.
     quiet_checks: u32,
@@ -295,7 +295,7 @@ impl Session {
                 return goal.is_met(state);
             }
             if state.has_moved || state.is_unfinished {
-                // What it waits for next is a wait of its own.
+                // The next wait begins with a full budget.
                 before = None;
                 if state.is_unfinished {
                     continue;

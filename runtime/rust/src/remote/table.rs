@@ -272,7 +272,7 @@ fn frame<P: Wire, C: Coding<P>>(out: &mut Encoder, index: u8, payload: &P, large
 }
 
 /// Drops a payload, whose destructor is not this crate's. If that panics, which the process's hook reports, the session
-/// goes on: those who wait are not woken by the unwinding.
+/// goes on: unwinding would not wake its waiters.
 #[inline(always)]
 fn discard<P>(payload: P) {
     if needs_drop::<P>() {

@@ -43,7 +43,7 @@ pub(super) fn next(
         while let Some(late) = silent.take_late() {
             refuse(shared, late);
         }
-        // While handshakes take all their places, those that wait need not be silent, and none of them gives way.
+        // While no further handshake may begin, waiting connections may have sent something, so none of them gives way.
         let has_space = silent.len() < most || !is_busy;
         let wanted = |wants| match wants {
             true => PollFlags::IN,

@@ -1,5 +1,5 @@
 //! Connections on which nothing has arrived yet. They have no thread and no buffer, so that peers that connect and send nothing
-//! take little, and none of the places for handshakes.
+//! use little memory, and do not count as handshakes.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -6,9 +6,9 @@
 //! `timer` checks every session with a limit. A thread that reads a connection holds `input` in the meantime, so it
 //! checks itself, and reads for no longer than until the time has passed.
 //!
-//! `timer` cannot remove an entry. So a session adds one only if all its others are later, and an entry that comes to its
-//! time is added again only if the next time is before all others: [`Checks`]. There is at most one entry for each limit of the
-//! protocol then, and one more: an entry that was added for the same limit before is earlier.
+//! `timer` cannot remove an entry. So a session adds one only if all its others are later, and an entry that falls
+//! due is added again only if the next time is before all others: [`Checks`]. Then there is at most one entry for each limit of the
+//! protocol, and one more: an entry that was added for the same limit before is earlier.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::frame;
 use crate::input::Input;
 use crate::stream::left;
 
-/// How long after the first check that changes nothing the next one follows; each further one takes as long as all before it.
+/// The delay after the first check that changes nothing; each further delay is as long as all before it together.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Replaces a time limit that is longer than the clock can represent.
 const LONGEST_IDLE: Duration = Duration::from_secs(1 << 30);
 
-/// How often is read after the time has passed. A peer that keeps sending without completing a message is late.
+/// How many reads are made after the time has passed. A peer that keeps sending without completing a message is late.
 const LAST_READS: u32 = 256;
 
 /// When `timer` has entries of a session, the earliest last.
@@ -44,7 +44,7 @@ impl Checks {
         is_first
     }
 
-    /// An entry has come to its time.
+    /// An entry is due.
     fn come(&mut self, now: Instant) {
         while self.0.last().is_some_and(|first| *first <= now) {
             self.0.pop();

@@ -60,7 +60,7 @@ impl Session {
     }
 
     /// Whether another thread may have to read what arrives next. Asked once `input` is released: in the meantime that
-    /// thread may have failed to take it. If nobody waits, it reads once without need.
+    /// thread may have failed to take it. If nothing waits, it reads once unnecessarily.
     pub(super) fn is_awaited(&self) -> bool {
         self.never_waits.load(SeqCst) && !self.is_full.load(SeqCst)
     }

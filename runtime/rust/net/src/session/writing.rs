@@ -262,7 +262,7 @@ impl Session {
     /// Returns the memory of buffers that are empty. Returns when to try again: not if a thread waits for the connection, which
     /// requests this again when it has read.
     fn shrink(self: &Arc<Session>) -> Option<Instant> {
-        // Before: what another thread requests from now on is not lost.
+        // First, so that what another thread requests from now on is not lost.
         self.will_shrink.store(false, SeqCst);
         let mut is_large = false;
         if let Some(mut input) = try_lock(&self.input) {
@@ -274,7 +274,7 @@ impl Session {
                 core.out.clear(SMALL_BUFFER);
             }
             is_large |= core.out.capacity() > SMALL_BUFFER;
-            // As another thread may have set `again` in the meantime.
+            // Another thread may have set `again` in the meantime.
             let after = self.work(core, Patience::None, |_, _| {});
             self.finish(after);
         }

@@ -75,8 +75,8 @@ enum Goes {
 }
 
 impl Session {
-    /// Moves messages in both directions as long as that is possible, but reads only so many. What follows the last read is
-    /// still done: if it has ended the session, no other step may come.
+    /// Moves messages in both directions as long as that is possible, but makes at most [`READS`] reads. What follows the
+    /// last read is still done: if it has ended the session, no other step may come.
     pub(super) fn step(&self, core: &mut Core, after: &mut After, next: Next) -> State {
         let mut steps = 0;
         let mut reads = 0;

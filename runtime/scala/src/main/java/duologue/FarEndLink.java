@@ -14,7 +14,7 @@ abstract class FarEndLink {
     /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
     private static final Set<FarEndLink> OPEN = ConcurrentHashMap.newKeySet();
 
-    /** How many times is read after the time of a state has passed. */
+    /** How many reads are made after the time of a state has passed. */
     private static final int LATE_READS = 64;
 
     final ReentrantLock lock = new ReentrantLock();
@@ -272,7 +272,7 @@ abstract class FarEndLink {
         ending.report();
     }
 
-    /** Whether the buffers are larger than a session needs that does nothing. */
+    /** Whether the buffers are larger than an idle session needs. */
     boolean isLarge() {
         return in.isLarge() || out.isLarge();
     }

@@ -12,7 +12,7 @@ final class Inbox {
     /** The peer ends the session, for reason 0. Further reasons have lower numbers. */
     static final int LEAVE = -4;
 
-    /** The size at first, and that of a session that does nothing. */
+    /** The size at first, and that of an idle session. */
     private static final int FIRST = 1 << 10;
     private static final int MOST = 64 << 10;
 
@@ -210,7 +210,7 @@ final class Inbox {
         }
     }
 
-    /** Whether the buffer is larger than a session needs that does nothing. */
+    /** Whether the buffer is larger than an idle session needs. */
     boolean isLarge() {
         return bytes.length > FIRST;
     }

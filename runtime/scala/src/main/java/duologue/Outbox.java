@@ -90,7 +90,7 @@ final class Outbox {
         return isEmpty();
     }
 
-    /** Whether the buffer is larger than a session needs that does nothing. */
+    /** Whether the buffer is larger than an idle session needs. */
     boolean isLarge() {
         return writer.array().length > SMALL;
     }

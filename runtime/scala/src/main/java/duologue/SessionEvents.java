@@ -1,7 +1,7 @@
 package duologue;
 
 /**
- * What a far end reports to its transport, for those who observe sessions. {@link #message} and {@link #ended} are called under the
+ * What a far end reports to its transport, for observers. {@link #message} and {@link #ended} are called under the
  * lock of the far end, in order, and must not call the program's own code. {@link #report} is called without it, soon after them.
  */
 public interface SessionEvents {

@@ -28,7 +28,7 @@ public abstract class WireState {
         return name;
     }
 
-    /** The name of a message, as spelled in the protocol file. Takes time, and is for those who observe sessions. */
+    /** The name of a message, as spelled in the protocol file. Takes time, and is for observers. */
     public final String message(int index) {
         return messages.split(" ")[index];
     }

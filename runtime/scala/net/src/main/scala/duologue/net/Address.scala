@@ -34,8 +34,8 @@ private[net] object Address {
       }
     catch { case _: java.io.IOException => None }
 
-  /** Who is counted as one peer of a listener: an address of IPv4, the first half of an address of IPv6, a user of this system; or
-    * nobody in particular, if the system does not know.
+  /** What counts as one peer of a listener: an IPv4 address, the first half of an IPv6 address, or a user of this system; `None` if the
+    * system does not know.
     */
   def origin(socket: SocketChannel): AnyRef =
     try
@@ -47,7 +47,7 @@ private[net] object Address {
       }
     catch { case _: java.io.IOException => None }
 
-  /** The user who is connected to a Unix socket. The option is one of the systems that have it, with a value that has `equals`. */
+  /** The user at the other end of a Unix socket, as text, on systems that have this option; otherwise `None`. */
   private def user(socket: SocketChannel): AnyRef = {
     var found: AnyRef = None
     socket.supportedOptions.forEach { option =>

@@ -145,7 +145,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
       // Silence counts only while this side reads, which it does not while the program has other messages to receive first.
       if (!isLooking) readAt = System.nanoTime()
       else if (System.nanoTime() - readAt > silence)
-        far.lose(new java.io.IOException("nothing came from the peer for three times its heartbeat of " + peersHeartbeat.toString + " s"))
+        far.lose(new java.io.IOException("nothing arrived from the peer for three times its heartbeat of " + peersHeartbeat.toString + " s"))
     }
     !isClosed.get
   }

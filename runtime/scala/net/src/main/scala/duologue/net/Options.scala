@@ -19,7 +19,7 @@ import scala.concurrent.duration.{Duration, DurationInt, FiniteDuration}
   *   after how many seconds without a byte this side notifies the peer that it is still there, up to 65,535; 0 means never. The peer
   *   considers the session lost after three times as long
   * @param idle
-  *   how long this side waits for a message in states that have no time limit of their own; then the session is `Late` for both sides
+  *   how long this side waits for a message in states that have no time limit of their own; after that the session is `Late` for both sides
   * @param tls
   *   this side's certificate and the authorities that it trusts, for an address that begins with `tls://`: see [[Tls]]
   * @param observer
@@ -64,8 +64,8 @@ object ConnectOptions {
   *   how many connections may wait that have sent nothing yet. They have no thread. A further one takes the place of the one that has
   *   waited longest, which is closed
   * @param perPeer
-  *   how many connections one peer may have at once, in the handshake or with a session. A peer is an address of IPv4, the first 64 bits
-  *   of an address of IPv6, or a user of this system who connects to a Unix socket. A further connection is refused with verdict 18
+  *   how many connections one peer may have at once, in the handshake or with a session. A peer is an IPv4 address, the first 64 bits
+  *   of an IPv6 address or, over a Unix socket, a user of this system. A further connection is refused with verdict 18
   *   before its hello is read; over TLS it is closed
   * @param hello
   *   how long the handshake may take

@@ -168,7 +168,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
         Status.CLOSED
     }
 
-  /** Reads from the socket. Returns whether something came. */
+  /** Reads from the socket. Returns whether something arrived. */
   private def fill(): Boolean = {
     arrived.compact(): Unit
     if (!arrived.hasRemaining) arrived = ByteBuffer.allocate(2 * arrived.capacity).put(arrived.flip())

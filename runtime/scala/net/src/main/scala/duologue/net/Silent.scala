@@ -13,7 +13,7 @@ private[net] final class Incoming(val socket: SocketChannel, val deadline: Long,
   /** Something has arrived, but there is no place for its handshake yet. */
   var isReady = false
 
-  /** The connection does not count any more. */
+  /** The connection no longer counts. */
   def left(): Unit = if (isCounted.getAndSet(false)) leave()
 
   override def close(): Unit =
@@ -46,8 +46,8 @@ private[net] final class Peers(most: Int) {
     counts.computeIfPresent(peer, (_, count) => if (count.intValue > 1) Integer.valueOf(count.intValue - 1) else null): Unit
 }
 
-/** Accepts connections for a listener, in one thread. Those that have sent nothing yet wait here: they have no thread, and take none of
-  * the places for handshakes. `take` takes a connection on which something has arrived, unless there is no place; `refuse` is called
+/** Accepts connections for a listener, in one thread. Those that have sent nothing yet wait here: they have no thread, and do not
+  * count as handshakes. `take` takes a connection on which something has arrived, unless there is no place; `refuse` is called
   * with those that are closed: true if they have waited too long, false if their peer has too many.
   */
 private[net] final class Silent(
@@ -58,7 +58,7 @@ private[net] final class Silent(
 ) extends AutoCloseable {
   private val selector = Selector.open()
   private val peers = new Peers(limits.perPeer)
-  /** In the order in which they came, and so of their deadlines. */
+  /** In the order in which they came, which is also that of their deadlines. */
   private val waiting = new java.util.LinkedHashSet[Incoming]
   /** There may be a place again. */
   private val isFreed = new AtomicBoolean
@@ -86,7 +86,7 @@ private[net] final class Silent(
 
   /** Waits until something happens, and handles it. */
   def step(): Unit = {
-    // While there is no place, those that wait need not be silent, and none of them gives way.
+    // While no further handshake may begin, waiting connections may have sent something, so none of them gives way.
     val accepts = waiting.size < limits.silent || !isBusy
     accepting.interestOps(if (accepts) SelectionKey.OP_ACCEPT else 0): Unit
     if (waiting.isEmpty) selector.select(): Unit
