@@ -6,6 +6,7 @@
 mod attacks;
 mod begins;
 mod killed;
+mod limits;
 mod sessions;
 
 use conversations::regions::pair;
