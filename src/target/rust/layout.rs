@@ -6,6 +6,12 @@ const WIDTH: usize = 100;
 /// The maximum width of a parenthesized list of several items on one line: rustfmt's `fn_call_width`.
 const LIST: usize = 60;
 
+/// The maximum width of a variant's fields on one line: rustfmt's `struct_variant_width`.
+const FIELDS: usize = 35;
+
+/// The maximum width of a value's fields on one line: rustfmt's `struct_lit_width`.
+const LITERAL: usize = 18;
+
 /// A piece of code that may be broken across lines.
 #[derive(Clone, Debug)]
 pub enum Piece {
@@ -13,6 +19,8 @@ pub enum Piece {
     Word(String),
     /// `head`, an opening bracket, items separated by commas, a closing bracket.
     Group(Group),
+    /// `name: value`, an item between braces.
+    Field(String, Box<Piece>),
 }
 
 /// A bracketed list.
@@ -30,6 +38,10 @@ enum Bracket {
     /// A list of values: a call or a tuple.
     Call,
     Angle,
+    /// The fields of a variant's declaration.
+    Fields,
+    /// The fields of a value.
+    Literal,
 }
 
 impl Piece {
@@ -51,6 +63,27 @@ impl Piece {
     /// `head<types>`, or only `head` without types.
     pub fn angle(head: impl Into<String>, types: Vec<Piece>) -> Piece {
         Piece::group(head.into(), Bracket::Angle, types)
+    }
+
+    /// `name: value`, a line of a declaration.
+    pub fn field(name: String, value: Piece) -> Piece {
+        Piece::Field(name, Box::new(value))
+    }
+
+    /// A variant's declaration: `head { names: types }`, or `head(types)` if its fields have no names.
+    pub fn variant(head: String, names: Option<Vec<String>>, types: Vec<Piece>) -> Piece {
+        match names {
+            Some(names) => Piece::group(head, Bracket::Fields, named(names, types)),
+            None => Piece::round(head, types),
+        }
+    }
+
+    /// A variant's value.
+    pub fn value(head: String, names: Option<Vec<String>>, values: Vec<Piece>) -> Piece {
+        match names {
+            Some(names) => Piece::group(head, Bracket::Literal, named(names, values)),
+            None => Piece::call(head, values),
+        }
     }
 
     fn group(head: String, bracket: Bracket, items: Vec<Piece>) -> Piece {
@@ -85,29 +118,50 @@ impl Piece {
                 }
                 out.push_str(group.bracket.close());
             }
+            Piece::Field(name, value) => {
+                out.push_str(name);
+                out.push_str(": ");
+                value.write_flat(out);
+            }
         }
     }
 
     /// Whether it contains a list that is too long for one line.
     fn has_long_list(&self) -> bool {
-        let Piece::Group(group) = self else {
-            return false;
-        };
-        let inside = self.flat().len() - group.head.len() - 2;
-        (group.bracket != Bracket::Angle && group.items.len() > 1 && inside > LIST)
-            || group.items.iter().any(Piece::has_long_list)
+        match self {
+            Piece::Word(_) => false,
+            Piece::Group(group) => group.is_long() || group.items.iter().any(Piece::has_long_list),
+            Piece::Field(_, value) => value.has_long_list(),
+        }
     }
 
     /// The piece at `column` of a line that is indented by `indent`. On its last line, `after` more columns follow.
     pub fn laid_out(&self, indent: usize, column: usize, after: usize) -> String {
         let flat = self.flat();
-        let Piece::Group(group) = self else {
-            return flat;
-        };
         if column + flat.len() + after <= WIDTH && !self.has_long_list() {
             return flat;
         }
-        let open = format!("{}{}", group.head, group.bracket.open());
+        self.broken(indent, column, after)
+    }
+
+    /// The piece across several lines, if it can be broken.
+    fn broken(&self, indent: usize, column: usize, after: usize) -> String {
+        let group = match self {
+            Piece::Word(text) => return text.clone(),
+            Piece::Group(group) => group,
+            Piece::Field(name, value) => {
+                let width = value.flat().len() + after;
+                let column = column + name.len() + 2;
+                // A value that fits only on a line of its own goes there.
+                if column + width > WIDTH && indent + 4 + width <= WIDTH && !value.has_long_list() {
+                    let mut out = format!("{name}:\n");
+                    push_blanks(&mut out, indent + 4);
+                    return out + &value.flat();
+                }
+                return format!("{name}: {}", value.laid_out(indent, column, after));
+            }
+        };
+        let open = format!("{}{}", group.head, group.bracket.open().trim_end());
         if let [only] = group.items.as_slice()
             && only.is_tuple()
         {
@@ -133,8 +187,12 @@ impl Piece {
         }
         out.push('\n');
         push_blanks(&mut out, indent);
-        out.push_str(group.bracket.close());
+        out.push_str(group.bracket.close().trim_start());
         out
+    }
+
+    fn has_braces(&self) -> bool {
+        matches!(self, Piece::Group(group) if group.bracket == Bracket::Fields)
     }
 
     fn is_tuple(&self) -> bool {
@@ -142,7 +200,28 @@ impl Piece {
     }
 }
 
+fn named(names: Vec<String>, values: Vec<Piece>) -> Vec<Piece> {
+    let fields = names.into_iter().zip(values);
+    fields
+        .map(|(name, value)| Piece::field(name, value))
+        .collect()
+}
+
 impl Group {
+    /// Whether rustfmt breaks it even if it fits on the line.
+    fn is_long(&self) -> bool {
+        let most = match self.bracket {
+            Bracket::Angle => return false,
+            Bracket::Round | Bracket::Call if self.items.len() < 2 => return false,
+            Bracket::Round | Bracket::Call => LIST,
+            Bracket::Fields => FIELDS,
+            Bracket::Literal => LITERAL,
+        };
+        let commas = 2 * (self.items.len() - 1);
+        let items = self.items.iter().map(|item| item.flat().len());
+        items.sum::<usize>() + commas > most
+    }
+
     /// Whether several values share a line, as rustfmt lays out short ones.
     fn is_dense(&self) -> bool {
         const SHORT: usize = 10;
@@ -156,6 +235,7 @@ impl Bracket {
         match self {
             Bracket::Round | Bracket::Call => "(",
             Bracket::Angle => "<",
+            Bracket::Fields | Bracket::Literal => " { ",
         }
     }
 
@@ -163,8 +243,27 @@ impl Bracket {
         match self {
             Bracket::Round | Bracket::Call => ")",
             Bracket::Angle => ">",
+            Bracket::Fields | Bracket::Literal => " }",
         }
     }
+}
+
+/// The variants of an enum, each with its documentation. If some need one line and others several, rustfmt breaks all that have
+/// named fields.
+pub fn variants(all: Vec<(String, Piece)>) -> Vec<(String, String)> {
+    let lay_out = |piece: &Piece| piece.laid_out(4, 4, 1);
+    let is_tall =
+        |(docs, piece): &(String, Piece)| !docs.is_empty() || lay_out(piece).contains('\n');
+    let tall = all.iter().filter(|variant| is_tall(variant)).count();
+    let is_mixed = tall > 0 && tall < all.len();
+    let variants = all.into_iter().map(|(docs, piece)| {
+        let text = match is_mixed && piece.has_braces() {
+            true => piece.broken(4, 4, 1),
+            false => lay_out(&piece),
+        };
+        (docs, text)
+    });
+    variants.collect()
 }
 
 fn push_blanks(out: &mut String, count: usize) {
