@@ -3,7 +3,7 @@
 /// Waits on several endpoints of different protocols and receives from one that is ready.
 ///
 /// Each endpoint is a variable or field that can be borrowed mutably. It has an arm for each message that it can
-/// receive, and one for `closed`; a missing arm is a compile error (E0004 names it). If several endpoints are ready,
+/// receive, and one for `closed`; a missing arm is a compile error that names it. If several endpoints are ready,
 /// each gets its turn. The endpoints that were not chosen stay as they are. `select!` is an expression, and `?`,
 /// `break`, `continue` and `return` work in the arms.
 ///
@@ -81,7 +81,8 @@ macro_rules! select {
 }
 
 /// The steps of [`select!`]: `@ends` collects endpoints, `@limit` the rest of an `after` arm, `@wait` generates the
-/// wait, `@choose` the choice, `@arm` and `@body` the arms of one `match`.
+/// wait, `@choose` the choice, `@arm` and `@body` the arms of one `match`, after `closed;` if one of them is for a peer that
+/// has disconnected, otherwise `open;`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select {
@@ -158,23 +159,28 @@ macro_rules! __select {
     };
     (@choose $chosen:ident ($at:expr) [{ $end:tt $($arms:tt)* } $($ends:tt)*] $limit:tt) => {
         if $chosen == $at {
-            $crate::__select!(@arm $end [] $($arms)*)
+            $crate::__select!(@arm $end [open;] $($arms)*)
         } else {
             $crate::__select!(@choose $chosen ($at + 1) [$($ends)*] $limit)
         }
     };
 
-    (@arm $end:tt [] ready => $body:expr $(,)?) => {
+    (@arm $end:tt [open;] ready => $body:expr $(,)?) => {
         $body
     };
-    (@arm ($($end:tt)+) [$($arms:tt)*]) => {
+    (@arm ($($end:tt)+) [closed; $($arms:tt)*]) => {
         match $crate::Receive::receive($($end)+) { $($arms)* }
     };
-    (@arm $end:tt $arms:tt closed => $($rest:tt)+) => {
-        $crate::__select!(@body $end $arms (::core::result::Result::Err(_)) $($rest)+)
+    (@arm ($($end:tt)+) [open; $($arms:tt)*]) => {
+        ::core::compile_error!(::core::concat!(
+            "`", ::core::stringify!($($end)+), "` has no `closed` arm: its peer may disconnect",
+        ))
     };
-    (@arm $end:tt $arms:tt closed($why:pat) => $($rest:tt)+) => {
-        $crate::__select!(@body $end $arms (::core::result::Result::Err($why)) $($rest)+)
+    (@arm $end:tt [$has:ident; $($arms:tt)*] closed => $($rest:tt)+) => {
+        $crate::__select!(@body $end [closed; $($arms)*] (::core::result::Result::Err(_)) $($rest)+)
+    };
+    (@arm $end:tt [$has:ident; $($arms:tt)*] closed($why:pat) => $($rest:tt)+) => {
+        $crate::__select!(@body $end [closed; $($arms)*] (::core::result::Result::Err($why)) $($rest)+)
     };
     (@arm $end:tt $arms:tt $($message:ident)::+ ($($value:pat),* $(,)?) -> $next:ident { $($body:tt)* } $($rest:tt)*) => {
         $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+($($value,)* $next)))
