@@ -11,6 +11,8 @@ pub enum Piece {
     Word(String),
     /// Items separated by commas, between brackets.
     List(List),
+    /// `name: value`
+    Field(String, Box<Piece>),
 }
 
 /// A list of pieces.
@@ -88,6 +90,11 @@ impl Piece {
         })
     }
 
+    /// `name: value`
+    pub fn field(name: impl Into<String>, value: Piece) -> Piece {
+        Piece::Field(name.into(), Box::new(value))
+    }
+
     /// The piece on a single line, however long.
     pub fn flat(&self) -> String {
         let mut out = String::new();
@@ -108,6 +115,11 @@ impl Piece {
                 }
                 out.push_str(&list.close);
             }
+            Piece::Field(name, value) => {
+                out.push_str(name);
+                out.push_str(": ");
+                value.write_flat(out);
+            }
         }
     }
 
@@ -118,25 +130,36 @@ impl Piece {
             Piece::List(list) => {
                 list.items_width() > list.style.most || list.items.iter().any(Piece::has_long_list)
             }
+            Piece::Field(_, value) => value.has_long_list(),
         }
     }
 
     /// The piece at `column` of a line that is indented by `indent`. On its last line, `after` more columns follow.
     pub fn laid_out(&self, indent: usize, column: usize, after: usize) -> String {
         let flat = self.flat();
+        if column + flat.len() + after <= WIDTH && !self.has_long_list() {
+            return flat;
+        }
         match self {
-            Piece::List(list) if column + flat.len() + after > WIDTH || self.has_long_list() => {
-                list.broken(indent, column, after)
+            Piece::Word(_) => flat,
+            Piece::List(list) => list.broken(indent, column, after),
+            Piece::Field(name, value) => {
+                let column = column + name.len() + 2;
+                let width = value.flat().len() + after;
+                // A value that fits only on a line of its own goes there.
+                if column + width > WIDTH && indent + 4 + width <= WIDTH && !value.has_long_list() {
+                    return format!("{name}:\n{}{}", spaces(indent + 4), value.flat());
+                }
+                format!("{name}: {}", value.laid_out(indent, column, after))
             }
-            Piece::Word(_) | Piece::List(_) => flat,
         }
     }
 
-    /// The piece at the beginning of a line, broken even if it fits there, unless it is text or an empty list.
+    /// A list at the beginning of a line, broken even if it fits there; anything else as it is laid out.
     pub fn broken(&self, indent: usize) -> String {
         match self {
-            Piece::Word(text) => text.clone(),
             Piece::List(list) => list.broken(indent, indent, 0),
+            Piece::Word(_) | Piece::Field(..) => self.laid_out(indent, indent, 0),
         }
     }
 
@@ -152,9 +175,12 @@ impl List {
     }
 
     fn broken(&self, indent: usize, column: usize, after: usize) -> String {
-        let start = column + self.open.len();
-        let end = self.close.len() + after;
-        let mut out = self.open.clone();
+        // Where the list is broken, its brackets need no space inside.
+        let open = self.open.trim_end();
+        let close = self.close.trim_start();
+        let start = column + open.len();
+        let end = close.len() + after;
+        let mut out = open.to_owned();
         match self.items.as_slice() {
             [] => {}
             [only] if self.style.hugs && only.begins_with_bracket() => {
@@ -192,7 +218,7 @@ impl List {
                 }
             },
         }
-        out.push_str(&self.close);
+        out.push_str(close);
         out
     }
 

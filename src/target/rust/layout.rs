@@ -7,6 +7,12 @@ pub use crate::target::layout::Piece;
 /// The maximum width of a parenthesized list of several items on one line: rustfmt's `fn_call_width`.
 const LIST: usize = 60;
 
+/// The maximum width of a variant's fields on one line: rustfmt's `struct_variant_width`.
+const FIELDS: usize = 35;
+
+/// The maximum width of a value's fields on one line: rustfmt's `struct_lit_width`.
+const LITERAL: usize = 18;
+
 /// One item per line.
 const LINES: Style = Style::of(Breaks::Lines {
     step: 4,
@@ -39,6 +45,29 @@ impl Piece {
         Piece::bracketed(head.into(), ["<", ">"], types, style)
     }
 
+    /// A variant's declaration: `head { names: types }`, or `head(types)` if its fields have no names.
+    pub fn variant(head: String, names: Option<Vec<String>>, types: Vec<Piece>) -> Piece {
+        match names {
+            Some(names) => Piece::braced(head, names, types, FIELDS),
+            None => Piece::round(head, types),
+        }
+    }
+
+    /// A variant's value.
+    pub fn value(head: String, names: Option<Vec<String>>, values: Vec<Piece>) -> Piece {
+        match names {
+            Some(names) => Piece::braced(head, names, values, LITERAL),
+            None => Piece::call(head, values),
+        }
+    }
+
+    fn braced(head: String, names: Vec<String>, values: Vec<Piece>, most: usize) -> Piece {
+        let fields = names.into_iter().zip(values);
+        let fields = fields.map(|(name, value)| Piece::field(name, value));
+        let style = Style { most, ..LINES };
+        Piece::bracketed(head, [" { ", " }"], fields.collect(), style)
+    }
+
     fn parenthesized(head: String, items: Vec<Piece>, style: Style) -> Piece {
         let most = if items.len() > 1 { LIST } else { style.most };
         let style = Style {
@@ -55,6 +84,24 @@ impl Piece {
             false => Piece::list(head + open, items, close, style),
         }
     }
+}
+
+/// The variants of an enum, each with its documentation. If some need one line and others several, rustfmt breaks all that have
+/// named fields.
+pub fn variants(all: Vec<(String, Piece)>) -> Vec<(String, String)> {
+    let lay_out = |piece: &Piece| piece.laid_out(4, 4, 1);
+    let is_tall =
+        |(docs, piece): &(String, Piece)| !docs.is_empty() || lay_out(piece).contains('\n');
+    let tall = all.iter().filter(|variant| is_tall(variant)).count();
+    let is_mixed = tall > 0 && tall < all.len();
+    let variants = all.into_iter().map(|(docs, piece)| {
+        let text = match is_mixed && piece.flat().ends_with('}') {
+            true => piece.broken(4),
+            false => lay_out(&piece),
+        };
+        (docs, text)
+    });
+    variants.collect()
 }
 
 /// `pub fn name(self, a: A) -> Result {`, where `function` is everything before the parenthesis; or the same with one parameter
