@@ -335,4 +335,20 @@ mod tests {
             "{text}"
         );
     }
+
+    #[test]
+    fn the_value_of_a_field_goes_where_it_fits() {
+        let field = |width: usize| Piece::field("abcde", Piece::word("x".repeat(width)));
+        assert_eq!(field(93).laid_out(0, 0, 0).lines().count(), 1);
+        assert!(field(94).laid_out(0, 0, 0).starts_with("abcde:\n    x"));
+        assert_eq!(field(97).laid_out(0, 0, 0).lines().count(), 1);
+    }
+
+    #[test]
+    fn brackets_need_no_space_where_a_list_is_broken() {
+        let fields = vec![Piece::field("a", Piece::word("b"))];
+        let list = Piece::list("F { ", fields, " }", LINES);
+        assert_eq!(list.laid_out(0, 0, 0), "F { a: b }");
+        assert_eq!(list.broken(0), "F {\n  a: b\n}");
+    }
 }
