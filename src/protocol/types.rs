@@ -174,6 +174,14 @@ pub struct Field {
     pub ty_span: Span,
 }
 
+impl Entry {
+    /// Whether there are entries and the protocol names each of them. Then Rust has a field of that name for each.
+    #[must_use]
+    pub fn are_named(entries: &[Entry]) -> bool {
+        !entries.is_empty() && entries.iter().all(|entry| !entry.is_derived)
+    }
+}
+
 /// A variant of an enum.
 #[derive(Debug)]
 pub struct Variant {

@@ -7,8 +7,8 @@ use super::View;
 use super::shape::{Node, Origin, Shape, Shapes, StateInstance, matches};
 use super::walk::{Demand, Walk};
 use crate::protocol::{
-    Bound, Definition, Entry, FileId, Language, Mapping, Mappings, Program, Side, State, Type,
-    TypeDeclaration, TypeId,
+    Bound, Definition, Entry, FileId, Language, Mapping, Mappings, Parameter, Program, Side, State,
+    Type, TypeDeclaration, TypeId, text,
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -102,8 +102,12 @@ impl Comparison<'_> {
             let pairs = matches(old, new).ok()?;
             let mut pairs = pairs.into_iter();
             pairs.find_map(|(old_at, new_at)| {
-                let entries = (&old.messages[old_at].entries, &new.messages[new_at].entries);
-                of_entries("payload entry", entries.0, entries.1)
+                let entries = [
+                    old.messages[old_at].entries.as_slice(),
+                    &new.messages[new_at].entries,
+                ];
+                let parameters = [old, new].map(|state| state.parameters.as_slice());
+                self.of_entries("payload entry", entries, parameters)
             })
         };
         names
@@ -134,7 +138,7 @@ impl Comparison<'_> {
             (Definition::Enum(old), Definition::Enum(new)) => {
                 let mut variants = old.iter().zip(new);
                 variants.find_map(|(old, new)| {
-                    of_entries("variant's value", &old.entries, &new.entries)
+                    self.of_entries("variant's value", [&old.entries, &new.entries], [&[]; 2])
                 })
             }
             (
@@ -149,6 +153,31 @@ impl Comparison<'_> {
         differ("type", &old_name, &new_name)
             .or_else(|| differ("file of a type", old_file, new_file))
             .or_else(variants)
+    }
+
+    /// Compares the names of equal entries. If these are the same, compares whether they are written for all of the entries, because
+    /// then they are names of fields in Rust.
+    fn of_entries(
+        &self,
+        what: &'static str,
+        [old, new]: [&[Entry]; 2],
+        parameters: [&[Parameter]; 2],
+    ) -> Option<Renamed> {
+        let mut pairs = old.iter().zip(new);
+        let renamed = pairs.find_map(|(old, new)| differ(what, old.name.text(), new.name.text()));
+        if renamed.is_some() || Entry::are_named(old) == Entry::are_named(new) {
+            return renamed;
+        }
+        let written = |side: usize, entry: &Entry| {
+            let ty = text::type_text(self.programs[side], parameters[side], &entry.ty);
+            match entry.is_derived {
+                true => ty,
+                false => format!("{}: {ty}", entry.name),
+            }
+        };
+        let mut pairs = old.iter().zip(new);
+        let (old, new) = pairs.find(|(old, new)| old.is_derived != new.is_derived)?;
+        differ(what, &written(0, old), &written(1, new))
     }
 
     /// Compares the names of all states, including those that no session reaches.
@@ -279,11 +308,11 @@ impl Comparison<'_> {
                 | Definition::Undeclared => return differ("alias", &name, ""),
             };
             if !self.shapes.are_equal(vec![(node, theirs)]) {
-                let text = |program, ty: &Type| crate::protocol::text::type_text(program, &[], ty);
+                let written = |program, ty: &Type| text::type_text(program, &[], ty);
                 let Definition::Alias(ty) = &new.types[*index].definition else {
                     continue;
                 };
-                let (old, new) = (text(old, ours), text(new, ty));
+                let (old, new) = (written(old, ours), written(new, ty));
                 return differ("meaning of an alias", &old, &new);
             }
         }
@@ -311,11 +340,6 @@ impl Comparison<'_> {
         }
         words.into_iter().collect::<Vec<_>>().join(" + ")
     }
-}
-
-fn of_entries(what: &'static str, old: &[Entry], new: &[Entry]) -> Option<Renamed> {
-    let mut pairs = old.iter().zip(new);
-    pairs.find_map(|(old, new)| differ(what, old.name.text(), new.name.text()))
 }
 
 /// A name with the package of its file.

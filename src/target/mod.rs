@@ -2,6 +2,7 @@
 
 mod aliases;
 pub mod c;
+mod layout;
 pub mod rust;
 pub mod scala;
 mod spelling;

@@ -8,6 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The runtime and the transports that use it, each with its manifest.
+pub const RUNTIMES: [(&str, &str); 3] = [
+    ("duologue-runtime", "runtime/rust/Cargo.toml"),
+    ("duologue-net", "runtime/rust/net/Cargo.toml"),
+    ("duologue-shm", "runtime/rust/shm/Cargo.toml"),
+];
+
 /// A command of the toolchain that a manifest names as the oldest.
 fn cargo(manifest: &str) -> Command {
     let text = fs::read_to_string(repository().join(manifest)).expect("the manifest is there");
@@ -58,11 +65,13 @@ fn the_oldest_rust_compiles_the_packed_runtimes() {
     let mut pack = Command::new(env!("CARGO"));
     pack.current_dir(repository());
     pack.args(["package", "--locked", "--allow-dirty", "--no-verify"]);
-    pack.args(["--package", "duologue-runtime", "--package", "duologue-net"]);
+    for (package, _) in RUNTIMES {
+        pack.args(["--package", package]);
+    }
     pack.arg("--target-dir").arg(&target);
     succeed(&mut pack).unwrap_or_else(|failure| panic!("{failure}"));
     let archives = crate::support::c::files_in(&packed, "crate");
-    assert_eq!(archives.len(), 2, "{archives:?}");
+    assert_eq!(archives.len(), RUNTIMES.len(), "{archives:?}");
     let folder_of = |name: &str| {
         let is_it = |archive: &&PathBuf| {
             let file = archive.file_name().map(|name| name.to_string_lossy());
@@ -75,27 +84,27 @@ fn the_oldest_rust_compiles_the_packed_runtimes() {
         unpack.arg("-xzf").arg(archive).arg("-C").arg(&packed);
         succeed(&mut unpack).unwrap_or_else(|failure| panic!("{failure}"));
     }
-    let runtime = folder_of("duologue-runtime").with_extension("");
-    let net = folder_of("duologue-net").with_extension("");
     // The folders are below the workspace, of which these packages are not members.
+    let runtime = folder_of(RUNTIMES[0].0).with_extension("");
     let patch = format!(
-        "\n[workspace]\n\n[patch.crates-io]\nduologue-runtime = {{ path = {:?} }}\n",
-        runtime
+        "\n[workspace]\n\n[patch.crates-io]\nduologue-runtime = {{ path = {runtime:?} }}\n"
     );
-    for (folder, more) in [(&runtime, "\n[workspace]\n"), (&net, patch.as_str())] {
-        let manifest = folder.join("Cargo.toml");
-        let text = fs::read_to_string(&manifest).expect("it was unpacked");
-        fs::write(&manifest, text + more).expect("it can be written");
-    }
-    for (folder, manifest) in [
-        (&runtime, "runtime/rust/Cargo.toml"),
-        (&net, "runtime/rust/net/Cargo.toml"),
-    ] {
+    for (package, manifest) in RUNTIMES {
+        let folder = folder_of(package).with_extension("");
+        let own = folder.join("Cargo.toml");
+        let text = fs::read_to_string(&own).expect("it was unpacked");
+        let is_patched = folder != runtime;
+        let more = if is_patched {
+            patch.as_str()
+        } else {
+            "\n[workspace]\n"
+        };
+        fs::write(&own, text + more).expect("it can be written");
         for features in ["--all-features", "--no-default-features"] {
             let mut check = cargo(manifest);
             check.args(["check", features]);
             check.arg("--target-dir").arg(target.join("checked"));
-            check.current_dir(folder);
+            check.current_dir(&folder);
             succeed(&mut check).unwrap_or_else(|failure| panic!("{failure}"));
         }
     }
@@ -122,7 +131,8 @@ fn no_dependency_needs_a_newer_rust() {
     let answer: Value = serde_json::from_slice(&answer.stdout).expect("it is JSON");
     let packages = by_id(&answer["packages"]);
     let nodes = by_id(&answer["resolve"]["nodes"]);
-    let published = ["duologue", "duologue-runtime", "duologue-net"];
+    let runtimes = RUNTIMES.iter().map(|(package, _)| *package);
+    let published = runtimes.chain(["duologue"]);
     let mut wrong = Vec::new();
     for root in published {
         let (id, package) = packages

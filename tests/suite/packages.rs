@@ -1,6 +1,9 @@
 //! The packages as they are published, where `DUOLOGUE_TEST_WITH` names `packages`: Cargo fetches their dependencies.
 
+use crate::oldest::RUNTIMES;
 use crate::support::{is_named, repository, succeed};
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -50,5 +53,61 @@ fn all_crates_can_be_published() {
 fn each_crate_packs_its_sources_licenses_and_readme() {
     if is_named("packages") {
         PACKAGES.into_iter().for_each(packs);
+    }
+}
+
+/// The value of a key of a manifest, where it is a text.
+fn value<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
+    let mut lines = manifest.lines();
+    lines.find_map(|line| {
+        line.strip_prefix(key)?
+            .strip_prefix(" = \"")?
+            .strip_suffix('"')
+    })
+}
+
+/// A crate that is added to the workspace is published, and then packed, compared and compiled by the oldest Rust too, or says that
+/// it is not published.
+#[test]
+fn no_crate_is_left_out() {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
+    let all: BTreeSet<String> = PACKAGES.map(str::to_owned).into();
+    let workspace = read("Cargo.toml");
+    let members = workspace
+        .lines()
+        .find_map(|line| line.strip_prefix("members = "));
+    let members = members
+        .expect("the workspace has members")
+        .trim_matches(['[', ']']);
+    let manifests = members
+        .split(", ")
+        .map(|member| read(&format!("{}/Cargo.toml", member.trim_matches('"'))));
+    let published = [workspace.clone()].into_iter().chain(manifests);
+    let published = published.filter(|manifest| !manifest.contains("\npublish = false\n"));
+    let published: BTreeSet<String> = published
+        .map(|manifest| value(&manifest, "name").expect("it has a name").to_owned())
+        .collect();
+    assert_eq!(published, all);
+    let runtimes = RUNTIMES.map(|(package, _)| package.to_owned());
+    let compiled: BTreeSet<String> = runtimes
+        .into_iter()
+        .chain(["duologue".to_owned()])
+        .collect();
+    assert_eq!(compiled, all);
+    for path in [
+        ".ci/semver",
+        ".github/workflows/ci.yml",
+        "docs/releasing.md",
+    ] {
+        let text = read(path);
+        let several = |list: &&str| list.matches(" -p duologue").count() > 1;
+        let lists: Vec<&str> = text.split(['\n', '`']).filter(several).collect();
+        assert!(!lists.is_empty(), "{path} lists no crates");
+        for list in lists {
+            let words: Vec<&str> = list.split(' ').collect();
+            let named = words.windows(2).filter(|pair| pair[0] == "-p");
+            let named: BTreeSet<String> = named.map(|pair| pair[1].to_owned()).collect();
+            assert_eq!(named, all, "{path}: {list}");
+        }
     }
 }

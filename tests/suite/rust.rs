@@ -55,6 +55,54 @@ fn everything_that_passes_the_checks_compiles_without_a_warning() {
     }
 }
 
+/// Patterns without `..` have to name every field.
+#[test]
+fn fields_have_the_names_of_entries_if_all_entries_have_names() {
+    const PROTOCOL: &str = "
+        type money = u8;
+        enum problem { none, some(money), named(next: u8, self: str), mixed(first: u8, money) }
+        proto! fields {
+            start:send<T> {
+                words(type: T, Self: str, next: [T], SomeName: u8) -> start<T>,
+                one(value: problem) -> asked,
+                money(money) -> start<T>,
+                mixed(first: u8, money) -> start<T>,
+                same(u8, u8) -> start<T>,
+                last(next: u8) -> !,
+                quit -> !
+            }
+            asked:recv { answer(to: str) -> start<str> }
+        }";
+    const PROGRAM: &str = "
+        pub fn start<T>(message: fields::Start<T>) {
+            match message {
+                fields::Start::Words { r#type: _, self_: _, next_: _, some_name: _, next: _ } => {}
+                fields::Start::One { value, next: _ } => match value {
+                    Problem::None => {}
+                    Problem::Some(_) => {}
+                    Problem::Named { next: _, self_: _ } => {}
+                    Problem::Mixed(_, _) => {}
+                },
+                fields::Start::Money(_, _) | fields::Start::Mixed(_, _, _) => {}
+                fields::Start::Same(_, _, _) | fields::Start::Last { next_: _ } => {}
+                fields::Start::Quit => {}
+            }
+        }
+        pub fn asked(fields::Asked::Answer { to: _, next: _ }: fields::Asked) {}";
+    let folder = scratch("fields");
+    let path = folder.join("fields.proto");
+    fs::write(&path, PROTOCOL).expect("the target folder can be written");
+    for remote in [false, true] {
+        let mut options = Options::default();
+        options.remote = remote;
+        generate(std::slice::from_ref(&path), &options, &folder.join("tree"));
+        let module = folder.join("tree/mod.rs");
+        let text = format!("include!(\"{}\");\n{PROGRAM}", module.display());
+        check(rustc(Edition::E2024), "lib", &folder, &text)
+            .unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
 #[test]
 fn generated_code_needs_a_runtime_of_its_format() {
     let folder = scratch("format");

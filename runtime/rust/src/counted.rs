@@ -126,7 +126,7 @@ fn a_session_at_the_bank_is_three_swaps() {
     let made = cost(|| {
         let (server, client) = bank::init();
         let answer = client.login(String::new(), String::new())?;
-        let bank::Login::Login(_, _, server) = server.recv()?;
+        let bank::Login::Login { next: server, .. } = server.recv()?;
         let server = server.ok()?;
         let bank::LoginResponse::Ok(client) = answer.recv()? else {
             panic!("accepted")
@@ -135,7 +135,7 @@ fn a_session_at_the_bank_is_three_swaps() {
         let bank::Connected::Deposit(_, server) = server.recv()? else {
             panic!("a deposit")
         };
-        let bank::Connected::Withdrawal(_, server) = server.recv()? else {
+        let bank::Connected::Withdrawal { next: server, .. } = server.recv()? else {
             panic!("a withdrawal")
         };
         let server = server.money(1.0)?;

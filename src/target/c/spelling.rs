@@ -2,6 +2,7 @@
 
 use super::library;
 use crate::protocol::Side;
+use crate::target::layout::{Breaks, Piece, Style, WIDTH, spaces};
 use crate::target::spelling::{shouty_snake, snake};
 
 /// A name as part of a longer one: `login_response`.
@@ -149,9 +150,9 @@ pub fn comment_start(docs: &[Box<str>]) -> String {
 pub fn filled(text: &str) -> String {
     let mut filled = String::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let mut column = COLUMNS;
+        let mut column = WIDTH;
         for word in line.split_whitespace() {
-            if column + 1 + word.len() > COLUMNS - 3 {
+            if column + 1 + word.len() > WIDTH - 3 {
                 filled.push_str(if filled.is_empty() { "" } else { "\n * " });
                 column = 0;
             } else {
@@ -174,7 +175,7 @@ pub fn break_lines(code: &str, to: &mut String) {
         };
         let is_comment = body.starts_with("/*") || body.starts_with(" *");
         match parts(body) {
-            Some((start, parts, rest)) if body.len() > COLUMNS && !is_comment => {
+            Some((start, parts, rest)) if body.len() > WIDTH && !is_comment => {
                 to.push_str(&wrapped(start, &parts, rest));
             }
             Some(_) | None => to.push_str(body),
@@ -239,43 +240,14 @@ pub fn head(start: &str, parameters: &[String]) -> String {
     wrapped(&format!("{start}("), parameters, ")")
 }
 
-/// Lines are at most this long.
-const COLUMNS: usize = 100;
-
 /// A list within 100 columns; `start` ends with the opening bracket.
 pub fn wrapped(start: &str, parts: &[String], end: &str) -> String {
+    let open = start.trim_start();
+    let indent = start.len() - open.len();
+    let parts = parts.iter().map(Piece::word).collect();
+    let list = Piece::list(open, parts, end, Style::of(Breaks::Aligned));
     // A semicolon or comma may follow.
-    let end_size = end.len() + 1;
-    let size = parts.iter().map(|part| part.len() + 2).sum::<usize>();
-    if start.len() + size + end_size <= COLUMNS + 2 {
-        return format!("{start}{}{end}", parts.join(", "));
-    }
-    let longest = parts.iter().map(String::len).max().unwrap_or(0);
-    let outer = start.len() - start.trim_start().len();
-    let (mut text, indent) = if start.len() + longest + end_size <= COLUMNS {
-        (start.to_owned(), start.len())
-    } else {
-        (format!("{start}\n{}", " ".repeat(outer + 4)), outer + 4)
-    };
-    let mut column = indent;
-    for (position, part) in parts.iter().enumerate() {
-        if position > 0 && column + 1 + part.len() + end_size > COLUMNS {
-            text.push('\n');
-            text.push_str(&" ".repeat(indent));
-            column = indent;
-        } else if position > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(part);
-        text.push_str(if position + 1 == parts.len() {
-            end
-        } else {
-            ","
-        });
-        column += part.len() + 1;
-    }
-    text
+    spaces(indent) + &list.laid_out(indent, indent, 1)
 }
 
 fn escaped(name: String) -> String {

@@ -54,16 +54,30 @@ pub fn with_sentence<'a>(docs: &'a [Box<str>], sentence: &'a str) -> Vec<&'a str
     lines
 }
 
+/// A sentence lists at most this many messages.
+const MANY: usize = 8;
+
 /// Message names as they appear in a sentence: `a`, `b` or `c`.
 pub fn alternatives(names: &[&str]) -> String {
-    const MANY: usize = 8;
-    let quoted: Vec<String> = names
-        .iter()
-        .take(MANY)
-        .map(|name| format!("`{name}`"))
-        .collect();
-    match quoted.as_slice() {
-        _ if names.len() > MANY => format!("one of {} messages", names.len()),
+    if names.len() > MANY {
+        return format!("one of {} messages", names.len());
+    }
+    let quoted = names.iter().map(|name| format!("`{name}`"));
+    either(&quoted.collect::<Vec<_>>())
+}
+
+/// The same with links to the variants of the messages' enum, of which the path is given; each name is with its variant.
+pub fn linked_alternatives(path: &str, names: &[(&str, String)]) -> String {
+    if names.len() > MANY {
+        return format!("[one of {} messages]({path})", names.len());
+    }
+    let links = names.iter();
+    let links = links.map(|(name, variant)| format!("[`{name}`]({path}::{variant})"));
+    either(&links.collect::<Vec<_>>())
+}
+
+fn either(all: &[String]) -> String {
+    match all {
         [] => "nothing".to_owned(),
         [only] => only.clone(),
         [all @ .., last] => format!("{} or {last}", all.join(", ")),
@@ -101,5 +115,11 @@ mod tests {
         assert_eq!(alternatives(&["a"]), "`a`");
         assert_eq!(alternatives(&["a", "b", "c"]), "`a`, `b` or `c`");
         assert_eq!(alternatives(&["a"; 9]), "one of 9 messages");
+        assert_eq!(alternatives(&[]), "nothing");
+        let named = [("a", "A".to_owned()), ("self", "Self_".to_owned())];
+        assert_eq!(
+            linked_alternatives("super::S", &named),
+            "[`a`](super::S::A) or [`self`](super::S::Self_)"
+        );
     }
 }

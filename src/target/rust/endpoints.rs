@@ -1,6 +1,6 @@
 //! The endpoints of one side, in the form that the template of a protocol's module takes.
 
-use super::docs::{alternatives, comment, with_sentence};
+use super::docs::{alternatives, comment, linked_alternatives, with_sentence};
 use super::layout::{Piece, chain, definition, head, signature};
 use super::methods::MethodView;
 use super::shared::SharedView;
@@ -66,7 +66,13 @@ impl States<'_> {
             Activity::Receives => {
                 let inner = Piece::angle("::duologue::Receiver", vec![marker]);
                 let alias = definition(4, &format!("pub type {ty}"), &inner);
-                (format!("Waits for {}.", alternatives(&messages)), alias)
+                let variants = state
+                    .messages
+                    .iter()
+                    .map(|message| type_name(&message.name));
+                let named: Vec<_> = messages.iter().copied().zip(variants).collect();
+                let links = linked_alternatives(&format!("super::{own}"), &named);
+                (format!("Waits for {links}."), alias)
             }
             Activity::Over => {
                 let inner = Piece::angle("::duologue::Finished", vec![marker]);

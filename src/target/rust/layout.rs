@@ -1,174 +1,107 @@
 //! Lays out types and calls as rustfmt does, so that formatting a project does not change its generated files.
 
-/// The maximum line width.
-const WIDTH: usize = 100;
+use crate::target::layout::{Breaks, Style, WIDTH, spaces};
+
+pub use crate::target::layout::Piece;
 
 /// The maximum width of a parenthesized list of several items on one line: rustfmt's `fn_call_width`.
 const LIST: usize = 60;
 
-/// A piece of code that may be broken across lines.
-#[derive(Clone, Debug)]
-pub enum Piece {
-    /// Text that cannot be broken.
-    Word(String),
-    /// `head`, an opening bracket, items separated by commas, a closing bracket.
-    Group(Group),
-}
+/// The maximum width of a variant's fields on one line: rustfmt's `struct_variant_width`.
+const FIELDS: usize = 35;
 
-/// A bracketed list.
-#[derive(Clone, Debug)]
-pub struct Group {
-    head: String,
-    bracket: Bracket,
-    items: Vec<Piece>,
-}
+/// The maximum width of a value's fields on one line: rustfmt's `struct_lit_width`.
+const LITERAL: usize = 18;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bracket {
-    /// In a type, a pattern or a declaration.
-    Round,
-    /// A list of values: a call or a tuple.
-    Call,
-    Angle,
-}
+/// One item per line.
+const LINES: Style = Style::of(Breaks::Lines {
+    step: 4,
+    has_last_comma: true,
+});
 
 impl Piece {
-    /// Text that cannot be broken.
-    pub fn word(text: impl Into<String>) -> Piece {
-        Piece::Word(text.into())
-    }
-
-    /// `head(types)`, a tuple of types if `head` is empty, or only `head` without types.
+    /// `head(types)` in a type, a pattern or a declaration; a tuple of types if `head` is empty, or only `head` without types.
     pub fn round(head: impl Into<String>, types: Vec<Piece>) -> Piece {
-        Piece::group(head.into(), Bracket::Round, types)
+        Piece::parenthesized(head.into(), types, LINES)
     }
 
-    /// The same for values: a call or a tuple.
+    /// The same for values: a call or a tuple. Several short values share a line.
     pub fn call(head: impl Into<String>, values: Vec<Piece>) -> Piece {
-        Piece::group(head.into(), Bracket::Call, values)
+        const SHORT: usize = 10;
+        let is_short = |value: &Piece| matches!(value, Piece::Word(text) if text.len() <= SHORT);
+        let style = match values.iter().all(is_short) {
+            true => Style::of(Breaks::Filled { step: 4 }),
+            false => LINES,
+        };
+        Piece::parenthesized(head.into(), values, style)
     }
 
     /// `head<types>`, or only `head` without types.
     pub fn angle(head: impl Into<String>, types: Vec<Piece>) -> Piece {
-        Piece::group(head.into(), Bracket::Angle, types)
-    }
-
-    fn group(head: String, bracket: Bracket, items: Vec<Piece>) -> Piece {
-        if items.is_empty() {
-            return Piece::Word(head);
-        }
-        Piece::Group(Group {
-            head,
-            bracket,
-            items,
-        })
-    }
-
-    /// The piece on a single line, however long.
-    pub fn flat(&self) -> String {
-        let mut out = String::new();
-        self.write_flat(&mut out);
-        out
-    }
-
-    fn write_flat(&self, out: &mut String) {
-        match self {
-            Piece::Word(text) => out.push_str(text),
-            Piece::Group(group) => {
-                out.push_str(&group.head);
-                out.push_str(group.bracket.open());
-                for (position, item) in group.items.iter().enumerate() {
-                    if position > 0 {
-                        out.push_str(", ");
-                    }
-                    item.write_flat(out);
-                }
-                out.push_str(group.bracket.close());
-            }
-        }
-    }
-
-    /// Whether it contains a list that is too long for one line.
-    fn has_long_list(&self) -> bool {
-        let Piece::Group(group) = self else {
-            return false;
+        let style = Style {
+            hugs: true,
+            ..LINES
         };
-        let inside = self.flat().len() - group.head.len() - 2;
-        (group.bracket != Bracket::Angle && group.items.len() > 1 && inside > LIST)
-            || group.items.iter().any(Piece::has_long_list)
+        Piece::bracketed(head.into(), ["<", ">"], types, style)
     }
 
-    /// The piece at `column` of a line that is indented by `indent`. On its last line, `after` more columns follow.
-    pub fn laid_out(&self, indent: usize, column: usize, after: usize) -> String {
-        let flat = self.flat();
-        let Piece::Group(group) = self else {
-            return flat;
+    /// A variant's declaration: `head { names: types }`, or `head(types)` if its fields have no names.
+    pub fn variant(head: String, names: Option<Vec<String>>, types: Vec<Piece>) -> Piece {
+        match names {
+            Some(names) => Piece::braced(head, names, types, FIELDS),
+            None => Piece::round(head, types),
+        }
+    }
+
+    /// A variant's value.
+    pub fn value(head: String, names: Option<Vec<String>>, values: Vec<Piece>) -> Piece {
+        match names {
+            Some(names) => Piece::braced(head, names, values, LITERAL),
+            None => Piece::call(head, values),
+        }
+    }
+
+    fn braced(head: String, names: Vec<String>, values: Vec<Piece>, most: usize) -> Piece {
+        let fields = names.into_iter().zip(values);
+        let fields = fields.map(|(name, value)| Piece::field(name, value));
+        let style = Style { most, ..LINES };
+        Piece::bracketed(head, [" { ", " }"], fields.collect(), style)
+    }
+
+    fn parenthesized(head: String, items: Vec<Piece>, style: Style) -> Piece {
+        let most = if items.len() > 1 { LIST } else { style.most };
+        let style = Style {
+            most,
+            hugs: true,
+            ..style
         };
-        if column + flat.len() + after <= WIDTH && !self.has_long_list() {
-            return flat;
-        }
-        let open = format!("{}{}", group.head, group.bracket.open());
-        if let [only] = group.items.as_slice()
-            && only.is_tuple()
-        {
-            let inner = only.laid_out(indent, column + open.len(), after + 1);
-            return format!("{open}{inner}{}", group.bracket.close());
-        }
-        let mut out = open;
-        let is_dense = group.is_dense();
-        let mut column = WIDTH;
-        for item in &group.items {
-            let text = item.laid_out(indent + 4, indent + 4, 1);
-            if is_dense && column + 2 + text.len() < WIDTH {
-                out.push(' ');
-                column += 1;
-            } else {
-                out.push('\n');
-                push_blanks(&mut out, indent + 4);
-                column = indent + 4;
-            }
-            column += text.len() + 1;
-            out.push_str(&text);
-            out.push(',');
-        }
-        out.push('\n');
-        push_blanks(&mut out, indent);
-        out.push_str(group.bracket.close());
-        out
+        Piece::bracketed(head, ["(", ")"], items, style)
     }
 
-    fn is_tuple(&self) -> bool {
-        matches!(self, Piece::Group(group) if group.head.is_empty())
-    }
-}
-
-impl Group {
-    /// Whether several values share a line, as rustfmt lays out short ones.
-    fn is_dense(&self) -> bool {
-        const SHORT: usize = 10;
-        let is_short = |item: &Piece| matches!(item, Piece::Word(text) if text.len() <= SHORT);
-        self.bracket == Bracket::Call && self.items.iter().all(is_short)
-    }
-}
-
-impl Bracket {
-    fn open(self) -> &'static str {
-        match self {
-            Bracket::Round | Bracket::Call => "(",
-            Bracket::Angle => "<",
-        }
-    }
-
-    fn close(self) -> &'static str {
-        match self {
-            Bracket::Round | Bracket::Call => ")",
-            Bracket::Angle => ">",
+    fn bracketed(head: String, [open, close]: [&str; 2], items: Vec<Piece>, style: Style) -> Piece {
+        match items.is_empty() {
+            true => Piece::Word(head),
+            false => Piece::list(head + open, items, close, style),
         }
     }
 }
 
-fn push_blanks(out: &mut String, count: usize) {
-    out.extend(std::iter::repeat_n(' ', count));
+/// The variants of an enum, each with its documentation. If some need one line and others several, rustfmt breaks all that have
+/// named fields.
+pub fn variants(all: Vec<(String, Piece)>) -> Vec<(String, String)> {
+    let lay_out = |piece: &Piece| piece.laid_out(4, 4, 1);
+    let is_tall =
+        |(docs, piece): &(String, Piece)| !docs.is_empty() || lay_out(piece).contains('\n');
+    let tall = all.iter().filter(|variant| is_tall(variant)).count();
+    let is_mixed = tall > 0 && tall < all.len();
+    let variants = all.into_iter().map(|(docs, piece)| {
+        let text = match is_mixed && piece.flat().ends_with('}') {
+            true => piece.broken(4),
+            false => lay_out(&piece),
+        };
+        (docs, text)
+    });
+    variants.collect()
 }
 
 /// `pub fn name(self, a: A) -> Result {`, where `function` is everything before the parenthesis; or the same with one parameter
@@ -180,31 +113,20 @@ pub fn signature(
     result: &Piece,
     bounds: &[String],
 ) -> String {
-    let start = format!("{function}(");
     let is_plain = parameters.iter().all(|parameter| !parameter.contains('\n'));
-    let flat = format!("{start}{}) -> {}", parameters.join(", "), result.flat());
+    let start = lines(format!("{function}("), parameters, ")");
+    let flat = format!("{} -> {}", start.flat(), result.flat());
     if is_plain && indent + flat.len() + 2 <= WIDTH && !result.has_long_list() {
         return head(indent, &flat, bounds);
     }
-    let mut out = start;
-    for parameter in parameters {
-        out.push('\n');
-        push_blanks(&mut out, indent + 4);
-        out.push_str(parameter);
-        out.push(',');
-    }
-    if !parameters.is_empty() {
-        out.push('\n');
-        push_blanks(&mut out, indent);
-    }
-    out.push_str(") -> ");
+    let mut out = start.broken(indent) + " -> ";
     let result = result.laid_out(indent, indent + 3, 0);
     out.push_str(&result);
     if !bounds.is_empty() || result.contains('\n') || indent + result.len() <= WIDTH - 15 {
         return head(indent, &out, bounds);
     }
     // rustfmt leaves some columns free after the return type when there is one parameter per line.
-    below(indent, out, bounds)
+    below(indent, &out, bounds)
 }
 
 /// `impl<T> Trait for Type`, on two lines if it is too long, up to the opening brace of its body.
@@ -213,11 +135,8 @@ pub fn implementation(indent: usize, name: &str, ty: &str, bounds: &[String]) ->
     if indent + flat.len() + if bounds.is_empty() { 2 } else { 0 } <= WIDTH {
         return head(indent, &flat, bounds);
     }
-    let mut out = format!("{name}\n");
-    push_blanks(&mut out, indent + 4);
-    out.push_str("for ");
-    out.push_str(ty);
-    below(indent, out, bounds)
+    let start = format!("{name}\n{}for {ty}", spaces(indent + 4));
+    below(indent, &start, bounds)
 }
 
 /// Everything before a body: `start {`, or the same with the bounds in a `where` clause.
@@ -225,26 +144,22 @@ pub fn head(indent: usize, start: &str, bounds: &[String]) -> String {
     if bounds.is_empty() {
         return format!("{start} {{");
     }
-    below(indent, start.to_owned(), bounds)
+    below(indent, start, bounds)
 }
 
 /// A head whose brace is on a line of its own.
-fn below(indent: usize, mut out: String, bounds: &[String]) -> String {
-    if !bounds.is_empty() {
-        out.push('\n');
-        push_blanks(&mut out, indent);
-        out.push_str("where");
-    }
-    for bound in bounds {
-        out.push('\n');
-        push_blanks(&mut out, indent + 4);
-        out.push_str(bound);
-        out.push(',');
-    }
-    out.push('\n');
-    push_blanks(&mut out, indent);
-    out.push('{');
-    out
+fn below(indent: usize, start: &str, bounds: &[String]) -> String {
+    let end = match bounds.is_empty() {
+        true => "{".to_owned(),
+        false => lines("where", bounds, "{").broken(indent),
+    };
+    format!("{start}\n{}{end}", spaces(indent))
+}
+
+/// A list whose items are words.
+fn lines(open: impl Into<String>, items: &[String], close: &str) -> Piece {
+    let items = items.iter().map(Piece::word).collect();
+    Piece::list(open, items, close, LINES)
 }
 
 /// `self.0.send::<0>(payload).map(Next)`, or one call per line: rustfmt's `chain_width` is 60.
@@ -256,9 +171,8 @@ pub fn chain(indent: usize, start: &str, calls: &[Piece]) -> String {
     }
     let mut out = start.to_owned();
     for call in calls {
-        out.push('\n');
-        push_blanks(&mut out, indent + 4);
-        out.push_str(&call.laid_out(indent + 4, indent + 4, 0));
+        let call = call.laid_out(indent + 4, indent + 4, 0);
+        out.push_str(&format!("\n{}{call}", spaces(indent + 4)));
     }
     out
 }
@@ -271,9 +185,7 @@ pub fn definition(indent: usize, head: &str, ty: &Piece) -> String {
         return format!("{head} = {flat};");
     }
     if indent + 4 + flat.len() < WIDTH && !ty.has_long_list() {
-        let mut out = format!("{head} =\n");
-        push_blanks(&mut out, indent + 4);
-        return out + &flat + ";";
+        return format!("{head} =\n{}{flat};", spaces(indent + 4));
     }
     format!("{head} = {};", ty.laid_out(indent, column, 1))
 }

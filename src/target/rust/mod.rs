@@ -7,6 +7,7 @@
 mod derive;
 mod docs;
 mod endpoints;
+mod fields;
 mod instance;
 mod layout;
 mod methods;

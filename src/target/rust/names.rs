@@ -1,12 +1,13 @@
 //! The names that generated Rust declares: all of them, or only those that could clash, for the rule that rejects clashes.
 
+use super::fields::{self, NEXT};
 use super::shared::{method_names, shared_name};
 use super::spelling::{module_name, type_name, value_name};
 use super::{packages, state_names};
 use crate::check::{Scope, Spelled};
 use crate::endpoint::Endpoint;
 use crate::name::Name;
-use crate::protocol::{Definition, Program, Protocol, Side};
+use crate::protocol::{Definition, Entry, Program, Protocol, Side};
 use crate::target::{Names, Options};
 use std::collections::BTreeSet;
 
@@ -83,6 +84,11 @@ pub fn spellings(
                     let names = variants.iter().map(|variant| &variant.name);
                     let names = names.map(|name| spelled(type_name(name), name, "variant"));
                     hand_over(scope(format!("enum `{path}`"), names.collect()));
+                    for variant in variants.iter().filter(|_| all) {
+                        let fields = fields::of_variant(&variant.entries);
+                        let place = format!("variant `{path}::{}`", type_name(&variant.name));
+                        hand_over(scope(place, field_spellings(fields, &variant.entries)));
+                    }
                 }
                 Definition::Struct(fields) if all => {
                     let names = fields.iter().map(|field| &field.name);
@@ -99,6 +105,19 @@ pub fn spellings(
 }
 
 const ROOT: &str = "the module that includes the generated code";
+
+/// The fields of a variant. A message has one more for its next endpoint.
+fn field_spellings(fields: Option<Vec<String>>, entries: &[Entry]) -> Vec<Spelled> {
+    let mut entries = entries.iter();
+    let fields = fields
+        .into_iter()
+        .flatten()
+        .map(|field| match entries.next() {
+            Some(entry) => spelled(field, &entry.name, "entry"),
+            None => ours(NEXT),
+        });
+    fields.collect()
+}
 
 fn protocol_spellings(module: &str, protocol: &Protocol, hand_over: &mut dyn FnMut(Scope)) {
     let names = protocol.states.iter().map(|state| &state.name);
@@ -134,6 +153,14 @@ fn endpoint_spellings(
         scope(format!("module `{module}::{inner}`"), names.collect())
     };
     hand_over(own("state"));
+    for state in states().filter(|_| has_methods) {
+        for message in &state.messages {
+            let fields = fields::of_message(&message.entries);
+            let (state, variant) = (type_name(&state.name), type_name(&message.name));
+            let place = format!("variant `{module}::{state}::{variant}`");
+            hand_over(scope(place, field_spellings(fields, &message.entries)));
+        }
+    }
     for side in [Side::Client, Side::Server] {
         let mut endpoints = own(side.word());
         for (id, state) in protocol.state_ids().zip(states()) {

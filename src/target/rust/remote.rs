@@ -1,5 +1,6 @@
 //! What `--remote` adds: which types have an encoding, and how sessions begin between processes.
 
+use super::fields;
 use super::layout::Piece;
 use super::spelling::{NameScope, type_name, value_name};
 use super::states::{States, slot_of, words};
@@ -104,10 +105,13 @@ impl Remotes {
             }
             Definition::Enum(variants) => {
                 let variants = variants.iter().enumerate().map(|(position, variant)| {
+                    let names = fields::of_variant(&variant.entries);
                     let entries = variant.entries.iter().enumerate().map(|(at, entry)| {
                         let ty = scope.ty(&entry.ty, &[]).flat();
                         let coding = self.with_coding(scope.program, &entry.ty, &entry.lengths);
-                        format!("{at} v{at}: {ty}{coding}")
+                        let field = names.as_ref().map(|names| names[at].clone());
+                        let field = field.unwrap_or_else(|| at.to_string());
+                        format!("{field} v{at}: {ty}{coding}")
                     });
                     let entries = entries.collect::<Vec<_>>().join(", ");
                     let name = type_name(&variant.name);

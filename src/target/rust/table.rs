@@ -1,5 +1,6 @@
 //! The states and transitions as the runtime sees them, for the template of a protocol's module.
 
+use super::fields;
 use super::layout::{Piece, definition, implementation};
 use super::remote;
 use super::spelling::type_name;
@@ -143,14 +144,14 @@ impl States<'_> {
         let scope = self.scope.inside(1);
         let receiver = endpoint::receiver(state);
         let payloads = self.entries(message, names, scope);
-        let mut fields: Vec<Piece> = match payloads.len() {
+        let mut values: Vec<Piece> = match payloads.len() {
             0 => Vec::new(),
             1 => vec![Piece::word("with")],
             count => (0..count)
                 .map(|at| Piece::word(format!("with.{at}")))
                 .collect(),
         };
-        let with = if fields.is_empty() { "()" } else { "with" };
+        let with = if values.is_empty() { "()" } else { "with" };
         let (next, follows) = match &message.next {
             Next::End => ("()", Piece::word("::duologue::generated::End")),
             Next::State {
@@ -164,7 +165,7 @@ impl States<'_> {
                     Edge::Turn => "Turn",
                 };
                 let endpoint = Endpoint::of(self.protocol(), receiver);
-                fields.push(match endpoint.activity(*id) {
+                values.push(match endpoint.activity(*id) {
                     Activity::Sends => {
                         let wrap = format!("super::{}::{}", receiver.word(), type_name(&to.name));
                         Piece::call(wrap, vec![Piece::word("next")])
@@ -183,10 +184,11 @@ impl States<'_> {
             type_name(&state.name),
             type_name(&message.name)
         );
+        let names = fields::of_message(&message.entries);
         ArmView {
             index,
             names: format!("({with}, {next})"),
-            value: Piece::call(variant, fields).laid_out(20, 20, 0),
+            value: Piece::value(variant, names, values).laid_out(20, 20, 0),
             head,
             payload: definition(8, "type Payload", &payload(payloads)),
             next: definition(8, "type Next", &follows),

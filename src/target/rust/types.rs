@@ -2,9 +2,10 @@
 
 use super::derive::Derivable;
 use super::docs::comment;
-use super::layout::{Piece, definition};
+use super::fields;
+use super::layout::{Piece, definition, variants};
 use super::spelling::{NameScope, type_name, value_name};
-use crate::protocol::{Definition, Docs, Entry, TypeId};
+use crate::protocol::{Definition, Docs, TypeId};
 use askama::Template;
 
 /// The `mod.rs` of a package.
@@ -59,9 +60,9 @@ impl TypeView {
             }
             Definition::Struct(fields) => {
                 let member = |name, docs, ty| {
-                    let start = format!("pub {}: ", value_name(name));
-                    let column = 4 + start.len();
-                    member(docs, start + &scope.ty(ty, &[]).laid_out(4, column, 1))
+                    let field =
+                        Piece::field(format!("pub {}", value_name(name)), scope.ty(ty, &[]));
+                    member(docs, field.laid_out(4, 4, 1))
                 };
                 let fields = fields.iter();
                 (
@@ -71,25 +72,17 @@ impl TypeView {
                         .collect(),
                 )
             }
-            Definition::Enum(variants) => {
-                let variants = variants.iter();
-                let member = |name, docs, entries: &[Entry]| {
-                    let fields: Vec<Piece> = entries
-                        .iter()
-                        .map(|entry| scope.ty(&entry.ty, &[]))
-                        .collect();
-                    let text = match fields.len() {
-                        0 => type_name(name),
-                        _ => Piece::round(type_name(name), fields).laid_out(4, 4, 1),
-                    };
-                    member(docs, text)
-                };
-                (
-                    "enum",
-                    variants
-                        .map(|one| member(&one.name, &one.docs, &one.entries))
-                        .collect(),
-                )
+            Definition::Enum(all) => {
+                let all = all.iter().map(|variant| {
+                    let types = variant.entries.iter();
+                    let types = types.map(|entry| scope.ty(&entry.ty, &[])).collect();
+                    let names = fields::of_variant(&variant.entries);
+                    let piece = Piece::variant(type_name(&variant.name), names, types);
+                    (comment(4, "///", lines(&variant.docs)), piece)
+                });
+                let members = variants(all.collect()).into_iter();
+                let members = members.map(|(docs, text)| MemberView { docs, text });
+                ("enum", members.collect())
             }
             Definition::Extern(..) | Definition::Undeclared => return None,
         };

@@ -3,7 +3,8 @@
 use super::derive::Derivable;
 use super::docs::{comment, with_sentence};
 use super::endpoints::SideView;
-use super::layout::{Piece, signature};
+use super::fields;
+use super::layout::{Piece, signature, variants};
 use super::spelling::{NameScope, type_name};
 use super::states::{States, payload, slot_of, words};
 use super::table::StateView;
@@ -188,25 +189,26 @@ impl States<'_> {
             state.name
         );
         let variant = |message: &Message| {
-            let mut fields = self.entries(message, &names, self.scope);
-            fields.extend(self.next(
+            let mut types = self.entries(message, &names, self.scope);
+            types.extend(self.next(
                 message,
                 &names,
                 self.scope,
                 &format!("{}::", receiver.word()),
             ));
-            let text = Piece::round(type_name(&message.name), fields);
-            VariantView {
-                docs: comment(4, "///", message.docs.iter().map(AsRef::as_ref)),
-                text: text.laid_out(4, 4, 1),
-            }
+            let names = fields::of_message(&message.entries);
+            let piece = Piece::variant(type_name(&message.name), names, types);
+            let docs = message.docs.iter().map(AsRef::as_ref);
+            (comment(4, "///", docs), piece)
         };
+        let variants = variants(state.messages.iter().map(variant).collect()).into_iter();
+        let variants = variants.map(|(docs, text)| VariantView { docs, text });
         let mut entries = state.messages.iter().flat_map(|message| &message.entries);
         MessagesView {
             docs: comment(0, "///", with_sentence(&state.docs, &sentence)),
             is_debug: entries.all(|entry| self.derivable.is_debug(&entry.ty)),
             name: self.enum_name(state, &names),
-            variants: state.messages.iter().map(variant).collect(),
+            variants: variants.collect(),
         }
     }
 }

@@ -1,48 +1,27 @@
 //! Line breaks as scalafmt sets them: what fits on one line stays on it; otherwise each part gets a line of its own.
 
 use super::spelling::doc_line;
+use crate::target::layout::{Breaks, Style, WIDTH, spaces};
 
-const WIDTH: usize = 100;
+pub use crate::target::layout::Piece;
 
-/// A piece of Scala that can be broken after an opening parenthesis.
-#[derive(Clone, Debug)]
-pub enum Code {
-    /// Code that is never broken.
-    Word(String),
-    /// `head(part, part)`
-    Call(String, Vec<Code>),
+/// One item per line. Scala's lists have no comma after the last item.
+const fn lines(step: usize) -> Style {
+    Style::of(Breaks::Lines {
+        step,
+        has_last_comma: false,
+    })
 }
 
-impl Code {
-    /// Code that is never broken.
-    pub fn word(text: impl Into<String>) -> Code {
-        Code::Word(text.into())
+impl Piece {
+    /// `head(arguments)`.
+    pub fn application(head: impl Into<String>, arguments: Vec<Piece>) -> Piece {
+        Piece::list(head.into() + "(", arguments, ")", lines(2))
     }
 
-    /// The piece, indented by `indent` spaces.
+    /// The piece at the beginning of a line that is indented by `indent` spaces.
     pub fn at(&self, indent: usize) -> String {
-        let flat = self.flat();
-        if indent + flat.len() <= WIDTH {
-            return flat;
-        }
-        match self {
-            Code::Call(head, parts) if !parts.is_empty() => {
-                let parts = parts.iter().map(|part| part.at(indent + 2));
-                broken(head, parts, "", indent, 2)
-            }
-            Code::Word(_) | Code::Call(..) => flat,
-        }
-    }
-
-    /// The piece on a single line, however long.
-    pub fn flat(&self) -> String {
-        match self {
-            Code::Word(text) => text.clone(),
-            Code::Call(head, parts) => {
-                let parts: Vec<String> = parts.iter().map(Code::flat).collect();
-                format!("{head}({})", parts.join(", "))
-            }
-        }
+        self.laid_out(indent, indent, 0)
     }
 }
 
@@ -57,7 +36,7 @@ pub fn extended(head: &str, base: &str, indent: usize) -> String {
     if fits(indent, &flat) {
         return flat;
     }
-    format!("{head}\n{}{base}", " ".repeat(indent + 4))
+    format!("{head}\n{}{base}", spaces(indent + 4))
 }
 
 /// A value with its type. A colon directly after a name that ends in `_` would be parsed as part of the name.
@@ -68,32 +47,14 @@ pub fn typed(name: &str, ty: &str) -> String {
 
 /// A declaration with its parameters, indented by `indent` spaces: `head(parameters)tail`.
 pub fn declaration(head: &str, parameters: &[String], tail: &str, indent: usize) -> String {
-    let flat = format!("{head}({}){tail}", parameters.join(", "));
-    if indent + flat.len() <= WIDTH || parameters.is_empty() {
-        return flat;
-    }
-    broken(head, parameters.iter().cloned(), tail, indent, 4)
-}
-
-fn broken(
-    head: &str,
-    parts: impl Iterator<Item = String>,
-    tail: &str,
-    indent: usize,
-    step: usize,
-) -> String {
-    let deep = " ".repeat(indent + step);
-    let parts: Vec<String> = parts.map(|part| format!("{deep}{part}")).collect();
-    format!(
-        "{head}(\n{}\n{}){tail}",
-        parts.join(",\n"),
-        " ".repeat(indent)
-    )
+    let parameters = parameters.iter().map(Piece::word).collect();
+    let list = Piece::list(format!("{head}("), parameters, ")", lines(4));
+    list.laid_out(indent, indent, tail.len()) + tail
 }
 
 /// Documentation before a declaration that is indented by `indent` spaces, with a line break at the end; empty if there is none.
 pub fn docs<S: AsRef<str>>(lines: &[S], indent: usize) -> String {
-    let margin = " ".repeat(indent);
+    let margin = spaces(indent);
     let mut lines = lines.iter().map(|line| doc_line(line.as_ref()));
     let Some(first) = lines.next() else {
         return String::new();

@@ -1,6 +1,6 @@
 //! What happens to a payload between the caller of a sending method and the ring: ranges are checked, endpoints are handed over.
 
-use super::layout::Code;
+use super::layout::Piece;
 use super::object_scope::{GENERATED, nested, tuple_paths};
 use super::whole::Whole;
 use crate::protocol::{Builtin, Definition, Type};
@@ -69,23 +69,23 @@ fn check_at(depth: usize, whole: &Whole, ty: &Type, name: &str, value: &str) -> 
 }
 
 /// The value with its endpoints taken away from the sender; the value itself if it holds none.
-pub fn moved(whole: &Whole, ty: &Type, value: &str) -> Code {
+pub fn moved(whole: &Whole, ty: &Type, value: &str) -> Piece {
     moved_at(0, whole, ty, value)
 }
 
-fn moved_at(depth: usize, whole: &Whole, ty: &Type, value: &str) -> Code {
+fn moved_at(depth: usize, whole: &Whole, ty: &Type, value: &str) -> Piece {
     if !whole.holds_endpoints(ty) {
-        return Code::word(value);
+        return Piece::word(value);
     }
     if depth > DEEPEST {
-        return Code::word(format!("$moving.any({value})"));
+        return Piece::word(format!("$moving.any({value})"));
     }
     match ty {
-        Type::Endpoint(_) => Code::word(format!("$moving.take({value})")),
-        Type::Parameter(_) => Code::word(format!("$moving.any({value})")),
+        Type::Endpoint(_) => Piece::word(format!("$moving.take({value})")),
+        Type::Parameter(_) => Piece::word(format!("$moving.any({value})")),
         Type::List(item) | Type::Option(item) => {
             let each = moved_at(depth + 1, whole, item, "$item").at(0);
-            Code::word(format!("{value}.map($item => {each})"))
+            Piece::word(format!("{value}.map($item => {each})"))
         }
         Type::Tuple(items) => {
             let paths = tuple_paths(items.len());
@@ -98,20 +98,20 @@ fn moved_at(depth: usize, whole: &Whole, ty: &Type, value: &str) -> Code {
         Type::Named(id) => match &whole.program.ty(*id).definition {
             Definition::Alias(target) => moved_at(depth + 1, whole, target, value),
             Definition::Struct(_) | Definition::Enum(_) => {
-                Code::word(format!("{value}.$moved($moving)"))
+                Piece::word(format!("{value}.$moved($moving)"))
             }
-            Definition::Extern(..) | Definition::Undeclared => Code::word(value),
+            Definition::Extern(..) | Definition::Undeclared => Piece::word(value),
         },
-        Type::Builtin(_) => Code::word(value),
+        Type::Builtin(_) => Piece::word(value),
     }
 }
 
 /// A single value for several: the only value itself, or a tuple.
-pub fn tuple(mut parts: Vec<Code>) -> Code {
+pub fn tuple(mut parts: Vec<Piece>) -> Piece {
     match parts.len() {
-        0 => Code::word("null"),
+        0 => Piece::word("null"),
         1 => parts.remove(0),
-        _ => nested(parts, &|parts| Code::Call(String::new(), parts)),
+        _ => nested(parts, &|parts| Piece::application(String::new(), parts)),
     }
 }
 

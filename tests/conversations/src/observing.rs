@@ -172,12 +172,15 @@ pub fn accepted<S: Open, C: Open>(
 /// # Errors
 /// If the session is closed.
 pub fn serve(login: server::Login) -> Result<(), Closed> {
-    let Login::Login(_, _, answer) = login.recv()?;
+    let Login::Login { next: answer, .. } = login.recv()?;
     let mut account = answer.ok()?;
     loop {
         account = match account.recv()? {
             Connected::Deposit(_, next) => next,
-            Connected::Withdrawal(amount, answer) => answer.money(amount)?,
+            Connected::Withdrawal {
+                amount,
+                next: answer,
+            } => answer.money(amount)?,
             Connected::Quit => return Ok(()),
         };
     }

@@ -55,12 +55,12 @@ pub fn after(message: All) -> Option<server::All> {
         | All::F64(_, next)
         | All::Str(_, next)
         | All::Bytes(_, next)
-        | All::List(_, next)
-        | All::Lists(_, next)
-        | All::Option(_, next)
-        | All::Options(_, next)
-        | All::Tuple(_, next)
-        | All::Empties(_, next)
+        | All::List { next, .. }
+        | All::Lists { next, .. }
+        | All::Option { next, .. }
+        | All::Options { next, .. }
+        | All::Tuple { next, .. }
+        | All::Empties { next, .. }
         | All::Record(_, next)
         | All::Tree(_, next)
         | All::Colour(_, next)

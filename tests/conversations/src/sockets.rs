@@ -55,7 +55,7 @@ pub fn logged_in(
     let waiting = client
         .login("holk".into(), "1234".into())
         .expect("it is open");
-    let Ok(Login::Login(_, _, answer)) = server.recv() else {
+    let Ok(Login::Login { next: answer, .. }) = server.recv() else {
         panic!("the client logs in")
     };
     let server = answer.ok().expect("it is open");

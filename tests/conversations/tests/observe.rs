@@ -210,7 +210,7 @@ fn a_peer_that_is_killed_or_half_closed_is_lost() {
         let id = told.began().id;
         // A login, and later the first byte of a frame that never comes.
         (raw.write_all(b"\x01\x03\x01n\x00")).expect("it is read");
-        let Ok(Login::Login(_, _, answer)) = server.recv() else {
+        let Ok(Login::Login { next: answer, .. }) = server.recv() else {
             panic!("what arrived before the end is delivered")
         };
         let account = answer.ok().expect("it is open");

@@ -110,10 +110,14 @@ fn play(mut raw: UnixStream, is_client: bool, mut limit: usize) {
 fn teller(mut login: server::Login) -> Result<(), Why> {
     let mut connected = loop {
         match login.recv().map_err(|closed| closed.why())? {
-            Login::Login(_, password, response) if password == "1234" => {
+            Login::Login {
+                password,
+                next: response,
+                ..
+            } if password == "1234" => {
                 break response.ok().map_err(|error| error.closed().why())?;
             }
-            Login::Login(_, _, response) => {
+            Login::Login { next: response, .. } => {
                 login = response.invalid().map_err(|error| error.closed().why())?;
             }
         }
@@ -121,7 +125,10 @@ fn teller(mut login: server::Login) -> Result<(), Why> {
     loop {
         connected = match connected.recv().map_err(|closed| closed.why())? {
             Connected::Deposit(_, next) => next,
-            Connected::Withdrawal(money, response) => {
+            Connected::Withdrawal {
+                amount: money,
+                next: response,
+            } => {
                 let answered = if money < 100.0 {
                     response.money(money).map_err(Closed::from)
                 } else {

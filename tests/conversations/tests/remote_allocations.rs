@@ -55,7 +55,7 @@ fn connected() -> Result<(server::Connected, client::Connected), Closed> {
     let waiting = client
         .expect("it is accepted")
         .login("holk".into(), "1234".into())?;
-    let Login::Login(_, _, answer) = server.recv()?;
+    let Login::Login { next: answer, .. } = server.recv()?;
     let server = answer.ok()?;
     match waiting.recv()? {
         LoginResponse::Ok(client) => Ok((server, client)),
@@ -92,7 +92,10 @@ async fn serve(mut server: server::Connected, by_task: bool) -> Result<server::C
         };
         server = match message {
             Connected::Deposit(_, next) => next,
-            Connected::Withdrawal(amount, answer) => {
+            Connected::Withdrawal {
+                amount,
+                next: answer,
+            } => {
                 answered += 1;
                 answer.money(amount)?
             }

@@ -108,7 +108,7 @@ impl Drop for Peer {
 
 /// Lets a customer log in.
 fn admit(login: bank::server::Login) -> Result<bank::server::Connected, Closed> {
-    let Login::Login(_, _, answer) = login.recv()?;
+    let Login::Login { next: answer, .. } = login.recv()?;
     Ok(answer.ok()?)
 }
 

@@ -38,7 +38,7 @@ fn visit(login: client::Login) -> Result<(), Closed> {
 }
 
 fn welcome(login: server::Login) {
-    let Ok(Login::Login(_, _, answer)) = login.recv() else {
+    let Ok(Login::Login { next: answer, .. }) = login.recv() else {
         return;
     };
     // The client may be gone.

@@ -37,7 +37,12 @@ fn a_message_that_is_too_large_ends_the_session_for_both_sides() {
     let waiting = client
         .login("n".repeat(1_017), "1234".into())
         .expect("it is open");
-    let Ok(Login::Login(name, _, answer)) = server.recv() else {
+    let Ok(Login::Login {
+        username: name,
+        next: answer,
+        ..
+    }) = server.recv()
+    else {
         panic!("it is as large as it may be")
     };
     assert_eq!(name.len(), 1_017);
@@ -261,7 +266,7 @@ fn shared_senders_know_why_the_session_was_closed() {
 fn a_sender_knows_why_its_session_was_closed() -> Result<(), Closed> {
     let (server, client): (server::Login, client::Login) = narrow("sender");
     let waiting = client.login("holk".into(), "1234".into())?;
-    let Login::Login(_, _, answer) = server.recv()?;
+    let Login::Login { next: answer, .. } = server.recv()?;
     let server = answer.ok()?;
     let LoginResponse::Ok(mut client) = waiting.recv()? else {
         panic!("it is ok")

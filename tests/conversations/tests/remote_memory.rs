@@ -85,7 +85,7 @@ fn opened() -> Result<Ends, Closed> {
 /// Sends a piece of this size.
 async fn answer(server: server::Reading, size: usize) -> Result<server::Reading, Closed> {
     match server.recv_async().await? {
-        Reading::Read(_, _, answer) => Ok(answer.data(vec![7; size])?),
+        Reading::Read { next: answer, .. } => Ok(answer.data(vec![7; size])?),
         Reading::Close(_) => panic!("the client goes on"),
     }
 }
@@ -170,7 +170,7 @@ fn read_and_sleep(mut server: telemetry::server::Report) -> Result<usize, Closed
             thread::sleep(Duration::from_millis(20));
         }
         server = match server.recv()? {
-            Report::Raw(_, _, data, next) => {
+            Report::Raw { data, next, .. } => {
                 count += data.len() / MESSAGE;
                 next
             }
@@ -180,7 +180,7 @@ fn read_and_sleep(mut server: telemetry::server::Report) -> Result<usize, Closed
             }
             other @ (Report::Unsigned(..)
             | Report::Signed(..)
-            | Report::Real(..)
+            | Report::Real { .. }
             | Report::Old(..)) => {
                 panic!("it sends bytes, not {other:?}")
             }

@@ -38,7 +38,7 @@ fn serve(mut server: server::Connected) -> (Result<(), Why>, f64) {
                 sum += money;
                 next
             }
-            Ok(Connected::Withdrawal(_, answer)) => {
+            Ok(Connected::Withdrawal { next: answer, .. }) => {
                 answer.money(std::mem::take(&mut sum)).expect("it is open")
             }
             Ok(Connected::Quit) => break Ok(()),
@@ -152,7 +152,7 @@ async fn tasks_send_long_runs() {
                 next
             }
             Connected::Quit => break,
-            Connected::Withdrawal(..) => panic!("no withdrawal is sent"),
+            Connected::Withdrawal { .. } => panic!("no withdrawal is sent"),
         };
     }
     assert_eq!(sum, triangle(50_000));

@@ -175,7 +175,15 @@ fn a_set_is_not_held_up_by_peers_that_do_not_read() -> Result<(), Closed> {
     }
     let mut served = Vec::new();
     while served.len() < clients.len() {
-        let Some((number, Ok(Reading::Read(0, None, answer)))) = set.recv() else {
+        let Some((
+            number,
+            Ok(Reading::Read {
+                at: 0,
+                limit: None,
+                next: answer,
+            }),
+        )) = set.recv()
+        else {
             panic!("all of them ask")
         };
         served.push(number);
@@ -200,7 +208,15 @@ fn nobody_else_waits_for_a_peer_that_only_says_that_it_is_there() -> Result<(), 
     let (mut other, say): (numbers::server::Stream, numbers::client::Stream) = pair();
     let mut set = PortSet::new();
     set.insert(server, ());
-    let Some(((), Ok(Reading::Read(0, None, answer)))) = set.recv() else {
+    let Some((
+        (),
+        Ok(Reading::Read {
+            at: 0,
+            limit: None,
+            next: answer,
+        }),
+    )) = set.recv()
+    else {
         panic!("it asks")
     };
     let mut server = answer.data(vec![7; LARGE])?;

@@ -102,7 +102,12 @@ fn what_is_left_in_the_ring_is_forwarded_when_the_connection_accepts_more() {
     is_open.store(true, SeqCst);
     for number in 0..10 {
         server = match server.recv_timeout(LONG) {
-            Ok(Report::Raw(true, _, received, next)) if received == data => next,
+            Ok(Report::Raw {
+                on: true,
+                data: received,
+                next,
+                ..
+            }) if received == data => next,
             Ok(_) => panic!("{number}: another message"),
             Err(_) => panic!("{number}: no message"),
         };

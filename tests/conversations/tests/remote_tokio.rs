@@ -37,7 +37,11 @@ fn runtime() -> Runtime {
 
 async fn serve(mut server: server::Connected, most: u32) -> Result<server::Connected, Closed> {
     for _ in 0..most {
-        let Connected::Withdrawal(amount, answer) = server.recv_async().await? else {
+        let Connected::Withdrawal {
+            amount,
+            next: answer,
+        } = server.recv_async().await?
+        else {
             panic!("the client withdraws")
         };
         server = answer.money(amount)?;
@@ -114,7 +118,11 @@ fn threads_take_over(idle: &Runtime) {
             let mut set = PortSet::new();
             set.insert(server, ());
             let ((), said) = set.recv().expect("it has a member");
-            let Ok(Connected::Withdrawal(amount, answer)) = said else {
+            let Ok(Connected::Withdrawal {
+                amount,
+                next: answer,
+            }) = said
+            else {
                 panic!("it is a withdrawal")
             };
             answer.money(amount).expect("it is open")
@@ -147,7 +155,7 @@ fn a_peer_that_sends_without_end_leaves_time_for_other_tasks(runtime: &Runtime) 
     raw.write_all(&ALIVE.repeat(1000)).expect("it is open");
     let waiting = client.login("holk".into(), "1234".into());
     let login = runtime.block_on(server.recv_async());
-    assert!(matches!(login, Ok(Login::Login(..))), "{login:?}");
+    assert!(matches!(login, Ok(Login::Login { .. })), "{login:?}");
     drop((login, waiting));
     assert!(has_reader(), "the runtime's thread has read everything");
 }
@@ -161,7 +169,7 @@ fn what_is_written_late_is_answered(runtime: &Runtime) {
             let mut server = server;
             loop {
                 let sent = match server.recv_async().await {
-                    Ok(Report::Raw(_, _, _, next)) => Ok(next),
+                    Ok(Report::Raw { next, .. }) => Ok(next),
                     Ok(Report::Flush(answer)) => answer.received(0, None),
                     Ok(other) => panic!("{other:?}"),
                     Err(closed) => return closed,
@@ -177,7 +185,9 @@ fn what_is_written_late_is_answered(runtime: &Runtime) {
             }
             let waiting = client.flush().expect("it is open");
             client = match waiting.recv_async().await {
-                Ok(Echo::Received(_, None, next)) => next,
+                Ok(Echo::Received {
+                    last: None, next, ..
+                }) => next,
                 other => panic!("{other:?}"),
             };
         }
@@ -267,8 +277,13 @@ fn many_sessions_are_armed_at_once() {
                     .map(|client| client.withdrawal(1.0).expect("it is open"))
                     .collect();
                 for _ in 0..MANY {
-                    let Some(((), Ok(Connected::Withdrawal(amount, answer)))) =
-                        set.recv_async().await
+                    let Some((
+                        (),
+                        Ok(Connected::Withdrawal {
+                            amount,
+                            next: answer,
+                        }),
+                    )) = set.recv_async().await
                     else {
                         panic!("each client withdraws")
                     };

@@ -71,7 +71,10 @@ async fn tasks_wait_for_messages() {
             loop {
                 server = match server.recv_async().await? {
                     Connected::Deposit(_, next) => next,
-                    Connected::Withdrawal(amount, answer) => answer.money(amount)?,
+                    Connected::Withdrawal {
+                        amount,
+                        next: answer,
+                    } => answer.money(amount)?,
                     Connected::Quit => return Ok::<(), Closed>(()),
                 };
             }

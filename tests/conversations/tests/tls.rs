@@ -395,7 +395,12 @@ fn a_connection_that_ends_is_lost() {
             drop(client.join().expect("it does not panic"));
             server
         });
-        let Ok(Login::Login(name, _, answer)) = client.recv() else {
+        let Ok(Login::Login {
+            username: name,
+            next: answer,
+            ..
+        }) = client.recv()
+        else {
             panic!("what arrived before the end is delivered")
         };
         assert_eq!(name, "n");
@@ -457,7 +462,12 @@ fn long_messages_arrive_whole() {
             account.quit().expect("it is open");
         });
         let server: server::Login = listener.accept().expect("it connects");
-        let Ok(Login::Login(arrived, _, answer)) = server.recv() else {
+        let Ok(Login::Login {
+            username: arrived,
+            next: answer,
+            ..
+        }) = server.recv()
+        else {
             panic!("it is sent")
         };
         assert!(arrived == name);

@@ -41,7 +41,7 @@ fn shop(client: bank::client::Login) -> Result<f64, Closed> {
 fn serve(server: bank::server::Login) -> Result<(), Closed> {
     let mut login = server;
     let mut server = loop {
-        let bank::Login::Login(_, password, answer) = login.recv()?;
+        let bank::Login::Login { password, next: answer, .. } = login.recv()?;
         if password == "1234" {
             break answer.ok()?;
         }
@@ -54,11 +54,11 @@ fn serve(server: bank::server::Login) -> Result<(), Closed> {
                 balance += money;
                 server
             }
-            bank::Connected::Withdrawal(amount, answer) if amount <= balance => {
+            bank::Connected::Withdrawal { amount, next: answer } if amount <= balance => {
                 balance -= amount;
                 answer.money(amount)?
             }
-            bank::Connected::Withdrawal(_, answer) => answer.insufficient_funds()?,
+            bank::Connected::Withdrawal { next: answer, .. } => answer.insufficient_funds()?,
             bank::Connected::Quit => return Ok(()),
         }
     }

@@ -1,16 +1,24 @@
-// The case that the peer closes the session must be handled.
-//~ error[E0004]: non-exhaustive patterns: `Err(_)` not covered
+// The case that the peer closes the session must be handled. The error is at the line of the `select!`.
+//~ error: `self.numbers` has no `closed` arm: its peer may disconnect
+//~ select_without_closed.rs:16:9
 #![allow(dead_code, unused_variables)]
 mod protocols {
     include!(env!("PROTOCOLS"));
 }
 use protocols::stream;
 
-fn main() {
-    let (mut numbers, _numbers) = stream::init::<u8>();
-    duologue::select! {
-        numbers => {
-            stream::Stream::Send(number) -> next => drop((number, next)),
+struct Reader {
+    numbers: stream::server::Stream<u8>,
+}
+
+impl Reader {
+    fn read(mut self) {
+        duologue::select! {
+            self.numbers => {
+                stream::Stream::Send(number) -> next => drop((number, next)),
+            }
         }
     }
 }
+
+fn main() {}

@@ -4,7 +4,11 @@ use duologue::Closed;
 
 pub fn run(mut endpoint: server::Login, transcript: &Transcript) -> Result<(), Closed> {
     let mut connected = loop {
-        let Login::Login(username, password, answer) = endpoint.recv()?;
+        let Login::Login {
+            username,
+            password,
+            next: answer,
+        } = endpoint.recv()?;
         let (username, quoted_password) = (quoted(&username), quoted(&password));
         transcript.line(format_args!(
             "server <- login({username}, {quoted_password})"
@@ -22,7 +26,10 @@ pub fn run(mut endpoint: server::Login, transcript: &Transcript) -> Result<(), C
                 balance += money;
                 next
             }
-            Connected::Withdrawal(amount, answer) => {
+            Connected::Withdrawal {
+                amount,
+                next: answer,
+            } => {
                 transcript.line(format_args!("server <- withdrawal({amount:.2})"));
                 if amount <= balance {
                     balance -= amount;

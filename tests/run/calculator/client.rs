@@ -28,7 +28,7 @@ pub fn run(endpoint: client::Ready, transcript: &Transcript) -> Result<(), Close
 fn failure(failure: &Failure) -> String {
     match failure {
         Failure::DividedByZero => "divided_by_zero".to_owned(),
-        Failure::Overflow(operation) => format!("overflow({})", name(operation)),
+        Failure::Overflow { of: operation } => format!("overflow({})", name(operation)),
     }
 }
 

@@ -19,7 +19,7 @@ pub fn run(mut endpoint: server::Ready, transcript: &Transcript) -> Result<(), C
                     None if right == 0 && operation == Operation::Divide => {
                         answer.failed(Failure::DividedByZero)?
                     }
-                    None => answer.failed(Failure::Overflow(operation))?,
+                    None => answer.failed(Failure::Overflow { of: operation })?,
                 }
             }
             Ready::Negate(number, answer) => {

@@ -19,7 +19,7 @@ pub fn run(endpoint: client::Idle, transcript: &Transcript) -> Result<(), Closed
     transcript.line("client <- closed");
     let (rumours, theirs) = stream::init::<u64>();
     let answer = idle.subscribe("rumours".to_owned(), theirs)?.recv()?;
-    let Answer::UnknownTopic(back, idle) = answer else {
+    let Answer::UnknownTopic { back, next: idle } = answer else {
         panic!("unexpected: {answer:?}")
     };
     transcript.line("client <- unknown_topic(<stream.client.Stream>)");

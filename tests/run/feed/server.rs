@@ -5,7 +5,11 @@ use duologue::Closed;
 pub fn run(mut endpoint: server::Idle, transcript: &Transcript) -> Result<(), Closed> {
     loop {
         match endpoint.recv()? {
-            Idle::Subscribe(topic, mut to, answer) => {
+            Idle::Subscribe {
+                topic,
+                mut to,
+                next: answer,
+            } => {
                 let quoted = quoted(&topic);
                 transcript.line(format_args!(
                     "server <- subscribe({quoted}, <stream.client.Stream>)"

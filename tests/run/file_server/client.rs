@@ -7,7 +7,7 @@ use duologue::Closed;
 pub fn run(endpoint: client::Idle, transcript: &Transcript) -> Result<(), Closed> {
     let idle = look(endpoint, "/", transcript)?;
     let idle = match idle
-        .open("/secret".to_owned(), Mode::Append(false))?
+        .open("/secret".to_owned(), Mode::Append { create: false })?
         .recv()?
     {
         Opening::Failed(why, idle) => {
@@ -74,7 +74,10 @@ fn person(person: &Person) -> String {
 fn problem(problem: &Problem) -> String {
     match problem {
         Problem::NotFound => "not_found".to_owned(),
-        Problem::Denied(to) => format!("denied({})", person(to)),
-        Problem::Busy(until, (now, soon)) => format!("busy({until}, ({now}, {soon}))"),
+        Problem::Denied { to } => format!("denied({})", person(to)),
+        Problem::Busy {
+            until,
+            readers: (now, soon),
+        } => format!("busy({until}, ({now}, {soon}))"),
     }
 }

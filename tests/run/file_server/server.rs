@@ -40,19 +40,22 @@ pub fn run(mut endpoint: server::Idle, transcript: &Transcript) -> Result<(), Cl
                 if path == "/" {
                     answer.listing(root.clone())?
                 } else {
-                    answer.failed(Problem::Busy(1_341_532_801, (2, 3)))?
+                    answer.failed(Problem::Busy {
+                        until: 1_341_532_801,
+                        readers: (2, 3),
+                    })?
                 }
             }
             Idle::Open(path, mode, answer) => {
                 let mode = match mode {
                     Mode::Read => "read".to_owned(),
-                    Mode::Append(create) => format!("append({create})"),
+                    Mode::Append { create } => format!("append({create})"),
                 };
                 transcript.line(format_args!("server <- open({}, {mode})", quoted(&path)));
                 if path == "/hello" {
                     read(answer.opened(hello.clone())?, transcript)?
                 } else {
-                    answer.failed(Problem::Denied(holk.clone()))?
+                    answer.failed(Problem::Denied { to: holk.clone() })?
                 }
             }
             Idle::Leave => {
@@ -66,7 +69,11 @@ pub fn run(mut endpoint: server::Idle, transcript: &Transcript) -> Result<(), Cl
 fn read(mut reading: server::Reading, transcript: &Transcript) -> Result<server::Idle, Closed> {
     loop {
         match reading.recv()? {
-            Reading::Read(at, limit, answer) => {
+            Reading::Read {
+                at,
+                limit,
+                next: answer,
+            } => {
                 let shown = option(limit.map(|limit| limit.to_string()));
                 transcript.line(format_args!("server <- read({at}, {shown})"));
                 let rest = b"hello"

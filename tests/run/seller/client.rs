@@ -3,7 +3,10 @@ use conversations::{Transcript, quoted};
 use duologue::Closed;
 
 pub fn run(endpoint: client::Asked, transcript: &Transcript) -> Result<(), Closed> {
-    let Asked::Ask(item, offering) = endpoint.recv()?;
+    let Asked::Ask {
+        item,
+        next: offering,
+    } = endpoint.recv()?;
     transcript.line(format_args!("client <- ask({})", quoted(&item)));
     match offering.offer(100)?.recv()? {
         Considered::Accept => transcript.line("client <- accept"),

@@ -6,7 +6,10 @@ use duologue::Closed;
 
 pub fn run(endpoint: client::Greeting, transcript: &Transcript) -> Result<(), Closed> {
     let hello = match endpoint.recv()? {
-        Greeting::Ready(domain, hello) => {
+        Greeting::Ready {
+            domain,
+            next: hello,
+        } => {
             transcript.line(format_args!("client <- ready({})", quoted(&domain)));
             hello
         }
@@ -54,7 +57,7 @@ pub fn run(endpoint: client::Greeting, transcript: &Transcript) -> Result<(), Cl
         content = content.line(line.to_owned())?;
     }
     let idle = match content.end_of_mail()?.recv()? {
-        Delivery::Queued(id, idle) => {
+        Delivery::Queued { id, next: idle } => {
             transcript.line(format_args!("client <- queued({})", quoted(&id)));
             idle
         }

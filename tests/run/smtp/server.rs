@@ -5,7 +5,10 @@ use duologue::Closed;
 
 pub fn run(endpoint: server::Greeting, transcript: &Transcript) -> Result<(), Closed> {
     let extensions = match endpoint.ready("server.example".to_owned())?.recv()? {
-        Hello::Ehlo(domain, extensions) => {
+        Hello::Ehlo {
+            domain,
+            next: extensions,
+        } => {
             transcript.line(format_args!("server <- ehlo({})", quoted(&domain)));
             extensions
         }

@@ -4,7 +4,7 @@ use conversations::protocols::switchboard::{Open, server};
 use duologue::Closed;
 
 pub fn run(mut endpoint: server::Open, transcript: &Transcript) -> Result<(), Closed> {
-    while let Open::Connect(session, next) = endpoint.recv()? {
+    while let Open::Connect { session, next } = endpoint.recv()? {
         transcript.line("server <- connect(<calculator.server.ready>)");
         endpoint = next;
         let question = session.recv()?;

@@ -20,7 +20,12 @@ pub fn run(endpoint: client::Report, transcript: &Transcript) -> Result<(), Clos
 }
 
 fn received(answer: Echo, transcript: &Transcript) -> client::Report {
-    let Echo::Received(count, last, report) = answer else {
+    let Echo::Received {
+        count,
+        last,
+        next: report,
+    } = answer
+    else {
         panic!("unexpected: {answer:?}")
     };
     let last = option(last.map(|(sign, value)| format!("({sign}, {value:.2})")));

@@ -15,7 +15,11 @@ pub fn run(mut endpoint: server::Report, transcript: &Transcript) -> Result<(), 
                 transcript.line(format_args!("server <- signed({a}, {b}, {c}, {d})"));
                 next
             }
-            Report::Real(single, double, next) => {
+            Report::Real {
+                single,
+                double,
+                next,
+            } => {
                 transcript.line(format_args!("server <- real({single:.2}, {double:.2})"));
                 last = Some((single < 0.0, double));
                 next
@@ -25,7 +29,12 @@ pub fn run(mut endpoint: server::Report, transcript: &Transcript) -> Result<(), 
                 transcript.line(format_args!("server <- old({a}, {b}, {c:.2}, {text})"));
                 next
             }
-            Report::Raw(on, name, data, next) => {
+            Report::Raw {
+                on,
+                name,
+                data,
+                next,
+            } => {
                 let (name, data) = (quoted(&name), hex(&data));
                 transcript.line(format_args!("server <- raw({on}, {name}, {data})"));
                 next

@@ -38,6 +38,14 @@ impl Finder {
         }
     }
 
+    fn fields(&mut self, place: String, fields: &Fields) {
+        if let Fields::Named(fields) = fields {
+            for field in &fields.named {
+                self.add(place.clone(), field.ident.as_ref().expect("it is named"));
+            }
+        }
+    }
+
     fn items(&mut self, path: &[String], items: &[Item]) {
         for item in items {
             self.item(path, item);
@@ -63,16 +71,14 @@ impl Finder {
                 let place = format!("enum `{}`", inside(&found.ident).join("::"));
                 for variant in &found.variants {
                     self.add(place.clone(), &variant.ident);
+                    let path = [inside(&found.ident), vec![variant.ident.to_string()]].concat();
+                    self.fields(format!("variant `{}`", path.join("::")), &variant.fields);
                 }
             }
             Item::Struct(found) => {
                 self.add(here, &found.ident);
-                if let Fields::Named(fields) = &found.fields {
-                    let place = format!("struct `{}`", inside(&found.ident).join("::"));
-                    for field in &fields.named {
-                        self.add(place.clone(), field.ident.as_ref().expect("it is named"));
-                    }
-                }
+                let place = format!("struct `{}`", inside(&found.ident).join("::"));
+                self.fields(place, &found.fields);
             }
             Item::Type(found) => self.add(here, &found.ident),
             // A constant without a name only checks something.
@@ -115,7 +121,7 @@ fn what_rust_declares_is_listed() {
 
 #[test]
 fn declarations_are_found() {
-    let text = "pub mod r#type;\npub use super::p::CAPACITY;\npub struct S {\n    pub x: u8,\n}\npub enum E {\n    A(u8),\n}\n\
+    let text = "pub mod r#type;\npub use super::p::CAPACITY;\npub struct S {\n    pub x: u8,\n}\npub enum E {\n    A(u8),\n    B { x: u8 },\n}\n\
         pub fn init() {\n    let local = 1;\n}\npub mod client {\n    pub struct S(u8);\n    impl S {\n        pub fn go(self) {}\n    }\n\
         impl Clone for S {\n        fn clone(&self) -> S {\n            S(0)\n        }\n    }\n    pub type R = u8;\n}\n";
     let file = OutputFile {
@@ -133,6 +139,8 @@ fn declarations_are_found() {
         "struct `a::b::S` x",
         "module `a::b` E",
         "enum `a::b::E` A",
+        "enum `a::b::E` B",
+        "variant `a::b::E::B` x",
         "module `a::b` init",
         "module `a::b` client",
         "module `a::b::client` S",

@@ -338,8 +338,8 @@ fn versions_that_break_programs_are_not_the_same() {
             Some("type"),
         ),
         (
-            "type n = [u8]; type m = u8;",
-            "type m = u8; type n = [m];",
+            "struct n { x: [u8], o: o } enum o { a(str, m) } type m = u8;",
+            "type m = u8; struct n { x: [m], o: o } enum o { a(str, m: m) }",
             entry,
             None,
         ),
@@ -377,6 +377,18 @@ fn versions_that_break_programs_are_not_the_same() {
         (
             "proto! q { s:send { m(x: u8) -> ! } }",
             "proto! q { s:send { m(y: u8) -> ! } }",
+            "proto! p { s:send { a(v: q::client::s) -> ! } }",
+            Some("payload entry"),
+        ),
+        (
+            "enum n { a, b(m: m) } type m = u8;",
+            "enum n { a, b(m) } type m = u8;",
+            entry,
+            Some("variant's value"),
+        ),
+        (
+            "proto! q { s:send { m(t) -> ! } } type t = u8;",
+            "proto! q { s:send { m(t: t) -> ! } } type t = u8;",
             "proto! p { s:send { a(v: q::client::s) -> ! } }",
             Some("payload entry"),
         ),

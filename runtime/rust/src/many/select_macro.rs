@@ -3,7 +3,7 @@
 /// Waits on several endpoints of different protocols and receives from one that is ready.
 ///
 /// Each endpoint is a variable or field that can be borrowed mutably. It has an arm for each message that it can
-/// receive, and one for `closed`; a missing arm is a compile error (E0004 names it). If several endpoints are ready,
+/// receive, and one for `closed`; a missing arm is a compile error that names it. If several endpoints are ready,
 /// each gets its turn. The endpoints that were not chosen stay as they are. `select!` is an expression, and `?`,
 /// `break`, `continue` and `return` work in the arms.
 ///
@@ -20,7 +20,7 @@
 /// #     impl duologue_runtime::generated::Transition<0> for S { type Payload = (); type Next = duologue_runtime::generated::Stay<S>; }
 /// # }
 /// # mod bar {
-/// #     pub enum Bar { DoBar(u8, duologue_runtime::Receiver<S>), DoBaz(bool, duologue_runtime::Receiver<S>) }
+/// #     pub enum Bar { DoBar(u8, duologue_runtime::Receiver<S>), DoBaz { on: bool, next: duologue_runtime::Receiver<S> } }
 /// #     pub struct S;
 /// #     impl duologue_runtime::generated::State for S {
 /// #         type Message = Bar;
@@ -28,7 +28,7 @@
 /// #         fn open(branch: duologue_runtime::generated::Branch<Self>) -> Bar {
 /// #             match branch.index() {
 /// #                 0 => { let (x, next) = branch.take::<0>(); Bar::DoBar(x, next) }
-/// #                 1 => { let (x, next) = branch.take::<1>(); Bar::DoBaz(x, next) }
+/// #                 1 => { let (on, next) = branch.take::<1>(); Bar::DoBaz { on, next } }
 /// #                 _ => branch.refuse(),
 /// #             }
 /// #         }
@@ -46,7 +46,8 @@
 ///     }
 ///     bar => {
 ///         bar::Bar::DoBar(x) -> _next { x }
-///         bar::Bar::DoBaz(..) => 0,
+///         bar::Bar::DoBaz { on: true, .. } -> _next => 1,
+///         bar::Bar::DoBaz { .. } => 0,
 ///         closed => 6,
 ///     }
 ///     after(std::time::Duration::from_secs(1)) => 7,
@@ -55,9 +56,10 @@
 /// # }
 /// ```
 ///
-/// * `Message -> next => value` and `Message(payload) -> next => value`: the message, its payload as patterns, and a
-///   pattern for the next endpoint. `Message(payload) -> next { block }` does not need the `=>`. Without `->`, the
-///   pattern is an ordinary pattern of the enum's variant.
+/// * `Message -> next => value`, `Message(payload) -> next => value` and, if the fields have names,
+///   `Message { field, .. } -> next => value`: the message, its payload as patterns, and a pattern for the next endpoint.
+///   `Message(payload) -> next { block }` does not need the `=>`. Without `->`, the pattern is an ordinary pattern of the
+///   enum's variant.
 /// * `closed => value` or `closed(why) => value`: the peer has disconnected; `why` is a [`Closed`](crate::Closed).
 /// * `ready => value`, as the only arm of an endpoint: the endpoint is ready, and nothing is received from it. So an
 ///   endpoint that waits for space to send can be listed next to those that wait for messages.
@@ -79,7 +81,8 @@ macro_rules! select {
 }
 
 /// The steps of [`select!`]: `@ends` collects endpoints, `@limit` the rest of an `after` arm, `@wait` generates the
-/// wait, `@choose` the choice, `@arm` and `@body` the arms of one `match`.
+/// wait, `@choose` the choice, `@arm` and `@body` the arms of one `match`, after `closed;` if one of them is for a peer that
+/// has disconnected, otherwise `open;`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select {
@@ -156,23 +159,28 @@ macro_rules! __select {
     };
     (@choose $chosen:ident ($at:expr) [{ $end:tt $($arms:tt)* } $($ends:tt)*] $limit:tt) => {
         if $chosen == $at {
-            $crate::__select!(@arm $end [] $($arms)*)
+            $crate::__select!(@arm $end [open;] $($arms)*)
         } else {
             $crate::__select!(@choose $chosen ($at + 1) [$($ends)*] $limit)
         }
     };
 
-    (@arm $end:tt [] ready => $body:expr $(,)?) => {
+    (@arm $end:tt [open;] ready => $body:expr $(,)?) => {
         $body
     };
-    (@arm ($($end:tt)+) [$($arms:tt)*]) => {
+    (@arm ($($end:tt)+) [closed; $($arms:tt)*]) => {
         match $crate::Receive::receive($($end)+) { $($arms)* }
     };
-    (@arm $end:tt $arms:tt closed => $($rest:tt)+) => {
-        $crate::__select!(@body $end $arms (::core::result::Result::Err(_)) $($rest)+)
+    (@arm ($($end:tt)+) [open; $($arms:tt)*]) => {
+        ::core::compile_error!(::core::concat!(
+            "`", ::core::stringify!($($end)+), "` has no `closed` arm: its peer may disconnect",
+        ))
     };
-    (@arm $end:tt $arms:tt closed($why:pat) => $($rest:tt)+) => {
-        $crate::__select!(@body $end $arms (::core::result::Result::Err($why)) $($rest)+)
+    (@arm $end:tt [$has:ident; $($arms:tt)*] closed => $($rest:tt)+) => {
+        $crate::__select!(@body $end [closed; $($arms)*] (::core::result::Result::Err(_)) $($rest)+)
+    };
+    (@arm $end:tt [$has:ident; $($arms:tt)*] closed($why:pat) => $($rest:tt)+) => {
+        $crate::__select!(@body $end [closed; $($arms)*] (::core::result::Result::Err($why)) $($rest)+)
     };
     (@arm $end:tt $arms:tt $($message:ident)::+ ($($value:pat),* $(,)?) -> $next:ident { $($body:tt)* } $($rest:tt)*) => {
         $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+($($value,)* $next)))
@@ -183,6 +191,23 @@ macro_rules! __select {
     };
     (@arm $end:tt $arms:tt $($message:ident)::+ ($($value:pat),* $(,)?) { $($body:tt)* } $($rest:tt)*) => {
         $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+($($value),*)))
+            { $($body)* } $($rest)*)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ { $($field:tt)* } -> $next:ident { $($body:tt)* } $($rest:tt)*) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+ { next: $next, $($field)* }))
+            { $($body)* } $($rest)*)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ { $($field:tt)* } -> $next:pat => $($rest:tt)+) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+ { next: $next, $($field)* })) $($rest)+)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ { $($field:tt)* } => $($rest:tt)+) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+ { $($field)* })) $($rest)+)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ { $($field:tt)* } | $others:pat => $($rest:tt)+) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+ { $($field)* } | $others)) $($rest)+)
+    };
+    (@arm $end:tt $arms:tt $($message:ident)::+ { $($field:tt)* } { $($body:tt)* } $($rest:tt)*) => {
+        $crate::__select!(@body $end $arms (::core::result::Result::Ok($($message)::+ { $($field)* }))
             { $($body)* } $($rest)*)
     };
     (@arm $end:tt $arms:tt $($message:ident)::+ -> $next:ident { $($body:tt)* } $($rest:tt)*) => {

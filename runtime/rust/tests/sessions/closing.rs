@@ -121,7 +121,7 @@ fn unwinding_closes_like_dropping() {
         client.recv().map(drop)
     });
     let panicked = catch_unwind(AssertUnwindSafe(|| {
-        let Ok(bank::Login::Login(..)) = server.recv() else {
+        let Ok(bank::Login::Login { .. }) = server.recv() else {
             return;
         };
         panic!("while holding an endpoint");
@@ -159,7 +159,7 @@ fn a_destructor_may_wait_for_its_own_peer_to_notice() -> Result<(), Closed> {
     }
     let (server, client) = bank::init();
     let client = client.login("a".into(), "b".into())?;
-    let bank::Login::Login(_, _, server) = server.recv()?;
+    let bank::Login::Login { next: server, .. } = server.recv()?;
     let accepted = server.ok()?;
     let worker = Worker(
         Some(client),

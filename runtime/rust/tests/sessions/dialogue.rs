@@ -19,7 +19,11 @@ fn receiving_after_ones_own_send_waits_for_the_slow_peer() -> Outcome {
     };
     let slow = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));
-        let bank::Login::Login(name, password, server) = server.recv()?;
+        let bank::Login::Login {
+            username: name,
+            password,
+            next: server,
+        } = server.recv()?;
         assert_eq!((name.as_str(), password.as_str()), ("holk", "1234"));
         drop(server.ok()?);
         Ok::<_, duologue::Closed>(())
@@ -33,8 +37,8 @@ fn receiving_after_ones_own_send_waits_for_the_slow_peer() -> Outcome {
 fn a_whole_bank_dialogue() -> Outcome {
     let (server, client) = bank::init();
     let server = thread::spawn(move || {
-        let bank::Login::Login(_, _, server) = server.recv()?;
-        let bank::Login::Login(_, _, server) = server.invalid()?.recv()?;
+        let bank::Login::Login { next: server, .. } = server.recv()?;
+        let bank::Login::Login { next: server, .. } = server.invalid()?.recv()?;
         let (mut server, mut balance) = (server.ok()?, 0.0);
         loop {
             server = match server.recv()? {
@@ -42,10 +46,10 @@ fn a_whole_bank_dialogue() -> Outcome {
                     balance += money;
                     next
                 }
-                bank::Connected::Withdrawal(amount, next) if amount > balance => {
+                bank::Connected::Withdrawal { amount, next } if amount > balance => {
                     next.insufficient_funds()?
                 }
-                bank::Connected::Withdrawal(amount, next) => {
+                bank::Connected::Withdrawal { amount, next } => {
                     balance -= amount;
                     next.money(amount)?
                 }

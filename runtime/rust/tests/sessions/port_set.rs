@@ -217,7 +217,11 @@ fn sessions_in_different_states_and_of_different_protocols_share_a_set() -> Resu
     let (mut deposits, mut quits) = (0.0, 0);
     while let Some((number, said)) = set.recv() {
         match said? {
-            Said::Login(bank::Login::Login(name, _, answer)) => {
+            Said::Login(bank::Login::Login {
+                username: name,
+                next: answer,
+                ..
+            }) => {
                 assert_eq!(name, number.to_string());
                 set.insert(answer.ok()?.into(), number);
             }
@@ -225,7 +229,10 @@ fn sessions_in_different_states_and_of_different_protocols_share_a_set() -> Resu
                 deposits += money;
                 set.insert(next.into(), number);
             }
-            Said::Connected(bank::Connected::Withdrawal(money, answer)) => {
+            Said::Connected(bank::Connected::Withdrawal {
+                amount: money,
+                next: answer,
+            }) => {
                 set.insert(answer.money(money)?.into(), number);
             }
             Said::Connected(bank::Connected::Quit) => quits += 1,

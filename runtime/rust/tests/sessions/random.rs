@@ -39,7 +39,7 @@ fn runs_of_any_length_keep_their_order() {
     let (server, client) = bank::init();
     let serving = thread::spawn(move || {
         let mut random = Random(77);
-        let bank::Login::Login(_, _, server) = server.recv()?;
+        let bank::Login::Login { next: server, .. } = server.recv()?;
         let (mut server, mut balance) = (server.ok()?, 0.0);
         loop {
             random.delay();
@@ -48,7 +48,7 @@ fn runs_of_any_length_keep_their_order() {
                     balance = balance * 3.0 % 1_000_003.0 + money;
                     next
                 }
-                bank::Connected::Withdrawal(amount, next) => {
+                bank::Connected::Withdrawal { amount, next } => {
                     assert_eq!(amount, balance);
                     random.delay();
                     next.money(balance)?

@@ -96,11 +96,67 @@ fn an_endpoint_that_closes_is_an_answer() {
             closed(why) => Some(why),
         }
         login => {
-            bank::Login::Login(name, _password) -> answer { drop((name, answer)); None }
+            bank::Login::Login { username: name, .. } -> answer { drop((name, answer)); None }
             closed => None,
         }
     };
     assert_eq!(why.map(|why| why.state()), Some("Stream"));
+}
+
+/// Receives one message, with an arm in each form that a message with named fields can have.
+fn heard(mut account: bank::server::Connected) -> String {
+    select! {
+        account => {
+            bank::Connected::Withdrawal { amount: 1.0 } -> next { drop(next); "block with next".to_owned() }
+            bank::Connected::Withdrawal { amount: 2.0, .. } -> _ => "value with next".to_owned(),
+            bank::Connected::Withdrawal { amount: 3.0, next: _ } { "block".to_owned() }
+            bank::Connected::Withdrawal { amount: 4.0, .. } => "value".to_owned(),
+            bank::Connected::Withdrawal { amount: 5.0, .. } | bank::Connected::Quit => "either".to_owned(),
+            bank::Connected::Withdrawal { amount, } -> _next => amount.to_string(),
+            bank::Connected::Deposit(amount) -> _next => format!("deposit of {amount}"),
+            closed => "closed".to_owned(),
+        }
+    }
+}
+
+#[test]
+fn fields_with_names_are_patterns_in_arms() -> Result<(), Closed> {
+    type Client = bank::client::Connected;
+    type Said = (fn(Client) -> Result<(), Closed>, &'static str);
+    let withdrawals = [
+        "block with next",
+        "value with next",
+        "block",
+        "value",
+        "either",
+        "6",
+    ];
+    let others: [Said; 3] = [
+        (|client| Ok(client.quit()?), "either"),
+        (|client| Ok(drop(client.deposit(7.0)?)), "deposit of 7"),
+        (|client| Ok(drop(client)), "closed"),
+    ];
+    let connected = || -> Result<_, Closed> {
+        let (server, client) = bank::init();
+        let waiting = client.login(String::new(), String::new())?;
+        let bank::Login::Login { next, .. } = server.recv()?;
+        let account = next.ok()?;
+        match waiting.recv()? {
+            bank::LoginResponse::Ok(client) => Ok((account, client)),
+            bank::LoginResponse::Invalid(_) => unreachable!("the server has sent `ok`"),
+        }
+    };
+    for (amount, expected) in (1..).zip(withdrawals) {
+        let (account, client) = connected()?;
+        let _waiting = client.withdrawal(f64::from(amount))?;
+        assert_eq!(heard(account), expected);
+    }
+    for (say, expected) in others {
+        let (account, client) = connected()?;
+        say(client)?;
+        assert_eq!(heard(account), expected);
+    }
+    Ok(())
 }
 
 #[test]

@@ -49,8 +49,8 @@ fn answer(mut open: narrow::server::Open) -> Result<(), Closed> {
         open = match open.recv()? {
             narrow::Open::Append(_, next)
             | narrow::Open::Attach(_, next)
-            | narrow::Open::Name(_, _, next) => next,
-            narrow::Open::LookUp(_, _, asked) => asked.answered(Answer::Note(None))?,
+            | narrow::Open::Name { next, .. } => next,
+            narrow::Open::LookUp(_, _, asked) => asked.answered(Answer::Note { text: None })?,
             narrow::Open::Close => return Ok(()),
         };
     }

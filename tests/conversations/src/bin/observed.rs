@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let address = listener.address().to_string();
     listener.observer(Arc::clone(&log));
     listener.serve(|login: server::Login| {
-        if let Ok(Login::Login(_, _, answer)) = login.recv() {
+        if let Ok(Login::Login { next: answer, .. }) = login.recv() {
             // A client that is gone does not need its answer.
             let _gone = answer.invalid();
         }

@@ -10,7 +10,11 @@ use std::thread;
 
 fn teller(mut login: server::Login) -> Result<(), Closed> {
     let mut account = loop {
-        let Login::Login(_, password, answer) = login.recv()?;
+        let Login::Login {
+            password,
+            next: answer,
+            ..
+        } = login.recv()?;
         if password == "1234" {
             break answer.ok()?;
         }
@@ -19,7 +23,10 @@ fn teller(mut login: server::Login) -> Result<(), Closed> {
     loop {
         account = match account.recv()? {
             Connected::Deposit(_, next) => next,
-            Connected::Withdrawal(amount, answer) => answer.money(amount)?,
+            Connected::Withdrawal {
+                amount,
+                next: answer,
+            } => answer.money(amount)?,
             Connected::Quit => return Ok(()),
         };
     }

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let address = listener.address().to_string();
     listener.on_failure(|error| eprintln!("a connection was refused: {error}"));
     listener.serve(|login: server::Login| {
-        if let Ok(Login::Login(_, _, answer)) = login.recv() {
+        if let Ok(Login::Login { next: answer, .. }) = login.recv() {
             // A client that is gone does not need its answer.
             let _gone = answer.invalid();
         }

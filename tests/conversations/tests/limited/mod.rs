@@ -65,7 +65,12 @@ fn values_at_their_limits_travel() {
     let Ok(bounded::Open::Attach(_, server)) = server.recv() else {
         panic!("it is allowed")
     };
-    let Ok(bounded::Open::Name(_, pages, server)) = server.recv() else {
+    let Ok(bounded::Open::Name {
+        pages,
+        next: server,
+        ..
+    }) = server.recv()
+    else {
         panic!("it is allowed")
     };
     assert_eq!(pages.len(), 11);
@@ -74,7 +79,9 @@ fn values_at_their_limits_travel() {
     };
     assert_eq!(text.map(|text| text.len()), Some(31));
     let server = server
-        .answered(narrow::Answer::Note(Some(vec![1, 2, 3])))
+        .answered(narrow::Answer::Note {
+            text: Some(vec![1, 2, 3]),
+        })
         .expect(OPEN);
     let Ok(free::Answered::Answered(_, client)) = waiting.recv() else {
         panic!("it is allowed")
@@ -145,7 +152,9 @@ fn an_answer_has_limits_too() {
         panic!("it is allowed")
     };
     let server = server
-        .answered(wide::Answer::Note(Some(vec![1, 2, 3, 4])))
+        .answered(wide::Answer::Note {
+            text: Some(vec![1, 2, 3, 4]),
+        })
         .expect(OPEN);
     let closed = waiting.recv().map(drop).expect_err("it is refused");
     assert_eq!(closed.why(), Why::Broken);

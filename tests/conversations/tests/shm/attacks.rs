@@ -343,7 +343,10 @@ fn the_memory_of_a_short_message_is_bounded() {
         attack.write(LINES_AT + 8, b"\xff\xff\x03");
         attack.word(0, PARITY | ONE | FULL | EMPTIES << 8);
         match attack.take() {
-            Some(All::Empties(items, next)) => {
+            Some(All::Empties {
+                empties: items,
+                next,
+            }) => {
                 assert!(fits && items.len() == 65_535);
                 attack.reader.server = Some(next);
             }

@@ -87,12 +87,20 @@ fn is_said(message: &All, number: u64) -> bool {
         (1, All::U8(found, _)) => *found == number as u8,
         (2, All::U16(found, _)) => *found == number as u16,
         (3, All::Str(found, _)) => *found == text(length),
-        (4, All::Tuple((1, found, true), _)) => *found == text(length),
-        (5, All::Option(found, _)) => *found == number.is_multiple_of(3).then_some(number as u32),
+        (
+            4,
+            All::Tuple {
+                tuple: (1, found, true),
+                ..
+            },
+        ) => *found == text(length),
+        (5, All::Option { option: found, .. }) => {
+            *found == number.is_multiple_of(3).then_some(number as u32)
+        }
         (6, All::Bool(found, _)) => *found == number.is_multiple_of(5),
         (7, All::Bytes(found, _)) => *found == vec![number as u8; length],
         (8, All::Many(1, found, false, _, _)) => *found == number as f64,
-        (9, All::List(found, _)) => *found == vec![number as u16; length],
+        (9, All::List { list: found, .. }) => *found == vec![number as u16; length],
         (10.., All::U64(found, _)) => *found == number,
         _ => false,
     }
@@ -131,7 +139,9 @@ fn runs_of_every_length_turn() -> Result<(), Closed> {
                     sum += money;
                     next
                 }
-                Connected::Withdrawal(_, answer) => answer.money(std::mem::take(&mut sum))?,
+                Connected::Withdrawal { next: answer, .. } => {
+                    answer.money(std::mem::take(&mut sum))?
+                }
                 Connected::Quit => return Ok::<(), Closed>(()),
             };
         }
@@ -375,9 +385,10 @@ fn tasks_wait_for_messages_and_for_space() {
                         count += 1;
                         next
                     }
-                    Connected::Withdrawal(amount, answer) => {
-                        answer.money(amount).expect("it is open")
-                    }
+                    Connected::Withdrawal {
+                        amount,
+                        next: answer,
+                    } => answer.money(amount).expect("it is open"),
                     Connected::Quit => break,
                 };
             }

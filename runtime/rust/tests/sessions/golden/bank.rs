@@ -17,7 +17,11 @@ pub fn init() -> (server::Login, client::Login) {
 #[derive(Debug)]
 #[must_use = "a dropped endpoint closes its session"]
 pub enum Login {
-    Login(String, String, server::LoginResponse),
+    Login {
+        username: String,
+        password: String,
+        next: server::LoginResponse,
+    },
 }
 
 #[derive(Debug)]
@@ -31,7 +35,10 @@ pub enum LoginResponse {
 #[must_use = "a dropped endpoint closes its session"]
 pub enum Connected {
     Deposit(f64, server::Connected),
-    Withdrawal(f64, server::WithdrawalResponse),
+    Withdrawal {
+        amount: f64,
+        next: server::WithdrawalResponse,
+    },
     Quit,
 }
 
@@ -145,7 +152,11 @@ pub mod state {
         #[inline]
         fn open(branch: ::duologue::generated::Branch<Self>) -> super::Login {
             let ((username, password), next) = branch.take::<0>();
-            super::Login::Login(username, password, server::LoginResponse(next))
+            super::Login::Login {
+                username,
+                password,
+                next: server::LoginResponse(next),
+            }
         }
     }
 
@@ -196,7 +207,10 @@ pub mod state {
                 }
                 1 => {
                     let (amount, next) = branch.take::<1>();
-                    super::Connected::Withdrawal(amount, server::WithdrawalResponse(next))
+                    super::Connected::Withdrawal {
+                        amount,
+                        next: server::WithdrawalResponse(next),
+                    }
                 }
                 2 => {
                     let ((), ()) = branch.take::<2>();

@@ -62,7 +62,11 @@ const OPEN: &str = "both ends are here";
 fn session(n: u64) -> u64 {
     let (server, client) = init();
     let client = client.login(n, n).expect(OPEN);
-    let Login::Login(name, password, server) = server.recv().expect(OPEN);
+    let Login::Login {
+        username: name,
+        password,
+        next: server,
+    } = server.recv().expect(OPEN);
     let server = server.ok().expect(OPEN);
     let LoginResponse::Ok(client) = client.recv().expect(OPEN) else {
         panic!("the server sent ok");

@@ -64,7 +64,11 @@ async fn session(n: u64) -> u64 {
         }
     };
     let bank = async {
-        let Login::Login(_name, _password, server) = server.recv_async().await.expect(OPEN);
+        let Login::Login {
+            username: _name,
+            password: _password,
+            next: server,
+        } = server.recv_async().await.expect(OPEN);
         let server = server.ok().expect(OPEN);
         let Connected::Deposit(_, server) = server.recv_async().await.expect(OPEN) else {
             panic!("the customer makes a deposit");

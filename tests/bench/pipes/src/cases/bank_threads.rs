@@ -115,7 +115,11 @@ fn customer(client: client::Login, n: u64) -> u64 {
 }
 
 fn bank(server: server::Login) {
-    let Login::Login(_name, _password, server) = server.recv().expect(OPEN);
+    let Login::Login {
+        username: _name,
+        password: _password,
+        next: server,
+    } = server.recv().expect(OPEN);
     let server = server.ok().expect(OPEN);
     let Connected::Deposit(_, server) = server.recv().expect(OPEN) else {
         panic!("the customer makes a deposit");

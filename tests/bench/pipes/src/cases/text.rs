@@ -74,7 +74,7 @@ fn count_over_session() -> Case {
                     client = client.count(word(n)).expect(OPEN);
                 }
                 let mut waiting = client.done().expect(OPEN);
-                while let Answer::Total(_, times, next) = waiting.recv().expect(OPEN) {
+                while let Answer::Total { times, next, .. } = waiting.recv().expect(OPEN) {
                     sum += times;
                     waiting = next;
                 }
@@ -86,7 +86,7 @@ fn count_over_session() -> Case {
                 let mut totals = Totals::new();
                 let mut answer = loop {
                     match server.recv().expect(OPEN) {
-                        Counting::Count(word, next) => {
+                        Counting::Count { word, next } => {
                             add(&mut totals, word);
                             server = next;
                         }
@@ -243,7 +243,7 @@ fn nucleotides_over_sessions() -> Case {
                     .map(|client| client.done().expect(OPEN))
                     .collect();
                 for client in waiting {
-                    let Answer::Result(text) = client.recv().expect(OPEN);
+                    let Answer::Result { frequencies: text } = client.recv().expect(OPEN);
                     sum += total(&text);
                 }
             }

@@ -80,11 +80,18 @@ pub(super) fn ours(
 
 /// Serves a customer until it disconnects.
 fn serve(server: bank::server::Login) {
-    let Login::Login(_name, _password, answer) = server.recv().expect(OPEN);
+    let Login::Login {
+        username: _name,
+        password: _password,
+        next: answer,
+    } = server.recv().expect(OPEN);
     let mut customer = answer.ok().expect(OPEN);
     while let Ok(message) = customer.recv() {
         customer = match message {
-            Connected::Withdrawal(amount, answer) => answer.money(amount).expect(OPEN),
+            Connected::Withdrawal {
+                amount,
+                next: answer,
+            } => answer.money(amount).expect(OPEN),
             Connected::Deposit(..) | Connected::Quit => panic!("this is a withdrawal"),
         };
     }

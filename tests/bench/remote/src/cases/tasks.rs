@@ -107,11 +107,18 @@ fn ours(count: u64, (client, server): (bank::client::Login, bank::server::Login)
 
 /// Serves a customer until it disconnects.
 async fn serve(server: bank::server::Login) {
-    let Login::Login(_name, _password, answer) = server.recv_async().await.expect(OPEN);
+    let Login::Login {
+        username: _name,
+        password: _password,
+        next: answer,
+    } = server.recv_async().await.expect(OPEN);
     let mut customer = answer.ok().expect(OPEN);
     while let Ok(message) = customer.recv_async().await {
         customer = match message {
-            Connected::Withdrawal(amount, answer) => answer.money(amount).expect(OPEN),
+            Connected::Withdrawal {
+                amount,
+                next: answer,
+            } => answer.money(amount).expect(OPEN),
             Connected::Deposit(..) | Connected::Quit => panic!("this is a withdrawal"),
         };
     }
