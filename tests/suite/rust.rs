@@ -138,6 +138,27 @@ fn nothing_generated_is_unsafe_or_names_this_machine() {
     }
 }
 
+/// What is generated for one protocol.
+fn text_of(name: &str) -> String {
+    let path = repository().join(format!("protocols/{name}.proto"));
+    let files = target::generate(&checked(&[path]), Target::Rust, &Options::default()).files;
+    files.into_iter().map(|file| file.text).collect()
+}
+
+/// Other states stay small: each of these methods takes time to compile.
+#[test]
+fn methods_that_do_not_wait_are_where_a_send_may_wait() {
+    let bank = text_of("bank");
+    for method in ["try_deposit", "deposit_async", "try_quit", "quit_async"] {
+        assert!(bank.contains(&format!("pub fn {method}(")), "{method}");
+    }
+    for method in ["try_login", "login_async", "try_money", "ok_async"] {
+        assert!(!bank.contains(method), "{method}");
+    }
+    let pingpong = text_of("pingpong");
+    assert!(!pingpong.contains("_async") && !pingpong.contains("waits!"));
+}
+
 #[test]
 fn source_and_module() {
     for name in ["stream", "oneshot", "relay", "future"] {

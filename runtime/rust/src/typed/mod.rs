@@ -4,4 +4,6 @@ pub(crate) mod endpoint;
 pub(crate) mod ends;
 pub(crate) mod error;
 pub(crate) mod futures;
+pub(crate) mod held;
 pub(crate) mod scheme;
+pub(crate) mod sending;
