@@ -247,10 +247,7 @@ fn the_programs_of_the_page_run() {
         "the page has only {} programs",
         programs.len()
     );
-    // Those with two processes need other crates: see below.
-    let alone = programs
-        .iter()
-        .filter(|program| !program.contains("duologue_net") && !program.contains("duologue_shm"));
+    let alone = programs.iter().filter(|program| !needs_crates(program));
     for (number, program) in alone.enumerate() {
         let source = folder.join(format!("program{number}.rs"));
         let tree = if program.contains("work_queue") {
@@ -276,19 +273,39 @@ fn the_programs_of_the_page_run() {
     }
 }
 
-/// The programs with two processes are programs of the package `conversations`, whose tests run them.
+/// Whether a program of the page uses crates other than the runtime.
+fn needs_crates(program: &str) -> bool {
+    let lines = [
+        "anyhow",
+        "duologue_net",
+        "duologue_shm",
+        "futures_util",
+        "tokio",
+    ]
+    .map(|name| format!("\nuse {name}::"));
+    lines.iter().any(|line| program.contains(line))
+}
+
+/// The programs that use other crates are in the package `conversations`, whose tests run them.
 #[test]
-fn the_programs_with_two_processes_are_those_of_the_page() {
+fn the_programs_with_other_crates_are_those_of_the_page() {
     let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
     let mut programs = programs_in(&read("docs/targets/rust.md"));
-    programs.retain(|program| program.contains("duologue_net") || program.contains("duologue_shm"));
-    let names = ["shared_memory", "over_sockets", "over_tls", "observed"];
+    programs.retain(|program| needs_crates(program));
+    let names = [
+        "tests/page/cancelling",
+        "tests/page/errors",
+        "src/bin/shared_memory",
+        "src/bin/over_sockets",
+        "src/bin/over_tls",
+        "src/bin/observed",
+    ];
     assert_eq!(programs.len(), names.len());
     for (program, name) in programs.iter().zip(names) {
         let (_, program) = program
             .split_once("}\n")
             .expect("it begins with its protocols");
-        let source = read(&format!("tests/conversations/src/bin/{name}.rs"));
+        let source = read(&format!("tests/conversations/{name}.rs"));
         let (_, source) = source
             .split_once("use conversations::protocols;\n")
             .expect("its protocols are those of the package");

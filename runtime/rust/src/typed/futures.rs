@@ -40,8 +40,11 @@ pub trait Endpoint {
         }
     }
 
-    /// A future that completes when the next operation would not wait. It can be dropped at any time without losing
-    /// anything.
+    /// A future that completes when the next operation would not wait.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future can be dropped at any time: it borrows the endpoint, and neither sends nor receives.
     fn ready(&mut self) -> Ready<'_, Self>
     where
         Self: Sized,
@@ -107,15 +110,20 @@ impl<E: Endpoint> Drop for Ready<'_, E> {
     }
 }
 
-/// The future of [`Receiver::recv_async`]. It owns the endpoint: dropping it closes the session.
+/// The future of [`Receiver::recv_async`], which says what happens when it is dropped.
 #[must_use = "futures do nothing unless they are awaited, and a dropped endpoint closes its session"]
 pub struct Recv<S> {
     receiver: Option<Receiver<S>>,
 }
 
 impl<S: State> Receiver<S> {
-    /// A future that waits for the next message. Dropping it closes the session, as dropping the endpoint does;
-    /// [`Recv::into_inner`] returns the endpoint instead.
+    /// A future that waits for the next message.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future owns the endpoint. Dropping it before it completes closes the session, as dropping the endpoint does.
+    /// To go on with the session, poll a reference to the future, as in `timeout(limit, &mut receiving).await`. Afterwards
+    /// either poll it again or take the endpoint back with [`into_inner`](Recv::into_inner). No message is lost.
     pub fn recv_async(self) -> Recv<S> {
         Recv {
             receiver: Some(self),
