@@ -1,7 +1,7 @@
 //! One side of a protocol: what it may do in each state, and what follows. Targets query this module and do not derive
 //! it themselves.
 
-use crate::protocol::{Direction, Next, Protocol, Side, State, StateId};
+use crate::protocol::{Direction, Message, Next, Protocol, Side, State, StateId};
 
 /// How many messages of an unbounded run always fit in C, so that its sender does not have to wait for a free slot.
 pub const ALWAYS_FIT: u32 = 64;
@@ -111,6 +111,33 @@ pub fn next<'a>(protocol: &'a Protocol, next: &Next) -> Option<&'a State> {
 pub fn may_stay(protocol: &Protocol, state: &State) -> bool {
     let mut messages = state.messages.iter();
     messages.any(|message| Edge::of(state, next(protocol, &message.next)) == Edge::Stay)
+}
+
+/// The messages of a state in which one side sends values, one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// The message that carries a value and leads back to the state.
+    pub item: usize,
+    /// The message without a value that ends the session, if there is one.
+    pub end: Option<usize>,
+}
+
+/// The messages of a state that has no others than those of a series.
+#[must_use]
+pub fn series(protocol: &Protocol, id: StateId) -> Option<Series> {
+    let state = protocol.state(id);
+    let is_item = |message: &Message| !message.entries.is_empty() && message.returns_to(id);
+    let is_end = |message: &Message| {
+        let edge = Edge::of(state, next(protocol, &message.next));
+        message.entries.is_empty() && edge == Edge::End
+    };
+    let (item, end) = match state.messages.as_slice() {
+        [item] if is_item(item) => (0, None),
+        [item, end] if is_item(item) && is_end(end) => (0, Some(1)),
+        [end, item] if is_item(item) && is_end(end) => (1, Some(0)),
+        _ => return None,
+    };
+    Some(Series { item, end })
 }
 
 /// The states of a protocol in which a sender may find that no slot is free; none if all runs are bounded. `always_fit` is how many

@@ -294,6 +294,7 @@ fn the_programs_with_other_crates_are_those_of_the_page() {
     programs.retain(|program| needs_crates(program));
     let names = [
         "tests/page/cancelling",
+        "tests/page/streams",
         "tests/page/errors",
         "src/bin/shared_memory",
         "src/bin/over_sockets",

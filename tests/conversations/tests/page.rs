@@ -18,3 +18,12 @@ mod errors {
         main();
     }
 }
+
+mod streams {
+    include!("page/streams.rs");
+
+    #[test]
+    fn runs() -> Result<(), Closed> {
+        main()
+    }
+}

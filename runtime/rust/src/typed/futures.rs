@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use super::ends::{Receiver, Sender};
+use super::ends::{Branch, Receiver, Sender};
 use super::error::{Closed, TryRecvError};
 use super::scheme::State;
 use crate::link::arming::Wait;
@@ -81,7 +81,7 @@ endpoints!(Sender, Receiver);
 
 /// Checks for readiness, and registers the task's waker if the endpoint is not ready.
 #[inline]
-fn poll(wait: Wait<'_>, context: &mut Context<'_>) -> Poll<()> {
+pub(super) fn poll(wait: Wait<'_>, context: &mut Context<'_>) -> Poll<()> {
     if wait.arm_task(context.waker()) {
         return Poll::Pending;
     }
@@ -144,28 +144,38 @@ impl<S: State> Future for Recv<S> {
     type Output = Result<S::Message, Closed>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(receiver) = &self.receiver else {
-            panic!("`Recv` polled after it had delivered its message")
-        };
-        let found = receiver.find();
-        if let Found::Nothing(value) = found {
-            if receiver.arm_task(value, context.waker()) {
-                return Poll::Pending;
-            }
+        match poll_message(&mut self.receiver, context, S::open) {
+            Some(message) => message,
+            None => panic!("`Recv` polled after it had delivered its message"),
         }
-        receiver.pipe().note_task(found);
-        receiver.wait().never_waits();
-        let Some(receiver) = self.receiver.take() else {
-            unreachable!("the receiver was there above")
-        };
-        if let Found::Message(word) = found {
-            return Poll::Ready(Ok(receiver.open(word)));
+    }
+}
+
+/// Opens the next message if it is there, which takes the receiver; otherwise registers the task's waker. `None` without
+/// a receiver.
+#[inline(always)]
+pub(super) fn poll_message<S: State, T>(
+    end: &mut Option<Receiver<S>>,
+    context: &mut Context<'_>,
+    open: impl FnOnce(Branch<S>) -> T,
+) -> Option<Poll<Result<T, Closed>>> {
+    let receiver = end.as_ref()?;
+    let found = receiver.find();
+    if let Found::Nothing(value) = found {
+        if receiver.arm_task(value, context.waker()) {
+            return Some(Poll::Pending);
         }
-        match receiver.try_recv() {
-            Ok(message) => Poll::Ready(Ok(message)),
-            Err(TryRecvError::Closed(closed)) => Poll::Ready(Err(closed)),
-            Err(TryRecvError::Empty(_)) => unreachable!("a ready endpoint stays ready"),
-        }
+    }
+    receiver.pipe().note_task(found);
+    receiver.wait().never_waits();
+    let receiver = end.take()?;
+    if let Found::Message(word) = found {
+        return Some(Poll::Ready(Ok(open(receiver.branch(word)))));
+    }
+    match receiver.try_open(open) {
+        Ok(message) => Some(Poll::Ready(Ok(message))),
+        Err(TryRecvError::Closed(closed)) => Some(Poll::Ready(Err(closed))),
+        Err(TryRecvError::Empty(_)) => unreachable!("a ready endpoint stays ready"),
     }
 }
 

@@ -7,3 +7,6 @@ pub(crate) mod futures;
 pub(crate) mod held;
 pub(crate) mod scheme;
 pub(crate) mod sending;
+pub(crate) mod series;
+#[cfg(feature = "futures")]
+pub(crate) mod streams;
