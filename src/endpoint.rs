@@ -1,9 +1,9 @@
 //! One side of a protocol: what it may do in each state, and what follows. Targets query this module and do not derive
 //! it themselves.
 
-use crate::protocol::{Direction, Next, Protocol, Side, State, StateId};
+use crate::protocol::{Direction, Message, Next, Protocol, Side, State, StateId};
 
-/// How many messages of an unbounded run always fit, so that its sender does not have to wait for a free slot.
+/// How many messages of an unbounded run always fit in C, so that its sender does not have to wait for a free slot.
 pub const ALWAYS_FIT: u32 = 64;
 
 /// What a side does in a state.
@@ -113,13 +113,82 @@ pub fn may_stay(protocol: &Protocol, state: &State) -> bool {
     messages.any(|message| Edge::of(state, next(protocol, &message.next)) == Edge::Stay)
 }
 
+/// The messages of a state in which one side sends values, one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// The message that carries a value and leads back to the state.
+    pub item: usize,
+    /// The message without a value that ends the session, if there is one.
+    pub end: Option<usize>,
+}
+
+/// The messages of a state that has no others than those of a series.
+#[must_use]
+pub fn series(protocol: &Protocol, id: StateId) -> Option<Series> {
+    let state = protocol.state(id);
+    let is_item = |message: &Message| !message.entries.is_empty() && message.returns_to(id);
+    let is_end = |message: &Message| {
+        let edge = Edge::of(state, next(protocol, &message.next));
+        message.entries.is_empty() && edge == Edge::End
+    };
+    let (item, end) = match state.messages.as_slice() {
+        [item] if is_item(item) => (0, None),
+        [item, end] if is_item(item) && is_end(end) => (0, Some(1)),
+        [end, item] if is_item(item) && is_end(end) => (1, Some(0)),
+        _ => return None,
+    };
+    Some(Series { item, end })
+}
+
+/// The states of a protocol in which a sender may find that no slot is free; none if all runs are bounded. `always_fit` is how many
+/// messages of an unbounded run always fit.
+#[must_use]
+pub fn may_wait(protocol: &Protocol, always_fit: u32) -> Vec<bool> {
+    let count = protocol.states.len();
+    let after = |index: usize| {
+        let messages = protocol.states[index].messages.iter();
+        messages.filter_map(|message| match &message.next {
+            Next::State { state, .. } => Some(state.index()),
+            Next::End => None,
+        })
+    };
+    let mut reached = vec![0];
+    let mut is_reached = vec![false; count];
+    is_reached[0] = true;
+    let mut at = 0;
+    while at < reached.len() {
+        for next in after(reached[at]) {
+            if !std::mem::replace(&mut is_reached[next], true) {
+                reached.push(next);
+            }
+        }
+        at += 1;
+    }
+    let run = |index: usize| {
+        let active = protocol.states[index].active_side();
+        after(index).filter(move |next| protocol.states[*next].active_side() == active)
+    };
+    let waits = |always_fit| {
+        let mut waits = waiting_states(count, &reached, always_fit, run);
+        let reached = is_reached.iter();
+        (waits.iter_mut().zip(reached)).for_each(|(waits, is_reached)| *waits &= is_reached);
+        waits
+    };
+    let after_cycles = waits(u32::MAX);
+    if after_cycles.contains(&true) {
+        return waits(always_fit);
+    }
+    after_cycles
+}
+
 /// The states in which a sender may find that no slot is free: those on a cycle in one direction or after one, and those that a run
-/// of at least [`ALWAYS_FIT`] messages leads to. `states` are the ones that sessions reach, of `count` in all, and `run` gives for
+/// of at least `always_fit` messages leads to. `states` are the ones that sessions reach, of `count` in all, and `run` gives for
 /// each the states that continue its run.
 #[must_use]
 pub fn waiting_states<I: Iterator<Item = usize>>(
     count: usize,
     states: &[usize],
+    always_fit: u32,
     run: impl Fn(usize) -> I,
 ) -> Vec<bool> {
     // States without a predecessor in their run are removed one after the other; those that remain are on a cycle or after one.
@@ -132,7 +201,7 @@ pub fn waiting_states<I: Iterator<Item = usize>>(
     let mut free = states.to_vec();
     free.retain(|state| before[*state] == 0);
     while let Some(state) = free.pop() {
-        waits[state] = sent[state] >= ALWAYS_FIT;
+        waits[state] = sent[state] >= always_fit;
         for next in run(state) {
             sent[next] = sent[next].max(sent[state].saturating_add(1));
             before[next] -= 1;
@@ -142,4 +211,32 @@ pub fn waiting_states<I: Iterator<Item = usize>>(
         }
     }
     waits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// States 0 to 9 are a chain that leads to state 10, which leads to itself and to state 11.
+    #[test]
+    fn a_sender_may_wait_on_a_cycle_and_after_many_messages() {
+        let states: Vec<usize> = (0..12).collect();
+        let run = |state: usize| {
+            let next: &[usize] = match state {
+                0..10 => &[1],
+                10 => &[0, 1],
+                _ => &[],
+            };
+            next.iter().map(move |step| state + step)
+        };
+        let first = |always_fit| {
+            let waits = waiting_states(12, &states, always_fit, run);
+            assert!(waits.is_sorted());
+            waits.iter().position(|waits| *waits)
+        };
+        assert_eq!(
+            (first(u32::MAX), first(8), first(1)),
+            (Some(10), Some(8), Some(1))
+        );
+    }
 }

@@ -280,19 +280,10 @@ impl Protocol {
     #[must_use]
     pub fn always_returns(&self, id: StateId) -> bool {
         let state = self.state(id);
-        let returns = |message: &Message| match &message.next {
-            Next::End => false,
-            Next::State {
-                state: next,
-                arguments,
-            } => {
-                let same = |(at, ty): (usize, &Type)| matches!(ty, Type::Parameter(index) if *index as usize == at);
-                *next == id && arguments.iter().enumerate().all(same)
-            }
-        };
+        let mut messages = state.messages.iter();
         state.direction.is_some()
             && !state.messages.is_empty()
-            && state.messages.iter().all(returns)
+            && messages.all(|message| message.returns_to(id))
     }
 }
 
@@ -408,6 +399,18 @@ pub struct Message {
     pub next_span: Span,
     /// `#[allow(...)]` and the like before the message.
     pub levels: Vec<LevelAttribute>,
+}
+
+impl Message {
+    /// Whether it leads to this state with the state's own type parameters, if it is a message of that state.
+    #[must_use]
+    pub fn returns_to(&self, id: StateId) -> bool {
+        let Next::State { state, arguments } = &self.next else {
+            return false;
+        };
+        let same = |(at, ty): (usize, &Type)| matches!(ty, Type::Parameter(index) if *index as usize == at);
+        *state == id && arguments.iter().enumerate().all(same)
+    }
 }
 
 /// What follows a message.

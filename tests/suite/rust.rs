@@ -186,6 +186,27 @@ fn nothing_generated_is_unsafe_or_names_this_machine() {
     }
 }
 
+/// What is generated for one protocol.
+fn text_of(name: &str) -> String {
+    let path = repository().join(format!("protocols/{name}.proto"));
+    let files = target::generate(&checked(&[path]), Target::Rust, &Options::default()).files;
+    files.into_iter().map(|file| file.text).collect()
+}
+
+/// Other states stay small: each of these methods takes time to compile.
+#[test]
+fn methods_that_do_not_wait_are_where_a_send_may_wait() {
+    let bank = text_of("bank");
+    for method in ["try_deposit", "deposit_async", "try_quit", "quit_async"] {
+        assert!(bank.contains(&format!("pub fn {method}(")), "{method}");
+    }
+    for method in ["try_login", "login_async", "try_money", "ok_async"] {
+        assert!(!bank.contains(method), "{method}");
+    }
+    let pingpong = text_of("pingpong");
+    assert!(!pingpong.contains("_async") && !pingpong.contains("waits!"));
+}
+
 #[test]
 fn source_and_module() {
     for name in ["stream", "oneshot", "relay", "future"] {
@@ -274,10 +295,7 @@ fn the_programs_of_the_page_run() {
         "the page has only {} programs",
         programs.len()
     );
-    // Those with two processes need other crates: see below.
-    let alone = programs
-        .iter()
-        .filter(|program| !program.contains("duologue_net") && !program.contains("duologue_shm"));
+    let alone = programs.iter().filter(|program| !needs_crates(program));
     for (number, program) in alone.enumerate() {
         let source = folder.join(format!("program{number}.rs"));
         let tree = if program.contains("work_queue") {
@@ -303,19 +321,40 @@ fn the_programs_of_the_page_run() {
     }
 }
 
-/// The programs with two processes are programs of the package `conversations`, whose tests run them.
+/// Whether a program of the page uses crates other than the runtime.
+fn needs_crates(program: &str) -> bool {
+    let lines = [
+        "anyhow",
+        "duologue_net",
+        "duologue_shm",
+        "futures_util",
+        "tokio",
+    ]
+    .map(|name| format!("\nuse {name}::"));
+    lines.iter().any(|line| program.contains(line))
+}
+
+/// The programs that use other crates are in the package `conversations`, whose tests run them.
 #[test]
-fn the_programs_with_two_processes_are_those_of_the_page() {
+fn the_programs_with_other_crates_are_those_of_the_page() {
     let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
     let mut programs = programs_in(&read("docs/targets/rust.md"));
-    programs.retain(|program| program.contains("duologue_net") || program.contains("duologue_shm"));
-    let names = ["shared_memory", "over_sockets", "over_tls", "observed"];
+    programs.retain(|program| needs_crates(program));
+    let names = [
+        "tests/page/cancelling",
+        "tests/page/streams",
+        "tests/page/errors",
+        "src/bin/shared_memory",
+        "src/bin/over_sockets",
+        "src/bin/over_tls",
+        "src/bin/observed",
+    ];
     assert_eq!(programs.len(), names.len());
     for (program, name) in programs.iter().zip(names) {
         let (_, program) = program
             .split_once("}\n")
             .expect("it begins with its protocols");
-        let source = read(&format!("tests/conversations/src/bin/{name}.rs"));
+        let source = read(&format!("tests/conversations/{name}.rs"));
         let (_, source) = source
             .split_once("use conversations::protocols;\n")
             .expect("its protocols are those of the package");

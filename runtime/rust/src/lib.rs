@@ -51,7 +51,11 @@ pub use typed::error::{Closed, SendError, TryRecvError, TrySendError};
 #[doc(hidden)]
 pub use typed::futures::Watch;
 pub use typed::futures::{Endpoint, Ready, Recv};
+pub use typed::held::Held;
 pub use typed::scheme::Finished;
+pub use typed::sending::Sending;
+#[cfg(feature = "futures")]
+pub use typed::streams::{Incoming, Outgoing};
 
 #[cfg(duologue_loom)]
 #[doc(hidden)]
@@ -80,7 +84,9 @@ pub mod generated {
     pub use crate::typed::endpoint::session;
     pub use crate::typed::ends::Branch;
     pub use crate::typed::scheme::{End, Finish, Next, State, Stay, Transition, Turn};
-    pub use crate::{endpoint, opens, shared, start, wire};
+    pub use crate::typed::sending::{Following, Waits};
+    pub use crate::typed::series::Series;
+    pub use crate::{endpoint, opens, series, shared, start, waits, wire};
 }
 
 /// What transports are built from: the other side of a session whose peer is in another process. Programs use

@@ -142,7 +142,7 @@ impl<'a> UnitView<'a> {
         if view.capacity == Capacity::Unbounded {
             let own: Vec<usize> = view.own_states().collect();
             let run = |index| view.run_after(index);
-            view.may_wait = endpoint::waiting_states(unit.states.len(), &own, run);
+            view.may_wait = endpoint::waiting_states(unit.states.len(), &own, ALWAYS_FIT, run);
         }
         view
     }

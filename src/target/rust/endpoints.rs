@@ -2,12 +2,12 @@
 
 use super::docs::{alternatives, comment, linked_alternatives, with_sentence};
 use super::layout::{Piece, chain, definition, head, signature};
-use super::methods::MethodView;
+use super::methods::{FORMS, MethodView, Way, method_names};
 use super::shared::SharedView;
-use super::spelling::{prelude, type_name, value_name};
+use super::spelling::{prelude, type_name};
 use super::states::{States, payload, words};
 use crate::endpoint::{Activity, Endpoint};
-use crate::protocol::{Message, Next, Side, StateId};
+use crate::protocol::{Message, Next, Side, State, StateId};
 
 /// One side of a protocol.
 pub(super) struct SideView {
@@ -24,6 +24,8 @@ pub(super) struct EndpointView {
     pub(super) is_sending: bool,
     /// Whether it can begin a session between processes.
     pub(super) opens: bool,
+    /// Whether it sends, and may have to wait.
+    pub(super) waits: bool,
     pub(super) methods_head: String,
     pub(super) methods: Vec<MethodView>,
     pub(super) name: String,
@@ -83,12 +85,7 @@ impl States<'_> {
             }
         };
         let is_sending = activity == Activity::Sends;
-        let sent = if is_sending {
-            state.messages.as_slice()
-        } else {
-            &[]
-        };
-        let methods = sent.iter().enumerate();
+        let waits = is_sending && self.waits[id.index()];
         let implementation = format!("{} {ty}", Piece::angle("impl", words(&names)).flat());
         EndpointView {
             docs: comment(4, "///", with_sentence(&state.docs, &sentence)),
@@ -96,40 +93,120 @@ impl States<'_> {
             is_sending,
             opens: self.opens(id),
             methods_head: head(4, &implementation, &self.bounds(state, scope)),
-            methods: methods
-                .map(|(index, message)| self.method(index, message, side, &names))
-                .collect(),
+            methods: if is_sending {
+                self.methods(state, side, &names, waits)
+            } else {
+                Vec::new()
+            },
+            waits,
             name: ty,
             shared: self.shared(id, side),
         }
     }
 
-    fn method(self, index: usize, message: &Message, side: Side, names: &[String]) -> MethodView {
+    /// The methods of a sending endpoint. `waits`: it may have to wait, so each message also has a method that does not wait and
+    /// one for tasks.
+    fn methods(self, state: &State, side: Side, names: &[String], waits: bool) -> Vec<MethodView> {
+        let mut methods = Vec::new();
+        let named = state.messages.iter().zip(method_names(state));
+        for (index, (message, own)) in named.enumerate() {
+            let [plain, _, for_tasks] = &own;
+            if !waits {
+                methods.push(self.method(
+                    index,
+                    message,
+                    side,
+                    names,
+                    (Way::Waits, plain.as_str()),
+                    None,
+                ));
+                continue;
+            }
+            for (form, name) in FORMS.iter().zip(&own) {
+                let form = (form.way, name.as_str());
+                methods.push(self.method(index, message, side, names, form, Some(for_tasks)));
+            }
+        }
+        methods
+    }
+
+    /// A method that sends a message. `for_tasks`: the method that does so in tasks, if a send may have to wait.
+    fn method(
+        self,
+        index: usize,
+        message: &Message,
+        side: Side,
+        names: &[String],
+        (way, name): (Way, &str),
+        for_tasks: Option<&String>,
+    ) -> MethodView {
         let (sent, parameters, types) = self.values("self", message, names);
         let scope = self.scope.inside(1);
         let next = self.next(message, names, scope, "");
-        let result = vec![
-            next.unwrap_or(Piece::word("()")),
-            Piece::angle("::duologue::SendError", vec![payload(types)]),
-        ];
-        let result = Piece::angle(prelude("Result", self.scope.taken), result);
-        let send = Piece::call(format!(".send::<{index}>"), vec![sent]);
-        let mut calls = vec![send];
-        if let Next::State { state, .. } = &message.next
+        let next = next.unwrap_or(Piece::word("()"));
+        let payload = payload(types);
+        let fails = |error: Vec<Piece>, kind: &str| {
+            let error = Piece::angle(format!("::duologue::{kind}"), error);
+            Piece::angle(
+                prelude("Result", self.scope.taken),
+                vec![next.clone(), error],
+            )
+        };
+        let (call, result) = match way {
+            Way::Waits => (
+                format!(".send::<{index}>"),
+                fails(vec![payload], "SendError"),
+            ),
+            Way::Tries => {
+                let unsent = Piece::round("", vec![Piece::word("Self"), payload.clone()]);
+                let error = vec![payload, unsent];
+                (
+                    format!(".try_send::<_, _, {index}>"),
+                    fails(error, "TrySendError"),
+                )
+            }
+            Way::Awaits => {
+                let parts = vec![
+                    Piece::word("Self"),
+                    next.clone(),
+                    Piece::word(index.to_string()),
+                ];
+                (
+                    ".send_async".to_owned(),
+                    Piece::angle("::duologue::Sending", parts),
+                )
+            }
+        };
+        let mut calls = vec![Piece::call(call, vec![sent])];
+        if way == Way::Waits
+            && let Next::State { state, .. } = &message.next
             && Endpoint::of(self.protocol(), side).activity(*state) == Activity::Sends
         {
             let wrap = type_name(&self.protocol().state(*state).name);
             calls.push(Piece::call(".map", vec![Piece::word(wrap)]));
         }
+        let warning = for_tasks.map(|method| {
+            format!(
+                "Waits while no slot is free. **In a task, use [`{method}`](Self::{method}): this method blocks the thread.**"
+            )
+        });
+        let docs = match (way, &warning) {
+            (Way::Waits, None) => message.docs.iter().map(AsRef::as_ref).collect(),
+            (Way::Waits, Some(warning)) => with_sentence(&message.docs, warning),
+            (Way::Tries, _) => vec![
+                "The same, but never waits: if no slot is free, returns the endpoint and the payload in `Full`.",
+            ],
+            (Way::Awaits, _) => vec![
+                "The same for tasks: the future waits for a free slot without blocking the thread.",
+                "",
+                "# Cancel safety",
+                "",
+                "Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.",
+            ],
+        };
         MethodView {
-            docs: comment(8, "///", message.docs.iter().map(AsRef::as_ref)),
-            signature: signature(
-                8,
-                &format!("pub fn {}", value_name(&message.name)),
-                &parameters,
-                &result,
-                &[],
-            ),
+            docs: comment(8, "///", docs),
+            signature: signature(8, &format!("pub fn {name}"), &parameters, &result, &[]),
             body: chain(12, "self.0", &calls),
         }
     }

@@ -169,6 +169,15 @@ pub fn chain(indent: usize, start: &str, calls: &[Piece]) -> String {
     if flat.len() <= LIST && indent + flat.len() <= WIDTH {
         return flat;
     }
+    if let [only] = calls {
+        // Its arguments may be below it, unless it takes fewer lines on a line of its own.
+        let after = only.laid_out(indent, indent + start.len(), 0);
+        let own = only.laid_out(indent + 4, indent + 4, 0);
+        let first = after.lines().next().map_or(0, str::len);
+        if start.len() + first <= LIST && own.lines().count() >= after.lines().count() {
+            return start.to_owned() + &after;
+        }
+    }
     let mut out = start.to_owned();
     for call in calls {
         let call = call.laid_out(indent + 4, indent + 4, 0);

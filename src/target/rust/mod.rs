@@ -48,6 +48,9 @@ pub struct RustOptions {
 /// The word for this target in mappings.
 const WORD: &str = Target::Rust.name();
 
+/// How many messages of an unbounded run always fit: the runtime's ring has at least as many lines.
+const ALWAYS_FIT: u32 = 8;
+
 /// The line with which a program uses the tree of modules.
 pub fn usage(directory: &Path, path: &Path, _: &dyn Fn(&Path) -> bool) -> Option<String> {
     let module = directory.join(path);

@@ -1,11 +1,12 @@
 //! The names that generated Rust declares: all of them, or only those that could clash, for the rule that rejects clashes.
 
 use super::fields::{self, NEXT};
-use super::shared::{method_names, shared_name};
+use super::methods::method_names;
+use super::shared::shared_name;
 use super::spelling::{module_name, type_name, value_name};
-use super::{packages, state_names};
+use super::{ALWAYS_FIT, packages, state_names};
 use crate::check::{Scope, Spelled};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, may_wait};
 use crate::name::Name;
 use crate::protocol::{Definition, Entry, Program, Protocol, Side};
 use crate::target::{Names, Options};
@@ -161,6 +162,7 @@ fn endpoint_spellings(
             hand_over(scope(place, field_spellings(fields, &message.entries)));
         }
     }
+    let waits = may_wait(protocol, ALWAYS_FIT);
     for side in [Side::Client, Side::Server] {
         let mut endpoints = own(side.word());
         for (id, state) in protocol.state_ids().zip(states()) {
@@ -169,10 +171,15 @@ fn endpoint_spellings(
                 let place = |ty: &str| format!("methods of `{module}::{}::{ty}`", side.word());
                 let mut plain = Vec::new();
                 let mut many = Vec::new();
-                for (message, shared) in state.messages.iter().zip(method_names(state)) {
+                for (message, methods) in state.messages.iter().zip(method_names(state)) {
                     let name = &message.name;
-                    plain.push(spelled(value_name(name), name, "message"));
-                    many.extend(shared.map(|method| spelled(method, name, "message")));
+                    let of = |method: &String| spelled(method.clone(), name, "message");
+                    plain.extend(if waits[id.index()] {
+                        methods.iter().map(of).collect()
+                    } else {
+                        vec![spelled(value_name(name), name, "message")]
+                    });
+                    many.extend(methods.iter().map(of));
                 }
                 hand_over(scope(place(&type_name(&state.name)), plain));
                 hand_over(scope(place(&shared), many));

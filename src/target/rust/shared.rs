@@ -2,8 +2,8 @@
 
 use super::docs::{alternatives, comment};
 use super::layout::{Piece, chain, head, signature};
-use super::methods::MethodView;
-use super::spelling::{prelude, type_name, value_name};
+use super::methods::{FORMS, Form, MethodView, Way, free, method_names};
+use super::spelling::{prelude, type_name};
 use super::states::{States, payload, words};
 use crate::endpoint::Endpoint;
 use crate::protocol::{Message, Side, State, StateId};
@@ -23,80 +23,6 @@ pub(super) struct SharedView {
 pub(super) fn shared_name(state: &State, taken: &BTreeSet<String>) -> String {
     free(format!("Shared{}", type_name(&state.name)), taken)
 }
-
-/// For each message of a state, the names of the shared sender's methods that send it, in the order of [`FORMS`].
-pub(super) fn method_names(state: &State) -> Vec<[String; 3]> {
-    let plain = state.messages.iter();
-    let plain: Vec<String> = plain.map(|message| value_name(&message.name)).collect();
-    let mut taken: BTreeSet<String> = plain.iter().cloned().collect();
-    let of = |plain: &String| {
-        FORMS.each_ref().map(|form| {
-            if form.way == Way::Waits {
-                return plain.clone();
-            }
-            let bare = plain.strip_prefix("r#").unwrap_or(plain);
-            let bare = bare.trim_end_matches('_');
-            // `_2` is snake case, but `try__2` is not.
-            let after = if form.start.is_empty() {
-                bare
-            } else {
-                bare.trim_start_matches('_')
-            };
-            let name = free(format!("{}{after}{}", form.start, form.end), &taken);
-            taken.insert(name.clone());
-            name
-        })
-    };
-    plain.iter().map(of).collect()
-}
-
-/// The name, with as many `_` appended as it takes to make it unused.
-fn free(mut name: String, taken: &BTreeSet<String>) -> String {
-    while taken.contains(&name) {
-        name.push('_');
-    }
-    name
-}
-
-/// A way to send a message: the prefix and suffix of the method's name, and its documentation.
-struct Form {
-    way: Way,
-    start: &'static str,
-    end: &'static str,
-    docs: &'static str,
-}
-
-/// What a sender does if no slot is free.
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    /// Blocks its thread.
-    Waits,
-    /// Fails.
-    Tries,
-    /// Lets its task wait.
-    Awaits,
-}
-
-const FORMS: [Form; 3] = [
-    Form {
-        way: Way::Waits,
-        start: "",
-        end: "",
-        docs: "",
-    },
-    Form {
-        way: Way::Tries,
-        start: "try_",
-        end: "",
-        docs: "The same, but never waits: fails if no slot is free.",
-    },
-    Form {
-        way: Way::Awaits,
-        start: "",
-        end: "_async",
-        docs: "The same for tasks. Dropping the future drops the unsent payload.",
-    },
-];
 
 impl States<'_> {
     /// The shared sender of a side's endpoint, if it can be shared.
@@ -180,11 +106,16 @@ impl States<'_> {
             }
             Way::Tries => ("try_send", result("TrySendError")),
         };
-        let own = message.docs.iter().map(AsRef::as_ref);
-        let docs: Vec<&str> = if form.docs.is_empty() {
-            own.collect()
-        } else {
-            vec![form.docs]
+        let docs: Vec<&str> = match form.way {
+            Way::Waits => message.docs.iter().map(AsRef::as_ref).collect(),
+            Way::Tries => vec!["The same, but never waits: fails if no slot is free."],
+            Way::Awaits => vec![
+                "The same for tasks.",
+                "",
+                "# Cancel safety",
+                "",
+                "Dropping the future drops the unsent payload.",
+            ],
         };
         let call = Piece::call(format!(".{call}::<{index}>"), vec![values]);
         MethodView {

@@ -14,6 +14,8 @@ pub(super) struct States<'a> {
     pub(super) checked: CheckedProtocol<'a>,
     pub(super) scope: NameScope<'a>,
     pub(super) derivable: &'a Derivable,
+    /// For each state, whether a send may have to wait.
+    pub(super) waits: &'a [bool],
     /// If the protocol can leave the process.
     pub(super) plan: Option<Plan>,
     /// The sizes of payloads, if anything can leave the process.

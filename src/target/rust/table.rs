@@ -21,6 +21,8 @@ pub(super) struct StateView {
     pub(super) session: Option<String>,
     /// The head of its implementation of `Remote`, if it can leave the process.
     pub(super) remote: Option<String>,
+    /// The arguments of the macro that makes it a series of payloads, if it is one.
+    pub(super) series: Option<String>,
     /// How long it may last between processes, in milliseconds.
     pub(super) within: Option<u64>,
     pub(super) arms: Vec<ArmView>,
@@ -97,6 +99,12 @@ impl States<'_> {
                 let bounds = self.bounds_of_wire(state, carried, scope);
                 let of = format!("{all} ::duologue::generated::Remote");
                 implementation(4, &of, &ty, &bounds)
+            }),
+            series: endpoint::series(self.protocol(), id).map(|series| {
+                let end = series
+                    .end
+                    .map_or_else(String::new, |end| format!(", {end}"));
+                format!("{ty}, {}{end}", series.item)
             }),
             within: state.within.map(|limit| limit.most),
             message: definition(8, "type Message", &message),

@@ -9,6 +9,7 @@ use super::spelling::{NameScope, type_name};
 use super::states::{States, payload, slot_of, words};
 use super::table::StateView;
 use crate::check::CheckedProtocol;
+use crate::endpoint::may_wait;
 use crate::graph::Capacity;
 use crate::protocol::{Message, Side, State, Type};
 use crate::target::Options;
@@ -76,10 +77,12 @@ impl ProtocolView {
             depth: 1,
             taken,
         };
+        let waits = may_wait(protocol, super::ALWAYS_FIT);
         let states = States {
             checked,
             scope,
             derivable,
+            waits: &waits,
             plan,
             sizes,
         };

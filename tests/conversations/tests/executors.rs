@@ -90,8 +90,7 @@ const MESSAGES: u64 = 1_000;
 
 async fn count(mut client: numbers::client::Stream, first: u64) -> Result<(), Closed> {
     for number in (first..MESSAGES).step_by(2) {
-        client.ready().await;
-        client = client.send(number)?;
+        client = client.send_async(number).await?;
     }
     Ok(())
 }
@@ -255,6 +254,43 @@ async fn a_cancelled_wait_loses_no_message_and_no_endpoint() -> Result<(), Close
     }
     assert_eq!(expected, MESSAGES);
     sending.await.expect("no panic")
+}
+
+/// Sends that are given up repeatedly while the ring is full.
+#[tokio::test]
+async fn a_cancelled_send_loses_no_payload_and_no_endpoint() -> Result<(), Closed> {
+    const MANY: u64 = 30_000;
+    let (mut server, mut client) = numbers::init();
+    let sending = tokio::spawn(async move {
+        let (mut number, mut given_up) = (0, 0);
+        while number < MANY {
+            let mut sending = client.send_async(number);
+            match smol::future::poll_once(&mut sending).await {
+                Some(sent) => {
+                    client = sent?;
+                    number += 1;
+                }
+                None => {
+                    let (same, payload) = sending.into_inner().expect("it was not sent");
+                    assert_eq!(payload, number);
+                    client = same;
+                    given_up += 1;
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+        Ok::<u64, Closed>(given_up)
+    });
+    let mut expected = 0;
+    while let Ok(Stream::Send(number, next)) = server.recv_async().await {
+        assert_eq!(number, expected);
+        expected += 1;
+        server = next;
+    }
+    assert_eq!(expected, MANY);
+    // Both run on one thread, so the ring was full.
+    assert!(sending.await.expect("no panic")? > 0);
+    Ok(())
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@
 use conversations::protocols::bank::{Connected, WithdrawalResponse};
 use conversations::protocols::bank::{client, server};
 use conversations::sockets::{accepted, listener, logged_in};
-use duologue::{Closed, Endpoint, Why};
+use duologue::{Closed, Why};
 use duologue_net::Listener;
 use std::thread;
 use std::time::Duration;
@@ -138,10 +138,9 @@ async fn tasks_send_long_runs() {
     let (mut server, mut client) = connected(&mut listener, &address);
     let sending = tokio::spawn(async move {
         for number in 1..=50_000 {
-            client.ready().await;
-            client = client.deposit(f64::from(number))?;
+            client = client.deposit_async(f64::from(number)).await?;
         }
-        client.quit()?;
+        client.quit_async().await?;
         Ok::<(), Closed>(())
     });
     let mut sum = 0.0;

@@ -6,7 +6,7 @@ use conversations::protocols::acme::File;
 use conversations::protocols::acme::files::Mode;
 use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
 use conversations::protocols::numbers::{self, Stream};
-use duologue::{Closed, Endpoint, PortSet, Select, Why};
+use duologue::{Closed, PortSet, Select, TrySendError, Why};
 use duologue_net::{Connector, Open, Socket};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
@@ -79,8 +79,7 @@ async fn a_task_does_not_hold_its_thread_up_when_it_sends() {
     let reading = reads_late(server, begin);
     let sending = tokio::spawn(async move {
         for number in 0..MANY {
-            client.ready().await;
-            client = client.send(number)?;
+            client = client.send_async(number).await?;
         }
         Ok::<(), Closed>(())
     });
@@ -109,11 +108,17 @@ async fn a_task_ends_its_session_at_once() {
     let (say, begin) = mpsc::channel();
     let reading = reads_late(server, begin);
     let mut count = 0;
-    client.ready().await;
-    while client.is_ready() {
-        client = client.send(count).expect("it is open");
+    let client = loop {
+        match client.try_send(count) {
+            Ok(next) => client = next,
+            Err(TrySendError::Full((client, payload))) => {
+                assert_eq!(payload, count);
+                break client;
+            }
+            Err(TrySendError::Closed(error)) => panic!("{error}"),
+        }
         count += 1;
-    }
+    };
     drop(client);
     say.send(()).expect("it waits");
     assert_eq!(reading.join().expect("no panic"), (count, Why::Left));

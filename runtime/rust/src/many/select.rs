@@ -67,7 +67,11 @@ impl<'a> Select<'a> {
         Ok(group::until(&self.ends, start, deadline))
     }
 
-    /// A future that does what [`ready`](Select::ready) does. It can be dropped at any time without losing anything.
+    /// A future that does what [`ready`](Select::ready) does.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future can be dropped at any time: it borrows the endpoints, and receives nothing itself.
     pub fn ready_async(&mut self) -> SelectReady<'_, 'a> {
         let start = self.start();
         let any = start.map(|start| Any::new(&self.ends, start));

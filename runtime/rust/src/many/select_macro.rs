@@ -66,9 +66,14 @@
 /// * `after(duration) => value`: no endpoint was ready within this time.
 ///
 /// `select! { async; ... }` is the same for tasks: it awaits, on any executor, and the limit is a future, as in
-/// `after(tokio::time::sleep(duration)) => value`. A task that is dropped while it awaits loses nothing except its
-/// endpoints.
+/// `after(tokio::time::sleep(duration)) => value`.
 ///
+/// A select without endpoints does not compile.
+///
+/// # Cancel safety
+///
+/// While `select! { async; ... }` waits, it only borrows its endpoints, and has received nothing. If it is dropped there,
+/// the endpoints that live elsewhere stay as they are. Once an endpoint was chosen, nothing is awaited except in the arms.
 /// A select without endpoints does not compile.
 #[macro_export]
 macro_rules! select {

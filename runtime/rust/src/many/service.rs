@@ -41,8 +41,11 @@ where
 /// Begins a session and passes the server's future to `spawn`. Returns the client's endpoint and what `spawn` returned.
 ///
 /// `spawn` can be that of any executor, as in `spawn_service_with(tokio::spawn, bank::init, serve)`, where `serve` is
-/// an `async fn` that takes the server's endpoint. If the future completes, panics or is dropped while it still holds
-/// an endpoint, the session is closed.
+/// an `async fn` that takes the server's endpoint.
+///
+/// # Cancel safety
+///
+/// If the server's future completes, panics or is dropped while it still holds an endpoint, the session is closed.
 pub fn spawn_service_with<S, C, F, H>(
     spawn: impl FnOnce(F) -> H,
     init: impl FnOnce() -> (S, C),

@@ -162,8 +162,11 @@ impl<S> SharedSender<S> {
         }
     }
 
-    /// A future that does what [`send`](SharedSender::send) does. Dropping it before it completes drops the payload,
-    /// unsent.
+    /// A future that does what [`send`](SharedSender::send) does.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future owns the payload. Dropping it before it completes drops the payload, unsent. The session goes on.
     pub fn send_async<const INDEX: u8>(&self, payload: S::Payload) -> SharedSend<'_, S, INDEX>
     where
         S: Transition<INDEX, Next = Stay<S>>,

@@ -220,12 +220,21 @@ impl<S: State> Receiver<S> {
     /// message yet.
     #[inline(always)]
     pub fn try_recv(self) -> Result<S::Message, TryRecvError<Receiver<S>>> {
+        self.try_open(S::open)
+    }
+
+    /// Like [`try_recv`](Receiver::try_recv), for a message that is opened in another way.
+    #[inline(always)]
+    pub(super) fn try_open<T>(
+        self,
+        open: impl FnOnce(Branch<S>) -> T,
+    ) -> Result<T, TryRecvError<Receiver<S>>> {
         let mut found = self.find();
         if let Found::Nothing(_) = found {
             found = self.pipe().find_driven();
         }
         match found {
-            Found::Message(word) => Ok(self.open(word)),
+            Found::Message(word) => Ok(open(self.branch(word))),
             Found::Closed => Err(TryRecvError::Closed(self.closed())),
             Found::Nothing(_) => Err(TryRecvError::Empty(self)),
         }
@@ -241,11 +250,17 @@ impl<S: State> Receiver<S> {
     /// Opens the message that was found in this word.
     #[inline(always)]
     pub(crate) fn open(self, word: LineWord) -> S::Message {
-        S::open(Branch {
+        S::open(self.branch(word))
+    }
+
+    /// The message that was found in this word.
+    #[inline(always)]
+    pub(super) fn branch(self, word: LineWord) -> Branch<S> {
+        Branch {
             pipe: self.into_pipe(),
             word,
             state: PhantomData,
-        })
+        }
     }
 
     /// Ends a session that was found closed.
@@ -301,7 +316,7 @@ impl<S: State> Branch<S> {
     }
 
     /// For the unreachable arm of a `match` on the index. Always panics.
-    pub fn refuse(self) -> S::Message {
+    pub fn refuse(self) -> ! {
         unreachable!("there is no message {} in `{}`", self.index(), S::NAME)
     }
 }

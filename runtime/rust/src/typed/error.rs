@@ -161,10 +161,13 @@ impl<E> fmt::Debug for TryRecvError<E> {
 
 impl<E> Error for TryRecvError<E> {}
 
-/// Why a `try_` method of a shared sender did not send.
-pub enum TrySendError<P> {
-    /// The ring is full: the peer has to read first. Contains the payload, unchanged.
-    Full(P),
+/// Why a `try_` method did not send.
+///
+/// `F` is what it returns if the ring is full: the payload, if the method is a shared sender's, which is still there;
+/// otherwise the endpoint and the payload.
+pub enum TrySendError<P, F = P> {
+    /// The ring is full: the peer has to read first.
+    Full(F),
     /// The peer has disconnected. The error contains the payload.
     Closed(SendError<P>),
 }
@@ -179,7 +182,7 @@ impl<P> TrySendError<P> {
     }
 }
 
-impl<P> fmt::Display for TrySendError<P> {
+impl<P, F> fmt::Display for TrySendError<P, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TrySendError::Full(_) => f.write_str("the ring is full: the peer has to read first"),
@@ -188,7 +191,7 @@ impl<P> fmt::Display for TrySendError<P> {
     }
 }
 
-impl<P> fmt::Debug for TrySendError<P> {
+impl<P, F> fmt::Debug for TrySendError<P, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TrySendError::Full(_) => f.write_str("Full"),
@@ -197,4 +200,4 @@ impl<P> fmt::Debug for TrySendError<P> {
     }
 }
 
-impl<P> Error for TrySendError<P> {}
+impl<P, F> Error for TrySendError<P, F> {}

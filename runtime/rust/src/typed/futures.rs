@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use super::ends::{Receiver, Sender};
+use super::ends::{Branch, Receiver, Sender};
 use super::error::{Closed, TryRecvError};
 use super::scheme::State;
 use crate::link::arming::Wait;
@@ -40,8 +40,11 @@ pub trait Endpoint {
         }
     }
 
-    /// A future that completes when the next operation would not wait. It can be dropped at any time without losing
-    /// anything.
+    /// A future that completes when the next operation would not wait.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future can be dropped at any time: it borrows the endpoint, and neither sends nor receives.
     fn ready(&mut self) -> Ready<'_, Self>
     where
         Self: Sized,
@@ -78,7 +81,7 @@ endpoints!(Sender, Receiver);
 
 /// Checks for readiness, and registers the task's waker if the endpoint is not ready.
 #[inline]
-fn poll(wait: Wait<'_>, context: &mut Context<'_>) -> Poll<()> {
+pub(super) fn poll(wait: Wait<'_>, context: &mut Context<'_>) -> Poll<()> {
     if wait.arm_task(context.waker()) {
         return Poll::Pending;
     }
@@ -107,15 +110,20 @@ impl<E: Endpoint> Drop for Ready<'_, E> {
     }
 }
 
-/// The future of [`Receiver::recv_async`]. It owns the endpoint: dropping it closes the session.
+/// The future of [`Receiver::recv_async`], which says what happens when it is dropped.
 #[must_use = "futures do nothing unless they are awaited, and a dropped endpoint closes its session"]
 pub struct Recv<S> {
     receiver: Option<Receiver<S>>,
 }
 
 impl<S: State> Receiver<S> {
-    /// A future that waits for the next message. Dropping it closes the session, as dropping the endpoint does;
-    /// [`Recv::into_inner`] returns the endpoint instead.
+    /// A future that waits for the next message.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future owns the endpoint. Dropping it before it completes closes the session, as dropping the endpoint does.
+    /// To go on with the session, poll a reference to the future, as in `timeout(limit, &mut receiving).await`. Afterwards
+    /// either poll it again or take the endpoint back with [`into_inner`](Recv::into_inner). No message is lost.
     pub fn recv_async(self) -> Recv<S> {
         Recv {
             receiver: Some(self),
@@ -136,28 +144,38 @@ impl<S: State> Future for Recv<S> {
     type Output = Result<S::Message, Closed>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(receiver) = &self.receiver else {
-            panic!("`Recv` polled after it had delivered its message")
-        };
-        let found = receiver.find();
-        if let Found::Nothing(value) = found {
-            if receiver.arm_task(value, context.waker()) {
-                return Poll::Pending;
-            }
+        match poll_message(&mut self.receiver, context, S::open) {
+            Some(message) => message,
+            None => panic!("`Recv` polled after it had delivered its message"),
         }
-        receiver.pipe().note_task(found);
-        receiver.wait().never_waits();
-        let Some(receiver) = self.receiver.take() else {
-            unreachable!("the receiver was there above")
-        };
-        if let Found::Message(word) = found {
-            return Poll::Ready(Ok(receiver.open(word)));
+    }
+}
+
+/// Opens the next message if it is there, which takes the receiver; otherwise registers the task's waker. `None` without
+/// a receiver.
+#[inline(always)]
+pub(super) fn poll_message<S: State, T>(
+    end: &mut Option<Receiver<S>>,
+    context: &mut Context<'_>,
+    open: impl FnOnce(Branch<S>) -> T,
+) -> Option<Poll<Result<T, Closed>>> {
+    let receiver = end.as_ref()?;
+    let found = receiver.find();
+    if let Found::Nothing(value) = found {
+        if receiver.arm_task(value, context.waker()) {
+            return Some(Poll::Pending);
         }
-        match receiver.try_recv() {
-            Ok(message) => Poll::Ready(Ok(message)),
-            Err(TryRecvError::Closed(closed)) => Poll::Ready(Err(closed)),
-            Err(TryRecvError::Empty(_)) => unreachable!("a ready endpoint stays ready"),
-        }
+    }
+    receiver.pipe().note_task(found);
+    receiver.wait().never_waits();
+    let receiver = end.take()?;
+    if let Found::Message(word) = found {
+        return Some(Poll::Ready(Ok(open(receiver.branch(word)))));
+    }
+    match receiver.try_open(open) {
+        Ok(message) => Some(Poll::Ready(Ok(message))),
+        Err(TryRecvError::Closed(closed)) => Some(Poll::Ready(Err(closed))),
+        Err(TryRecvError::Empty(_)) => unreachable!("a ready endpoint stays ready"),
     }
 }
 

@@ -4,4 +4,9 @@ pub(crate) mod endpoint;
 pub(crate) mod ends;
 pub(crate) mod error;
 pub(crate) mod futures;
+pub(crate) mod held;
 pub(crate) mod scheme;
+pub(crate) mod sending;
+pub(crate) mod series;
+#[cfg(feature = "futures")]
+pub(crate) mod streams;

@@ -38,12 +38,36 @@ pub mod stream {
             }
 
             #[inline]
+            pub fn try_send(
+                self,
+                x0: T,
+            ) -> Result<Stream<T>, ::duologue::TrySendError<T, (Self, T)>> {
+                self.0.try_send::<_, _, 0>(x0)
+            }
+
+            #[inline]
+            pub fn send_async(self, x0: T) -> ::duologue::Sending<Self, Stream<T>, 0> {
+                self.0.send_async(x0)
+            }
+
+            #[inline]
             pub fn stop(self) -> Result<(), ::duologue::SendError<()>> {
                 self.0.send::<1>(())
+            }
+
+            #[inline]
+            pub fn try_stop(self) -> Result<(), ::duologue::TrySendError<(), (Self, ())>> {
+                self.0.try_send::<_, _, 1>(())
+            }
+
+            #[inline]
+            pub fn stop_async(self) -> ::duologue::Sending<Self, (), 1> {
+                self.0.send_async(())
             }
         }
 
         ::duologue::generated::endpoint!(Stream<T>);
+        ::duologue::generated::waits!(Stream<T>);
     }
 
     pub mod server {

@@ -15,11 +15,13 @@ mod filter;
 mod flow;
 mod futures;
 mod golden;
+mod held;
 mod port_set;
 mod random;
 #[cfg(all(target_os = "linux", feature = "membarrier"))]
 mod refused;
 mod select;
+mod sending;
 mod services;
 mod shared;
 mod unpark;

@@ -5,7 +5,7 @@ use conversations::protocols::pingpong;
 use conversations::regions::{after, pair, pair_in};
 use conversations::sockets::logged_in;
 use conversations::wire::payloads::{All, client, server};
-use duologue::{Closed, Endpoint, PortSet, Select, TryRecvError, Why};
+use duologue::{Closed, PortSet, Select, TryRecvError, TrySendError, Why};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -238,20 +238,26 @@ fn a_full_region_holds_its_sender_up() {
 #[test]
 fn the_last_messages_are_written_after_the_side_is_gone() {
     let (server, client): (server::All, client::All) = pair();
-    // A task, which does not wait where it sends.
+    // It does not wait where it sends.
     let mut client = client;
     let mut sent = 0;
     let mut failed = 0;
     while failed < 5 {
-        if smol::block_on(smol::future::poll_once(client.ready())).is_none() {
-            // What was sent is still being moved into the region.
-            failed += 1;
-            thread::sleep(A_MOMENT);
-            continue;
+        match client.try_u64(sent) {
+            Ok(next) => {
+                client = next;
+                failed = 0;
+                sent += 1;
+            }
+            Err(TrySendError::Full((same, payload))) => {
+                assert_eq!(payload, sent);
+                // What was sent is still being moved into the region.
+                client = same;
+                failed += 1;
+                thread::sleep(A_MOMENT);
+            }
+            Err(TrySendError::Closed(error)) => panic!("{error}"),
         }
-        failed = 0;
-        client = client.u64(sent).expect("it is open");
-        sent += 1;
     }
     // More than the region has space for: texts may follow, so each number takes a line.
     assert!((300..100_000).contains(&sent), "{sent}");
@@ -363,12 +369,12 @@ fn tasks_wait_for_messages_and_for_space() {
         let (mut server, mut client) = connected();
         tasks.push(executor.spawn(async move {
             for n in 0..COUNT {
-                client.ready().await;
-                client = client.deposit(f64::from(n)).expect("it is open");
+                let sent = client.deposit_async(f64::from(n)).await;
+                client = sent.expect("it is open");
             }
             for n in 0..50 {
-                client.ready().await;
-                let answer = client.withdrawal(f64::from(n)).expect("it is open");
+                let sent = client.withdrawal_async(f64::from(n)).await;
+                let answer = sent.expect("it is open");
                 let Ok(WithdrawalResponse::Money(money, next)) = answer.recv_async().await else {
                     panic!("there is money")
                 };

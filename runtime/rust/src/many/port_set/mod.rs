@@ -288,7 +288,12 @@ impl<R: Receive, T> PortSet<R, T> {
         self.wait(Instant::now().checked_add(patience))
     }
 
-    /// A future that does what [`recv`](PortSet::recv) does. It can be dropped at any time without losing anything.
+    /// A future that does what [`recv`](PortSet::recv) does.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future can be dropped at any time: a message that it did not return is still in its endpoint, and the endpoint
+    /// is still in the set.
     pub fn recv_async(&mut self) -> PortSetRecv<'_, R, T> {
         PortSetRecv { set: self }
     }

@@ -1,0 +1,159 @@
+//! An endpoint in a field, where it can only be borrowed.
+
+use std::fmt;
+use std::mem;
+
+use super::error::{Closed, SendError};
+
+/// An endpoint in a field of a struct.
+///
+/// Each operation consumes its endpoint, so a method with `&mut self` cannot use one that is a field. A `Held` lends its
+/// endpoint to a step, which returns the next endpoint in the same state:
+///
+/// - [`send`](Held::send) sends one message. If that fails, the payload comes back.
+/// - [`with`](Held::with) runs any operations, such as a question and its answer.
+///
+/// When a step has failed, the session is over, and the field is *closed*: every later call returns the same [`Closed`]
+/// and does not run its step.
+///
+/// A step cannot await. In a task, wait before it: `held.endpoint()?.ready().await`. That can be dropped at any time,
+/// and the first operation of the step does not wait then.
+///
+/// # Panics
+///
+/// The field is *empty* once the endpoint was taken, the session has ended in a step, or a step has panicked, which
+/// closes the session. A step with an empty field is a mistake, and panics. [`is_open`](Held::is_open) and
+/// [`take`](Held::take) never panic.
+#[must_use = "a dropped endpoint closes its session"]
+pub struct Held<E>(Inside<E>);
+
+enum Inside<E> {
+    Open(E),
+    Closed(Closed),
+    Empty,
+}
+
+impl<E> Held<E> {
+    /// Holds an endpoint.
+    #[inline]
+    pub fn new(endpoint: E) -> Held<E> {
+        Held(Inside::Open(endpoint))
+    }
+
+    /// Sends a message that leads back to the same state, such as `held.send(7, client::Counter::add)`. A message with several
+    /// values, or none, needs a closure: `held.send((7, 8), |end, (x, y)| end.add(x, y))`.
+    ///
+    /// If the session is closed, the error contains the payload.
+    #[inline]
+    pub fn send<P>(
+        &mut self,
+        payload: P,
+        send: impl FnOnce(E, P) -> Result<E, SendError<P>>,
+    ) -> Result<(), SendError<P>> {
+        let endpoint = match self.lend() {
+            Ok(endpoint) => endpoint,
+            Err(closed) => return Err(SendError::new(payload, closed)),
+        };
+        match send(endpoint, payload) {
+            Ok(endpoint) => self.0 = Inside::Open(endpoint),
+            Err(error) => {
+                self.0 = Inside::Closed(error.closed());
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a step that leads back to the same state, and returns its result. The step returns the next endpoint, or an
+    /// `Option` that is `None` if the protocol has ended, and its result. `?` works in it on every operation.
+    ///
+    /// If the step fails, the endpoint is lost and the session closed, even if the error is that of another session. A payload
+    /// that the step did not send is dropped with the error.
+    #[inline]
+    pub fn with<N: Into<Option<E>>, T>(
+        &mut self,
+        step: impl FnOnce(E) -> Result<(N, T), Closed>,
+    ) -> Result<T, Closed> {
+        match step(self.lend()?) {
+            Ok((next, result)) => {
+                if let Some(endpoint) = next.into() {
+                    self.0 = Inside::Open(endpoint);
+                }
+                Ok(result)
+            }
+            Err(closed) => {
+                self.0 = Inside::Closed(closed);
+                Err(closed)
+            }
+        }
+    }
+
+    /// Whether there is an endpoint.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        matches!(self.0, Inside::Open(_))
+    }
+
+    /// The endpoint, to wait for it.
+    #[inline]
+    pub fn endpoint(&mut self) -> Result<&mut E, Closed> {
+        match &mut self.0 {
+            Inside::Open(endpoint) => Ok(endpoint),
+            Inside::Closed(closed) => Err(*closed),
+            Inside::Empty => empty(),
+        }
+    }
+
+    /// Takes the endpoint out, for a message that leads elsewhere; `None` if there is none.
+    #[inline]
+    pub fn take(&mut self) -> Option<E> {
+        if !self.is_open() {
+            return None;
+        }
+        match mem::replace(&mut self.0, Inside::Empty) {
+            Inside::Open(endpoint) => Some(endpoint),
+            Inside::Closed(_) | Inside::Empty => None,
+        }
+    }
+
+    /// Holds this endpoint from now on. An endpoint that is already there is dropped.
+    #[inline]
+    pub fn put(&mut self, endpoint: E) {
+        self.0 = Inside::Open(endpoint);
+    }
+
+    /// Takes the endpoint out for a step.
+    #[inline]
+    fn lend(&mut self) -> Result<E, Closed> {
+        match mem::replace(&mut self.0, Inside::Empty) {
+            Inside::Open(endpoint) => Ok(endpoint),
+            Inside::Closed(closed) => {
+                self.0 = Inside::Closed(closed);
+                Err(closed)
+            }
+            Inside::Empty => empty(),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn empty() -> ! {
+    panic!("a `Held` is used without an endpoint: it was taken, its session has ended, or a step has panicked")
+}
+
+impl<E> From<E> for Held<E> {
+    fn from(endpoint: E) -> Held<E> {
+        Held::new(endpoint)
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for Held<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Inside::Open(endpoint) => write!(f, "Held({endpoint:?})"),
+            Inside::Closed(closed) => write!(f, "Held({closed:?})"),
+            Inside::Empty => f.write_str("Held"),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The programs of docs/targets/rust.md that use other crates. `tests/suite/rust.rs` checks that they are those of the page.
+#![forbid(unsafe_code)]
+
+mod cancelling {
+    include!("page/cancelling.rs");
+
+    #[test]
+    fn runs() -> Result<(), Closed> {
+        main()
+    }
+}
+
+mod errors {
+    include!("page/errors.rs");
+
+    #[test]
+    fn runs() {
+        main();
+    }
+}
+
+mod streams {
+    include!("page/streams.rs");
+
+    #[test]
+    fn runs() -> Result<(), Closed> {
+        main()
+    }
+}
