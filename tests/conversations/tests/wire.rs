@@ -45,11 +45,15 @@ fn open<E: Open>() -> (E, FarEnd) {
 /// Sends a message with the payload that was received.
 fn send(message: All, to: client::All) {
     macro_rules! same {
-        ($($variant:ident($($value:ident),*) => $method:ident,)*) => {
+        ($($variant:ident($($value:ident),*) => $method:ident),*; $($named:ident { $field:ident },)*) => {
             match message {
                 $(All::$variant($($value,)* next) => {
                     drop(next);
                     drop(to.$method($($value),*).expect("the far end is there"));
+                })*
+                $(All::$named { $field, next } => {
+                    drop(next);
+                    drop(to.$field($field).expect("the far end is there"));
                 })*
                 All::Over => to.over().expect("the far end is there"),
             }
@@ -70,17 +74,17 @@ fn send(message: All, to: client::All) {
         F64(value) => f64,
         Str(value) => str,
         Bytes(value) => bytes,
-        List(value) => list,
-        Lists(value) => lists,
-        Option(value) => option,
-        Options(value) => options,
-        Tuple(value) => tuple,
-        Empties(value) => empties,
         Record(value) => record,
         Tree(value) => tree,
         Colour(value) => colour,
         Shape(value) => shape,
-        Many(one, two, three, four) => many,
+        Many(one, two, three, four) => many;
+        List { list },
+        Lists { lists },
+        Option { option },
+        Options { options },
+        Tuple { tuple },
+        Empties { empties },
     }
 }
 

@@ -3,7 +3,10 @@ use conversations::{Transcript, quoted};
 use duologue::Closed;
 
 pub fn run(endpoint: server::Ask, transcript: &Transcript) -> Result<(), Closed> {
-    let Ask::Ask(item, offered) = endpoint.recv()?;
+    let Ask::Ask {
+        item,
+        next: offered,
+    } = endpoint.recv()?;
     transcript.line(format_args!("server <- ask({})", quoted(&item)));
     let mut consider = offered.offer(100)?;
     loop {
