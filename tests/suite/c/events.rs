@@ -34,6 +34,27 @@ fn a_loop_that_knows_no_state_serves_sessions() {
     }
 }
 
+/// `duologue.hpp`: endpoints and messages that are closed and freed by their destructors.
+#[test]
+fn scopes_of_cpp_close_and_free() {
+    if !is_tested("c") {
+        return;
+    }
+    let generated = desk("events-cpp");
+    let program = repository().join("tests/events/desk.cpp");
+    let sources = [sources_in(&generated), vec![program]].concat();
+    let includes = [generated.clone()];
+    for compiler in Compiler::all() {
+        let program = Program {
+            compiler,
+            ..quiet(Watch::Address, &sources, &includes, &generated)
+        };
+        if let Err(complaint) = program.run() {
+            panic!("{compiler:?}:\n{complaint}");
+        }
+    }
+}
+
 /// A program that includes the header and does not use it has the same code as one that does not include it.
 #[test]
 fn callbacks_that_are_not_used_cost_nothing() {
