@@ -215,6 +215,9 @@ pub struct Choices {
     /// C: store text, bytes and lists that have a bound in their message, so that they need no allocator
     #[arg(long)]
     c_inline_bounds: bool,
+    /// C: also generate endpoints in any state and a dispatcher with callbacks, for event loops
+    #[arg(long)]
+    c_events: bool,
 }
 
 impl From<Choices> for Options {
@@ -225,6 +228,7 @@ impl From<Choices> for Options {
         options.c.shm = choices.c_shm;
         options.c.ring = choices.c_ring;
         options.c.inline_bounds = choices.c_inline_bounds;
+        options.c.events = choices.c_events;
         options.scala.package = choices.scala_package;
         options.remote = choices.remote;
         options

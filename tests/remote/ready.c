@@ -123,6 +123,29 @@ static void by_set(struct pair *pairs, const size_t *which, size_t count, bool b
     duo_ports_free(ports);
 }
 
+static void *interrupt_late(void *context)
+{
+    take_a_moment();
+    duo_ports_interrupt(context);
+    return NULL;
+}
+
+/* A wait ends from another thread, whatever is in the set; sockets alone need a descriptor for this. */
+static void interrupted(struct pair *pairs, const size_t *which, size_t count)
+{
+    void *with;
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL && duo_ports_descriptor(ports) >= 0);
+    for (size_t i = 0; i < count; i++)
+        CHECK(duo_ports_add(ports, DUO_READY(pairs[which[i]].server), &pairs[which[i]], NULL) == DUO_OK);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread = start(interrupt_late, ports);
+        CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY && duo_ports_count(ports) == count);
+        finish(thread);
+    }
+    duo_ports_free(ports);
+}
+
 /* Limits hold, an end is news, and a set forgets what others use. */
 static void limits(void)
 {
@@ -163,6 +186,7 @@ int main(void)
         by_select(pairs, sets[i], sizes[i]);
         by_set(pairs, sets[i], sizes[i], false);
         by_set(pairs, sets[i], sizes[i], true);
+        interrupted(pairs, sets[i], sizes[i]);
     }
     for (int kind = 0; kind < KINDS; kind++) {
         duo_status status = talk_client_ask_close(pairs[kind].client);

@@ -4,6 +4,7 @@ mod amalgamation;
 mod analysis;
 pub mod cmake;
 mod cortex_m;
+mod events;
 mod firmware;
 mod generated;
 mod inline;

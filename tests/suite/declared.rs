@@ -27,6 +27,7 @@ fn options() -> Options {
     let mut options = Options::default();
     options.c.shm = true;
     options.c.inline_bounds = true;
+    options.c.events = true;
     options.remote = true;
     options
 }

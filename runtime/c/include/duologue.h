@@ -47,6 +47,16 @@ extern "C" {
 #define DUO_MUST_CHECK
 #endif
 
+/*
+ * A local variable that is cleaned up when its scope is left, with gcc and clang. An endpoint, as in
+ * `DUO_AUTO(bank_server_login) server = {0};`, is closed unless it was used; a copy of it that was kept elsewhere can then
+ * no longer be used. A message, as in `DUO_AUTO_FREE(bank_login) asked = {0};`, is freed. Its next endpoint is not closed.
+ */
+#if defined(__GNUC__)
+#define DUO_AUTO(name) __attribute__((cleanup(name##_cleanup))) name##_t
+#define DUO_AUTO_FREE(name) __attribute__((cleanup(name##_free))) name##_t
+#endif
+
 /* The result of an operation. Unless it is DUO_OK, nothing was sent, received or moved. */
 typedef enum duo_status {
     DUO_OK = 0,
@@ -156,6 +166,13 @@ size_t duo_str_escape(char *place, size_t space, duo_str text);
 /* A view of a zero-terminated string; NULL gives the empty view. */
 duo_str duo_str_from(const char *text);
 
+/*
+ * Copies text and a zero byte to `space` bytes of memory, for functions that expect a string of C. What does not fit is
+ * cut off, but never in the middle of a character. Returns the number of bytes that all of it takes without the zero
+ * byte, as `snprintf` does. A zero byte in the text ends the string for those functions.
+ */
+size_t duo_str_copy(char *place, size_t space, duo_str text);
+
 /* Whether both have the same bytes. */
 bool duo_str_equal(duo_str left, duo_str right);
 
@@ -194,6 +211,26 @@ void duo_use_memory(duo_memory memory);
  * freed by their own functions.
  */
 size_t duo_shutdown(void);
+#endif
+
+/*
+ * Values of generated types as expressions: an option with a value, one without, and a list that is a view of an array (not of
+ * a pointer, about which compilers warn). So `DUO_SOME(duo_opt_u64_t, 7)`, `DUO_NONE(duo_opt_u64_t)` and
+ * `DUO_ITEMS(duo_list_str_t, lines)`.
+ */
+#ifdef __cplusplus
+#define DUO_SOME(type, item) (type{true, item})
+#define DUO_NONE(type) (type{})
+#define DUO_ITEMS(type, array) (type{array, sizeof(array) / sizeof *(array)})
+#else
+#define DUO_SOME(type, item) ((type){true, item})
+#define DUO_NONE(type) ((type){0})
+#define DUO_ITEMS(type, array) ((type){array, sizeof(array) / sizeof *(array)})
+#endif
+
+#ifndef DUO_NO_MALLOC
+/* Frees the block of a copy that a generated `_copy` function has made; NULL is ignored. */
+void duo_release_copy(void *block);
 #endif
 
 #ifdef DUO_NO_THREADS

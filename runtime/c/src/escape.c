@@ -1,4 +1,4 @@
-/* How text from others is shown. */
+/* How text from others is shown, and handed to functions that expect a string of C. */
 #include "duologue.h"
 
 #include <string.h>
@@ -72,4 +72,18 @@ size_t duo_str_escape(char *place, size_t space, duo_str text)
         at += is_shown ? length : 1;
     }
     return to.size;
+}
+
+size_t duo_str_copy(char *place, size_t space, duo_str text)
+{
+    if (space == 0) return text.size;
+    size_t size = text.size;
+    if (size > space - 1) {
+        size = space - 1;
+        /* These bytes continue a character. */
+        while (size > 0 && ((unsigned char)text.data[size] & 0xc0) == 0x80) size -= 1;
+    }
+    if (size > 0) memcpy(place, text.data, size);
+    place[size] = '\0';
+    return text.size;
 }

@@ -4,6 +4,9 @@
 #ifndef DUO_NO_MALLOC
 
 #include <stdlib.h>
+#if defined(DUO_DEBUG) && defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 static duo_memory functions = {malloc, aligned_alloc, free};
 
@@ -24,6 +27,9 @@ void *duo_allocate_aligned(size_t alignment, size_t size)
 
 void duo_release(void *block)
 {
+#if defined(DUO_DEBUG) && defined(__GLIBC__)
+    if (functions.release == free && block != NULL) memset(block, DUO_POISON, malloc_usable_size(block));
+#endif
     functions.release(block);
 }
 

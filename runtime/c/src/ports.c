@@ -17,6 +17,8 @@
  * after a delay in which earlier stores can be expected to become visible. If a store took longer, the descriptor
  * would not report that message until something else in the set is ready, or `duo_ports_wait` is called.
  *
+ * An interrupt is a flag that is set and read in the same places as the list, so the same holds for it.
+ *
  * No thread of this process sends to an endpoint whose peer is in another process. Such endpoints are watched: their
  * notifiers are called by the set's own thread when it has nothing to report, and, if there is a descriptor, by a
  * thread that does nothing else.
@@ -55,7 +57,6 @@ typedef struct duo_port_node {
     struct duo_port_node *next_unseen;
 } node;
 
-
 /* The number of transports. */
 enum { TRANSPORTS = 2 };
 
@@ -69,6 +70,8 @@ struct duo_ports {
     node *DUO_ATOMIC notified;
     /* 1 while the set's thread sleeps on it, or is about to. */
     alignas(8) DUO_ATOMIC uint64_t asleep;
+    /* The next wait that would sleep returns instead. */
+    DUO_ATOMIC bool is_interrupted;
     /* The descriptor has been written to since it was last read. */
     DUO_ATOMIC bool signalled;
     /* -1 until it is requested. */
@@ -99,6 +102,14 @@ static void signal_descriptor(duo_ports *ports)
     while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
+/* Wakes the set's thread, or the thread that waits for its descriptor, after something was published for it. */
+static void wake_set(duo_ports *ports)
+{
+    if (duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel) != 0)
+        duo_wake(&ports->asleep, DUO_LOW_HALF);
+    signal_descriptor(ports);
+}
+
 static void notify_port(duo_notifier *notifier)
 {
     node *notified = (node *)(void *)notifier;
@@ -108,9 +119,14 @@ static void notify_port(duo_notifier *notifier)
     do notified->next = before;
     while (!duo_atomic_compare_exchange_weak(&ports->notified, &before, notified, memory_order_release,
                                              memory_order_relaxed));
-    if (duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel) != 0)
-        duo_wake(&ports->asleep, DUO_LOW_HALF);
-    signal_descriptor(ports);
+    wake_set(ports);
+}
+
+void duo_ports_interrupt(duo_ports *ports)
+{
+    /* Release: a wait that takes the interrupt sees what this thread did before. */
+    duo_atomic_store(&ports->is_interrupted, true, memory_order_release);
+    wake_set(ports);
 }
 
 static void append(duo_ports *ports, node *ready)
@@ -243,6 +259,7 @@ duo_ports *duo_ports_new(void)
     if (ports == NULL) return NULL;
     duo_atomic_init(&ports->notified, NULL);
     duo_atomic_init(&ports->asleep, 0);
+    duo_atomic_init(&ports->is_interrupted, false);
     duo_atomic_init(&ports->signalled, false);
     duo_atomic_init(&ports->descriptor, -1);
     ports->first = ports->free = ports->newest = ports->unseen = NULL;
@@ -420,6 +437,14 @@ static bool sleep_until(duo_ports *ports, const struct timespec *deadline, uint6
     return in_time || (until != deadline && !duo_is_past(deadline));
 }
 
+/* Whether the set was interrupted since the last wait that was. */
+static bool takes_interrupt(duo_ports *ports)
+{
+    /* Acquire: as in `duo_ports_interrupt`. */
+    return duo_atomic_load(&ports->is_interrupted, memory_order_relaxed) &&
+           duo_atomic_exchange(&ports->is_interrupted, false, memory_order_acq_rel);
+}
+
 duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
 {
     struct timespec deadline = {0};
@@ -436,10 +461,11 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
             return DUO_OK;
         }
         if (is_news || confirm(ports)) continue;
-        if (!in_time || ports->count == 0) return DUO_EMPTY;
+        if (takes_interrupt(ports) || !in_time || ports->count == 0) return DUO_EMPTY;
         if (!polls_ports(ports)) {
             duo_atomic_exchange(&ports->asleep, 1, memory_order_acq_rel);
-            if (duo_atomic_load(&ports->notified, memory_order_acquire) == NULL)
+            if (duo_atomic_load(&ports->notified, memory_order_acquire) == NULL &&
+                !duo_atomic_load(&ports->is_interrupted, memory_order_relaxed))
                 in_time = sleep_until(ports, has_deadline ? &deadline : NULL, &pause);
         }
         duo_atomic_store(&ports->asleep, 0, memory_order_relaxed);

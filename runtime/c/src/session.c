@@ -259,6 +259,10 @@ void duo_free(const duo_state *state, void *message)
     memcpy(&arrived, message, sizeof arrived);
     const duo_type *type = state->messages[tag - 1].type;
     if (type != NULL) duo_destroy(type, (char *)message + state->entries);
+#ifdef DUO_DEBUG
+    /* A view that is used afterwards leads nowhere, instead of to memory that happens to be unchanged. */
+    memset((char *)message + state->entries, DUO_POISON, state->messages[tag - 1].size);
+#endif
     if (arrived.block != NULL) duo_release(arrived.block);
     arrived = (struct arrival){0, NULL};
     memcpy(message, &arrived, sizeof arrived);

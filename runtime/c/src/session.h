@@ -21,6 +21,11 @@
 #define DUO_EACH_THREAD _Thread_local
 #endif
 
+#ifdef DUO_DEBUG
+/* What freed payloads are filled with: as a pointer it leads nowhere, and as text it is not UTF-8. */
+enum { DUO_POISON = 0xDD };
+#endif
+
 /* memory.c */
 #ifndef DUO_NO_MALLOC
 void *duo_allocate(size_t size);

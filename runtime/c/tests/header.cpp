@@ -5,8 +5,21 @@
 
 #include <cstdio>
 
+struct maybe {
+    bool some;
+    int value;
+};
+
+struct numbers {
+    const int *data;
+    size_t size;
+};
+
 int main()
 {
+    const int items[] = {1, 2, 3};
+    if (!DUO_SOME(maybe, 7).some || DUO_NONE(maybe).some) return 8;
+    if (DUO_ITEMS(numbers, items).size != 3) return 9;
     bank_server_login_t server = {};
     bank_client_login_t client = {};
     bank_client_login_response_t waiting = {};

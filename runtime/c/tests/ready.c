@@ -379,8 +379,110 @@ static void ports_of_another_set(void)
     close_line(other);
 }
 
+static void *interrupt_late(void *context)
+{
+    take_a_moment();
+    duo_ports_interrupt(context);
+    return NULL;
+}
+
+/* Another thread ends a wait, asleep or not yet begun, and the set goes on. */
+static void ports_are_interrupted(void)
+{
+    line one = new_line();
+    void *with = NULL;
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL && duo_ports_add(ports, DUO_READY(one.in), &one, NULL) == DUO_OK);
+    pthread_t thread = start(interrupt_late, ports);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY && duo_ports_count(ports) == 1);
+    finish(thread);
+    duo_ports_interrupt(ports);
+    duo_ports_interrupt(ports);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY);
+    /* What is ready comes first. */
+    duo_ports_interrupt(ports);
+    say(&one, 1);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &one && hear(&one) == 1);
+    CHECK(duo_ports_add(ports, DUO_READY(one.in), &one, NULL) == DUO_OK);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY);
+    CHECK(duo_ports_wait(ports, MOMENT, &with) == DUO_EMPTY);
+    say(&one, 2);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && hear(&one) == 2);
+#ifdef __linux__
+    CHECK(duo_ports_add(ports, DUO_READY(one.in), &one, NULL) == DUO_OK);
+    struct pollfd polled = {duo_ports_descriptor(ports), POLLIN, 0};
+    CHECK(polled.fd >= 0);
+    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY && poll(&polled, 1, 0) == 0);
+    thread = start(interrupt_late, ports);
+    CHECK(poll(&polled, 1, -1) == 1);
+    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY && poll(&polled, 1, 0) == 0);
+    finish(thread);
+#endif
+    duo_ports_free(ports);
+    close_line(one);
+}
+
+typedef struct interrupted {
+    duo_ports *ports;
+    /* How many interrupts have ended a wait. */
+    _Atomic int ended;
+} interrupted;
+
+static void *interrupt_often(void *context)
+{
+    interrupted *of = context;
+    for (int i = 0; i < MESSAGES; i++) {
+        duo_ports_interrupt(of->ports);
+        while (of->ended <= i) sched_yield();
+    }
+    return NULL;
+}
+
+/* No interrupt is missed, wherever the waiting thread is: the next one comes only after the last has ended a wait. */
+static void no_interrupt_is_missed(void)
+{
+    line one = new_line();
+    interrupted of = {duo_ports_new(), 0};
+    void *with = NULL;
+    CHECK(of.ports != NULL && duo_ports_add(of.ports, DUO_READY(one.in), &one, NULL) == DUO_OK);
+    pthread_t thread = start(interrupt_often, &of);
+    for (int i = 0; i < MESSAGES; i++) {
+        CHECK(duo_ports_wait(of.ports, DUO_FOREVER, &with) == DUO_EMPTY);
+        of.ended = i + 1;
+    }
+    finish(thread);
+    duo_ports_free(of.ports);
+    close_line(one);
+}
+
+/* One time limit for several waits. */
+static void one_limit_for_all(void)
+{
+    line one = new_line();
+    const duo_endpoint in = DUO_READY(one.in);
+    size_t which;
+    const uint64_t budget = UINT64_C(30000000);
+    duo_time_limit limit = duo_time_limit_in(budget);
+    const uint64_t left = duo_time_left(limit);
+    CHECK(left <= budget);
+    take_a_moment();
+    CHECK(left == 0 || duo_time_left(limit) < left);
+    /* Each of these waits for what the last one has left, and the last for nothing. */
+    for (int i = 0; i < 3; i++) CHECK(duo_select(&in, 1, duo_time_left(limit), &which) == DUO_EMPTY);
+    CHECK(duo_time_left(limit) == DUO_AT_ONCE);
+    /* What is ready is received nevertheless. */
+    say(&one, 1);
+    CHECK(duo_select(&in, 1, duo_time_left(limit), &which) == DUO_OK && hear(&one) == 1);
+    CHECK(duo_time_left(duo_time_limit_in(DUO_FOREVER)) == DUO_FOREVER);
+    CHECK(duo_time_left(duo_time_limit_in(DUO_AT_ONCE)) == DUO_AT_ONCE);
+    close_line(one);
+}
+
 int main(void)
 {
+    one_limit_for_all();
+    ports_are_interrupted();
+    no_interrupt_is_missed();
     select_answers_at_once();
     select_is_fair();
     select_is_woken();

@@ -24,8 +24,26 @@ static void check_escaped(duo_str text, const char *expected)
     }
 }
 
+/* A string of C, in buffers of every size; cut between characters. */
+static void check_copied(void)
+{
+    const duo_str text = DUO_STR("na\xc3\xafve \xe2\x82\xac");
+    static const size_t fits[] = {0, 0, 1, 2, 2, 4, 5, 6, 7, 7, 7, 10, 10};
+    for (size_t space = 0; space < sizeof fits / sizeof *fits; space++) {
+        char place[16];
+        memset(place, 'z', sizeof place);
+        CHECK(duo_str_copy(place, space, text) == text.size);
+        if (space > 0) CHECK(strlen(place) == fits[space] && strncmp(place, text.data, fits[space]) == 0);
+        CHECK(place[space] == 'z');
+    }
+    char empty[1];
+    CHECK(duo_str_copy(empty, 1, (duo_str){NULL, 0}) == 0 && *empty == '\0');
+    CHECK(duo_str_copy(NULL, 0, text) == text.size);
+}
+
 int main(void)
 {
+    check_copied();
     check_escaped(DUO_STR(""), "");
     check_escaped((duo_str){NULL, 0}, "");
     check_escaped(DUO_STR("na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80"), "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x98\x80");

@@ -6,9 +6,10 @@ use super::declarations::Declarations;
 use super::functions::{FunctionView, FunctionsView};
 use super::layouts::{Layouts, composite, enumeration};
 use super::names::{self, OfType};
-use super::render::render;
+use super::render::{render, render_functions};
 use super::spelling;
 use super::tables::{SourceFootView, SourceView};
+use super::texts;
 use super::types::{Types, c_mapping, is_bare};
 use super::view::FootView;
 use crate::protocol::{Definition, Entry, Field, File, FileId, TypeDeclaration, TypeId, Variant};
@@ -54,6 +55,19 @@ struct EnumView {
     tag: String,
     has_values: bool,
     variants: Vec<VariantView>,
+}
+
+/// The functions that copy values.
+#[derive(Template)]
+#[template(path = "c/copies.h.jinja")]
+struct CopiesView {
+    copies: Vec<CopyView>,
+}
+
+struct CopyView {
+    name: String,
+    copy: String,
+    layout: String,
 }
 
 struct VariantView {
@@ -102,8 +116,10 @@ impl<'a> FileView<'a> {
         declarations.finish();
         body.push_str(&std::mem::take(&mut declarations.text));
         self.tables(&mut body);
-        let functions = self.own().filter_map(|id| self.take(id)).collect();
+        let takes = self.own().filter_map(|id| self.take(id));
+        let functions = takes.collect();
         render(&FunctionsView { functions }, &mut body);
+        self.copies(&mut body);
 
         let header = self.types.header_of(self.id);
         let mut text = String::with_capacity(body.len() + 1_000);
@@ -282,11 +298,12 @@ impl<'a> FileView<'a> {
         let view = EnumView {
             comment: spelling::comment(&declared.docs, ""),
             name: self.types.declared_name(id),
-            tag,
+            tag: tag.clone(),
             has_values: !is_bare(variants),
             variants: variants.iter().enumerate().map(view).collect(),
         };
         render(&view, text);
+        texts::of_variants(self.types, id, variants, &tag, text);
     }
 
     /// Whether the runtime needs to know what values of the type consist of.
@@ -404,6 +421,23 @@ impl<'a> FileView<'a> {
                 "    return taken;".to_owned(),
             ],
         })
+    }
+
+    /// Writes the functions that copy values of which parts are stored outside.
+    fn copies(&self, text: &mut String) {
+        let is_copied = |id: &TypeId| {
+            let facts = self.types.facts(&CType::Named(*id));
+            self.has_table(*id) && facts.spreads && !facts.moves
+        };
+        let copies = self.own().filter(is_copied).map(|id| CopyView {
+            name: self.types.declared_name(id),
+            copy: self.types.of_type(id, OfType::Copy),
+            layout: self.types.of_type(id, OfType::Layout),
+        });
+        let copies: Vec<CopyView> = copies.collect();
+        if !copies.is_empty() {
+            render_functions(&CopiesView { copies }, text);
+        }
     }
 }
 

@@ -63,6 +63,7 @@ struct EndpointFunctionsView {
     endpoint: String,
     peer: &'static str,
     close: String,
+    cleanup: String,
     /// The function that takes it out of a message, if it can be in one.
     take: Option<String>,
     table: String,
@@ -143,6 +144,7 @@ impl UnitView<'_> {
                 endpoint: self.endpoint_type(index, side),
                 peer: side.dual().word(),
                 close: name("close"),
+                cleanup: name("cleanup"),
                 take: self.unit.states[index].travels.then(|| name("take")),
                 table: self.table(index),
             };

@@ -75,3 +75,14 @@ pub fn taken_as(types: &Types, ty: &CType, by: Option<usize>) -> Option<(&'stati
     let [set, _] = functions(&types.words(ty, by));
     Some((view_of(*bytes), set))
 }
+
+/// How a callback takes a value: a view of text or bytes that are stored inline. Returns the type of the view, and the function
+/// that makes it.
+pub fn shown_as(types: &Types, ty: &CType, by: Option<usize>) -> Option<(&'static str, String)> {
+    let ty = types.underlying(ty);
+    let CType::Inline(bytes, _) = ty else {
+        return None;
+    };
+    let [_, show] = functions(&types.words(ty, by));
+    Some((view_of(*bytes), show))
+}

@@ -11,6 +11,7 @@ mod ctype;
 mod declarations;
 mod declared;
 mod device;
+mod events;
 mod functions;
 mod inline;
 mod lane;
@@ -27,6 +28,8 @@ mod settle;
 mod shared;
 mod spelling;
 mod tables;
+mod texts;
+mod titles;
 mod types;
 mod units;
 mod view;
@@ -66,6 +69,8 @@ pub struct COptions {
     pub ring: Option<u32>,
     /// Store text, bytes and lists that have a bound inline, so that they need no allocator.
     pub inline_bounds: bool,
+    /// Also generate endpoints in any state and a dispatcher with callbacks, for event loops.
+    pub events: bool,
 }
 
 /// The word for this target in mappings.
@@ -109,6 +114,9 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         obstacles.extend(view.allocation_note());
         write(&unit.file_name, "h", view.header());
         write(&unit.file_name, "c", view.source());
+        if options.c.events && unit.kind != Kind::Mentioned {
+            write(&unit.file(Header::Events), "h", view.events_header());
+        }
         match wire {
             None | Some(Ok(None)) => {}
             Some(Ok(Some(wire))) => {

@@ -7,7 +7,7 @@
 use super::spelling;
 use super::units::{Kind, Unit, UnitState};
 use crate::endpoint::{Activity, Endpoint};
-use crate::protocol::{Direction, Message, Program, Protocol, Side, State};
+use crate::protocol::{Direction, Message, Protocol, Side, State};
 
 /// What a unit declares once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,12 @@ pub enum OfUnit {
     Begin(Side, Begin),
     /// The internal function that calls a side's handler.
     Call(Side),
+    /// A type or function for the endpoints of a side in all states.
+    Any(Side, &'static str),
+    /// The tag of such an endpoint whose session is over.
+    Ended(Side),
+    /// The macro of the protocol's name.
+    Name,
     /// The enumerator of the capacity.
     Capacity,
     /// The macro of the fingerprint.
@@ -130,6 +136,8 @@ pub enum OfState<'p> {
     Received,
     /// The type of its tag.
     Tag,
+    /// The function that returns a tag's name as text.
+    TagText,
     /// The function that frees it.
     Free,
     /// The constant of a message.
@@ -144,7 +152,22 @@ pub enum OfState<'p> {
     Send(Side, &'static str, &'p Message),
     /// The type of the shared endpoint.
     Shared(Side),
+    /// The tag of the state among all states of a side.
+    InState(Side),
 }
+
+/// The words of a side's types and functions for its endpoints in all states; `OfUnit::Any` puts the side before them.
+pub const ANY: [&str; 9] = [
+    "any_t",
+    "any_tag_t",
+    "any_receives",
+    "any_ready",
+    "any_text",
+    "any_close",
+    "any_cleanup",
+    "handlers_t",
+    "dispatch",
+];
 
 impl Unit {
     /// A name that the unit declares.
@@ -158,6 +181,11 @@ impl Unit {
             OfUnit::Attach(side) => format!("{prefix}_{}_attach", side.word()),
             OfUnit::Begin(side, begin) => format!("{prefix}_{}_{}", side.word(), begin.word()),
             OfUnit::Call(side) => of("call", &format!("{prefix}_{}", side.word())),
+            OfUnit::Any(side, what) => format!("{prefix}_{}_{what}", side.word()),
+            OfUnit::Ended(side) => {
+                format!("{prefix}_{}_any_ended", side.word()).to_ascii_uppercase()
+            }
+            OfUnit::Name => format!("{}_NAME", prefix.to_ascii_uppercase()),
             OfUnit::Capacity => format!("{}_CAPACITY", prefix.to_ascii_uppercase()),
             OfUnit::Fingerprint => format!("{}_FINGERPRINT", prefix.to_ascii_uppercase()),
             OfUnit::Own(own) => of(own.word(), prefix),
@@ -207,10 +235,18 @@ pub enum Header {
     Shm,
     /// How a side begins over a byte stream.
     Net,
+    /// Endpoints in any state, and callbacks.
+    Events,
 }
 
 impl Header {
-    pub const ALL: [Header; 4] = [Header::Own, Header::Wire, Header::Shm, Header::Net];
+    pub const ALL: [Header; 5] = [
+        Header::Own,
+        Header::Wire,
+        Header::Shm,
+        Header::Net,
+        Header::Events,
+    ];
 
     fn guard(self) -> &'static str {
         match self {
@@ -218,6 +254,7 @@ impl Header {
             Header::Wire => "wire_h",
             Header::Shm => "shm_h",
             Header::Net => "net_h",
+            Header::Events => "events_h",
         }
     }
 
@@ -227,28 +264,32 @@ impl Header {
             Header::Wire => "_wire",
             Header::Shm => "_shm",
             Header::Net => "_net",
+            Header::Events => "_events",
         }
     }
 }
 
-/// What is generated for sessions between processes, besides the session within one.
+/// What is generated besides the endpoints of sessions within a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Remote {
-    /// In memory that two processes share.
+pub struct Extras {
+    /// Sessions in memory that two processes share.
     pub shm: bool,
-    /// Over byte streams.
+    /// Sessions over byte streams.
     pub net: bool,
+    /// Endpoints in any state, and callbacks.
+    pub events: bool,
 }
 
-impl Remote {
+impl Extras {
     /// Everything.
-    pub const ALL: Remote = Remote {
+    pub const ALL: Extras = Extras {
         shm: true,
         net: true,
+        events: true,
     };
 
-    /// Whether either is generated.
-    pub fn any(self) -> bool {
+    /// Whether sessions can leave their process.
+    pub fn leaves(self) -> bool {
         self.shm || self.net
     }
 }
@@ -285,6 +326,7 @@ pub fn spelled(prefix: &str, state: &str, what: OfState) -> String {
     match what {
         OfState::Received => format!("{name}_t"),
         OfState::Tag => format!("{name}_tag_t"),
+        OfState::TagText => format!("{name}_tag_text"),
         OfState::Free => format!("{name}_free"),
         OfState::Constant(message) => spelling::message(&name, message.name.text()),
         OfState::Nothing => format!("{}_NOTHING", name.to_ascii_uppercase()),
@@ -299,25 +341,30 @@ pub fn spelled(prefix: &str, state: &str, what: OfState) -> String {
             }
         }
         OfState::Shared(side) => format!("{}_shared_t", endpoint(side)),
+        OfState::InState(side) => spelling::message(&format!("{prefix}_{}", side.word()), state),
     }
 }
 
-/// Everything that a state can declare, including what sessions between processes need if `leaves`. Names that only some endpoints
-/// have, such as `take`, are left out if this one is known not to have them.
+/// Everything that a state can declare, including the extras. Names that only some endpoints have, such as `take`, are left out
+/// if this one is known not to have them.
 pub fn of_state<'p>(
     protocol: &'p Protocol,
     state: &UnitState,
     travels: bool,
-    leaves: bool,
+    extras: Extras,
 ) -> Vec<OfState<'p>> {
     let id = state.state;
     let state: &'p State = protocol.state(id);
     let mut names = Vec::new();
     for side in [Side::Client, Side::Server] {
         names.push(OfState::Endpoint(side));
-        names.push(OfState::Function(side, "close"));
+        names.extend(["close", "cleanup"].map(|name| OfState::Function(side, name)));
         if travels {
             names.push(OfState::Function(side, "take"));
+        }
+        if extras.events {
+            names.push(OfState::InState(side));
+            names.extend(["any", "from"].map(|name| OfState::Function(side, name)));
         }
         let endpoint = Endpoint::of(protocol, side);
         match endpoint.activity(id) {
@@ -330,7 +377,7 @@ pub fn of_state<'p>(
                 for message in &state.messages {
                     let send = |verb: &&'static str| OfState::Send(side, verb, message);
                     names.extend(verbs.iter().map(send));
-                    names.extend(leaves.then_some("send_within").iter().map(send));
+                    names.extend(extras.leaves().then_some("send_within").iter().map(send));
                 }
                 if is_shared {
                     names.push(OfState::Shared(side));
@@ -346,7 +393,12 @@ pub fn of_state<'p>(
         }
     }
     if state.active_side().is_some() {
-        names.extend([OfState::Received, OfState::Tag, OfState::Free]);
+        names.extend([
+            OfState::Received,
+            OfState::Tag,
+            OfState::TagText,
+            OfState::Free,
+        ]);
         if state.messages.is_empty() {
             names.push(OfState::Nothing);
         }
@@ -355,9 +407,9 @@ pub fn of_state<'p>(
     names
 }
 
-/// Everything that a unit declares once, including what sessions between processes need.
-pub fn of_unit(unit: &Unit, remote: Remote) -> Vec<OfUnit> {
-    let mut names = vec![OfUnit::Capacity];
+/// Everything that a unit declares once, including the extras.
+pub fn of_unit(unit: &Unit, extras: Extras) -> Vec<OfUnit> {
+    let mut names = vec![OfUnit::Name, OfUnit::Capacity];
     if unit.kind != Kind::Mentioned {
         names.extend([
             OfUnit::Init,
@@ -366,17 +418,23 @@ pub fn of_unit(unit: &Unit, remote: Remote) -> Vec<OfUnit> {
             OfUnit::Memory,
         ]);
         let sides = [Side::Client, Side::Server];
-        if remote.shm {
+        if extras.shm {
             names.extend(sides.map(OfUnit::Attach));
         }
-        if remote.net {
+        if extras.net {
             for side in sides {
                 names.extend(Begin::ALL.map(|begin| OfUnit::Begin(side, begin)));
                 names.push(OfUnit::Call(side));
             }
         }
-        if remote.any() {
+        if extras.leaves() {
             names.push(OfUnit::Fingerprint);
+        }
+        if extras.events {
+            for side in sides {
+                names.extend(ANY.map(|what| OfUnit::Any(side, what)));
+                names.push(OfUnit::Ended(side));
+            }
         }
     }
     names.extend(Own::ALL.map(OfUnit::Own));
@@ -390,6 +448,10 @@ pub enum OfType<'p> {
     Type,
     /// The type of an enum's tag.
     Tag,
+    /// The function that returns the name of an enum's tag as text.
+    Text,
+    /// The function that copies a value with what is stored outside of it.
+    Copy,
     /// The function that takes a value of a host type.
     Take,
     /// The constant of a variant.
@@ -400,50 +462,4 @@ pub enum OfType<'p> {
     Fields,
     /// The function that destroys a value.
     Drop,
-}
-
-/// A description of a unit for diagnostics.
-pub fn title(program: &Program, unit: &Unit) -> String {
-    match unit.kind {
-        Kind::Instance(id) => format!("the instance `{}`", program.instance(id).name),
-        Kind::Protocol | Kind::Mentioned => {
-            format!("the protocol `{}`", program.protocol(unit.protocol).name)
-        }
-    }
-}
-
-impl OfUnit {
-    /// A description for diagnostics.
-    pub fn title(self, unit: &str) -> String {
-        match self {
-            OfUnit::Init | OfUnit::InitIn => format!("the function that starts {unit}"),
-            OfUnit::MemoryTag | OfUnit::Memory => format!("the memory of a session of {unit}"),
-            OfUnit::Attach(_) => format!("the function that attaches {unit}"),
-            OfUnit::Begin(..) => format!("a function that begins {unit} over a byte stream"),
-            OfUnit::Call(_) => format!("an internal function of {unit}"),
-            OfUnit::Capacity => format!("the capacity of {unit}"),
-            OfUnit::Fingerprint => format!("the fingerprint of {unit}"),
-            OfUnit::Own(_) => format!("a table of {unit}"),
-        }
-    }
-}
-
-impl OfState<'_> {
-    /// A description for diagnostics.
-    pub fn title(self, state: &State) -> String {
-        let (what, message) = match self {
-            OfState::Received => ("the message type", None),
-            OfState::Tag => ("the tag type", None),
-            OfState::Nothing => ("the constant", None),
-            OfState::Free | OfState::Function(..) => ("a function", None),
-            OfState::Endpoint(_) => ("an endpoint type", None),
-            OfState::Shared(_) => ("the shared endpoint type", None),
-            OfState::Constant(message) => ("the constant", Some(message)),
-            OfState::Send(_, _, message) => ("a function", Some(message)),
-        };
-        match message {
-            Some(message) => format!("{what} of the message `{}`", message.name),
-            None => format!("{what} of the state `{}`", state.name),
-        }
-    }
 }

@@ -7,7 +7,8 @@
 use super::ctype::{Bytes, CType};
 use super::declared;
 use super::inline;
-use super::names::{self, Header, OfState, OfType, OfUnit, Own, Remote, SHAPE, of, title};
+use super::names::{self, Extras, Header, OfState, OfType, OfUnit, Own, SHAPE, of};
+use super::titles::title;
 use super::types::{Types, types_file};
 use super::units::{Kind, Unit, Units, declared_word};
 use crate::check::{Scope, Spelled};
@@ -27,11 +28,12 @@ pub fn spellings(
     let prefix = options.c.prefix.as_deref().unwrap_or_default();
     let units = Units::of(program, prefix);
     let types = Types::of(program, &units, prefix, options.c.inline_bounds);
-    let remote = Remote {
+    let extras = Extras {
         shm: options.c.shm,
         net: options.remote,
+        events: options.c.events,
     };
-    hand_over(files(program, &types, remote));
+    hand_over(files(program, &types, extras));
     if all {
         hand_over(scope(
             "the macros of the C program",
@@ -49,7 +51,7 @@ pub fn spellings(
     for (id, unit) in units.units.iter().enumerate() {
         record.payloads(id, unit);
         let title = title(program, unit);
-        for what in names::of_unit(unit, remote) {
+        for what in names::of_unit(unit, extras) {
             let name = unit.own(what);
             let spellings = if what == OfUnit::Own(Own::Shape) {
                 SHAPE.map(|ending| format!("{name}_{ending}")).to_vec()
@@ -72,8 +74,9 @@ pub fn spellings(
     let shared = shared.map(|(name, (span, what))| spelled(name, span, what));
     hand_over(scope(PROGRAM, names.into_iter().chain(shared).collect()));
     for unit in &units.units {
-        if all || may_meet(&unit.prefix, &heads) || remote.any() && names_a_limit(program, unit) {
-            hand_over(scope(PROGRAM, unit_names(program, unit, remote.any())));
+        if all || may_meet(&unit.prefix, &heads) || extras.leaves() && names_a_limit(program, unit)
+        {
+            hand_over(scope(PROGRAM, unit_names(program, unit, extras)));
         }
         if all {
             hand_over(scope(
@@ -104,14 +107,15 @@ fn spelled(spelling: String, origin: Option<Span>, what: String) -> Spelled {
     }
 }
 
-fn files(program: &Program, types: &Types, remote: Remote) -> Scope {
+fn files(program: &Program, types: &Types, extras: Extras) -> Scope {
     let mut names = Vec::new();
     for unit in &types.units.units {
         let headers = [
             (Header::Own, "the header", true),
-            (Header::Wire, "the wire format header", remote.any()),
-            (Header::Shm, "the shared-memory header", remote.shm),
-            (Header::Net, "the sockets header", remote.net),
+            (Header::Wire, "the wire format header", extras.leaves()),
+            (Header::Shm, "the shared-memory header", extras.shm),
+            (Header::Net, "the sockets header", extras.net),
+            (Header::Events, "the header of callbacks", extras.events),
         ];
         for (header, what, _) in headers.iter().filter(|(.., is_written)| *is_written) {
             let what = format!("{what} of {}", title(program, unit));
@@ -194,6 +198,8 @@ impl Record<'_> {
             let drop = types.of_type(id, OfType::Drop);
             self.add(drop, span, format!("the function that destroys a `{name}`"));
         }
+        let copy = types.of_type(id, OfType::Copy);
+        self.add(copy, span, format!("the function that copies a `{name}`"));
         for table in [OfType::Layout, OfType::Fields] {
             let table = types.of_type(id, table);
             self.add(table, span, format!("a table of the type `{name}`"));
@@ -203,6 +209,8 @@ impl Record<'_> {
                 let tag = types.of_type(id, OfType::Tag);
                 self.add(tag, span, format!("the tag type of the enum `{name}`"));
             }
+            let text = types.of_type(id, OfType::Text);
+            self.add(text, span, format!("a function of the enum `{name}`"));
             for variant in variants {
                 let constant = types.of_type(id, OfType::Variant(variant.name.text()));
                 let what = format!("the constant of the variant `{}`", variant.name);
@@ -303,22 +311,24 @@ fn names_a_limit(program: &Program, unit: &Unit) -> bool {
     messages.any(|message| message.name.text().ends_with("_within"))
 }
 
-/// The names of a unit's states and messages, including those for sessions between processes if `leaves`.
-fn unit_names(program: &Program, unit: &Unit, leaves: bool) -> Vec<Spelled> {
+/// The names of a unit's states and messages, including the extras.
+fn unit_names(program: &Program, unit: &Unit, extras: Extras) -> Vec<Spelled> {
     let protocol = program.protocol(unit.protocol);
     let mut names = Vec::new();
     for (index, state) in unit.states.iter().enumerate() {
         let declared = protocol.state(state.state);
-        for what in names::of_state(protocol, state, state.travels, leaves) {
+        for what in names::of_state(protocol, state, state.travels, extras) {
             let origin = match what {
                 OfState::Constant(message) | OfState::Send(_, _, message) => message.name.span,
                 OfState::Received
                 | OfState::Tag
+                | OfState::TagText
                 | OfState::Free
                 | OfState::Nothing
                 | OfState::Endpoint(_)
                 | OfState::Function(..)
-                | OfState::Shared(_) => declared.name.span,
+                | OfState::Shared(_)
+                | OfState::InState(_) => declared.name.span,
             };
             let spelling = unit.of_state(index, what);
             names.push(spelled(spelling, Some(origin), what.title(declared)));

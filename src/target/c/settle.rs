@@ -1,7 +1,7 @@
 //! The words of states whose plain words would make two names equal.
 
 use super::library;
-use super::names::{Remote, of_state, of_unit, spelled};
+use super::names::{Extras, OfState, of_state, of_unit, spelled};
 use super::units::{Unit, Units};
 use crate::protocol::{Program, Protocol, Side};
 use std::collections::{BTreeSet, HashSet};
@@ -34,13 +34,13 @@ fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
         return settled;
     }
     let names = |index: usize, word: &str| -> Vec<String> {
-        let all = of_state(protocol, &unit.states[index], true, true).into_iter();
+        let all = of_state(protocol, &unit.states[index], true, Extras::ALL).into_iter();
         all.map(|what| spelled(&unit.prefix, word, what)).collect()
     };
     let shortest_first = |index: &usize| (unit.states[*index].name.len(), *index);
     risky.sort_by_key(shortest_first);
     let own = || {
-        of_unit(unit, Remote::ALL)
+        of_unit(unit, Extras::ALL)
             .into_iter()
             .map(|what| unit.own(what))
     };
@@ -49,7 +49,14 @@ fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
     for index in risky {
         let word = &unit.states[index].name;
         let names = names(index, word);
-        if is_of_library(unit, word) || names.iter().any(|name| taken.contains(name)) {
+        // In a state `client`, the tag of the client's endpoint has the name of the constant of a message `client`.
+        let tags = [Side::Client, Side::Server].map(OfState::InState);
+        let mut tags = tags
+            .map(|what| spelled(&unit.prefix, word, what))
+            .into_iter();
+        let meets_itself = tags.any(|tag| names.iter().filter(|name| **name == tag).count() > 1);
+        let is_taken = names.iter().any(|name| taken.contains(name));
+        if meets_itself || is_taken || is_of_library(unit, word) {
             losers.push(index);
         } else {
             taken.extend(names);
@@ -103,17 +110,27 @@ fn risky(unit: &Unit) -> Vec<usize> {
             .chain(rests)
             .flatten()
     };
-    let units = ["init", "session_memory", "capacity", "fingerprint"].map(str::to_owned);
+    let units = ["init", "session_memory", "name", "capacity", "fingerprint"].map(str::to_owned);
     let begins = ["attach", "connect", "accept", "serve"];
     let begins = begins
         .iter()
         .flat_map(|word| [format!("client_{word}"), format!("server_{word}")]);
+    // These have the side before them, as endpoints do.
+    let any = ["any", "handlers", "dispatch"].into_iter();
+    let any = any
+        .flat_map(|word| forms(&format!("client_{word}")).chain(forms(&format!("server_{word}"))));
     let mut owners: Vec<(String, usize)> = Vec::new();
     for (index, state) in unit.states.iter().enumerate() {
         owners.extend(forms(&state.name).map(|form| (form, index)));
     }
     let nobody = unit.states.len();
-    owners.extend(units.into_iter().chain(begins).map(|word| (word, nobody)));
+    owners.extend(
+        units
+            .into_iter()
+            .chain(begins)
+            .chain(any)
+            .map(|word| (word, nobody)),
+    );
     // With `_` after each, one word is a prefix of another up to a `_` if its text is a prefix of the other's.
     for (form, _) in &mut owners {
         if !form.is_empty() {

@@ -166,6 +166,8 @@ impl<'a> Types<'a> {
         match what {
             OfType::Type => format!("{word}_t"),
             OfType::Tag => format!("{word}_tag_t"),
+            OfType::Text => format!("{word}_text"),
+            OfType::Copy => format!("{word}_copy"),
             OfType::Take => format!("{word}_take"),
             OfType::Variant(name) => spelling::variant(&word, name),
             OfType::Layout => names::of("layout", &word),

@@ -49,6 +49,8 @@ struct HeadView {
     parts: Vec<&'static str>,
     has_includes: bool,
     includes: Vec<String>,
+    name: String,
+    name_macro: String,
     comment: String,
     capacity_name: String,
     capacity: u32,
@@ -205,6 +207,7 @@ impl<'a> UnitView<'a> {
                     &self.message_type(index, active.dual(), &declarations),
                     &mut text,
                 );
+                self.message_texts(index, &mut text);
             }
         }
         text.push_str(&self.payload_union());
@@ -265,6 +268,24 @@ impl<'a> UnitView<'a> {
         }
     }
 
+    /// The protocol's name.
+    pub fn protocol_name(&self) -> &str {
+        match self.unit.kind {
+            Kind::Instance(id) => self.types.program.instance(id).name.text(),
+            Kind::Protocol | Kind::Mentioned => self.protocol.name.text(),
+        }
+    }
+
+    /// The protocol's name with its package, which peers write to their logs: at most 255 bytes of it.
+    pub fn name(&self) -> String {
+        let package = self.types.program.file(self.unit.file).package.iter();
+        let mut words: Vec<&str> = package.map(|segment| segment.text()).collect();
+        words.push(self.protocol_name());
+        let mut name = words.join(".");
+        name.truncate(255);
+        name
+    }
+
     pub fn capacity_name(&self) -> String {
         self.unit.own(OfUnit::Capacity)
     }
@@ -309,6 +330,8 @@ impl<'a> UnitView<'a> {
             parts,
             has_includes: !declarations.includes.is_empty(),
             includes: declarations.includes.iter().cloned().collect(),
+            name: self.name(),
+            name_macro: self.unit.own(OfUnit::Name),
             comment: spelling::comment(&docs, ""),
             capacity_name: self.capacity_name(),
             capacity: match self.capacity {

@@ -92,28 +92,6 @@ impl<'a> WireView<'a> {
         text
     }
 
-    /// The protocol's name.
-    fn protocol(&self) -> &str {
-        let program = self.view.types.program;
-        match self.view.unit.kind {
-            Kind::Instance(id) => program.instance(id).name.text(),
-            Kind::Protocol | Kind::Mentioned => {
-                program.protocol(self.view.unit.protocol).name.text()
-            }
-        }
-    }
-
-    /// The protocol's name with its package, which peers write to their logs: at most 255 bytes of it.
-    fn name(&self) -> String {
-        let program = self.view.types.program;
-        let package = program.file(self.view.unit.file).package.iter();
-        let mut words: Vec<&str> = package.map(|segment| segment.text()).collect();
-        words.push(self.protocol());
-        let mut name = words.join(".");
-        name.truncate(255);
-        name
-    }
-
     /// A table of texts; it is not generated if there are none.
     fn texts(&self, what: Own, texts: &[String]) -> String {
         if texts.is_empty() {
@@ -140,7 +118,11 @@ impl<'a> WireView<'a> {
                 None => "0".to_owned(),
             });
             within.push(state.within.map_or(0, |limit| limit.most).to_string());
-            state_names.push(format!("\"{}.{}\"", self.protocol(), state.name.text()));
+            state_names.push(format!(
+                "\"{}.{}\"",
+                view.protocol_name(),
+                state.name.text()
+            ));
             let encodings = sizes.messages(state, &view.unit.states[index].arguments);
             for (message, encoding) in state.messages.iter().zip(encodings) {
                 message_names.push(format!("\"{}\"", message.name.text()));
@@ -206,7 +188,7 @@ impl<'a> WireView<'a> {
             either(Own::Encodings, has_messages),
             view.unit.own(OfUnit::Fingerprint),
             spelling::role(self.first).to_owned(),
-            format!("\"{}\"", self.name()),
+            format!("\"{}\"", view.name()),
             either(Own::Within, has_times),
             either(Own::StateNames, has_names),
             either(Own::MessageNames, names_messages),

@@ -53,7 +53,11 @@ fn gcc_finds_nothing_in_programs() {
     }
     let page = std::fs::read_to_string(repository().join("docs/targets/c.md"));
     let page = page.expect("the page is there");
-    let generated = generate_with("analyzed-programs", &protocols(), &["--c-shm", "--remote"]);
+    let generated = generate_with(
+        "analyzed-programs",
+        &protocols(),
+        &["--c-shm", "--remote", "--c-events"],
+    );
     let device = BANK.generate("analyzed-device");
     let includes = [vec![generated.clone()], hosts()].concat();
     let programs = page.split("\n```c\n").skip(1);

@@ -65,7 +65,7 @@ fn all_protocols_compile() {
         return;
     }
     check_compiles(
-        &generate_with("protocols", &protocols(), &["--c-shm"]),
+        &generate_with("protocols", &protocols(), &["--c-shm", "--c-events"]),
         &hosts(),
     );
 }
@@ -76,7 +76,8 @@ fn names_that_libraries_use_compile() {
         return;
     }
     let folder = repository().join("tests/nasty");
-    check_compiles(&generate("names", &[folder.join("names.proto")]), &[folder]);
+    let protos = [folder.join("names.proto")];
+    check_compiles(&generate_with("names", &protos, &["--c-events"]), &[folder]);
 }
 
 /// Also for sessions between processes, since no host supplies anything here.
@@ -94,7 +95,8 @@ fn names_that_generated_code_uses_compile() {
         "library",
     ] {
         let proto = repository().join(format!("tests/names/{name}.proto"));
-        let generated = generate_with(&format!("names-{name}"), &[proto], &["--c-shm"]);
+        let options = ["--c-shm", "--c-events"];
+        let generated = generate_with(&format!("names-{name}"), &[proto], &options);
         check_compiles(&generated, &[]);
     }
 }
@@ -125,7 +127,8 @@ fn protocols_that_mention_each_other_compile() {
         return;
     }
     let folder = repository().join("tests/nasty");
-    check_compiles(&generate("shapes", &[folder.join("shapes.proto")]), &[]);
+    let protos = [folder.join("shapes.proto")];
+    check_compiles(&generate_with("shapes", &protos, &["--c-events"]), &[]);
 }
 
 #[test]
@@ -138,7 +141,7 @@ fn what_travels_between_processes_compiles() {
         ("processes/talk.proto", &["--c-shm"]),
         (
             "payloads/inline.proto",
-            &["--c-shm", "--remote", "--c-inline-bounds"],
+            &["--c-shm", "--remote", "--c-inline-bounds", "--c-events"],
         ),
     ];
     for (number, (file, options)) in files.into_iter().enumerate() {

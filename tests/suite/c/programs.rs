@@ -189,6 +189,28 @@ fn misuse_is_found() {
     }
 }
 
+/// With `-DDUO_DEBUG`, also under the address sanitizer, which sees the block but not the views.
+#[test]
+fn freed_messages_are_poisoned() {
+    if !is_tested("c") {
+        return;
+    }
+    for watch in [Watch::Plain, Watch::Address] {
+        let protos = [repository().join("protocols/bank.proto")];
+        let generated = generate(&format!("poison-{watch:?}"), &protos);
+        let program = repository().join("tests/misuse/poison.c");
+        let sources = [sources_in(&generated), vec![program]].concat();
+        let includes = [generated.clone(), runtime().join("tests")];
+        let program = Program {
+            runtime: &["-DDUO_DEBUG"],
+            ..quiet(watch, &sources, &includes, &generated)
+        };
+        if let Err(complaint) = program.run() {
+            panic!("{watch:?}:\n{complaint}");
+        }
+    }
+}
+
 #[test]
 fn payloads_arrive_and_what_is_left_is_destroyed_once() {
     if !is_tested("c") {
@@ -205,6 +227,31 @@ fn payloads_arrive_and_what_is_left_is_destroyed_once() {
         if let Err(complaint) = quiet(watch, &sources, &includes, &generated).run() {
             panic!("{watch:?}:\n{complaint}");
         }
+    }
+}
+
+#[test]
+fn copies_outlive_their_message() {
+    if !is_tested("c") {
+        return;
+    }
+    let generated = generate("copies", &protocols());
+    let tables = [
+        "smtp",
+        "smtp_types",
+        "file_server",
+        "acme_files_file_server_types",
+        "acme_types",
+    ];
+    let mut sources = sources_in(&generated);
+    sources.retain(|source| {
+        let name = source.file_stem().unwrap_or_default().to_string_lossy();
+        tables.contains(&name.as_ref())
+    });
+    sources.push(repository().join("tests/payloads/copies.c"));
+    let includes = [generated.clone(), runtime().join("tests")];
+    if let Err(complaint) = quiet(Watch::Address, &sources, &includes, &generated).run() {
+        panic!("{complaint}");
     }
 }
 
@@ -240,7 +287,7 @@ fn the_programs_of_the_page_print_what_it_says() {
     }
     let page =
         std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
-    let generated = generate_with("page", &protocols(), &["--c-shm", "--remote"]);
+    let generated = generate_with("page", &protocols(), &["--c-shm", "--remote", "--c-events"]);
     let device = BANK.generate("page-device");
     let [(includes, objects), of_device] =
         [(&generated, hosts()), (&device, Vec::new())].map(|(folder, hosts)| {

@@ -17,7 +17,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "floor",
         may_use: "",
-        files: "backoff.c backoff.h barrier.c escape.c futex.h memory.c processor.c session.h tag.h text.c utf8.c utf8.h wait.c",
+        files: "backoff.c backoff.h barrier.c escape.c futex.h limit.c memory.c processor.c session.h tag.h text.c utf8.c utf8.h wait.c",
     },
     Layer {
         name: "ring",
@@ -32,7 +32,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "session",
         may_use: "floor ring link",
-        files: "session.c",
+        files: "copy.c session.c",
     },
     Layer {
         name: "many",

@@ -136,6 +136,9 @@ fn write(seed: u64, folder: &Path, mark: String, program: RandomProgram) -> Opti
     if seed.is_multiple_of(3) {
         command.arg("--c-inline-bounds");
     }
+    if seed.is_multiple_of(2) {
+        command.arg("--c-events");
+    }
     command.args(
         program
             .c_prefix

@@ -43,6 +43,44 @@ static inline duo_endpoint duo_writable(duo_endpoint sender)
 #define DUO_FOREVER UINT64_MAX
 
 /*
+ * A point in time at which several waits end together. `duo_time_left` returns what is left until then, in nanoseconds,
+ * as every function with a time limit expects it: 0 once the time has passed, and DUO_FOREVER for a limit in
+ * DUO_FOREVER nanoseconds.
+ */
+typedef struct duo_time_limit {
+    uint64_t at;
+} duo_time_limit;
+
+/* What the next two functions compute, from the time on the clock. */
+static inline duo_time_limit duo_time_limit_from(uint64_t now, uint64_t nanoseconds)
+{
+    duo_time_limit limit;
+    limit.at = nanoseconds < DUO_FOREVER - now ? now + nanoseconds : DUO_FOREVER;
+    return limit;
+}
+
+static inline uint64_t duo_time_left_at(duo_time_limit limit, uint64_t now)
+{
+    if (limit.at == DUO_FOREVER) return DUO_FOREVER;
+    return now < limit.at ? limit.at - now : DUO_AT_ONCE;
+}
+
+#ifdef DUO_NO_THREADS
+static inline duo_time_limit duo_time_limit_in(uint64_t nanoseconds)
+{
+    return duo_time_limit_from(duo_clock(), nanoseconds);
+}
+
+static inline uint64_t duo_time_left(duo_time_limit limit)
+{
+    return duo_time_left_at(limit, duo_clock());
+}
+#else
+duo_time_limit duo_time_limit_in(uint64_t nanoseconds);
+uint64_t duo_time_left(duo_time_limit limit);
+#endif
+
+/*
  * Waits until one of `count` endpoints (fewer than 2^32) is ready and stores its index in `which`.
  * Successive calls begin their search at different indexes, so that endpoints that are always ready
  * are chosen equally often.
@@ -99,10 +137,18 @@ bool duo_ports_remove(duo_ports *ports, duo_port port);
 
 /*
  * Waits until an endpoint of the set is ready, returns the `with` that it was added with and
- * removes it from the set. DUO_EMPTY: none became ready within `wait` nanoseconds, or the set is
- * empty (then at once).
+ * removes it from the set. DUO_EMPTY: none became ready within `wait` nanoseconds, the wait was
+ * interrupted, or the set is empty (then at once).
  */
 DUO_MUST_CHECK duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with);
+
+/*
+ * Ends a wait, from any thread: the present call of `duo_ports_wait` returns DUO_EMPTY once no endpoint is ready, or the
+ * next one does if there is none at the moment. Several interrupts before that count as one. The set loses nothing. It
+ * must not be freed meanwhile. A set in which all endpoints are connected by sockets needs a descriptor to be
+ * interrupted: call `duo_ports_descriptor` before.
+ */
+void duo_ports_interrupt(duo_ports *ports);
 
 /*
  * A descriptor for poll, select or epoll that is readable when an endpoint may be ready: then call

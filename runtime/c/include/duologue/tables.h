@@ -182,6 +182,12 @@ static inline bool duo_is_tag(unsigned tag, unsigned variants)
     return tag - 1 < variants;
 }
 
+/* Whether the endpoint of a receiving function can still be used, or was used before, after it has returned this. */
+static inline bool duo_keeps_endpoint(duo_status status)
+{
+    return status == DUO_USED || status == DUO_EMPTY || status == DUO_NO_MEMORY || status == DUO_SYSTEM;
+}
+
 /* Which side sends after a message. */
 typedef enum duo_edge {
     /* The same side continues. */
@@ -298,6 +304,15 @@ DUO_ALLOCATES DUO_MUST_CHECK duo_status duo_open(const duo_protocol *protocol, d
  */
 DUO_MUST_CHECK duo_status duo_open_in(const duo_protocol *protocol, void *memory, size_t size,
                                       duo_endpoint *server, duo_endpoint *client);
+
+#ifndef DUO_NO_MALLOC
+/*
+ * Makes `value`, which is a copy of a value, independent of it: what is stored outside is copied to one block, which
+ * `duo_release_copy` frees. Not for values that hold endpoints or host values. DUO_NO_MEMORY: `*block` is NULL, and
+ * `value` must not be used.
+ */
+DUO_MUST_CHECK duo_status duo_copy_value(const duo_type *type, void *value, void **block);
+#endif
 
 /* The memory that this requires: the session, and a ring for `capacity` payloads of `payload` bytes. See layout.c. */
 #define DUO_SESSION_HEAD 320

@@ -1,0 +1,24 @@
+/* Copies of values that outlive the message they came in. */
+#include "session.h"
+
+#ifndef DUO_NO_MALLOC
+
+duo_status duo_copy_value(const duo_type *type, void *value, void **block)
+{
+    size_t size;
+    *block = NULL;
+    if (!duo_spread(type, value, &size)) return DUO_NO_MEMORY;
+    /* Even if all lists are empty: they must not refer to the message. */
+    char *place = duo_allocate(size > 0 ? size : 1);
+    if (place == NULL) return DUO_NO_MEMORY;
+    duo_copy(type, value, place);
+    *block = place;
+    return DUO_OK;
+}
+
+void duo_release_copy(void *block)
+{
+    if (block != NULL) duo_release(block);
+}
+
+#endif
