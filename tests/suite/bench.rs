@@ -39,6 +39,17 @@ fn every_case_of_the_benchmark_over_sockets_works() {
     }
 }
 
+/// The same with the cases of other libraries, which nothing else compiles.
+#[test]
+fn every_case_of_other_libraries_over_sockets_works() {
+    if is_named("peers") {
+        works(
+            &["-p", "duologue-bench-remote", "--features", "peers"],
+            "every case works\n",
+        );
+    }
+}
+
 /// The same for the Scala pipes. The benchmark needs JDK 21 or newer: the one whose `java` is named by `DUOLOGUE_JAVA`, or the one
 /// in `PATH`.
 #[test]

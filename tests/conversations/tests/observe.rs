@@ -8,11 +8,11 @@ use conversations::protocols::{numbers, pingpong, telemetry};
 use conversations::sockets::{listener, unhex};
 use duologue::{Endpoint, Why};
 use duologue_net::observe::{Count, End, Observer, Refusal, Run, Session};
-use duologue_net::{Address, Connector, Error, Fingerprint, Listener, Open, Verdict};
+use duologue_net::{Address, Connector, Error, Fingerprint, Listener, Open, TraceContext, Verdict};
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -87,6 +87,36 @@ fn both_sides_report_the_same_session() {
     assert_eq!(count(by_client.received), (2, 10));
     assert_eq!(by_server.received, by_client.sent);
     assert_eq!(by_server.sent, by_client.received);
+}
+
+/// The listener gets the trace that the connecting side sends, before it admits the peer and in what it reports.
+#[test]
+fn a_session_belongs_to_the_trace_of_the_connecting_side() {
+    let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let trace: TraceContext = text.parse().expect("it is one");
+    let (mut listener, address) = listener("observe-trace");
+    let (observing, of_server) = observer();
+    let (admitting, admitted) = mpsc::channel();
+    listener.observer(observing);
+    listener.admit(move |peer| admitting.send(peer.trace).is_ok());
+    for sent in [Some(trace), None] {
+        let (observing, of_client) = observer();
+        let mut connector = Connector::new().observer(observing);
+        if let Some(trace) = sent {
+            connector = connector.trace_context(trace);
+        }
+        let address = address.clone();
+        let connecting = thread::spawn(move || connector.connect::<client::Login>(&address));
+        let server: server::Login = listener.accept().expect("it connects");
+        let client = (connecting.join().expect("no panic")).expect("it is served");
+        assert_eq!(admitted.recv().expect("it was asked"), sent);
+        assert_eq!(of_client.began().trace, sent);
+        let seen = of_server.began();
+        assert_eq!(seen.trace, sent);
+        drop(client);
+        drop(server);
+        assert_eq!(of_server.ended(seen.id).why, Why::Left);
+    }
 }
 
 /// Runs that are longer than what is collected, and tasks.

@@ -2,8 +2,9 @@
 #![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
+use conversations::limits::pieces::file::{self, Pieces};
 use conversations::protocols::numbers::{self, Stream as Numbers};
-use conversations::protocols::telemetry::{self, Report};
+use conversations::protocols::telemetry;
 use duologue::{TrySendError, Why};
 use duologue_net::{Connector, Open, Socket, Stream};
 use std::future::Future;
@@ -87,12 +88,11 @@ fn what_is_left_in_the_ring_is_forwarded_when_the_connection_accepts_more() {
             }
         }
     };
-    let (mut server, mut client): (telemetry::server::Report, telemetry::client::Report) =
-        pair(refuses);
-    let data = vec![7; 10_000];
-    for _ in 0..10 {
-        let sent = client.raw(true, String::new(), data.clone());
-        client = sent.expect("it is open");
+    let (mut server, mut client): (file::server::Pieces, file::client::Pieces) = pair(refuses);
+    // A line of the ring has two of these, and before each line its sender forwards those of the line before.
+    let pieces = [1, 2, COLLECTED, 4].map(|size| vec![7; size]);
+    for piece in &pieces {
+        client = client.piece(piece.clone()).expect("it is open");
     }
     let until = Instant::now() + LONG;
     while attempts.load(SeqCst) == 0 {
@@ -100,14 +100,9 @@ fn what_is_left_in_the_ring_is_forwarded_when_the_connection_accepts_more() {
         thread::sleep(Duration::from_millis(1));
     }
     is_open.store(true, SeqCst);
-    for number in 0..10 {
+    for (number, piece) in pieces.iter().enumerate() {
         server = match server.recv_timeout(LONG) {
-            Ok(Report::Raw {
-                on: true,
-                data: received,
-                next,
-                ..
-            }) if received == data => next,
+            Ok(Pieces::Piece(received, next)) if received == *piece => next,
             Ok(_) => panic!("{number}: another message"),
             Err(_) => panic!("{number}: no message"),
         };

@@ -2,7 +2,7 @@
 //! in payloads, unreachable states, types of the host, and names that are difficult for generated code.
 
 use super::Choices;
-use super::words::{Bounds, NUMBERS, PLAIN, Vocabulary};
+use super::words::{Limits, NUMBERS, PLAIN, Vocabulary};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -69,7 +69,7 @@ pub struct Generator {
     mark: String,
     /// The names of types and protocols, in the form in which clashes are found.
     taken: BTreeSet<String>,
-    bounds: Bounds,
+    limits: Limits,
     program: RandomProgram,
 }
 
@@ -83,7 +83,7 @@ impl Generator {
             vocabulary,
             mark: mark.to_owned(),
             taken: BTreeSet::new(),
-            bounds: Bounds::default(),
+            limits: Limits::default(),
             program: RandomProgram {
                 files: Vec::new(),
                 hosts: Vec::new(),
@@ -235,7 +235,7 @@ impl Generator {
         let fields = (0..self.choices.below(6)).map(|_| {
             let name = self.fresh(&mut taken);
             let ty = self.ty(place, 3);
-            format!("{name}: {}", self.bounds.sometimes_in(ty))
+            format!("{name}: {}", self.limits.sometimes_in(ty))
         });
         fields.collect::<Vec<_>>().join(", ")
     }
@@ -289,7 +289,7 @@ impl Generator {
         };
         let entries = (0..count).map(|_| {
             let ty = self.ty(place, 3);
-            let ty = self.bounds.sometimes_in(ty);
+            let ty = self.limits.sometimes_in(ty);
             if is_named {
                 format!("{}: {ty}", self.fresh(&mut taken))
             } else {
@@ -428,11 +428,12 @@ impl Generator {
         if !declared.is_empty() {
             let _ = write!(head, "<{}>", declared.join(", "));
         }
-        line(text, &format!("    {head} {{"));
         if is_over {
-            line(text, "    }");
+            line(text, &format!("    {head} {{\n    }}"));
             return;
         }
+        let limit = self.limits.sometimes_before_state();
+        line(text, &format!("    {limit}{head} {{"));
         let mut names = BTreeSet::new();
         let count = if self.choices.once_in(15) {
             0

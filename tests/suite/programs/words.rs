@@ -58,21 +58,35 @@ pub const NUMBERS: [&str; 11] = [
 /// Beginnings of words that have no special meaning.
 pub const PLAIN: [&str; 7] = ["red", "green", "blue", "north", "south", "alpha", "omega"];
 
-/// The bounds of a program's types. They take no random choices, so that they change nothing else in a program.
+/// The limits of a program: bounds of its types, and times of its states. They take no random choices, so that they change nothing
+/// else in a program.
 #[derive(Default)]
-pub struct Bounds(u32);
+pub struct Limits {
+    types: u32,
+    states: u32,
+}
 
-impl Bounds {
+impl Limits {
+    /// What precedes a state. Every third state has a time limit.
+    pub fn sometimes_before_state(&mut self) -> String {
+        self.states += 1;
+        let unit = ["ms", "s", "min", "h"][self.states as usize / 3 % 4];
+        match self.states.is_multiple_of(3) {
+            true => format!("#[within({}{unit})] ", self.states % 24 + 1),
+            false => String::new(),
+        }
+    }
+
     /// A type of a field or of an entry. Every other text, list or value of bytes gets a bound.
     pub fn sometimes_in(&mut self, ty: String) -> String {
         let list = ty.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         if list.is_none() && ty != "str" && ty != "bytes" {
             return ty;
         }
-        self.0 += 1;
-        let most = self.0 % 7 + 1;
+        self.types += 1;
+        let most = self.types % 7 + 1;
         match list {
-            _ if self.0.is_multiple_of(2) => ty,
+            _ if self.types.is_multiple_of(2) => ty,
             Some(item) => format!("[{item}; {most}]"),
             None => format!("{ty}<{most}>"),
         }

@@ -10,7 +10,7 @@ use crate::observe::{self, Cause, Observer, Refusal, Seen};
 use crate::session::{self, Terms};
 use crate::stream::{is_early, read_all, write_all, Stream};
 use crate::tls::{self, Tls};
-use crate::{Address, Error, Fingerprint};
+use crate::{Address, Error, Fingerprint, TraceContext};
 
 /// Begins a session with a listener, as the side whose first endpoint is `E`. Waits until the listener has accepted.
 ///
@@ -38,6 +38,7 @@ pub struct Connector {
     memory: usize,
     accepts: Vec<Fingerprint>,
     token: Option<Vec<u8>>,
+    trace: Option<TraceContext>,
     heartbeat: u16,
     idle: Option<Duration>,
     tls: Option<Tls>,
@@ -60,6 +61,7 @@ impl Connector {
             memory: 64 << 20,
             accepts: Vec::new(),
             token: None,
+            trace: None,
             heartbeat: 0,
             idle: None,
             tls: None,
@@ -123,6 +125,14 @@ impl Connector {
         let mut token = token.into();
         token.truncate(2_048);
         self.token = Some(token);
+        self
+    }
+
+    /// Sends the trace that the session belongs to. The listener's observer gets it, and so does the function that decides
+    /// whether this side is admitted.
+    #[must_use]
+    pub fn trace_context(mut self, context: TraceContext) -> Connector {
+        self.trace = Some(context);
         self
     }
 
@@ -208,7 +218,7 @@ impl Connector {
             seconds: self.heartbeat,
             name: name.to_owned(),
             accepts: self.accepts.clone(),
-            context: None,
+            context: self.trace.map(TraceContext::to_bytes),
             token: self.token.clone(),
         };
         let deadline = Some(deadline);
@@ -267,6 +277,7 @@ impl Connector {
             peer: peer.cloned(),
             fingerprint: answer.fingerprint,
             is_older: answer.verdict == 2,
+            trace: self.trace,
         });
         Ok(session::open(stream, terms, Vec::new(), seen, None))
     }

@@ -11,7 +11,7 @@ use crate::hello::{refusal, Answer, Hello, HEAD};
 use crate::observe::{self, Cause, Observer, Refusal, Seen};
 use crate::session::Terms;
 use crate::stream::{is_early, read_all, write_all, Stream};
-use crate::{Address, Error, Fingerprint};
+use crate::{Address, Error, Fingerprint, TraceContext};
 
 /// Decides whether a side is admitted.
 type Admits = dyn Fn(&Peer<'_>) -> bool + Send + Sync;
@@ -38,6 +38,8 @@ pub struct Peer<'a> {
     pub fingerprint: Fingerprint,
     /// The token that it sent.
     pub token: Option<&'a [u8]>,
+    /// The trace that it says the session belongs to.
+    pub trace: Option<TraceContext>,
     /// Where a TCP connection comes from. The other end of a Unix socket has no address.
     pub address: Option<&'a Address>,
     /// Over TLS, its certificate, in DER, which an authority of the listener has issued.
@@ -276,10 +278,12 @@ impl Policy {
         };
         let which = served.iter().position(fits).ok_or(Verdict::SameSide)?;
         let certificate = stream.certificate();
+        let trace = hello.context.map(TraceContext::from_bytes);
         let peer = Peer {
             protocol: &hello.name,
             fingerprint: hello.fingerprint,
             token: hello.token.as_deref(),
+            trace,
             address,
             certificate: certificate.as_deref(),
         };
@@ -306,6 +310,7 @@ impl Policy {
             peer: address.cloned(),
             fingerprint: hello.fingerprint,
             is_older: verdict == 1,
+            trace,
         });
         let begun = Begun { which, terms, seen };
         Ok((answer, begun))

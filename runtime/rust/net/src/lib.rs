@@ -80,6 +80,7 @@ mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "no_tls.rs"]
 mod tls;
+mod trace;
 mod watch;
 
 pub use address::Address;
@@ -91,3 +92,4 @@ pub use listen::{accept_over, Drain, Listener};
 pub use stream::{Socket, Stream};
 #[cfg(feature = "tls")]
 pub use tls::Tls;
+pub use trace::{NotATraceContext, TraceContext};

@@ -39,7 +39,7 @@ use std::time::Duration;
 
 use duologue::Why;
 
-use crate::{Address, Error, Fingerprint, Verdict};
+use crate::{Address, Error, Fingerprint, TraceContext, Verdict};
 
 #[cfg(feature = "metrics")]
 pub use numbers::Metrics;
@@ -149,6 +149,8 @@ pub struct Session {
     pub peer_fingerprint: Fingerprint,
     /// Whether that is one of the older fingerprints that this side accepts.
     pub peer_is_older: bool,
+    /// The trace that the session belongs to, if the connecting side has sent one.
+    pub trace: Option<TraceContext>,
 }
 
 /// Messages, and the bytes of their frames. Hellos, control frames and what TLS adds do not count.

@@ -29,6 +29,7 @@
 
 mod due;
 mod forwarding;
+mod hold;
 mod side;
 mod terms;
 mod writing;
@@ -53,11 +54,15 @@ use crate::{flush, watch};
 
 use due::Checks;
 use forwarding::Next;
+use hold::Hold;
 pub(crate) use terms::Terms;
 pub(crate) use writing::Written;
 
 /// A run is written when this much has been collected.
 pub(crate) const COLLECTED: usize = 64 << 10;
+
+/// A side that never waits where it sends waits all the same if this much is to be written.
+const FAR_AHEAD: usize = 1 << 20;
 
 /// `timer` keeps an entry of a session that is over for at most this long.
 const LONGEST_PULSE: Duration = Duration::from_secs(10);
@@ -84,6 +89,7 @@ pub(crate) struct Session {
     unpublished: AtomicBool,
     /// Whether tasks use the session, or threads that wait for several sessions: their sends do not wait.
     never_waits: AtomicBool,
+    hold: Hold,
     why: AtomicU8,
     /// Whether the session is in the queue of `flush`.
     pub(crate) is_due: AtomicBool,
@@ -160,6 +166,8 @@ struct After {
     /// The first waiter; nearly always the only one, for which nothing is allocated.
     woken: Option<Woken>,
     more_woken: Vec<Woken>,
+    /// The side that was held back.
+    released: Option<Waker>,
     /// A far end that disconnects.
     far: Option<FarEnd>,
     closes: bool,
@@ -183,6 +191,7 @@ impl After {
             patience,
             woken: None,
             more_woken: Vec::new(),
+            released: None,
             far: None,
             closes: false,
             flushes: false,
@@ -205,6 +214,7 @@ impl After {
 
     fn is_empty(&self) -> bool {
         self.woken.is_none()
+            && self.released.is_none()
             && self.far.is_none()
             && !self.closes
             && !self.flushes
@@ -269,6 +279,7 @@ pub(crate) fn open<E: Open>(
             is_full: AtomicBool::new(false),
             unpublished: AtomicBool::new(false),
             never_waits: AtomicBool::new(false),
+            hold: Hold::new(),
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
             will_check: AtomicBool::new(false),
@@ -349,8 +360,12 @@ impl Session {
         act(&mut core, &mut after);
         while self.again.swap(false, SeqCst) {
             self.forward(&mut core, &mut after);
+            // The side may send faster than this thread forwards.
+            self.hold.note(core.pending());
         }
         after.writes &= core.pending() > 0;
+        let ahead = if core.is_closed { 0 } else { core.pending() };
+        after.released = self.hold.compare(ahead);
         after
     }
 
@@ -395,6 +410,9 @@ impl Session {
         guarded(|| drop(far));
         for woken in after.woken.into_iter().chain(after.more_woken) {
             guarded(|| woken.wake());
+        }
+        if let Some(waker) = after.released {
+            guarded(|| waker.wake());
         }
         // As in `run_again`.
         fence(SeqCst);

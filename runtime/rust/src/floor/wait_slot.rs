@@ -18,7 +18,8 @@ use std::cell::UnsafeCell;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::task::Waker;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
 
 use super::backoff::Backoff;
 use super::sync::{unpark, AtomicBool, Thread};
@@ -40,8 +41,25 @@ impl Waiter {
         }
     }
 
+    /// A waker that wakes the waiter.
+    pub(crate) fn waker(&self) -> Waker {
+        match self {
+            Waiter::Thread(thread) => Waker::from(Arc::new(Unparks(thread.clone()))),
+            Waiter::Task(waker) | Waiter::Bell(waker) => waker.clone(),
+        }
+    }
+
     pub(crate) fn is_task(&self) -> bool {
         matches!(self, Waiter::Task(_))
+    }
+}
+
+/// A thread as a waker.
+struct Unparks(Thread);
+
+impl Wake for Unparks {
+    fn wake(self: Arc<Self>) {
+        unpark(&self.0);
     }
 }
 

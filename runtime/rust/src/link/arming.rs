@@ -11,6 +11,8 @@
 //!
 //! There is no third case. A sender waits for space in this way, and so does a receiver where messages are swapped.
 //!
+//! A sender of a session with a driver may also have to wait while there is space. So it gives a waker to the driver too.
+//!
 //! # In the flags
 //!
 //! Where messages are stored, a receiver puts its waiter into its slot, reports in its flags that it waits at its
@@ -130,9 +132,15 @@ impl<'a> Wait<'a> {
         (!self.pipe.was_forgotten()).then_some(unchanged)
     }
 
-    /// Whether the next operation would not wait.
+    /// Whether the next operation would not wait, or should not.
     pub(crate) fn is_ready(&self) -> bool {
-        self.awaited().is_none()
+        self.awaited().is_none() && !self.is_held_back()
+    }
+
+    /// Whether the driver holds this sender back, although there may be space.
+    #[inline]
+    fn is_held_back(&self) -> bool {
+        self.sends && self.driver().is_some_and(|driver| driver.holds_back(None))
     }
 
     pub(crate) fn session(&self) -> usize {
@@ -163,7 +171,7 @@ impl<'a> Wait<'a> {
     #[inline]
     pub(crate) fn arm_task(&self, waker: &Waker) -> bool {
         match self.unchanged() {
-            None => false,
+            None => self.is_held_back() && self.arm_for_room(Waiter::Task(waker.clone())),
             Some(Unchanged::Credit(..)) => self.arm_for_room(Waiter::Task(waker.clone())),
             Some(Unchanged::Line(word, value)) => {
                 let forgets = self.pipe.layout().forgets();
@@ -232,6 +240,9 @@ impl<'a> Wait<'a> {
             if matches!(waiter, Waiter::Task(_)) {
                 self.pipe.announce_task();
             }
+        } else if let Some(driver) = self.driver() {
+            // Before `confirm` asks the driver again: between the two, what this sender waits for may change.
+            driver.holds_back(Some(waiter.waker()));
         }
         self.announce_in_word(waiter);
         false

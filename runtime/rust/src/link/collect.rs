@@ -5,8 +5,9 @@
 //! and *far* is the side that belongs to the transport. Far checks the ring
 //!
 //! - when near's thread calls the driver ([`Pipe::let_driver_forward`]): before it publishes the first message of each
-//!   segment of the ring, or a message that reverses the direction or ends the session, and before near disconnects. A
-//!   shared sender makes the first of these calls after the message before, because it must hold no lock;
+//!   segment of the ring, or of each line if payloads may own memory; a message that reverses the direction or ends the
+//!   session; and before near disconnects. A shared sender makes the first two of these calls after the message before,
+//!   because it must hold no lock;
 //! - when near waits or flushes;
 //! - on a thread of the transport, a few milliseconds after one of the others, and again as long as it finds something.
 //!   If it finds nothing, far waits, and the next message wakes it.
@@ -38,6 +39,15 @@
 //! What far does in step 3 does not depend on step 2: far reads a slot only after it has found its message in the word,
 //! and the slot was free before. The payload is not published if the driver panics. Then it is destroyed while the
 //! panic unwinds, after near has disconnected.
+//!
+//! # How much memory waits in the ring
+//!
+//! The ring bounds the number of messages, but the memory that their payloads own may be of any size. So if they own
+//! memory, far checks the ring before each line: then the ring has the messages of one line, unless the connection accepts
+//! nothing. Near waits for the connection in step 3. If near never waits there, it is not ready before the connection
+//! has accepted more ([`Driver::holds_back`]), and if it sends all the same, it waits once it is far ahead
+//! ([`Driver::catch_up`]). So near is ahead of the connection by two lines of messages, and by what the driver collects. Senders that share
+//! an endpoint may be further ahead, because each sends while another forwards.
 //!
 //! # Why no waiting far end is missed
 //!
@@ -95,13 +105,21 @@ impl Pipe {
         }
     }
 
-    /// The driver to call before the next message, if that is the first of a segment inside such a run. For a sender
-    /// that publishes under a lock and calls the driver after it: see [`Forwards::Caller`].
+    /// Whether the driver forwards before a message inside such a run, although far does not wait in the word there. `owns_memory`: the
+    /// payloads do.
+    #[inline]
+    pub(super) fn forwards_at_line(&self, owns_memory: bool) -> bool {
+        owns_memory && self.at().slot() == 0
+    }
+
+    /// The driver to call before the next message, if it forwards there inside such a run. For a sender that publishes
+    /// under a lock and calls the driver after it: see [`Forwards::Caller`]. `owns_memory`: the payloads do.
     ///
     /// [`Forwards::Caller`]: super::publish::Forwards::Caller
     #[inline]
-    pub(crate) fn driver_at_segment(&self) -> Option<Arc<dyn Driver>> {
-        if !self.is_inside_collected_run() || self.collects_in(self.layout()) {
+    pub(crate) fn driver_at_segment(&self, owns_memory: bool) -> Option<Arc<dyn Driver>> {
+        let is_stored = || self.collects_in(self.layout()) && !self.forwards_at_line(owns_memory);
+        if !self.is_inside_collected_run() || is_stored() {
             return None;
         }
         self.driver().cloned()

@@ -2,7 +2,7 @@
 
 mod far;
 
-use std::mem::{self, ManuallyDrop};
+use std::mem::{self, needs_drop, ManuallyDrop};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::arming::Wait;
@@ -137,7 +137,7 @@ impl Pipe {
                 return unsafe {
                     self.write(layout, payload);
                     if self.at().is_near() {
-                        return match self.copy().store_for_far(index, then) {
+                        return match self.copy().store_for_far(index, then, needs_drop::<P>()) {
                             Ok(next) => Sent::Published(next),
                             Err(true) => Sent::Noticed(self.noticed(then, false)),
                             Err(false) => Sent::Noticed(self.send_to_far(index, then, forwards)),
@@ -164,7 +164,7 @@ impl Pipe {
         index: u8,
         next: &mut impl FnMut() -> Option<P>,
     ) -> Option<Result<(Pipe, Option<PendingWake>), Left>> {
-        debug_assert!(self.at().always_swaps() && !mem::needs_drop::<P>());
+        debug_assert!(self.at().always_swaps() && !needs_drop::<P>());
         if !layout.fits::<P>(index) || layout.may_begin_segment(self.at().line()) {
             return None;
         }

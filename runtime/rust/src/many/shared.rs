@@ -243,7 +243,9 @@ where
     }
     match sender.publish_as::<INDEX>(payload, Forwards::Caller) {
         Ok((next, receiver)) => {
-            let driver = next.pipe().driver_at_segment();
+            let driver = next
+                .pipe()
+                .driver_at_segment(mem::needs_drop::<S::Payload>());
             *end = End::Open(next);
             Attempt::Sent(receiver.and_then(PendingWake::fetch), driver)
         }

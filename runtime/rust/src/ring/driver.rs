@@ -6,6 +6,7 @@
 //! of such a session are stored all the same.
 
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Instant;
 
 /// Why a session was closed before its protocol ended.
@@ -58,6 +59,20 @@ pub trait Driver: Send + Sync {
     /// thread that sends, which holds no lock of this crate. May wait as a send does, but a side that disconnects waits only
     /// for a limited time.
     fn collected(&self, ahead: Ahead);
+
+    /// Whether the side, which sends, is ahead of the connection by more than it should be, because it
+    /// [`never_waits`](Driver::never_waits) or because only one of those that share its endpoint waits. If so,
+    /// it is not ready although the ring has free slots. This may become true only in [`collected`](Driver::collected): a
+    /// side that is ready remains ready. The waker is called when it becomes false. It replaces an earlier one, and is kept in
+    /// any case. With a waker, this may be called while locks of this crate are held that belong to the waker's owner.
+    fn holds_back(&self, waker: Option<Waker>) -> bool {
+        drop(waker);
+        false
+    }
+
+    /// The side sends inside a run although it may be [held back](Driver::holds_back): waits if it is far ahead of the connection. If
+    /// it was ready, does not wait.
+    fn catch_up(&self) {}
 
     /// Writes what the side has sent.
     fn flush(&self);

@@ -17,7 +17,8 @@ use crate::ring::pipe::Found;
 ///
 /// Once an endpoint is ready it stays ready, because it has no other user. A receiving endpoint is ready when a message
 /// has arrived or the peer has disconnected; a sending endpoint is ready when the ring is not full, which is always the
-/// case in a bounded run.
+/// case in a bounded run. Over a socket, an endpoint inside an unbounded run that was awaited before is ready when the
+/// connection has also accepted nearly all that was sent.
 pub trait Endpoint {
     /// The endpoint as the runtime sees it. Exclusive, because an endpoint has space for only one waiter.
     #[doc(hidden)]

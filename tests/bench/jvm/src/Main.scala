@@ -63,13 +63,15 @@ object Main {
     new Family("ring of 100 virtual threads", classOf[Ring], Some(100)),
     new Family("ring of 1000 virtual threads", classOf[Ring], Some(1000)),
     new Family("bank session", classOf[Bank], None),
-    new Family("word count", classOf[WordCount], None)
+    new Family("word count", classOf[WordCount], None),
+    new Family("withdrawal over a Unix socket", classOf[Withdrawal], None)
   )
 
   private val Units = Map(
     "ping-pong" -> "round trip",
     "bank session" -> "session",
-    "word count" -> "word"
+    "word count" -> "word",
+    "withdrawal over a Unix socket" -> "withdrawal"
   ).withDefaultValue("message")
 
   private val Bars = Seq(
@@ -81,7 +83,8 @@ object Main {
     Bar("stream", "jox channel", 0.3),
     Bar("ring of 100 virtual threads", "ArrayBlockingQueue", 0.6),
     Bar("ring of 1000 virtual threads", "ArrayBlockingQueue", 0.6),
-    Bar("bank session", "jox channel", 0.5)
+    Bar("bank session", "jox channel", 0.5),
+    Bar("withdrawal over a Unix socket", "SocketChannel", 1.3)
   )
 
   private val Mark = "<!-- measured -->"

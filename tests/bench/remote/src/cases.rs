@@ -2,6 +2,8 @@
 
 mod blocking;
 mod memory;
+#[cfg(feature = "peers")]
+mod peers;
 mod stream;
 mod tasks;
 mod tls;
@@ -12,6 +14,7 @@ use crate::harness::Family;
 pub fn families() -> Vec<Family> {
     vec![
         blocking::family(),
+        blocking::on_one_processor(),
         tls::family(),
         tasks::family(),
         stream::family(),

@@ -22,10 +22,33 @@ pub enum Effort {
 pub struct Family {
     pub name: &'static str,
     pub unit: &'static str,
-    /// The first is the limit.
+    /// The first is the limit, and the second is ours.
     pub cases: Vec<Case>,
-    /// How many times as long as the limit the second case may take.
-    pub bar: f64,
+    /// What ours may take, compared with other cases.
+    pub bars: Vec<Bar>,
+    /// What the bars apply to.
+    pub clock: Clock,
+}
+
+#[cfg(feature = "peers")]
+impl Family {
+    /// Adds a case and its bar.
+    pub fn add(&mut self, name: &'static str, run: fn(u64) -> Cost, bar: f64) {
+        self.cases.push(Case { name, run });
+        self.bars.push(Bar(name, bar));
+    }
+}
+
+/// A case, by its name, and how many times as long as it ours may take.
+pub struct Bar(pub &'static str, pub f64);
+
+/// What is compared.
+#[derive(Clone, Copy)]
+pub enum Clock {
+    /// The time until the work is done.
+    Wall,
+    /// The time of processors. Where all work is on one of them, other programs do not extend it.
+    Cpu,
 }
 
 /// One way to do the work: a name, and a function that performs this many operations.
@@ -92,19 +115,38 @@ fn calibrate(case: &Case) -> u64 {
 
 /// Two threads, each on a processor of its own. The left one measures; the right one ends by itself.
 pub fn two(left: impl FnOnce() -> Cost + Send, right: impl FnOnce() + Send) -> Cost {
-    thread::scope(|scope| {
-        let right = scope.spawn(|| {
-            pin(1);
-            right();
-        });
-        let left = scope.spawn(|| {
-            pin(0);
-            left()
-        });
-        let cost = left.join().expect("the left thread does not panic");
-        right.join().expect("the right thread does not panic");
-        cost
-    })
+    Processors::Two.run(left, right)
+}
+
+/// The processors of two threads.
+#[derive(Clone, Copy)]
+pub enum Processors {
+    /// Both threads on the same one.
+    One,
+    /// Each thread on its own.
+    Two,
+}
+
+impl Processors {
+    /// Runs two threads there. The left one measures; the right one ends by itself.
+    pub fn run(self, left: impl FnOnce() -> Cost + Send, right: impl FnOnce() + Send) -> Cost {
+        thread::scope(|scope| {
+            let right = scope.spawn(|| {
+                pin(match self {
+                    Processors::One => 0,
+                    Processors::Two => 1,
+                });
+                right();
+            });
+            let left = scope.spawn(|| {
+                pin(0);
+                left()
+            });
+            let cost = left.join().expect("the left thread does not panic");
+            right.join().expect("the right thread does not panic");
+            cost
+        })
+    }
 }
 
 /// One thread on one processor.

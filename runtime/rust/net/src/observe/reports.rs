@@ -17,7 +17,7 @@ use duologue::Why;
 
 use super::{Count, End, Observer, Refusal, Run, Session};
 use crate::session::guarded;
-use crate::{Address, Fingerprint};
+use crate::{Address, Fingerprint, TraceContext};
 
 /// How many events a thread delivers at once, so that a session whose observer is slow does not keep it from others.
 const MOST_AT_ONCE: usize = 64;
@@ -37,6 +37,7 @@ pub(crate) struct Seen {
     pub(crate) peer: Option<Address>,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) is_older: bool,
+    pub(crate) trace: Option<TraceContext>,
 }
 
 impl fmt::Debug for Seen {
@@ -83,6 +84,7 @@ impl Tally {
             peer: seen.peer,
             peer_fingerprint: seen.fingerprint,
             peer_is_older: seen.is_older,
+            trace: seen.trace,
         };
         guarded(|| seen.observer.began(&session));
         let now = Instant::now();
@@ -270,6 +272,7 @@ mod tests {
                 peer: None,
                 peer_fingerprint: Fingerprint([0; 16]),
                 peer_is_older: false,
+                trace: None,
             },
             queue: Mutex::default(),
         };

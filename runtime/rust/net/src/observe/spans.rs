@@ -13,8 +13,8 @@ use crate::Address;
 /// Opens a span for each session, with the feature `tracing`.
 ///
 /// The span is called `session` and has the level `INFO`. Its parent is the span in which the session begins: the one
-/// in which the program connects or accepts. It has the fields `id`, `protocol`, `peer`, `accepted` and `peer_is_older`,
-/// and when it is closed also `why`, `state` (in which the session ended early), `sent`, `sent_bytes`, `received` and
+/// in which the program connects or accepts. It has the fields `id`, `protocol`, `peer`, `accepted`, `peer_is_older` and
+/// `trace`, if the connecting side has sent a trace context, and when it is closed also `why`, `state` (in which the session ended early), `sent`, `sent_bytes`, `received` and
 /// `received_bytes`.
 ///
 /// Within the span, each run is an event at the level `DEBUG`. The end is an event at `INFO`, or at `WARN` if the session
@@ -55,6 +55,7 @@ impl Observer for Spans {
             peer = text(session.peer.as_ref()),
             accepted = session.accepted,
             peer_is_older = session.peer_is_older,
+            trace = session.trace.map(|trace| trace.to_string()),
             why = tracing::field::Empty,
             state = tracing::field::Empty,
             sent = tracing::field::Empty,

@@ -15,18 +15,18 @@
 //!    `After::writes`. Both then forward.
 //!
 //! [`Session::forward_until`] returns in one of two ways. If it has found nothing, `waits` has established 1, 2 or 3. If
-//! [`COLLECTED`] bytes are pending, which it could not write, it has established 4. But 4 ends when the bytes are
+//! at least [`COLLECTED`] bytes are pending, which it could not write, it has established 4. But 4 ends when the bytes are
 //! written, also if that is done by the same thread before it releases `core`. So the thread that writes after forwarding
 //! forwards again if bytes were pending: [`Session::forward_and_write`].
 //!
 //! `flush` clears `is_due` before it takes `core`. So if a thread finds `is_due` set after it has released `core`, the
 //! check that is due comes after what that thread did.
 
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use duologue::transport::{Forwarded, Role, Waits, Why};
 
-use super::{After, Core, Patience, Session, COLLECTED};
+use super::{After, Core, Patience, Session, COLLECTED, FAR_AHEAD};
 use crate::observe::Direction;
 use crate::{flush, frame};
 
@@ -57,8 +57,14 @@ impl Session {
             // A thread that must not wait has left this.
             self.write(core, after);
         }
+        // How much memory the messages in the ring own is not known. The sender waits for the connection if it may; otherwise this
+        // takes more out of the ring, and `hold` compares how much that is.
+        let enough = match self.never_waits.load(Relaxed) {
+            true => FAR_AHEAD,
+            false => COLLECTED,
+        };
         while core.far.role() == Role::Receives {
-            if core.pending() >= COLLECTED {
+            if core.pending() >= enough {
                 // The connection accepts nothing at the moment: the rest stays in the ring. `watch` writes what is
                 // pending, or a caller that waits.
                 after.writes = true;
@@ -75,7 +81,8 @@ impl Session {
                     has_forwarded = true;
                     core.due = None;
                     core.count(Direction::Sent, messages, bytes, after);
-                    if core.far.role() != Role::Receives || core.pending() >= COLLECTED {
+                    let is_full = core.pending() >= COLLECTED && !after.writes;
+                    if core.far.role() != Role::Receives || is_full {
                         self.write(core, after);
                     }
                 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::fence;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, MutexGuard};
-use std::task::Wake;
+use std::task::{Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -225,7 +225,10 @@ impl Driver for Driven {
         let session = &self.0;
         let patience = match ahead {
             // Others that share the endpoint do not wait for a thread that writes: that one works once more.
-            Ahead::More => return session.run(),
+            Ahead::More => {
+                session.run();
+                return session.hold.hold();
+            }
             Ahead::Last => Patience::Endless,
             Ahead::Leaves => Patience::Brief,
         };
@@ -237,6 +240,20 @@ impl Driver for Driven {
             }
         });
         session.finish(after);
+    }
+
+    fn holds_back(&self, waker: Option<Waker>) -> bool {
+        self.0.hold.holds(waker)
+    }
+
+    fn catch_up(&self) {
+        let session = &self.0;
+        if session.hold.is_far_ahead() {
+            let after = session.with_core(Patience::None, |core, after| {
+                session.forward_and_write(core, after, Next::Later, Some(None));
+            });
+            session.finish(after);
+        }
     }
 
     fn flush(&self) {

@@ -47,6 +47,8 @@ impl Session {
         after: &mut After,
         deadline: Option<Instant>,
     ) {
+        // Others may share the endpoint, and send while this thread waits.
+        self.hold.note(core.pending());
         while core.pending() > 0 {
             // A peer that accepts nothing may be gone, or may have ended the session, which is checked from time to time.
             let look = Instant::now() + self.terms.patience().unwrap_or(LOOK);

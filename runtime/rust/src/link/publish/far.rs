@@ -1,6 +1,6 @@
 //! How a message is published to a far end that checks the ring itself (see `link::collect`).
 
-use std::mem::{self, ManuallyDrop};
+use std::mem::{self, needs_drop, ManuallyDrop};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 use super::{Forwards, LeavesInPanic, Left, Noticed, Then, Unsent};
@@ -31,9 +31,14 @@ impl Pipe {
     /// stays in registers. `Err`: whether it is published, and the far end has reported something.
     #[cold]
     #[inline(never)]
-    pub(super) fn store_for_far(self, index: u8, then: Then) -> Result<Pipe, bool> {
+    pub(super) fn store_for_far(
+        self,
+        index: u8,
+        then: Then,
+        owns_memory: bool,
+    ) -> Result<Pipe, bool> {
         let layout = *self.layout();
-        if then != Then::Stay || !self.collects_in(&layout) {
+        if then != Then::Stay || !self.collects_in(&layout) || self.forwards_at_line(owns_memory) {
             return Err(false);
         }
         let stamp = self.stamp(&layout, index, then);
@@ -67,7 +72,8 @@ impl Pipe {
         // This function owns the payload while the driver is called, which may panic.
         // SAFETY: by the caller.
         let payload = unsafe { self.read::<P>(self.layout()) };
-        self.copy().forward_before(then, forwards);
+        self.copy()
+            .forward_before(then, needs_drop::<P>(), forwards);
         // From here on the ring owns it, unless it was not published. A far end that has claimed the session may end
         // it, so then only this copy can be returned.
         let payload = ManuallyDrop::new(payload);
@@ -83,17 +89,23 @@ impl Pipe {
 
     /// Has the driver forward what was sent before in this run, if that has to be done before this message is published
     /// and the caller does not do it.
-    fn forward_before(self, then: Then, forwards: Forwards) {
+    fn forward_before(self, then: Then, owns_memory: bool, forwards: Forwards) {
         let is_stored = then == Then::Stay && self.collects_in(self.layout());
-        if is_stored || forwards == Forwards::Caller || !self.is_inside_collected_run() {
+        let stays = is_stored && !self.forwards_at_line(owns_memory);
+        if stays || forwards == Forwards::Caller || !self.is_inside_collected_run() {
             return;
         }
         // As in `has_room`: a transport of the program's own may panic.
         let leaves = LeavesInPanic(self.copy());
-        self.let_driver_forward(match then {
-            Then::Stay => Ahead::More,
-            Then::Turn | Then::End => Ahead::Last,
-        });
+        if let Some(driver) = self.driver() {
+            driver.collected(match then {
+                Then::Stay => {
+                    driver.catch_up();
+                    Ahead::More
+                }
+                Then::Turn | Then::End => Ahead::Last,
+            });
+        }
         mem::forget(leaves);
     }
 

@@ -1,12 +1,14 @@
 //! A withdrawal and its answer, with customer and bank on two threads that block.
 
 use super::{OURS, WITHIN, frame, number};
-use crate::harness::{Case, Family, turns, two};
+use crate::harness::{Bar, Case, Clock, Family, Processors, turns};
 use crate::machine::Cost;
 use crate::protocols::bank::{self, Connected, Login, LoginResponse, WithdrawalResponse};
 use crate::sessions::{OPEN, open};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+
+const LIMIT: &str = "write and read";
 
 /// The limit is the system calls for the same bytes.
 pub fn family() -> Family {
@@ -15,8 +17,8 @@ pub fn family() -> Family {
         unit: "withdrawal",
         cases: vec![
             Case {
-                name: "write and read",
-                run: raw,
+                name: LIMIT,
+                run: |count| raw(count, Processors::Two),
             },
             Case {
                 name: OURS,
@@ -30,14 +32,50 @@ pub fn family() -> Family {
                 },
             },
         ],
-        bar: 1.2,
+        bars: vec![Bar(LIMIT, 1.2)],
+        clock: Clock::Wall,
     }
 }
 
-fn raw(count: u64) -> Cost {
+/// The same with both threads on one processor, where waking the other thread takes a context switch, and what is left is what each
+/// library computes.
+pub fn on_one_processor() -> Family {
+    let family = Family {
+        name: "withdrawal, one processor",
+        unit: "withdrawal",
+        cases: vec![
+            Case {
+                name: LIMIT,
+                run: |count| raw(count, Processors::One),
+            },
+            Case {
+                name: OURS,
+                run: |count| exchanges(count, open(), Processors::One),
+            },
+        ],
+        bars: vec![Bar(LIMIT, 1.2)],
+        clock: Clock::Cpu,
+    };
+    with_peers(family)
+}
+
+#[cfg(not(feature = "peers"))]
+fn with_peers(family: Family) -> Family {
+    family
+}
+
+#[cfg(feature = "peers")]
+fn with_peers(mut family: Family) -> Family {
+    use super::peers::grpc;
+    family.add("tonic, bidirectional stream", grpc::stream, 0.45);
+    family.add("tonic, unary call", grpc::calls, 0.2);
+    family
+}
+
+fn raw(count: u64, processors: Processors) -> Cost {
     let (left, right) = UnixStream::pair().expect("the system has sockets");
     let customer = move || turns(left, count, withdraw);
-    two(customer, move || answer(right))
+    processors.run(customer, move || answer(right))
 }
 
 /// A withdrawal and its answer over any stream.
@@ -58,9 +96,14 @@ pub(super) fn answer(mut customer: impl Read + Write) {
     }
 }
 
-pub(super) fn ours(
+pub(super) fn ours(count: u64, ends: (bank::client::Login, bank::server::Login)) -> Cost {
+    exchanges(count, ends, Processors::Two)
+}
+
+fn exchanges(
     count: u64,
     (client, server): (bank::client::Login, bank::server::Login),
+    processors: Processors,
 ) -> Cost {
     let customer = move || {
         let waiting = client.login("holk".into(), "1234".into()).expect(OPEN);
@@ -75,7 +118,7 @@ pub(super) fn ours(
             }
         })
     };
-    two(customer, move || serve(server))
+    processors.run(customer, move || serve(server))
 }
 
 /// Serves a customer until it disconnects.

@@ -2,7 +2,7 @@
 //! limits are lines of memory that both threads access, without a protocol: nothing sleeps there.
 
 use super::{OURS, WITHIN, blocking, stream};
-use crate::harness::{Case, Family, triangle, turns, two};
+use crate::harness::{Bar, Case, Clock, Family, triangle, turns, two};
 use crate::machine::{Cost, Start};
 use crate::protocols::bank;
 use crate::protocols::own::numbers;
@@ -11,6 +11,9 @@ use std::hint::spin_loop;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+const RAW_LINE: &str = "raw line (busy spin)";
+const RAW_LINES: &str = "raw lines (busy spin)";
+
 /// The limit is a line that goes there and back.
 pub fn withdrawal() -> Family {
     Family {
@@ -18,7 +21,7 @@ pub fn withdrawal() -> Family {
         unit: "withdrawal",
         cases: vec![
             Case {
-                name: "raw line (busy spin)",
+                name: RAW_LINE,
                 run: raw_line,
             },
             Case {
@@ -33,7 +36,8 @@ pub fn withdrawal() -> Family {
                 },
             },
         ],
-        bar: 6.0,
+        bars: vec![Bar(RAW_LINE, 6.0)],
+        clock: Clock::Wall,
     }
 }
 
@@ -44,7 +48,7 @@ pub fn numbers() -> Family {
         unit: "number",
         cases: vec![
             Case {
-                name: "raw lines (busy spin)",
+                name: RAW_LINES,
                 run: raw_lines,
             },
             Case {
@@ -59,7 +63,8 @@ pub fn numbers() -> Family {
                 },
             },
         ],
-        bar: 6.0,
+        bars: vec![Bar(RAW_LINES, 6.0)],
+        clock: Clock::Wall,
     }
 }
 

@@ -2,7 +2,7 @@
 //! ends when all have arrived.
 
 use super::{OURS, WITHIN, frame, number};
-use crate::harness::{Case, Family, triangle, two};
+use crate::harness::{Bar, Case, Clock, Family, triangle, two};
 use crate::machine::{Cost, Start};
 use crate::protocols::own::numbers::{self, Adding, Result as Sum};
 use crate::sessions::{OPEN, open};
@@ -18,6 +18,8 @@ const ALL: u8 = 2;
 /// How many numbers precede a slice, in the same session.
 const WARM_UP: u64 = 20_000;
 
+const LIMIT: &str = "buffers of 64 KiB by hand";
+
 /// The limit is a loop that puts frames into a buffer and takes them out of another.
 pub fn family() -> Family {
     Family {
@@ -25,7 +27,7 @@ pub fn family() -> Family {
         unit: "number",
         cases: vec![
             Case {
-                name: "buffers of 64 KiB by hand",
+                name: LIMIT,
                 run: by_hand,
             },
             Case {
@@ -44,7 +46,8 @@ pub fn family() -> Family {
                 },
             },
         ],
-        bar: 2.0,
+        bars: vec![Bar(LIMIT, 2.0)],
+        clock: Clock::Wall,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A withdrawal and its answer, with customer and bank as two tasks on one thread of tokio.
 
 use super::{OURS, WITHIN, frame, number};
-use crate::harness::{Case, Family, Meter, one};
+use crate::harness::{Bar, Case, Clock, Family, Meter, one};
 use crate::machine::Cost;
 use crate::protocols::bank::{self, Connected, Login, LoginResponse, WithdrawalResponse};
 use crate::sessions::{OPEN, open};
@@ -9,14 +9,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::runtime::Builder;
 
+const LIMIT: &str = "write and read of tokio";
+
 /// The limit is the same bytes over tokio's sockets.
 pub fn family() -> Family {
-    Family {
+    let family = Family {
         name: "withdrawal, tokio",
         unit: "withdrawal",
         cases: vec![
             Case {
-                name: "write and read of tokio",
+                name: LIMIT,
                 run: raw,
             },
             Case {
@@ -31,8 +33,23 @@ pub fn family() -> Family {
                 },
             },
         ],
-        bar: 1.25,
-    }
+        bars: vec![Bar(LIMIT, 1.25)],
+        clock: Clock::Cpu,
+    };
+    with_peers(family)
+}
+
+#[cfg(not(feature = "peers"))]
+fn with_peers(family: Family) -> Family {
+    family
+}
+
+#[cfg(feature = "peers")]
+fn with_peers(mut family: Family) -> Family {
+    use super::peers::{channels, procedures};
+    family.add("tarpc", procedures::calls, 0.65);
+    family.add("remoc", channels::exchanges, 0.5);
+    family
 }
 
 /// Runs both tasks on one thread.
@@ -40,9 +57,17 @@ fn run(
     customer: impl Future<Output = Cost> + Send + 'static,
     bank: impl Future<Output = ()> + Send + 'static,
 ) -> Cost {
+    run_in(Builder::new_current_thread().enable_io(), customer, bank)
+}
+
+/// Runs both tasks in a runtime of one thread.
+pub(super) fn run_in(
+    runtime: &mut Builder,
+    customer: impl Future<Output = Cost> + Send + 'static,
+    bank: impl Future<Output = ()> + Send + 'static,
+) -> Cost {
     one(move || {
-        let runtime = Builder::new_current_thread().enable_io().build();
-        let runtime = runtime.expect("the system has what tokio needs");
+        let runtime = runtime.build().expect("the system has what tokio needs");
         runtime.block_on(async {
             let serving = tokio::spawn(bank);
             let cost = tokio::spawn(customer).await;
@@ -53,7 +78,7 @@ fn run(
 }
 
 /// One end of a socket, for the thread of a runtime.
-fn socket(end: std::os::unix::net::UnixStream) -> UnixStream {
+pub(super) fn socket(end: std::os::unix::net::UnixStream) -> UnixStream {
     end.set_nonblocking(true).expect(OPEN);
     UnixStream::from_std(end).expect("this is a thread of the runtime")
 }

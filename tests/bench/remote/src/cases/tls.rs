@@ -3,12 +3,14 @@
 use super::OURS;
 use super::blocking::{answer, ours, withdraw};
 use crate::credentials::{HOST, credentials};
-use crate::harness::{Case, Family, turns, two};
+use crate::harness::{Bar, Case, Clock, Family, turns, two};
 use crate::machine::Cost;
 use crate::sessions::{OPEN, open_with_tls};
 use rustls::{ClientConnection, ServerConnection, StreamOwned};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+
+const LIMIT: &str = "write and read of rustls";
 
 /// The limit is the same bytes through the same library.
 pub fn family() -> Family {
@@ -17,7 +19,7 @@ pub fn family() -> Family {
         unit: "withdrawal",
         cases: vec![
             Case {
-                name: "write and read of rustls",
+                name: LIMIT,
                 run: raw,
             },
             Case {
@@ -25,7 +27,8 @@ pub fn family() -> Family {
                 run: |count| ours(count, open_with_tls()),
             },
         ],
-        bar: 1.15,
+        bars: vec![Bar(LIMIT, 1.15)],
+        clock: Clock::Wall,
     }
 }
 
