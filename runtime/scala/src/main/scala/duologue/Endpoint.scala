@@ -195,6 +195,12 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     else None
   }
 
+  /** Like `tryRecv`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def tryRecvOrClosed(): Either[SessionClosed, Option[M]] = SessionClosed.caught(tryRecv())
+
+  /** Like `recvWithin`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def recvWithinOrClosed(timeout: FiniteDuration): Either[SessionClosed, Option[M]] = SessionClosed.caught(recvWithin(timeout))
+
   /** A future of the message, for which no thread is blocked. The future fails with [[SessionClosed]] if the session is
     * closed. It is completed in the thread in which `recvThen` would call back, and only what `Future` itself runs is run there.
     * Throws [[EndpointUsed]] at once if this endpoint was already used.

@@ -92,7 +92,8 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
 
 object Select {
 
-  /** One endpoint of a select and its handler, from `endpoint.on`, `endpoint.onOrClosed` or [[writable]]. */
+  /** One endpoint of a select and its handler, from `endpoint.on`, `endpoint.onOrClosed`, [[writable]] or
+    * [[writableOrClosed]]. */
   final class Case[+R] private[duologue] (
       private[duologue] val endpoint: Endpoint,
       private[duologue] val take: Boolean => () => R
@@ -131,6 +132,16 @@ object Select {
     new Case(endpoint, left => {
       if (!left) endpoint.$side.restore(endpoint)
       () => if (left) throw Endpoint.closed(endpoint) else message(endpoint)
+    })
+  }
+
+  /** Like [[writable]], but the handler's result is [[SessionClosed]], as a value, if the session is closed. */
+  def writableOrClosed[E <: SendEndpoint, R](endpoint: E)(message: E => R): Case[Either[SessionClosed, R]] = {
+    Objects.requireNonNull(message, "message"): Unit
+    val sends = writable(endpoint)(message)
+    new Case(endpoint, left => {
+      val handle = sends.take(left)
+      () => SessionClosed.caught(handle())
     })
   }
 }

@@ -44,6 +44,16 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
   /** Like `send`, but waits at most `timeout`. Returns false if there was no space in time. */
   def sendWithin(timeout: FiniteDuration)(message: E => E): Boolean = sends(message, math.max(0L, timeout.toNanos))
 
+  /** Like `send`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def sendOrClosed(message: E => E): Either[SessionClosed, Unit] = SessionClosed.caught(send(message))
+
+  /** Like `trySend`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def trySendOrClosed(message: E => E): Either[SessionClosed, Boolean] = SessionClosed.caught(trySend(message))
+
+  /** Like `sendWithin`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def sendWithinOrClosed(timeout: FiniteDuration)(message: E => E): Either[SessionClosed, Boolean] =
+    SessionClosed.caught(sendWithin(timeout)(message))
+
   /** Like `send`, without blocking a thread. If there is space, `message` runs at once, otherwise later in `executor`. If the
     * executor rejects this, the future fails with what it threw, and nothing was sent. If `message` sends several messages, it
     * waits in `executor` for space for the later ones. Then `executor` must not run its work in the thread that receives, which

@@ -23,6 +23,19 @@ package object duologue {
     if (far != null) far.flush(false)
   }
 
+  /** Sends with `message`, and returns [[SessionClosed]] as a value where the message's own method throws it. Everything else that
+    * `message` throws is thrown.
+    *
+    * {{{
+    * sendOrClosed(client)(_.deposit(100.0)) match {
+    *   case Right(next)  => ...
+    *   case Left(closed) => ...
+    * }
+    * }}}
+    */
+  def sendOrClosed[E <: SendEndpoint, R](endpoint: E)(message: E => R): Either[SessionClosed, R] =
+    SessionClosed.caught(message(endpoint))
+
   /** Sends with `message` if that does not wait. `None` means that there is no space; the endpoint can still be used. Only an
     * unbounded run can be out of space. The check is for one message: if `message` sends several, it waits for space for the
     * others. Throws [[EndpointUsed]] if the endpoint was already used, and what `message` throws.
@@ -37,11 +50,19 @@ package object duologue {
   def trySend[E <: SendEndpoint, R](endpoint: E)(message: E => R): Option[R] =
     if (hasSpace(endpoint)) Some(message(endpoint)) else None
 
+  /** Like `trySend`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def trySendOrClosed[E <: SendEndpoint, R](endpoint: E)(message: E => R): Either[SessionClosed, Option[R]] =
+    SessionClosed.caught(trySend(endpoint)(message))
+
   /** Like `trySend`, but waits at most `timeout` for space for one message. Throws `InterruptedException` if the thread is
     * interrupted first; the endpoint can then be used again.
     */
   def sendWithin[E <: SendEndpoint, R](endpoint: E, timeout: FiniteDuration)(message: E => R): Option[R] =
     Select(Select.writable(endpoint)(message)).recvWithin(timeout)
+
+  /** Like `sendWithin`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def sendWithinOrClosed[E <: SendEndpoint, R](endpoint: E, timeout: FiniteDuration)(message: E => R): Either[SessionClosed, Option[R]] =
+    SessionClosed.caught(sendWithin(endpoint, timeout)(message))
 
   /** Sends with `message` when there is space for one message, without blocking a thread. `message` runs in `executor`. If the
     * executor rejects this, the future fails with what it threw, and the endpoint can be used again.
