@@ -264,6 +264,24 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
         opened(word, owned = false)
     }
 
+  /** For adapters: takes the messages that have arrived, at most `most`, as long as `each` returns the endpoint to continue with.
+    * Does not wait if this endpoint is ready. Throws [[SessionClosed]] if nothing has arrived and the session is closed.
+    */
+  private[duologue] def gather[A, N >: M](most: Int)(each: N => (A, Option[RecvEndpoint[N]])): (Vector[A], Option[RecvEndpoint[N]]) = {
+    val values = Vector.newBuilder[A]
+    val (first, second) = each(recv())
+    values += first
+    var next = second
+    var left = most - 1
+    while (left > 0 && next.exists(following => !wasLeft(following) && following.hasMessage)) {
+      val (value, following) = each(next.get.recvSeen())
+      values += value
+      next = following
+      left -= 1
+    }
+    (values.result(), next)
+  }
+
   /** Begins a use. Returns whether it is an owner's. */
   private def start(): Boolean = {
     val owned = $side.state.isMine

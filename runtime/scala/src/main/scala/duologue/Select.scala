@@ -69,6 +69,50 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
     task.start()
   }
 
+  /** For adapters: calls back once when an endpoint is ready or its own side was abandoned, with all endpoints as they were. The
+    * callback is called where that of `readyThen` would be, or by [[Wait.end]].
+    */
+  private[duologue] def whenReady(callback: () => Unit): Wait = {
+    val task = new Group.Task(ends) {
+      def chose(): Unit = {
+        unchoose()
+        callback()
+      }
+      override def gaveUp(): Unit = callback()
+    }
+    // An endpoint that cannot be claimed is reported by `peek`.
+    if (task.claim() >= 0) callback() else task.start()
+    new Wait(() => task.giveUp())
+  }
+
+  /** For adapters: an endpoint that is ready, without using it, as a function that takes what is there and returns what its handler
+    * returns. An endpoint whose own side was abandoned is chosen as closed. The first part says whether there is a message: then the
+    * function throws only what the handler throws, unless the side is abandoned in the meantime.
+    */
+  private[duologue] def peek(): Option[(Boolean, () => R)] = {
+    val group = new Group(ends)
+    val used = group.claim()
+    if (used < 0) {
+      if (group.await(0L) == Side.Outcome.READY) {
+        group.unchoose()
+        Some(hasMessage(group.chosen) -> (() => takeFrom(group.chosen)))
+      } else None
+    } else if (wasLeft(cases(used).endpoint)) Some(false -> (() => takeFrom(used)))
+    else throw Endpoint.used(cases(used).endpoint)
+  }
+
+  private def hasMessage(at: Int): Boolean = cases(at).endpoint match {
+    case endpoint: RecvEndpoint[_] => !wasLeft(endpoint) && endpoint.hasMessage
+    case _                         => false
+  }
+
+  private def takeFrom(at: Int): R = {
+    val choice = cases(at)
+    val isClaimed = choice.endpoint.$side.claim(choice.endpoint)
+    if (!isClaimed && !wasLeft(choice.endpoint)) throw Endpoint.used(choice.endpoint)
+    choice.take(!isClaimed)().asInstanceOf[R]
+  }
+
   private def ends: Array[Handle] = cases.map(choice => choice.endpoint: Handle)
 
   private def arrives(nanos: Long): Option[() => R] = {

@@ -66,6 +66,25 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
     promise.future
   }
 
+  /** For adapters: calls back once when `trySend` may find space, or when the wait is given up. Throws what `trySend` throws. */
+  private[duologue] def whenSpace(callback: () => Unit): Wait = {
+    open()
+    val waiter = new SharedSender.Pause(core, callback)
+    // It may be that nothing else refers to the session.
+    Side.SUSPENDED.add(waiter): Unit
+    try {
+      if (core.insist(endpoint => endpoint, waiter) == Attempt.Sent) waiter.wake()
+    } catch {
+      case thrown: Throwable =>
+        Side.SUSPENDED.remove(waiter): Unit
+        throw thrown
+    }
+    new Wait(() => {
+      core.queue.leave(waiter)
+      waiter.wake()
+    })
+  }
+
   /** Another sender for the same endpoint; it must be closed as well. Throws `IllegalStateException` if this one is closed. */
   def share(): SharedSender[E] = {
     open()
@@ -155,6 +174,16 @@ object SharedSender {
     private def complete(result: Try[Unit]): Unit = {
       Side.SUSPENDED.remove(this): Unit
       promise.tryComplete(result): Unit
+    }
+  }
+
+  /** A wait for space that sends nothing. It refers to the session, which may be in use by nothing else. */
+  private[duologue] final class Pause[E <: SendEndpoint with Shareable](val core: Core[E], callback: () => Unit) extends Waiter {
+    private val isOver = new AtomicBoolean
+
+    def wake(): Unit = if (isOver.compareAndSet(false, true)) {
+      Side.SUSPENDED.remove(this): Unit
+      callback()
     }
   }
 

@@ -110,7 +110,7 @@ package object duologue {
     }
     if (task.claim() >= 0) throw Endpoint.used(endpoint)
     task.start()
-    new Wait(task)
+    new Wait(() => task.giveUp())
   }
 
   private[duologue] implicit val outcomes: strict.Equality.Of[Side.Outcome] = strict.Equality.any
@@ -118,7 +118,8 @@ package object duologue {
   /** Whether the endpoint's own side was abandoned. */
   private[duologue] def wasLeft(endpoint: Endpoint): Boolean = endpoint.$side.isLeft
 
-  private def hasSpace(endpoint: SendEndpoint): Boolean = {
+  /** Whether a message can be sent without waiting. */
+  private[duologue] def hasSpace(endpoint: SendEndpoint): Boolean = {
     val side = endpoint.$side
     if (!side.claim(endpoint)) throw Endpoint.used(endpoint)
     val hasSpace = side.state.hasSpace()
