@@ -21,8 +21,10 @@ abstract class Endpoint private[duologue] (side: Side, turn: Long) extends Handl
   /** For generated code: the endpoint that follows `previous`. */
   def this(previous: Endpoint) = this(previous.$side, previous.$turn + 1)
 
-  /** The protocol and the state, as spelled in the protocol file. */
-  override def toString: String = Endpoint.place(this)
+  /** The protocol and the state, as spelled in the protocol file, and the number of the session: `bank.login #7`. All endpoints of
+    * a session have its number, and no other session in this process has it. A session gets it when it is first asked for.
+    */
+  override def toString: String = Endpoint.place(this) + " #" + SessionNumber.of($side.state.pipe).toString
 }
 
 object Endpoint {

@@ -96,7 +96,7 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
   override def close(): Unit =
     if (closed.compareAndSet(false, true) && core.senders.decrementAndGet() == 0) core.leave()
 
-  override def toString: String = "SharedSender(" + core.place + ")"
+  override def toString: String = "SharedSender(" + core.toString + ")"
 
   private def open(): Unit =
     if (closed.get) throw new IllegalStateException("this shared sender of `" + core.place + "` is closed")
@@ -196,6 +196,8 @@ object SharedSender {
     val senders = new AtomicInteger(1)
 
     def place: String = Endpoint.place(first)
+
+    override def toString: String = first.toString
 
     /** Sends if there is space. Otherwise `waiter`, unless it is null, is in the queue afterwards: `Full`. If space was found in
       * the meantime, it is not: `Again`.
