@@ -47,7 +47,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "typed",
         may_use: "floor wire link",
-        files: "Endpoint.scala Handover.scala Role.scala Select.scala Wait.scala Why.scala errors.scala",
+        files: "Endpoint.scala Handover.scala Role.scala Select.scala TimeLimit.scala Wait.scala Why.scala errors.scala",
     },
     Layer {
         name: "many",

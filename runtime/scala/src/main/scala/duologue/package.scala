@@ -89,6 +89,30 @@ package object duologue {
     client
   }
 
+  /** Runs `dialogue`, which has to end within `limit`. After that the side of `endpoint` is closed, as by [[abandon]], and what waits
+    * for a message of the peer stops waiting. `None` means that `dialogue` has found its side closed for this reason. For an instant,
+    * pass what is left until then: `within(client, deadline.timeLeft)(...)`.
+    *
+    * {{{
+    * within(client, 5.seconds) { client =>
+    *   client.login("holk", "1234").recv()
+    * }
+    * }}}
+    */
+  def within[E <: Endpoint, R](endpoint: E, limit: FiniteDuration)(dialogue: E => R): Option[R] = {
+    val time = new TimeLimit(endpoint.$side, limit)
+    try Some(dialogue(endpoint))
+    catch {
+      case closed: SessionClosed if time.isOver && !closed.isByPeer => None
+      case _: EndpointUsed if time.isOver && wasLeft(endpoint)      => None
+    } finally time.close()
+  }
+
+  /** Closes the side of `endpoint` after `limit`, as [[abandon]] does, unless the result is closed before. For dialogues that do not
+    * run in one thread; others use [[within]]. Does nothing after the session is over.
+    */
+  def abandonAfter(endpoint: Endpoint, limit: FiniteDuration): AutoCloseable = new TimeLimit(endpoint.$side, limit)
+
   /** Calls back when an operation on `endpoint` would not wait: a message has arrived or can be sent, or the peer has closed
     * the session. The endpoint is not consumed: it is unchanged when `callback` runs, and cannot be used until then. `Left`
     * means that the endpoint's own side was abandoned in the meantime. The callback is called exactly once: immediately if
