@@ -7,8 +7,8 @@ mod sbt;
 mod snapshots;
 mod stress;
 
-use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in};
-use crate::support::{is_named, is_tested, repository};
+use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in, tool};
+use crate::support::{is_named, is_tested, repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::name::Name;
 use duologue::protocol::{Definition, TypeDeclaration};
@@ -310,12 +310,43 @@ fn programs(scala: Scala) -> PathBuf {
     programs
 }
 
+/// The Java programs of the target's page, compiled against what the Scala compiler has made, as in a program of both languages.
+fn java_programs_run(scala: Scala) {
+    let page = read(&repository().join("docs/targets/scala.md"));
+    let texts = page.split("```java\n").skip(1);
+    let texts: Vec<&str> = texts.filter_map(|block| block.split("```").next()).collect();
+    assert!(!texts.is_empty());
+    for text in texts {
+        let class = text.split_once("\npublic final class ");
+        let class = class.and_then(|(_, rest)| rest.split(' ').next());
+        let class = class.expect("a program has a class");
+        let out = folder("java").join(scala.name());
+        fs::create_dir_all(&out).expect("the target folder can be written");
+        let source = out.join(format!("{class}.java"));
+        fs::write(&source, text).expect("the target folder can be written");
+        let path = scala.path_with(&[out.clone(), programs(scala), scala.runtime()]);
+        let mut javac = tool("javac");
+        javac.args(["--release", "17", "-Werror", "-proc:none"]);
+        javac
+            .args(["-Xlint:all,-path,-try", "-cp", &path, "-d"])
+            .arg(&out);
+        succeed(javac.arg(source)).unwrap_or_else(|failure| panic!("{failure}"));
+        let printed = scala.run(
+            &[out, programs(scala), scala.runtime()],
+            &format!("example.{class}"),
+            &[],
+        );
+        assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
+    }
+}
+
 fn programs_run(scala: Scala) {
     let printed = scala.run(&[programs(scala), scala.runtime()], "cases.Main", &[]);
     assert_eq!(
         printed.unwrap_or_else(|failure| panic!("{failure}")),
         "all went well\n"
     );
+    java_programs_run(scala);
 }
 
 #[test]

@@ -52,7 +52,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "many",
         may_use: "floor wire link typed",
-        files: "PortSet.scala SharedSender.scala generated.scala package.scala",
+        files: "Duologue.scala PortSet.scala SharedSender.scala generated.scala package.scala",
     },
     Layer {
         name: "net",
