@@ -70,6 +70,28 @@ pub fn limits_program() -> Command {
     net::run(BUILT.get_or_init(build), "cases.Limits")
 }
 
+/// So a native image needs no metadata, as docs/targets/scala.md says.
+#[test]
+fn the_runtime_uses_no_reflection() {
+    let roots = ["src/main", "net/src/main"];
+    let sources = roots.map(|root| sources_in(&repository().join("runtime/scala").join(root)));
+    let mut found = Vec::new();
+    for source in sources.concat() {
+        for line in read(&source).lines() {
+            let words = [
+                "forName", "getConstructor", "getDeclared", "getField", "getMethod", "newInstance", "newProxyInstance", "ServiceLoader",
+                "getResource", "java.lang.reflect", "loadClass",
+            ];
+            if words.iter().any(|word| line.contains(word)) {
+                found.push(line.trim().to_owned());
+            }
+        }
+    }
+    // A constant name, which is resolved when the image is built.
+    let known = r#"return Class.forName("java.lang.BaseVirtualThread", false, null);"#;
+    assert_eq!(found, [known]);
+}
+
 fn runtime_keeps_its_contract(scala: Scala) {
     let runtime = scala.runtime();
     let printed = scala.run(&[runtime], "org.junit.runner.JUnitCore", &SUITES);

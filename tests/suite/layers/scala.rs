@@ -22,7 +22,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "floor",
         may_use: "",
-        files: "Doorbell.java FenceElision.java Padding.java Reason.java SessionNumber.java SharedFlags.java U64.scala Utf8.java Waiter.java \
+        files: "Doorbell.java FenceElision.java Padding.java Reason.java SessionNumber.java SharedFlags.java Tuples.scala U64.scala Utf8.java Waiter.java \
                 strict/CanEqual.scala strict/Equality.scala",
     },
     Layer {
