@@ -79,8 +79,17 @@ fn the_runtime_uses_no_reflection() {
     for source in sources.concat() {
         for line in read(&source).lines() {
             let words = [
-                "forName", "getConstructor", "getDeclared", "getField", "getMethod", "newInstance", "newProxyInstance", "ServiceLoader",
-                "getResource", "java.lang.reflect", "loadClass",
+                "forName",
+                "getConstructor",
+                "getDeclared",
+                "getField",
+                "getMethod",
+                "newInstance",
+                "newProxyInstance",
+                "ServiceLoader",
+                "getResource",
+                "java.lang.reflect",
+                "loadClass",
             ];
             if words.iter().any(|word| line.contains(word)) {
                 found.push(line.trim().to_owned());
@@ -218,13 +227,14 @@ fn in_camel_case(name: &str) -> String {
     words.collect()
 }
 
-/// The programs of the target's page, by the names of their objects: those over sockets, or all others.
-fn documented(over_sockets: bool) -> Vec<(String, String)> {
+/// The programs of the target's page, by the names of their objects: those that need sockets or other libraries, or all others.
+fn documented(needs_more: bool) -> Vec<(String, String)> {
     let page = read(&repository().join("docs/targets/scala.md"));
     let blocks = page.split("```scala\n").skip(1);
     let blocks = blocks.filter(|block| {
         let program = block.split("```").next();
-        program.is_some_and(|text| text.contains("import duologue.net")) == over_sockets
+        let more = ["import duologue.net", "import org.apache.pekko"];
+        program.is_some_and(|text| more.iter().any(|import| text.contains(import))) == needs_more
     });
     let programs = blocks.map(|block| {
         let text = block.split("```").next().expect("a split has a first part");
@@ -336,7 +346,9 @@ fn programs(scala: Scala) -> PathBuf {
 fn java_programs_run(scala: Scala) {
     let page = read(&repository().join("docs/targets/scala.md"));
     let texts = page.split("```java\n").skip(1);
-    let texts: Vec<&str> = texts.filter_map(|block| block.split("```").next()).collect();
+    let texts: Vec<&str> = texts
+        .filter_map(|block| block.split("```").next())
+        .collect();
     assert!(!texts.is_empty());
     for text in texts {
         let class = text.split_once("\npublic final class ");
