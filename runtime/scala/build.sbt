@@ -61,7 +61,7 @@ lazy val zio = project
     testedElsewhere,
     name := "duologue-zio",
     description := "Sessions of Duologue in ZIO",
-    libraryDependencies += "dev.zio" %% "zio" % "2.1.24"
+    libraryDependencies += "dev.zio" %% "zio-streams" % "2.1.24"
   )
 
 lazy val cats = project
@@ -72,7 +72,7 @@ lazy val cats = project
     testedElsewhere,
     name := "duologue-cats",
     description := "Sessions of Duologue in cats-effect",
-    libraryDependencies += "org.typelevel" %% "cats-effect" % "3.6.3"
+    libraryDependencies ++= Seq("org.typelevel" %% "cats-effect" % "3.6.3", "co.fs2" %% "fs2-core" % "3.12.2")
   )
 
 // Not part of the aggregate: sbt runs its plugins with one version of Scala.

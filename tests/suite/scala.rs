@@ -7,8 +7,8 @@ mod sbt;
 mod snapshots;
 mod stress;
 
-use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in};
-use crate::support::{is_named, is_tested, repository};
+use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in, tool};
+use crate::support::{is_named, is_tested, repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::name::Name;
 use duologue::protocol::{Definition, TypeDeclaration};
@@ -19,8 +19,11 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The suites of the runtime. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 14] = [
+const SUITES: [&str; 17] = [
     "duologue.SessionSuite",
+    "duologue.ClosedSuite",
+    "duologue.U64Suite",
+    "duologue.TimeLimitSuite",
     "duologue.SelectSuite",
     "duologue.PortSetSuite",
     "duologue.SendSuite",
@@ -65,6 +68,37 @@ pub fn limits_program() -> Command {
         out
     };
     net::run(BUILT.get_or_init(build), "cases.Limits")
+}
+
+/// So a native image needs no metadata, as docs/targets/scala.md says.
+#[test]
+fn the_runtime_uses_no_reflection() {
+    let roots = ["src/main", "net/src/main"];
+    let sources = roots.map(|root| sources_in(&repository().join("runtime/scala").join(root)));
+    let mut found = Vec::new();
+    for source in sources.concat() {
+        for line in read(&source).lines() {
+            let words = [
+                "forName",
+                "getConstructor",
+                "getDeclared",
+                "getField",
+                "getMethod",
+                "newInstance",
+                "newProxyInstance",
+                "ServiceLoader",
+                "getResource",
+                "java.lang.reflect",
+                "loadClass",
+            ];
+            if words.iter().any(|word| line.contains(word)) {
+                found.push(line.trim().to_owned());
+            }
+        }
+    }
+    // A constant name, which is resolved when the image is built.
+    let known = r#"return Class.forName("java.lang.BaseVirtualThread", false, null);"#;
+    assert_eq!(found, [known]);
 }
 
 fn runtime_keeps_its_contract(scala: Scala) {
@@ -193,13 +227,14 @@ fn in_camel_case(name: &str) -> String {
     words.collect()
 }
 
-/// The programs of the target's page, by the names of their objects: those over sockets, or all others.
-fn documented(over_sockets: bool) -> Vec<(String, String)> {
+/// The programs of the target's page, by the names of their objects: those that need sockets or other libraries, or all others.
+fn documented(needs_more: bool) -> Vec<(String, String)> {
     let page = read(&repository().join("docs/targets/scala.md"));
     let blocks = page.split("```scala\n").skip(1);
     let blocks = blocks.filter(|block| {
         let program = block.split("```").next();
-        program.is_some_and(|text| text.contains("import duologue.net")) == over_sockets
+        let more = ["import duologue.net", "import org.apache.pekko"];
+        program.is_some_and(|text| more.iter().any(|import| text.contains(import))) == needs_more
     });
     let programs = blocks.map(|block| {
         let text = block.split("```").next().expect("a split has a first part");
@@ -307,12 +342,45 @@ fn programs(scala: Scala) -> PathBuf {
     programs
 }
 
+/// The Java programs of the target's page, compiled against what the Scala compiler has made, as in a program of both languages.
+fn java_programs_run(scala: Scala) {
+    let page = read(&repository().join("docs/targets/scala.md"));
+    let texts = page.split("```java\n").skip(1);
+    let texts: Vec<&str> = texts
+        .filter_map(|block| block.split("```").next())
+        .collect();
+    assert!(!texts.is_empty());
+    for text in texts {
+        let class = text.split_once("\npublic final class ");
+        let class = class.and_then(|(_, rest)| rest.split(' ').next());
+        let class = class.expect("a program has a class");
+        let out = folder("java").join(scala.name());
+        fs::create_dir_all(&out).expect("the target folder can be written");
+        let source = out.join(format!("{class}.java"));
+        fs::write(&source, text).expect("the target folder can be written");
+        let path = scala.path_with(&[out.clone(), programs(scala), scala.runtime()]);
+        let mut javac = tool("javac");
+        javac.args(["--release", "17", "-Werror", "-proc:none"]);
+        javac
+            .args(["-Xlint:all,-path,-try", "-cp", &path, "-d"])
+            .arg(&out);
+        succeed(javac.arg(source)).unwrap_or_else(|failure| panic!("{failure}"));
+        let printed = scala.run(
+            &[out, programs(scala), scala.runtime()],
+            &format!("example.{class}"),
+            &[],
+        );
+        assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
+    }
+}
+
 fn programs_run(scala: Scala) {
     let printed = scala.run(&[programs(scala), scala.runtime()], "cases.Main", &[]);
     assert_eq!(
         printed.unwrap_or_else(|failure| panic!("{failure}")),
         "all went well\n"
     );
+    java_programs_run(scala);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use crate::support::scala::{Scala, folder, generate, maven, sources_in, tool};
 use crate::support::{is_named, repository, succeed};
 
-/// Compiles an adapter as strictly as the runtime, and runs its suite, in both versions. Maven fetches many files for
+/// Compiles an adapter as strictly as the runtime, and runs its suites, in both versions. Maven fetches many files for
 /// it, so only where `DUOLOGUE_TEST_WITH` names it.
-fn talks(name: &str, pom: &'static str, suite: &str) {
+fn talks(name: &str, pom: &'static str, suites: [&str; 2]) {
     if !is_named(name) {
         return;
     }
@@ -31,7 +31,7 @@ fn talks(name: &str, pom: &'static str, suite: &str) {
             .unwrap_or_else(|failure| panic!("{failure}"));
         let mut java = tool("java");
         java.args(["-cp", &format!("{}:{path}", out.display())]);
-        java.args(["org.junit.runner.JUnitCore", suite]);
+        java.arg("org.junit.runner.JUnitCore").args(suites);
         succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
     }
 }
@@ -41,7 +41,10 @@ fn sessions_in_zio() {
     talks(
         "zio",
         "runtime/scala/zio/pom.xml",
-        "duologue.interop.zio.ZioSuite",
+        [
+            "duologue.interop.zio.ZioSuite",
+            "duologue.interop.zio.ManySuite",
+        ],
     );
 }
 
@@ -50,6 +53,9 @@ fn sessions_in_cats_effect() {
     talks(
         "cats",
         "runtime/scala/cats/pom.xml",
-        "duologue.interop.cats.CatsSuite",
+        [
+            "duologue.interop.cats.CatsSuite",
+            "duologue.interop.cats.ManySuite",
+        ],
     );
 }

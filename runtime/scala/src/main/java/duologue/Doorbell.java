@@ -109,8 +109,8 @@ final class Doorbell {
         return first == waiter;
     }
 
-    /** Removes the waiter, unless a bell has rung. */
-    void retract(Waiter waiter) {
-        FIRST.compareAndSet(this, waiter, null);
+    /** Removes the waiter, unless a bell has rung. Returns whether it did. */
+    boolean retract(Waiter waiter) {
+        return FIRST.compareAndSet(this, waiter, null);
     }
 }

@@ -67,6 +67,9 @@ abstract class FarEndLink {
         this.near = start.state;
         this.far = new Side(pipe, !isClient, !isFirst);
         SideState.join(near, far.state);
+        if (events != null) {
+            SessionNumber.give(pipe, events.number());
+        }
         OPEN.add(this);
     }
 

@@ -244,6 +244,44 @@ final class Ports {
         }
     }
 
+    /**
+     * Calls back once when {@link #next} may find a member, at once if it does; nothing is taken out. The thread that rings calls
+     * back, or the one that gives the pause up. The set is in use until then, and not afterwards.
+     */
+    Pause pause(Runnable resume) {
+        Pause pause = new Pause(this, resume);
+        Side.SUSPENDED.add(this);
+        if (next() != null || !doorbell.sleep(pause)) {
+            pause.wake();
+        }
+        return pause;
+    }
+
+    /** A wait that takes nothing. It is over when the doorbell no longer has it, which happens once. */
+    static final class Pause extends Waiter {
+        private final Ports set;
+        private final Runnable resume;
+
+        Pause(Ports set, Runnable resume) {
+            this.set = set;
+            this.resume = resume;
+        }
+
+        @Override
+        void wake() {
+            Side.SUSPENDED.remove(set);
+            set.exit();
+            resume.run();
+        }
+
+        /** Ends the wait, unless it is over. */
+        void giveUp() {
+            if (set.doorbell.retract(this)) {
+                wake();
+            }
+        }
+    }
+
     interface Listener {
         void hears(Member member);
     }

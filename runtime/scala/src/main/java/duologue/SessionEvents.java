@@ -5,6 +5,9 @@ package duologue;
  * lock of the far end, in order, and must not call the program's own code. {@link #report} is called without it, soon after them.
  */
 public interface SessionEvents {
+    /** The session's number, from {@link SessionNumber#next}. */
+    long number();
+
     /**
      * A message of {@code state} was sent, or has arrived and is valid. {@code bytes} is the size of its frame. With {@code isTurn} the
      * direction changes with it, or the protocol is over.

@@ -21,8 +21,10 @@ abstract class Endpoint private[duologue] (side: Side, turn: Long) extends Handl
   /** For generated code: the endpoint that follows `previous`. */
   def this(previous: Endpoint) = this(previous.$side, previous.$turn + 1)
 
-  /** The protocol and the state, as spelled in the protocol file. */
-  override def toString: String = Endpoint.place(this)
+  /** The protocol and the state, as spelled in the protocol file, and the number of the session: `bank.login #7`. All endpoints of
+    * a session have its number, and no other session in this process has it. A session gets it when it is first asked for.
+    */
+  override def toString: String = Endpoint.place(this) + " #" + SessionNumber.of($side.state.pipe).toString
 }
 
 object Endpoint {
@@ -195,6 +197,12 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     else None
   }
 
+  /** Like `tryRecv`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def tryRecvOrClosed(): Either[SessionClosed, Option[M]] = SessionClosed.caught(tryRecv())
+
+  /** Like `recvWithin`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def recvWithinOrClosed(timeout: FiniteDuration): Either[SessionClosed, Option[M]] = SessionClosed.caught(recvWithin(timeout))
+
   /** A future of the message, for which no thread is blocked. The future fails with [[SessionClosed]] if the session is
     * closed. It is completed in the thread in which `recvThen` would call back, and only what `Future` itself runs is run there.
     * Throws [[EndpointUsed]] at once if this endpoint was already used.
@@ -257,6 +265,24 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
         if (word == 0L) throw Endpoint.closed(this)
         opened(word, owned = false)
     }
+
+  /** For adapters: takes the messages that have arrived, at most `most`, as long as `each` returns the endpoint to continue with.
+    * Does not wait if this endpoint is ready. Throws [[SessionClosed]] if nothing has arrived and the session is closed.
+    */
+  private[duologue] def gather[A, N >: M](most: Int)(each: N => (A, Option[RecvEndpoint[N]])): (Vector[A], Option[RecvEndpoint[N]]) = {
+    val values = Vector.newBuilder[A]
+    val (first, second) = each(recv())
+    values += first
+    var next = second
+    var left = most - 1
+    while (left > 0 && next.exists(following => !wasLeft(following) && following.hasMessage)) {
+      val (value, following) = each(next.get.recvSeen())
+      values += value
+      next = following
+      left -= 1
+    }
+    (values.result(), next)
+  }
 
   /** Begins a use. Returns whether it is an owner's. */
   private def start(): Boolean = {

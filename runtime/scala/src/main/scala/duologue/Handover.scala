@@ -3,11 +3,15 @@ package duologue
 import java.util.concurrent.atomic.AtomicBoolean
 import scala.concurrent.{ExecutionContext, Promise}
 import scala.util.{Failure, Success, Try}
+import scala.util.control.NoStackTrace
 
 /** Runs the program's own code in an unrelated thread, often the peer's in the middle of an operation. An exception from that
   * code must neither reach that operation nor be lost.
   */
 private[duologue] object Handover {
+
+  /** Thrown inside an adapter's effect to try again later. */
+  object NotYet extends RuntimeException with NoStackTrace
 
   /** Calls back. What `callback` throws goes to the uncaught exception handler of the calling thread. */
   def call[T](callback: T => Unit, outcome: T): Unit =

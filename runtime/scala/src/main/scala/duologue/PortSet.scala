@@ -104,6 +104,19 @@ final class PortSet[M, A] private () extends AutoCloseable {
     }
   }
 
+  /** For adapters: calls back once when `tryRecv` may return a message, or when the wait is given up. The set cannot be used until
+    * then. Throws `NoSuchElementException` if the set is empty.
+    */
+  private[duologue] def whenReady(callback: () => Unit): Wait = {
+    if (isEmpty) throw nothing
+    ports.enter()
+    val pause = ports.pause(() => callback())
+    new Wait(() => pause.giveUp())
+  }
+
+  /** For adapters: whether `tryRecv` returns a message, or the report that a session is closed. */
+  private[duologue] def isReady: Boolean = used(ports.next() != null)
+
   /** Abandons the sessions of all endpoints in the set, which is then empty. */
   override def close(): Unit = used(ports.clear()).forEach(endpoint => endpoint.$side.abandon())
 

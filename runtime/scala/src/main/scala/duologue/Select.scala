@@ -69,6 +69,50 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
     task.start()
   }
 
+  /** For adapters: calls back once when an endpoint is ready or its own side was abandoned, with all endpoints as they were. The
+    * callback is called where that of `readyThen` would be, or by [[Wait.end]].
+    */
+  private[duologue] def whenReady(callback: () => Unit): Wait = {
+    val task = new Group.Task(ends) {
+      def chose(): Unit = {
+        unchoose()
+        callback()
+      }
+      override def gaveUp(): Unit = callback()
+    }
+    // An endpoint that cannot be claimed is reported by `peek`.
+    if (task.claim() >= 0) callback() else task.start()
+    new Wait(() => task.giveUp())
+  }
+
+  /** For adapters: an endpoint that is ready, without using it, as a function that takes what is there and returns what its handler
+    * returns. An endpoint whose own side was abandoned is chosen as closed. The first part says whether there is a message: then the
+    * function throws only what the handler throws, unless the side is abandoned in the meantime.
+    */
+  private[duologue] def peek(): Option[(Boolean, () => R)] = {
+    val group = new Group(ends)
+    val used = group.claim()
+    if (used < 0) {
+      if (group.await(0L) == Side.Outcome.READY) {
+        group.unchoose()
+        Some(hasMessage(group.chosen) -> (() => takeFrom(group.chosen)))
+      } else None
+    } else if (wasLeft(cases(used).endpoint)) Some(false -> (() => takeFrom(used)))
+    else throw Endpoint.used(cases(used).endpoint)
+  }
+
+  private def hasMessage(at: Int): Boolean = cases(at).endpoint match {
+    case endpoint: RecvEndpoint[_] => !wasLeft(endpoint) && endpoint.hasMessage
+    case _                         => false
+  }
+
+  private def takeFrom(at: Int): R = {
+    val choice = cases(at)
+    val isClaimed = choice.endpoint.$side.claim(choice.endpoint)
+    if (!isClaimed && !wasLeft(choice.endpoint)) throw Endpoint.used(choice.endpoint)
+    choice.take(!isClaimed)().asInstanceOf[R]
+  }
+
   private def ends: Array[Handle] = cases.map(choice => choice.endpoint: Handle)
 
   private def arrives(nanos: Long): Option[() => R] = {
@@ -92,7 +136,8 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
 
 object Select {
 
-  /** One endpoint of a select and its handler, from `endpoint.on`, `endpoint.onOrClosed` or [[writable]]. */
+  /** One endpoint of a select and its handler, from `endpoint.on`, `endpoint.onOrClosed`, [[writable]] or
+    * [[writableOrClosed]]. */
   final class Case[+R] private[duologue] (
       private[duologue] val endpoint: Endpoint,
       private[duologue] val take: Boolean => () => R
@@ -131,6 +176,16 @@ object Select {
     new Case(endpoint, left => {
       if (!left) endpoint.$side.restore(endpoint)
       () => if (left) throw Endpoint.closed(endpoint) else message(endpoint)
+    })
+  }
+
+  /** Like [[writable]], but the handler's result is [[SessionClosed]], as a value, if the session is closed. */
+  def writableOrClosed[E <: SendEndpoint, R](endpoint: E)(message: E => R): Case[Either[SessionClosed, R]] = {
+    Objects.requireNonNull(message, "message"): Unit
+    val sends = writable(endpoint)(message)
+    new Case(endpoint, left => {
+      val handle = sends.take(left)
+      () => SessionClosed.caught(handle())
     })
   }
 }

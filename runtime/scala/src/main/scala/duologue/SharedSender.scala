@@ -44,6 +44,16 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
   /** Like `send`, but waits at most `timeout`. Returns false if there was no space in time. */
   def sendWithin(timeout: FiniteDuration)(message: E => E): Boolean = sends(message, math.max(0L, timeout.toNanos))
 
+  /** Like `send`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def sendOrClosed(message: E => E): Either[SessionClosed, Unit] = SessionClosed.caught(send(message))
+
+  /** Like `trySend`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def trySendOrClosed(message: E => E): Either[SessionClosed, Boolean] = SessionClosed.caught(trySend(message))
+
+  /** Like `sendWithin`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def sendWithinOrClosed(timeout: FiniteDuration)(message: E => E): Either[SessionClosed, Boolean] =
+    SessionClosed.caught(sendWithin(timeout)(message))
+
   /** Like `send`, without blocking a thread. If there is space, `message` runs at once, otherwise later in `executor`. If the
     * executor rejects this, the future fails with what it threw, and nothing was sent. If `message` sends several messages, it
     * waits in `executor` for space for the later ones. Then `executor` must not run its work in the thread that receives, which
@@ -54,6 +64,25 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
     val promise = Promise[Unit]()
     new SharedSender.Pending(core, message, promise, executor).attempt()
     promise.future
+  }
+
+  /** For adapters: calls back once when `trySend` may find space, or when the wait is given up. Throws what `trySend` throws. */
+  private[duologue] def whenSpace(callback: () => Unit): Wait = {
+    open()
+    val waiter = new SharedSender.Pause(core, callback)
+    // It may be that nothing else refers to the session.
+    Side.SUSPENDED.add(waiter): Unit
+    try {
+      if (core.insist(endpoint => endpoint, waiter) == Attempt.Sent) waiter.wake()
+    } catch {
+      case thrown: Throwable =>
+        Side.SUSPENDED.remove(waiter): Unit
+        throw thrown
+    }
+    new Wait(() => {
+      core.queue.leave(waiter)
+      waiter.wake()
+    })
   }
 
   /** Another sender for the same endpoint; it must be closed as well. Throws `IllegalStateException` if this one is closed. */
@@ -67,7 +96,7 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
   override def close(): Unit =
     if (closed.compareAndSet(false, true) && core.senders.decrementAndGet() == 0) core.leave()
 
-  override def toString: String = "SharedSender(" + core.place + ")"
+  override def toString: String = "SharedSender(" + core.toString + ")"
 
   private def open(): Unit =
     if (closed.get) throw new IllegalStateException("this shared sender of `" + core.place + "` is closed")
@@ -148,6 +177,16 @@ object SharedSender {
     }
   }
 
+  /** A wait for space that sends nothing. It refers to the session, which may be in use by nothing else. */
+  private[duologue] final class Pause[E <: SendEndpoint with Shareable](val core: Core[E], callback: () => Unit) extends Waiter {
+    private val isOver = new AtomicBoolean
+
+    def wake(): Unit = if (isOver.compareAndSet(false, true)) {
+      Side.SUSPENDED.remove(this): Unit
+      callback()
+    }
+  }
+
   /** What the senders share. */
   private[duologue] final class Core[E <: SendEndpoint with Shareable](first: E) {
     private val side = first.$side
@@ -157,6 +196,8 @@ object SharedSender {
     val senders = new AtomicInteger(1)
 
     def place: String = Endpoint.place(first)
+
+    override def toString: String = first.toString
 
     /** Sends if there is space. Otherwise `waiter`, unless it is null, is in the queue afterwards: `Full`. If space was found in
       * the meantime, it is not: `Again`.

@@ -15,6 +15,12 @@ final class SessionClosed(
     )
 
 private object SessionClosed {
+
+  /** What `operation` returns, or the exception as a value. */
+  def caught[R](operation: => R): Either[SessionClosed, R] =
+    try Right(operation)
+    catch { case closed: SessionClosed => Left(closed) }
+
   def told(isByPeer: Boolean, why: Why): String = why match {
     case _ if !isByPeer => "this side closed the session"
     case Why.Lost       => "the connection to the peer was lost"

@@ -268,13 +268,8 @@ object generated {
       case carrier: Carrier[_] => carrier.$moved(this)
       case Some(inner)         => if (holds(value)) Some(find(inner)) else value
       case values: Vector[_]   => if (holds(value)) values.map(find) else value
-      case tuple: Product      => if (holds(value)) rebuild(tuple) else value
+      case tuple: Product      => if (holds(value)) Tuples.of(tuple.productIterator.map(find).toVector) else value
       case _                   => value
-    }
-
-    private def rebuild(tuple: Product): Any = {
-      val moved = tuple.productIterator.map(find(_).asInstanceOf[AnyRef]).toSeq
-      tuple.getClass.getConstructors.head.newInstance(moved: _*)
     }
 
     private def holds(value: Any): Boolean = kind(value).contains(true)

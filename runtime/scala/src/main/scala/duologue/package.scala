@@ -23,6 +23,19 @@ package object duologue {
     if (far != null) far.flush(false)
   }
 
+  /** Sends with `message`, and returns [[SessionClosed]] as a value where the message's own method throws it. Everything else that
+    * `message` throws is thrown.
+    *
+    * {{{
+    * sendOrClosed(client)(_.deposit(100.0)) match {
+    *   case Right(next)  => ...
+    *   case Left(closed) => ...
+    * }
+    * }}}
+    */
+  def sendOrClosed[E <: SendEndpoint, R](endpoint: E)(message: E => R): Either[SessionClosed, R] =
+    SessionClosed.caught(message(endpoint))
+
   /** Sends with `message` if that does not wait. `None` means that there is no space; the endpoint can still be used. Only an
     * unbounded run can be out of space. The check is for one message: if `message` sends several, it waits for space for the
     * others. Throws [[EndpointUsed]] if the endpoint was already used, and what `message` throws.
@@ -37,11 +50,19 @@ package object duologue {
   def trySend[E <: SendEndpoint, R](endpoint: E)(message: E => R): Option[R] =
     if (hasSpace(endpoint)) Some(message(endpoint)) else None
 
+  /** Like `trySend`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def trySendOrClosed[E <: SendEndpoint, R](endpoint: E)(message: E => R): Either[SessionClosed, Option[R]] =
+    SessionClosed.caught(trySend(endpoint)(message))
+
   /** Like `trySend`, but waits at most `timeout` for space for one message. Throws `InterruptedException` if the thread is
     * interrupted first; the endpoint can then be used again.
     */
   def sendWithin[E <: SendEndpoint, R](endpoint: E, timeout: FiniteDuration)(message: E => R): Option[R] =
     Select(Select.writable(endpoint)(message)).recvWithin(timeout)
+
+  /** Like `sendWithin`, but returns [[SessionClosed]] as a value instead of throwing it. */
+  def sendWithinOrClosed[E <: SendEndpoint, R](endpoint: E, timeout: FiniteDuration)(message: E => R): Either[SessionClosed, Option[R]] =
+    SessionClosed.caught(sendWithin(endpoint, timeout)(message))
 
   /** Sends with `message` when there is space for one message, without blocking a thread. `message` runs in `executor`. If the
     * executor rejects this, the future fails with what it threw, and the endpoint can be used again.
@@ -68,6 +89,30 @@ package object duologue {
     client
   }
 
+  /** Runs `dialogue`, which has to end within `limit`. After that the side of `endpoint` is closed, as by [[abandon]], and what waits
+    * for a message of the peer stops waiting. `None` means that `dialogue` has found its side closed for this reason. For an instant,
+    * pass what is left until then: `within(client, deadline.timeLeft)(...)`.
+    *
+    * {{{
+    * within(client, 5.seconds) { client =>
+    *   client.login("holk", "1234").recv()
+    * }
+    * }}}
+    */
+  def within[E <: Endpoint, R](endpoint: E, limit: FiniteDuration)(dialogue: E => R): Option[R] = {
+    val time = new TimeLimit(endpoint.$side, limit)
+    try Some(dialogue(endpoint))
+    catch {
+      case closed: SessionClosed if time.isOver && !closed.isByPeer => None
+      case _: EndpointUsed if time.isOver && wasLeft(endpoint)      => None
+    } finally time.close()
+  }
+
+  /** Closes the side of `endpoint` after `limit`, as [[abandon]] does, unless the result is closed before. For dialogues that do not
+    * run in one thread; others use [[within]]. Does nothing after the session is over.
+    */
+  def abandonAfter(endpoint: Endpoint, limit: FiniteDuration): AutoCloseable = new TimeLimit(endpoint.$side, limit)
+
   /** Calls back when an operation on `endpoint` would not wait: a message has arrived or can be sent, or the peer has closed
     * the session. The endpoint is not consumed: it is unchanged when `callback` runs, and cannot be used until then. `Left`
     * means that the endpoint's own side was abandoned in the meantime. The callback is called exactly once: immediately if
@@ -89,7 +134,7 @@ package object duologue {
     }
     if (task.claim() >= 0) throw Endpoint.used(endpoint)
     task.start()
-    new Wait(task)
+    new Wait(() => task.giveUp())
   }
 
   private[duologue] implicit val outcomes: strict.Equality.Of[Side.Outcome] = strict.Equality.any
@@ -97,7 +142,8 @@ package object duologue {
   /** Whether the endpoint's own side was abandoned. */
   private[duologue] def wasLeft(endpoint: Endpoint): Boolean = endpoint.$side.isLeft
 
-  private def hasSpace(endpoint: SendEndpoint): Boolean = {
+  /** Whether a message can be sent without waiting. */
+  private[duologue] def hasSpace(endpoint: SendEndpoint): Boolean = {
     val side = endpoint.$side
     if (!side.claim(endpoint)) throw Endpoint.used(endpoint)
     val hasSpace = side.state.hasSpace()

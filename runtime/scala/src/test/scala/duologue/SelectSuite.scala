@@ -37,7 +37,7 @@ final class SelectSuite extends RuntimeSuite {
     customer.login("holk", "1234"): Unit
     assertEquals(selected.recv(), "holk": Any)
     sending.send(7): Unit
-    assertEquals(numbers.on(number).endpoint.toString, "stream.stream")
+    assertEquals(numbers.on(number).endpoint.toString, numbers.toString)
     assertEquals(Select(numbers.on(number)).tryRecv(), Some(7))
     used(login.recv())
     used(selected.recv())

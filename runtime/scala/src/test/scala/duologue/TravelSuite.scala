@@ -160,4 +160,26 @@ final class TravelSuite extends RuntimeSuite {
     closed(client.send(1))
     assert(Wrapped(nested) ne null)
   }
+
+  test("endpoints move in tuples of every size, and the other values stay as they are") {
+    for (size <- 1 to 22) {
+      val (server, client) = stream.init[Any]()
+      val (_, inner) = stream.init[Int]()
+      val values = (1 until size).map(value => Int.box(value): AnyRef) :+ inner
+      val tuple = Class.forName("scala.Tuple" + size.toString).getConstructors.head.newInstance(values: _*)
+      client.send(tuple): Unit
+      used(inner.send(1))
+      server.recv() match {
+        case stream.Stream.Send(moved: Product, _) =>
+          assertEquals(moved.getClass.getName, tuple.getClass.getName)
+          assertEquals(moved.productIterator.take(size - 1).toList, values.init.toList: List[Any])
+          moved.productElement(size - 1) match {
+            case endpoint: Endpoint => abandon(endpoint)
+            case other              => fail(other.toString)
+          }
+        case other => fail(other.toString)
+      }
+    }
+    intercept[IllegalArgumentException](Tuples.of(Vector())): Unit
+  }
 }

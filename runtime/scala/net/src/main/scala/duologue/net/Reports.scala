@@ -1,8 +1,7 @@
 package duologue.net
 
-import duologue.{SessionEvents, WireState, Why}
+import duologue.{SessionEvents, SessionNumber, WireState, Why}
 import java.util.ArrayDeque
-import java.util.concurrent.atomic.AtomicLong
 import java.util.concurrent.locks.ReentrantLock
 import scala.concurrent.duration.{DurationLong, FiniteDuration}
 
@@ -25,6 +24,8 @@ private[net] final class Reports(observer: Observer, session: Observer.Session, 
   private val lock = new ReentrantLock
   private val events = new ArrayDeque[Either[End, Run]]
   private var isDelivering = false
+
+  override def number: Long = session.id
 
   def begin(): Unit = Reports.guarded(observer.began(session))
 
@@ -102,15 +103,13 @@ private[net] object Reports {
   /** How many events may wait. Further runs are not reported; their messages are in the counts of the end. */
   private val MostWaiting = 1024
 
-  private val last = new AtomicLong
-
   /** What is known about a session that is about to begin. */
   final case class Seen(peer: Option[String], fingerprint: Fingerprint, isOlder: Boolean)
 
   def apply(observer: Observer, role: duologue.Role, isAccepting: Boolean, seen: Seen, resume: () => Unit): Reports = {
     val protocol = role.$protocol
     val session = new Observer.Session(
-      last.incrementAndGet(),
+      SessionNumber.next(),
       protocol.name,
       Fingerprint.of(protocol.fingerprint),
       isAccepting,

@@ -109,6 +109,17 @@ final class ObserverSuite extends NetSuite {
     listener.close()
   }
 
+  test("an observed session has one number, in texts and reports") {
+    val (here, there) = (new Log, new Log)
+    val (client, server, listener) = pair(freshAddress(), here, there)
+    val waiting = client.login("holk", "1234")
+    assertEquals(waiting.toString, "bank.login_response #" + here.sessions.peek.id.toString)
+    assertEquals(server.toString, "bank.login #" + there.sessions.peek.id.toString)
+    assertNotEquals(bank.init()._1.toString.stripPrefix("bank.login #"), there.sessions.peek.id.toString)
+    abandon(waiting)
+    listener.close()
+  }
+
   test("a side that leaves early, and a connection that is cut") {
     val (here, there) = (new Log, new Log)
     val (client, server, listener) = pair(freshAddress(), here, there)

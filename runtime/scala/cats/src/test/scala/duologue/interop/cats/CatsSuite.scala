@@ -16,13 +16,13 @@ final class CatsSuite extends munit.FunSuite {
 
   private def unexpected[A](message: Any): IO[A] = IO.raiseError(new AssertionError(message))
 
-  private def welcome(login: bank.server.Login): IO[bank.server.Connected] = receive[IO, bank.Login.Login](login).flatMap {
+  private def welcome(login: bank.server.Login): IO[bank.server.Connected] = receive[IO](login).flatMap {
     case bank.Login.Login(_, "1234", next) => IO(next.ok())
     case bank.Login.Login(_, _, next)      => IO(next.invalid()).flatMap(welcome)
   }
 
   private def serve(account: bank.server.Connected, balance: Double): IO[Double] =
-    receive[IO, bank.Connected](account).flatMap {
+    receive[IO](account).flatMap {
       case bank.Connected.Deposit(money, next)                         => serve(next, balance + money)
       case bank.Connected.Withdrawal(amount, next) if amount > balance => IO(next.insufficientFunds()).flatMap(serve(_, balance))
       case bank.Connected.Withdrawal(amount, next)                     => IO(next.money(amount)).flatMap(serve(_, balance - amount))
@@ -35,20 +35,20 @@ final class CatsSuite extends munit.FunSuite {
   }
 
   test("a customer and a bank")(succeed {
-    session[IO, bank.server.Login, bank.client.Login](bank.init()).use { case (server, client) =>
+    session[IO](bank.init()).use { case (server, client) =>
       for {
         teller <- welcome(server).flatMap(serve(_, 0.0)).start
-        refused <- receive[IO, bank.LoginResponse](client.login("holk", "wrong"))
+        refused <- receive[IO](client.login("holk", "wrong"))
         again <- refused match {
           case bank.LoginResponse.Invalid(next) => IO.pure(next)
           case other                            => unexpected(other)
         }
-        open <- receive[IO, bank.LoginResponse](again.login("holk", "1234")).flatMap {
+        open <- receive[IO](again.login("holk", "1234")).flatMap {
           case bank.LoginResponse.Ok(next) => IO.pure(next)
           case other                       => unexpected[bank.client.Connected](other)
         }
-        rich <- receive[IO, bank.WithdrawalResponse](open.deposit(100.0).withdrawal(30.0)).flatMap(paid)
-        poor <- receive[IO, bank.WithdrawalResponse](rich._2.withdrawal(500.0)).flatMap(paid)
+        rich <- receive[IO](open.deposit(100.0).withdrawal(30.0)).flatMap(paid)
+        poor <- receive[IO](rich._2.withdrawal(500.0)).flatMap(paid)
         _ <- IO(poor._2.quit())
         balance <- teller.joinWithNever
       } yield assertEquals((rich._1, poor._1, balance), (30.0, 0.0, 70.0))
@@ -57,14 +57,14 @@ final class CatsSuite extends munit.FunSuite {
 
   test("a service hears all that was sent before its client was left, and how it ended")(succeed {
     def sum(server: numbers.server.Stream, so: Long): IO[Long] =
-      receive(server)(IO.asyncForIO).attempt.flatMap {
+      receive[IO](server).attempt.flatMap {
         case Right(message)                                => sum(message.next, so + message.value)
         case Left(closed: SessionClosed) if closed.isByPeer => IO.pure(so)
         case Left(other)                                   => IO.raiseError(other)
       }
     def round(number: Int): IO[Unit] = for {
       total <- IO.deferred[Either[Throwable, Long]]
-      _ <- service[IO, numbers.server.Stream, numbers.client.Stream](numbers.init())(sum(_, 0L).attempt.flatMap(total.complete(_).void)).use {
+      _ <- service[IO](numbers.init())(sum(_, 0L).attempt.flatMap(total.complete(_).void)).use {
         client => IO((1 to number).foldLeft(client)((client, value) => client.send(value.toLong)): Unit)
       }
       heard <- total.get
@@ -73,8 +73,8 @@ final class CatsSuite extends munit.FunSuite {
   })
 
   test("a service's side is left when it ends or fails, and what it fails with is reported")(succeed {
-    def asked(serving: IO[Unit]) = service[IO, bank.server.Login, bank.client.Login](bank.init())(_ => serving).use { client =>
-      IO(client.login("holk", "1234")).flatMap(receive[IO, bank.LoginResponse](_)).attempt
+    def asked(serving: IO[Unit]) = service[IO](bank.init())(_ => serving).use { client =>
+      IO(client.login("holk", "1234")).flatMap(receive[IO](_)).attempt
     }
     val failure = new RuntimeException("no")
     val reported = new AtomicReference(Option.empty[Throwable])
@@ -92,7 +92,7 @@ final class CatsSuite extends munit.FunSuite {
     }
   })
 
-  private def count(counting: word_count.server.Counting, totals: Map[String, Long]): IO[Unit] = receive(counting)(IO.asyncForIO).flatMap {
+  private def count(counting: word_count.server.Counting, totals: Map[String, Long]): IO[Unit] = receive[IO](counting).flatMap {
     case word_count.Counting.Count(word, n, next) => count(next, totals.updated(word, totals.getOrElse(word, 0L) + n))
     case word_count.Counting.Done(next) =>
       IO(totals.toList.sorted.foldLeft(next) { case (next, (word, n)) => next.total(word, n) }.end())
@@ -100,19 +100,19 @@ final class CatsSuite extends munit.FunSuite {
 
   private def tell(counting: word_count.client.Counting, words: List[String]): IO[word_count.client.Totals] = words match {
     case word :: rest =>
-      send[IO, word_count.client.Counting, word_count.client.Counting](counting)(_.count(word, 1L)).flatMap(tell(_, rest))
+      send[IO](counting)(_.count(word, 1L)).flatMap(tell(_, rest))
     case Nil => IO(counting.done())
   }
 
   private def read(totals: word_count.client.Totals, so: List[(String, Long)]): IO[List[(String, Long)]] =
-    receive(totals)(IO.asyncForIO).flatMap {
+    receive[IO](totals).flatMap {
       case word_count.Totals.Total(word, n, next) => read(next, (word, n) :: so)
       case word_count.Totals.End()                => IO.pure(so.reverse)
     }
 
   test("many more words are counted than there is space for")(succeed {
     val words = List.fill(500)(List("the", "cat", "and", "the", "hat")).flatten
-    session[IO, word_count.server.Counting, word_count.client.Counting](word_count.init()).use { case (server, client) =>
+    session[IO](word_count.init()).use { case (server, client) =>
       for {
         counter <- count(server, Map.empty).start
         totals <- tell(client, words)
@@ -127,7 +127,7 @@ final class CatsSuite extends munit.FunSuite {
     List(true, false).traverse_ { own =>
       for {
         ends <- IO(numbers.init())
-        waiting <- receive(ends._1)(IO.asyncForIO).attempt.start
+        waiting <- receive[IO](ends._1).attempt.start
         _ <- IO.cede
         _ <- IO(if (own) abandon(ends._1) else abandon(ends._2))
         told <- waiting.joinWithNever
@@ -149,7 +149,7 @@ final class CatsSuite extends munit.FunSuite {
       _ <- waiting.cancel
       _ <- sending.joinWithNever
       outcome <- waiting.join
-      received <- receive(ends._1)(IO.asyncForIO)
+      received <- receive[IO](ends._1)
     } yield {
       assertEquals(received.value, number.toLong)
       outcome.isCanceled
@@ -162,11 +162,11 @@ final class CatsSuite extends munit.FunSuite {
       val (server, client) = numbers.init()
       val kept = new AtomicReference(Option.empty[Long])
       val receiving =
-        if (number % 2 == 0) receive(server)(IO.asyncForIO).flatMap { message =>
+        if (number % 2 == 0) receive[IO](server).flatMap { message =>
           kept.set(Some(message.value))
           IO.unit
         }
-        else IO.uncancelable(poll => poll(receive(server)(IO.asyncForIO)).flatMap(message => IO(kept.set(Some(message.value)))))
+        else IO.uncancelable(poll => poll(receive[IO](server)).flatMap(message => IO(kept.set(Some(message.value)))))
       for {
         receiver <- receiving.start
         // Some are canceled before there is a message, and some when they have it.
@@ -176,7 +176,7 @@ final class CatsSuite extends munit.FunSuite {
         _ <- receiver.cancel
         _ <- sender.joinWithNever
         has = kept.get.nonEmpty
-        received <- if (has) IO.pure(kept.get) else receive(server)(IO.asyncForIO).map(message => Option(message.value))
+        received <- if (has) IO.pure(kept.get) else receive[IO](server).map(message => Option(message.value))
       } yield {
         assertEquals(received, Some(number.toLong))
         has
@@ -190,7 +190,7 @@ final class CatsSuite extends munit.FunSuite {
     def round(number: Int): IO[Boolean] = {
       val (server, client) = numbers.init()
       val kept = new AtomicReference(Option.empty[Client])
-      val sends = send[IO, Client, Client](client)(_.send(number.toLong))
+      val sends = send[IO](client)(_.send(number.toLong))
       val sending =
         if (number % 2 == 0) sends.flatMap { next =>
           kept.set(Some(next))
@@ -206,8 +206,8 @@ final class CatsSuite extends munit.FunSuite {
         has = kept.get.nonEmpty
         next <- if (has) IO.pure(kept.get.get) else sends
         _ = next.send(0L)
-        first <- receive(server)(IO.asyncForIO)
-        second <- receive(first.next)(IO.asyncForIO)
+        first <- receive[IO](server)
+        second <- receive[IO](first.next)
       } yield {
         assertEquals((first.value, second.value), (number.toLong, 0L))
         has
@@ -220,7 +220,7 @@ final class CatsSuite extends munit.FunSuite {
     def round(number: Int): IO[Boolean] = {
       val (server, client) = numbers.init()
       for {
-        receiver <- receive(server)(IO.asyncForIO).attempt.start
+        receiver <- receive[IO](server).attempt.start
         _ <- IO.cede.untilM_(IO(Probe.waits(server)))
         // Some are sent no message, so they always fail, and some always have theirs first.
         _ <- (IO(client.send(7L)) *> receiver.join).whenA(number % 10 == 4)
@@ -249,11 +249,11 @@ final class CatsSuite extends munit.FunSuite {
     for {
       ends <- IO(numbers.init())
       full = fill(ends._2, 255)
-      waiting <- send[IO, numbers.client.Stream, numbers.client.Stream](full)(_.send(1L)).start
+      waiting <- send[IO](full)(_.send(1L)).start
       _ <- IO.cede
       _ <- waiting.cancel
       outcome <- waiting.join
-      received <- receive(ends._1)(IO.asyncForIO)
+      received <- receive[IO](ends._1)
     } yield {
       assert(outcome.isCanceled)
       assertEquals(received.value, 0L)

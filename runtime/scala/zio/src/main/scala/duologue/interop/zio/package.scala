@@ -1,8 +1,10 @@
 package duologue
 package interop
 
-import _root_.zio.{IO, Scope, ZIO}
+import _root_.zio.{Chunk, IO, Scope, UIO, ZIO}
+import _root_.zio.stream.{ZSink, ZStream}
 import java.util.concurrent.CompletableFuture
+import java.util.concurrent.atomic.AtomicBoolean
 
 /** Sessions in ZIO: operations that would wait are effects, and occupy no thread. Using an endpoint twice is a defect.
   *
@@ -68,6 +70,125 @@ package object zio {
       } catch { case _: EndpointUsed if wasLeft(endpoint) => ZIO.fail(Endpoint.closed(endpoint)) }
     }
 
+  /** Receives from the first endpoint of a select that is ready, and returns what its handler returns. An interrupted wait leaves all
+    * endpoints as they were. If the handlers return effects, continue with `flatten`.
+    */
+  def receive[R](select: Select[R]): IO[SessionClosed, R] =
+    until(continue => select.whenReady(continue))(select.peek())
+
+  /** Receives a message of any endpoint of the set. An interrupted wait leaves the set as it was. An empty set is a defect. */
+  def receive[M, A](set: PortSet[M, A]): IO[SessionClosed, PortSet.Event[M, A]] =
+    until(continue => set.whenReady(continue))(Option.when(set.isReady)(true -> (() => set.tryRecv().get)))
+
+  /** A run of messages as a stream. `each` takes a message apart: into a value of the stream, and the endpoint to continue with, or
+    * `None` if this message is the last one. The stream fails with [[SessionClosed]] if the session is closed before that; if the
+    * peer ends the run by closing the session, recover with `catchAll(_ => ZStream.empty)`.
+    *
+    * {{{
+    * receiveStream(counting) {
+    *   case Counting.Count(word, n, next) => (Right(word -> n), Some(next))
+    *   case Counting.Done(totals)         => (Left(totals), None)
+    * }
+    * }}}
+    *
+    * The stream owns the endpoint: if it ends before the last message, its side of the session is closed. Messages that have
+    * arrived together are one chunk.
+    */
+  def receiveStream[M, A](endpoint: RecvEndpoint[M])(each: M => (A, Option[RecvEndpoint[M]])): ZStream[Any, SessionClosed, A] =
+    ZStream.suspend {
+      val isOver = new AtomicBoolean
+      val chunks = ZStream.paginateChunkZIO(endpoint) { endpoint =>
+        ready(endpoint) *> taken(endpoint) {
+          val (values, next) = endpoint.gather(Most)(each)
+          if (next.isEmpty) isOver.set(true)
+          (Chunk.fromIterable(values), next)
+        }
+      }
+      chunks.ensuring(leaves(endpoint, isOver))
+    }
+
+  /** Sends every value of a stream with `message`, which leads back to the same state, and waits for space where there is none. The
+    * result is the endpoint to continue with.
+    *
+    * {{{
+    * ZStream.range(0, 1000).run(sendSink(client)((client, value: Int) => client.send(value.toLong)))
+    * }}}
+    *
+    * The sink owns the endpoint: if the stream fails or is interrupted, its side of the session is closed.
+    */
+  def sendSink[E <: SendEndpoint, A](endpoint: E)(message: (E, A) => E): ZSink[Any, SessionClosed, A, Nothing, E] =
+    ZSink.unwrapScoped[Any] {
+      val isOver = new AtomicBoolean
+      val sends = ZSink.foldLeftChunksZIO[Any, SessionClosed, A, E](endpoint)((endpoint, values) => sendAll(endpoint, values)(message))
+      val whole = sends.mapZIO(next => ZIO.succeed(isOver.set(true)).as(next))
+      ZIO.addFinalizer(leaves(endpoint, isOver)).as(whole)
+    }
+
+  private def sendAll[E <: SendEndpoint, A](endpoint: E, values: Chunk[A])(message: (E, A) => E): IO[SessionClosed, E] =
+    if (values.isEmpty) ZIO.succeed(endpoint)
+    else
+      ready(endpoint) *> taken(endpoint) {
+        var next = endpoint
+        var sent = 0
+        while (sent < values.length && (sent == 0 || hasSpace(next))) {
+          next = message(next, values(sent))
+          sent += 1
+        }
+        (next, values.drop(sent))
+      }.flatMap { case (next, rest) => sendAll(next, rest)(message) }
+
+  private def leaves(endpoint: Endpoint, isOver: AtomicBoolean): UIO[Unit] =
+    ZIO.succeed(if (!isOver.get) abandon(endpoint))
+
+  /** The most messages in a chunk. */
+  private val Most = 256
+
+  /** Waits until there is something to take. The function says how, and whether it is a message. */
+  private def until[R](wait: (() => Unit) => Wait)(peek: => Option[(Boolean, () => R)]): IO[SessionClosed, R] =
+    pause(wait) *> ZIO.suspendSucceed {
+      peek match {
+        // No effect may follow the one that takes a message, as in `receive`.
+        case Some((true, take))  => ZIO.succeed(take())
+        case Some((false, take)) => sendNow(take())
+        case None                => until(wait)(peek)
+      }
+    }
+
+  private def pause(wait: (() => Unit) => Wait): IO[SessionClosed, Unit] = ZIO.asyncInterrupt { continue =>
+    val over = new CompletableFuture[Unit]
+    try {
+      val waiting = wait { () =>
+        continue(ZIO.unit)
+        over.complete(()): Unit
+      }
+      Left(ZIO.succeed(waiting.end()) *> ZIO.fromCompletableFuture(over).orDie)
+    } catch { case closed: SessionClosed => Right(ZIO.fail(closed)) }
+  }
+
+  /** Uses an endpoint that was ready. */
+  private def taken[R](endpoint: Endpoint)(use: => R): IO[SessionClosed, R] = ZIO.suspendSucceed {
+    try {
+      val result = use
+      ZIO.succeed(result)
+    } catch {
+      case closed: SessionClosed                => ZIO.fail(closed)
+      case _: EndpointUsed if wasLeft(endpoint) => ZIO.fail(Endpoint.closed(endpoint))
+    }
+  }
+
+  /** Sends a message in a state in which sending never waits: `sendNow(client.login("holk", "1234"))`. Fails if the peer has closed
+    * the session.
+    */
+  def sendNow[R](message: => R): IO[SessionClosed, R] = ZIO.attempt(message).refineToOrDie[SessionClosed]
+
+  /** Sends with a shared sender when there is space. An interrupted wait sends nothing. */
+  def send[E <: SendEndpoint with Shareable](sender: SharedSender[E])(message: E => E): IO[SessionClosed, Unit] =
+    ZIO.uninterruptibleMask { restore =>
+      sendNow(sender.trySend(message)).flatMap { sent =>
+        if (sent) ZIO.unit else restore(pause(continue => sender.whenSpace(continue))) *> restore(send(sender)(message))
+      }
+    }
+
   /** Sends with `message` when there is space, which only an unbounded run can lack. Fails if the peer has closed the session. An
     * interruption that comes after the message was sent drops the next endpoint, as it drops any result. In an uninterruptible
     * region it does not: `ZIO.uninterruptibleMask(restore => restore(ready(client)) *> send(client)(_.ping()).flatMap(keep))`.
@@ -80,5 +201,17 @@ package object zio {
 
     /** See [[zio.receive]]. */
     def receive: IO[SessionClosed, M] = zio.receive(endpoint)
+  }
+
+  implicit final class Selecting[R](private val select: Select[R]) extends AnyVal {
+
+    /** See [[zio.receive]]. */
+    def receive: IO[SessionClosed, R] = zio.receive(select)
+  }
+
+  implicit final class Collecting[M, A](private val set: PortSet[M, A]) extends AnyVal {
+
+    /** See [[zio.receive]]. */
+    def receive: IO[SessionClosed, PortSet.Event[M, A]] = zio.receive(set)
   }
 }
