@@ -133,8 +133,20 @@ fn fields_with_names_are_patterns_in_arms() -> Result<(), Closed> {
     ];
     let others: [Said; 3] = [
         (|client| Ok(client.quit()?), "either"),
-        (|client| Ok(drop(client.deposit(7.0)?)), "deposit of 7"),
-        (|client| Ok(drop(client)), "closed"),
+        (
+            |client| {
+                drop(client.deposit(7.0)?);
+                Ok(())
+            },
+            "deposit of 7",
+        ),
+        (
+            |client| {
+                drop(client);
+                Ok(())
+            },
+            "closed",
+        ),
     ];
     let connected = || -> Result<_, Closed> {
         let (server, client) = bank::init();
