@@ -5,7 +5,7 @@
 #ifndef DUO_NO_THREADS
 
 /* On the clock of `duo_deadline`, which cannot be set. */
-static uint64_t now(void)
+static uint64_t limit_clock(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -14,13 +14,13 @@ static uint64_t now(void)
 
 duo_time_limit duo_time_limit_in(uint64_t nanoseconds)
 {
-    return duo_time_limit_from(now(), nanoseconds);
+    return duo_time_limit_from(limit_clock(), nanoseconds);
 }
 
 uint64_t duo_time_left(duo_time_limit limit)
 {
     /* No clock is read for a limit that is never reached. */
-    return limit.at == DUO_FOREVER ? DUO_FOREVER : duo_time_left_at(limit, now());
+    return limit.at == DUO_FOREVER ? DUO_FOREVER : duo_time_left_at(limit, limit_clock());
 }
 
 #endif
