@@ -158,7 +158,7 @@ const SENT: [(usize, usize); 3] = [(1 << 30, 64 << 10), (1 << 28, 1_000_000), (1
 
 /// What both sides together may take, in bytes. A message is in a few buffers at once, which may be growing.
 fn most(message: usize) -> usize {
-    (8 << 20).max(24 * message)
+    (8 << 20).max(32 * message)
 }
 
 /// How a side sends.

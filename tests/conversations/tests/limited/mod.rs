@@ -1,7 +1,8 @@
-//! Limits of protocols, over whatever the function `pair` of the module above connects with. Limits are not part of the fingerprint,
+//! Limits of protocols, over whatever the function `pair` of the module above connects with. Its function
+//! `told` is the reason that a side reports when its peer has ended the session for this one. Limits are not part of the fingerprint,
 //! so a peer whose version has none can send what the other version does not allow.
 
-use super::pair;
+use super::{pair, told};
 use conversations::limits::narrow::{self, journal as bounded};
 use conversations::limits::wide::{self, journal as free};
 use duologue::{Closed, SendError, Why};
@@ -22,7 +23,7 @@ fn is_refused(name: &str, send: impl FnOnce(free::client::Open) -> free::client:
     assert_eq!(closed.why(), Why::Broken, "{name}");
     let closed = client.look_up((1, "k".into()), None);
     let closed = closed.map(|waiting| waiting.recv().map(drop));
-    assert_eq!(reason(closed), Why::Broken, "{name}");
+    assert_eq!(reason(closed), told(Why::Broken), "{name}");
 }
 
 /// A session whose client has limits, and sends something that they do not allow.
@@ -30,7 +31,7 @@ fn is_not_sent(name: &str, send: impl FnOnce(bounded::client::Open) -> bounded::
     let (server, client): (free::server::Open, bounded::client::Open) = pair(name);
     let client = send(client);
     let closed = server.recv().map(drop).expect_err("nothing was sent");
-    assert_eq!(closed.why(), Why::TooLarge, "{name}");
+    assert_eq!(closed.why(), told(Why::TooLarge), "{name}");
     let closed = client.look_up((1, "k".into()), None);
     let closed = closed.map(|waiting| waiting.recv().map(drop));
     assert_eq!(reason(closed), Why::TooLarge, "{name}");
@@ -159,5 +160,5 @@ fn an_answer_has_limits_too() {
     let closed = waiting.recv().map(drop).expect_err("it is refused");
     assert_eq!(closed.why(), Why::Broken);
     let closed = server.recv().map(drop).expect_err("the client is gone");
-    assert_eq!(closed.why(), Why::Broken);
+    assert_eq!(closed.why(), told(Why::Broken));
 }
