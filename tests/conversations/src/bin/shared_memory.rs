@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = format!("/bank-{}", std::process::id());
     let region = Region::open(&name)?;
     let mut bank = Command::new(std::env::current_exe()?).arg(&name).spawn()?;
-    // If the bank ends before it has attached, so does the wait for it.
+    // With `peer`, attaching fails if the bank ends before it has attached.
     let begun = Attach::new().peer(bank.id()).attach(&region);
     Region::unlink(&name)?;
     let login: client::Login = begun?;
