@@ -4,8 +4,9 @@ use crate::oldest::RUNTIMES;
 use crate::support::{is_named, repository, succeed};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const PACKAGES: [&str; 4] = [
     "duologue-runtime",
@@ -32,20 +33,30 @@ fn packs(package: &str) {
     assert_eq!(foreign, [".cargo_vcs_info.json"], "{package}");
 }
 
+/// A folder for what Cargo builds that no earlier run has used. Cargo verifies packages that depend on each other through a registry
+/// in this folder, and unpacks the crates of a registry with this path once: later contents of the same version would not be seen.
+fn unused_target() -> PathBuf {
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
+    if all.exists() {
+        fs::remove_dir_all(&all).expect("it is a folder of this test");
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    all.join(now.expect("it is after 1970").as_nanos().to_string())
+}
+
 /// Builds the packages from nothing but what was packed. In one command, because one depends on another that is in no registry yet.
 #[test]
 fn all_crates_can_be_published() {
     if !is_named("packages") {
         return;
     }
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(repository());
     cargo.args(["publish", "--dry-run", "--locked", "--allow-dirty"]);
     for package in PACKAGES {
         cargo.args(["--package", package]);
     }
-    cargo.arg("--target-dir").arg(&target);
+    cargo.arg("--target-dir").arg(unused_target());
     succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"));
 }
 
