@@ -17,6 +17,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags};
@@ -27,7 +28,7 @@ use tokio::task::coop::unconstrained;
 
 use crate::session::{guarded, Session};
 use crate::stream::{poll_until, Stream};
-use crate::watch::{self, Watched};
+use crate::watch::{self, Arrived, Watched};
 
 /// How many times a session reads in a row. A peer that sends more than is read must not keep the runtime's thread from
 /// its tasks: after that the thread of `watch` reads.
@@ -120,7 +121,7 @@ impl Registered {
         let mut context = Context::from_waker(&self.waker);
         for _ in 0..READS {
             if stream.has_more() {
-                if session.arrived(Some(Instant::now())).is_settled {
+                if arrived(session).is_settled {
                     return true;
                 }
                 continue;
@@ -128,7 +129,7 @@ impl Registered {
             match poll(&self.ready, &mut context) {
                 Poll::Pending => return true,
                 Poll::Ready(Ok(mut ready)) => {
-                    let arrived = session.arrived(Some(Instant::now()));
+                    let arrived = arrived(session);
                     if arrived.is_drained && is_drained(stream) {
                         ready.clear_ready();
                     }
@@ -145,6 +146,18 @@ impl Registered {
         }
         false
     }
+}
+
+/// Reads once what has arrived. A thread that uses the session at this moment is given time to finish.
+fn arrived(session: &Arc<Session>) -> Arrived {
+    for _ in 0..READS {
+        let arrived = session.arrived(Some(Instant::now()));
+        if !arrived.is_busy {
+            return arrived;
+        }
+        thread::yield_now();
+    }
+    session.arrived(Some(Instant::now()))
 }
 
 /// Whether the descriptor of a stream that has just found nothing has nothing either.
@@ -167,7 +180,12 @@ impl Wake for Reads {
         let registered = session.reactor().registered().clone();
         // Destructors of payloads, streams and observers run here.
         guarded(move || {
-            if !registered.is_some_and(|registered| registered.read(&session)) {
+            let is_done = match registered {
+                Some(registered) => registered.read(&session),
+                // The session was closed, or a thread waits now.
+                None => arrived(&session).is_settled,
+            };
+            if !is_done {
                 watch::until_readable(&session, false);
             }
         });
@@ -187,7 +205,7 @@ pub(crate) fn until_readable(session: &Arc<Session>, by_task: bool, is_full: boo
     let Some(registered) = session.reactor().with(runtime.id(), session) else {
         return false;
     };
-    if is_full && session.arrived(Some(Instant::now())).is_settled {
+    if is_full && arrived(session).is_settled {
         return true;
     }
     registered.read(session)

@@ -35,6 +35,8 @@ pub(crate) struct Arrived {
     pub(crate) is_peers: bool,
     /// Whether the connection had nothing to read.
     pub(crate) is_drained: bool,
+    /// Whether another thread uses the session, so that nothing was read or published.
+    pub(crate) is_busy: bool,
 }
 
 impl Arrived {

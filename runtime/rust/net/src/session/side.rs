@@ -37,12 +37,14 @@ impl Session {
         let Some(core) = try_lock(&self.core) else {
             return self.leave_unpublished(input);
         };
+        let mut is_open = true;
         let after = self.work(core, Patience::None, |core, after| {
             self.publish(&mut input, core, after);
+            is_open = !core.is_closed;
         });
         drop(input);
         self.finish_once(after);
-        if self.is_awaited() && !reactor::continues(self) {
+        if is_open && self.is_awaited() && !reactor::continues(self) {
             watch::until_readable(self, false);
         }
     }
@@ -156,6 +158,7 @@ impl Watched for Session {
     fn arrived(self: &Arc<Session>, deadline: Option<Instant>) -> Arrived {
         let mut arrived = Arrived::default();
         let Some(mut input) = try_lock(&self.input) else {
+            arrived.is_busy = true;
             return arrived;
         };
         // Nothing is read while earlier input waits to be published, so that input is at most what one read returns.
@@ -166,6 +169,7 @@ impl Watched for Session {
         // All sessions depend on this thread, so it does not wait for one whose peer accepts nothing.
         let Some(core) = try_lock(&self.core) else {
             self.leave_unpublished(input);
+            arrived.is_busy = true;
             return arrived;
         };
         let after = self.work(core, Patience::None, |core, after| {

@@ -330,6 +330,7 @@ impl Session {
         let Some(mut input) = try_lock(&self.input) else {
             return;
         };
+        let mut is_open = true;
         if let Some(core) = try_lock(&self.core) {
             if !self.is_full.load(SeqCst) && input.ended.is_none() {
                 input.read(&*self.stream, Some(Instant::now()));
@@ -339,6 +340,7 @@ impl Session {
                     self.publish(&mut input, core, after);
                     self.expire(&mut input, core, after);
                 }
+                is_open = !core.is_closed;
             });
             drop(input);
             self.finish(after);
@@ -346,7 +348,7 @@ impl Session {
             self.leave_unpublished(input);
         }
         // If `watch` tried to read while this thread held `input`, it has stopped watching the session.
-        if self.is_awaited() && !reactor::continues(self) {
+        if is_open && self.is_awaited() && !reactor::continues(self) {
             watch::until_readable(self, false);
         }
     }
