@@ -74,7 +74,6 @@
 ///
 /// While `select! { async; ... }` waits, it only borrows its endpoints, and has received nothing. If it is dropped there,
 /// the endpoints that live elsewhere stay as they are. Once an endpoint was chosen, nothing is awaited except in the arms.
-/// A select without endpoints does not compile.
 #[macro_export]
 macro_rules! select {
     (async; $($arms:tt)*) => {
