@@ -56,11 +56,8 @@ pub fn on_one_processor() -> Family {
         bars: vec![Bar(LIMIT, 1.2)],
         clock: Clock::Cpu,
     };
-    with_peers(family)
-}
-
-#[cfg(not(feature = "peers"))]
-fn with_peers(family: Family) -> Family {
+    #[cfg(feature = "peers")]
+    let family = with_peers(family);
     family
 }
 

@@ -36,11 +36,8 @@ pub fn family() -> Family {
         bars: vec![Bar(LIMIT, 1.25)],
         clock: Clock::Cpu,
     };
-    with_peers(family)
-}
-
-#[cfg(not(feature = "peers"))]
-fn with_peers(family: Family) -> Family {
+    #[cfg(feature = "peers")]
+    let family = with_peers(family);
     family
 }
 
