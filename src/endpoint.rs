@@ -1,10 +1,8 @@
 //! One side of a protocol: what it may do in each state, and what follows. Targets query this module and do not derive
 //! it themselves.
 
+use crate::graph::{Capacity, StateGraph};
 use crate::protocol::{Direction, Message, Next, Protocol, Side, State, StateId};
-
-/// How many messages of an unbounded run always fit in C, so that its sender does not have to wait for a free slot.
-pub const ALWAYS_FIT: u32 = 64;
 
 /// What a side does in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,45 +138,34 @@ pub fn series(protocol: &Protocol, id: StateId) -> Option<Series> {
     Some(Series { item, end })
 }
 
-/// The states of a protocol in which a sender may find that no slot is free; none if all runs are bounded. `always_fit` is how many
-/// messages of an unbounded run always fit.
+/// The states of a protocol in which a sender may find that no slot is free; none if all runs are bounded, because then the ring has
+/// a slot for each of their messages. `always_fit` is how many messages of an unbounded run always fit.
 #[must_use]
 pub fn may_wait(protocol: &Protocol, always_fit: u32) -> Vec<bool> {
+    let graph = StateGraph::of(protocol);
     let count = protocol.states.len();
-    let after = |index: usize| {
-        let messages = protocol.states[index].messages.iter();
-        messages.filter_map(|message| match &message.next {
-            Next::State { state, .. } => Some(state.index()),
+    let (to_server, to_client) = graph.capacities();
+    if to_server.max(to_client) != Capacity::Unbounded {
+        return vec![false; count];
+    }
+    let is_reached = graph.reachable();
+    let reached: Vec<usize> = (0..count).filter(|index| is_reached[*index]).collect();
+    let run = |index: usize| {
+        let state = &protocol.states[index];
+        let messages = state.messages.iter();
+        messages.filter_map(move |message| match &message.next {
+            Next::State { state: next, .. } => {
+                let follows = Edge::of(state, Some(protocol.state(*next))) == Edge::Stay;
+                follows.then(|| next.index())
+            }
             Next::End => None,
         })
     };
-    let mut reached = vec![0];
-    let mut is_reached = vec![false; count];
-    is_reached[0] = true;
-    let mut at = 0;
-    while at < reached.len() {
-        for next in after(reached[at]) {
-            if !std::mem::replace(&mut is_reached[next], true) {
-                reached.push(next);
-            }
-        }
-        at += 1;
+    let mut waits = waiting_states(count, &reached, always_fit, run);
+    for (waits, is_reached) in waits.iter_mut().zip(is_reached) {
+        *waits &= is_reached;
     }
-    let run = |index: usize| {
-        let active = protocol.states[index].active_side();
-        after(index).filter(move |next| protocol.states[*next].active_side() == active)
-    };
-    let waits = |always_fit| {
-        let mut waits = waiting_states(count, &reached, always_fit, run);
-        let reached = is_reached.iter();
-        (waits.iter_mut().zip(reached)).for_each(|(waits, is_reached)| *waits &= is_reached);
-        waits
-    };
-    let after_cycles = waits(u32::MAX);
-    if after_cycles.contains(&true) {
-        return waits(always_fit);
-    }
-    after_cycles
+    waits
 }
 
 /// The states in which a sender may find that no slot is free: those on a cycle in one direction or after one, and those that a run

@@ -49,7 +49,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
-    ("endpoint", &["protocol"]),
+    ("endpoint", &["protocol", "graph"]),
     (
         "target",
         &[

@@ -116,8 +116,7 @@ impl<'a> FileView<'a> {
         declarations.finish();
         body.push_str(&std::mem::take(&mut declarations.text));
         self.tables(&mut body);
-        let takes = self.own().filter_map(|id| self.take(id));
-        let functions = takes.collect();
+        let functions = self.own().filter_map(|id| self.take(id)).collect();
         render(&FunctionsView { functions }, &mut body);
         self.copies(&mut body);
 

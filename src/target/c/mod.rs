@@ -76,6 +76,9 @@ pub struct COptions {
 /// The word for this target in mappings.
 const WORD: &str = Target::C.name();
 
+/// How many messages of an unbounded run always fit, so that its sender does not have to wait for a free slot.
+const ALWAYS_FIT: u32 = 64;
+
 /// The line with which a program uses a header. That for sockets includes all others of its protocol.
 pub fn usage(_: &Path, path: &Path, is_generated: &dyn Fn(&Path) -> bool) -> Option<String> {
     if path.extension()? != "h" {

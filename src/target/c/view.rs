@@ -1,7 +1,6 @@
 //! A protocol as the templates see it: finished text and plain booleans. States are rendered one at a time, so that each view is
 //! dropped once its text is written.
 
-use super::VERSION;
 use super::ctype::CType;
 use super::declarations::Declarations;
 use super::names::{Header, OfState, OfUnit, Own, handle};
@@ -9,8 +8,9 @@ use super::render::render;
 use super::spelling;
 use super::types::Types;
 use super::units::{Kind, Unit, canonical};
+use super::{ALWAYS_FIT, VERSION};
 use crate::check::CheckedProgram;
-use crate::endpoint::{self, ALWAYS_FIT, Activity, Edge, Endpoint};
+use crate::endpoint::{self, Activity, Edge, Endpoint};
 use crate::graph::Capacity;
 use crate::protocol::{Entry, Message, Next, Protocol, Side, State};
 use askama::Template;

@@ -2,7 +2,7 @@
 
 use super::docs::{alternatives, comment, linked_alternatives, with_sentence};
 use super::layout::{Piece, chain, definition, head, signature};
-use super::methods::{FORMS, MethodView, Way, method_names};
+use super::methods::{MethodView, Way, forms, method_names};
 use super::shared::SharedView;
 use super::spelling::{prelude, type_name};
 use super::states::{States, payload, words};
@@ -110,21 +110,11 @@ impl States<'_> {
         let mut methods = Vec::new();
         let named = state.messages.iter().zip(method_names(state));
         for (index, (message, own)) in named.enumerate() {
-            let [plain, _, for_tasks] = &own;
-            if !waits {
-                methods.push(self.method(
-                    index,
-                    message,
-                    side,
-                    names,
-                    (Way::Waits, plain.as_str()),
-                    None,
-                ));
-                continue;
-            }
-            for (form, name) in FORMS.iter().zip(&own) {
+            let [_, _, for_tasks] = &own;
+            let for_tasks = waits.then_some(for_tasks.as_str());
+            for (form, name) in forms(waits).iter().zip(&own) {
                 let form = (form.way, name.as_str());
-                methods.push(self.method(index, message, side, names, form, Some(for_tasks)));
+                methods.push(self.method(index, message, side, names, form, for_tasks));
             }
         }
         methods
@@ -138,7 +128,7 @@ impl States<'_> {
         side: Side,
         names: &[String],
         (way, name): (Way, &str),
-        for_tasks: Option<&String>,
+        for_tasks: Option<&str>,
     ) -> MethodView {
         let (sent, parameters, types) = self.values("self", message, names);
         let scope = self.scope.inside(1);

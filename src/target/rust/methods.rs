@@ -43,6 +43,11 @@ pub(super) const FORMS: [Form; 3] = [
     },
 ];
 
+/// The ways to send a message with an endpoint that one sender has. `waits`: whether a send may have to wait.
+pub(super) fn forms(waits: bool) -> &'static [Form] {
+    if waits { &FORMS } else { &FORMS[..1] }
+}
+
 /// For each message of a state, the names of the methods that send it, in the order of [`FORMS`].
 pub(super) fn method_names(state: &State) -> Vec<[String; 3]> {
     let plain = state.messages.iter();

@@ -1,7 +1,7 @@
 //! The names that generated Rust declares: all of them, or only those that could clash, for the rule that rejects clashes.
 
 use super::fields::{self, NEXT};
-use super::methods::method_names;
+use super::methods::{forms, method_names};
 use super::shared::shared_name;
 use super::spelling::{module_name, type_name, value_name};
 use super::{ALWAYS_FIT, packages, state_names};
@@ -174,11 +174,8 @@ fn endpoint_spellings(
                 for (message, methods) in state.messages.iter().zip(method_names(state)) {
                     let name = &message.name;
                     let of = |method: &String| spelled(method.clone(), name, "message");
-                    plain.extend(if waits[id.index()] {
-                        methods.iter().map(of).collect()
-                    } else {
-                        vec![spelled(value_name(name), name, "message")]
-                    });
+                    let own = forms(waits[id.index()]);
+                    plain.extend(methods.iter().take(own.len()).map(of));
                     many.extend(methods.iter().map(of));
                 }
                 hand_over(scope(place(&type_name(&state.name)), plain));
