@@ -33,6 +33,7 @@ mod reports;
 mod rules;
 mod rust;
 mod scala;
+mod services;
 mod tidy;
 mod wire;
 mod wording;
