@@ -71,7 +71,7 @@ impl Size {
 
 /// How the values of a built-in type are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BuiltinEncoding {
     /// As a byte that is 0 or 1.
     Bool,
     /// As the bytes of an integer or a floating point number.
@@ -82,12 +82,12 @@ pub enum Kind {
     Bytes,
 }
 
-impl Kind {
+impl BuiltinEncoding {
     /// How the values of a type are encoded.
     #[must_use]
-    pub fn of(builtin: Builtin) -> Kind {
+    pub fn of(builtin: Builtin) -> BuiltinEncoding {
         match builtin {
-            Builtin::Bool => Kind::Bool,
+            Builtin::Bool => BuiltinEncoding::Bool,
             Builtin::U8
             | Builtin::U16
             | Builtin::U32
@@ -97,9 +97,9 @@ impl Kind {
             | Builtin::I32
             | Builtin::I64
             | Builtin::F32
-            | Builtin::F64 => Kind::Number,
-            Builtin::Str => Kind::Text,
-            Builtin::Bytes => Kind::Bytes,
+            | Builtin::F64 => BuiltinEncoding::Number,
+            Builtin::Str => BuiltinEncoding::Text,
+            Builtin::Bytes => BuiltinEncoding::Bytes,
         }
     }
 }
@@ -185,7 +185,7 @@ impl Sizes {
 
     fn is_number_with(&self, ty: &Type, arguments: &[Type]) -> bool {
         match ty {
-            Type::Builtin(builtin) => Kind::of(*builtin) == Kind::Number,
+            Type::Builtin(builtin) => BuiltinEncoding::of(*builtin) == BuiltinEncoding::Number,
             Type::Named(id) => self.numbers[id.index()],
             Type::Parameter(index) => {
                 let argument = arguments.get(*index as usize);

@@ -8,7 +8,7 @@ use crate::fingerprint::Fingerprint;
 use crate::protocol::{Direction, Side};
 use crate::relation::{Obstacle, View, canonical};
 
-pub use crate::sizes::{Encoding, Kind, Size, Sizes};
+pub use crate::sizes::{BuiltinEncoding, Encoding, Size, Sizes};
 
 /// What a protocol or an instance needs between processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

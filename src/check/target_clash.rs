@@ -29,14 +29,14 @@ const TOO_BROKEN: [&str; 4] = [
 ];
 
 /// The names declared so far in one scope of a target.
-type Declared = HashMap<String, (Option<Span>, String)>;
+type Taken = HashMap<String, (Option<Span>, String)>;
 
 /// Reports each pair of origins once, in the first target that spells them alike.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     if findings.has_any(&TOO_BROKEN) {
         return;
     }
-    let mut places: HashMap<(&'static str, String), Declared> = HashMap::new();
+    let mut places: HashMap<(&'static str, String), Taken> = HashMap::new();
     let mut pairs: HashSet<[Option<Span>; 2]> = HashSet::new();
     let mut clashes = Vec::new();
     (subject.spell)(subject.program, &mut |scope: Scope| {

@@ -17,11 +17,11 @@ pub struct Revision {
     /// The root of the working tree, with symbolic links resolved.
     top: PathBuf,
     /// The files of the revision, by path relative to the root.
-    entries: BTreeMap<PathBuf, Entry>,
+    entries: BTreeMap<PathBuf, TreeEntry>,
     reader: RefCell<Reader>,
 }
 
-struct Entry {
+struct TreeEntry {
     is_link: bool,
     object: String,
 }
@@ -241,7 +241,7 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or("it does not say why")
 }
 
-fn entries(listing: &[u8]) -> BTreeMap<PathBuf, Entry> {
+fn entries(listing: &[u8]) -> BTreeMap<PathBuf, TreeEntry> {
     let records = listing.split(|byte| *byte == 0);
     let records = records.filter_map(|record| std::str::from_utf8(record).ok());
     records
@@ -249,7 +249,7 @@ fn entries(listing: &[u8]) -> BTreeMap<PathBuf, Entry> {
             let (about, path) = record.split_once('\t')?;
             let mut about = about.split(' ');
             let (mode, kind, object) = (about.next()?, about.next()?, about.next()?);
-            let entry = Entry {
+            let entry = TreeEntry {
                 is_link: mode == "120000",
                 object: object.to_owned(),
             };

@@ -22,12 +22,12 @@ pub struct Reports {
 
 #[derive(Clone, Debug)]
 enum Report {
-    File(Kind, PathBuf),
+    File(ReportKind, PathBuf),
     Github(bool),
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum ReportKind {
     Json,
     Sarif,
     Junit,
@@ -43,9 +43,9 @@ fn parse(text: &str) -> Result<Report, String> {
         ("github", Some(_)) => {
             return Err("GitHub reads annotations from the log: write `github` alone".to_owned());
         }
-        ("json", _) => Kind::Json,
-        ("sarif", _) => Kind::Sarif,
-        ("junit", _) => Kind::Junit,
+        ("json", _) => ReportKind::Json,
+        ("sarif", _) => ReportKind::Sarif,
+        ("junit", _) => ReportKind::Junit,
         (other, _) => {
             return Err(format!(
                 "there is no report `{other}`; the reports are json, sarif, junit and github"
@@ -75,9 +75,9 @@ impl Reports {
                 Report::Github(on) => annotates = *on,
                 Report::File(kind, path) => {
                     let text = match kind {
-                        Kind::Json => json(compilation, verdicts),
-                        Kind::Sarif => report::sarif(found, sources),
-                        Kind::Junit => report::junit(found, sources),
+                        ReportKind::Json => json(compilation, verdicts),
+                        ReportKind::Sarif => report::sarif(found, sources),
+                        ReportKind::Junit => report::junit(found, sources),
                     };
                     std::fs::write(path, text).map_err(|error| unwritable(path, &error))?;
                 }

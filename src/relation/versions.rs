@@ -53,7 +53,7 @@ pub enum Travel {
 }
 
 /// A protocol or an instance, by the name with which programs find it.
-struct Declared<'a> {
+struct NamedProtocol<'a> {
     name: &'a Name,
     view: View<'a>,
     is_input: bool,
@@ -128,14 +128,14 @@ fn may_leave(view: View<'_>) -> bool {
     canonical(view).lasting_obstacle.is_none()
 }
 
-fn declared(program: &Program) -> BTreeMap<String, Declared<'_>> {
+fn declared(program: &Program) -> BTreeMap<String, NamedProtocol<'_>> {
     let mut found = BTreeMap::new();
     let mut add = |file: FileId, name, view| {
         let file = program.file(file);
         let parts = file.package.iter().chain([name]).map(Name::text);
         let is_input = file.is_input;
         let full = parts.collect::<Vec<_>>().join(".");
-        found.entry(full).or_insert(Declared {
+        found.entry(full).or_insert(NamedProtocol {
             name,
             view,
             is_input,

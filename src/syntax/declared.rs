@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 /// The declarations of a text, whether they parse or not.
 #[derive(Debug)]
-pub struct Declared<'a> {
+pub struct DeclaredNames<'a> {
     types: HashSet<&'a str>,
     /// Whether the text imports others, which may declare more types.
     pub has_imports: bool,
@@ -16,11 +16,11 @@ pub struct Declared<'a> {
     pub has_protocol: bool,
 }
 
-impl<'a> Declared<'a> {
-    pub fn of(text: &'a str, pieces: &[Piece]) -> Declared<'a> {
+impl<'a> DeclaredNames<'a> {
+    pub fn of(text: &'a str, pieces: &[Piece]) -> DeclaredNames<'a> {
         let has = |kind: PieceKind| pieces.iter().any(|piece| piece.kind == kind);
         let items = pieces.iter().filter(|piece| piece.kind == PieceKind::Item);
-        Declared {
+        DeclaredNames {
             types: items
                 .filter_map(|piece| type_name(&text[piece.at.clone()]))
                 .collect(),

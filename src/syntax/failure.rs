@@ -3,7 +3,7 @@
 // `Rule` has a variant for every rule of the grammar, most of which are not pieces.
 #![allow(clippy::wildcard_enum_match_arm)]
 
-use super::declared::Declared;
+use super::declared::DeclaredNames;
 use super::grammar::Rule;
 use super::tokens::{last_token, next_token, tokens};
 use crate::diagnostic::Diagnostic;
@@ -31,7 +31,7 @@ pub fn explain(
     rule: Rule,
     at: Range<usize>,
     error: &Error<Rule>,
-    declared: &Declared<'_>,
+    declared: &DeclaredNames<'_>,
 ) -> Diagnostic {
     let piece = &text[at.clone()];
     let (offset, expected) = attempts(rule, piece, error);
@@ -114,7 +114,7 @@ pub(super) struct Context<'a> {
     /// Whether nothing precedes the token that does not fit.
     pub(super) is_first: bool,
     pub(super) expected: Expected,
-    pub(super) declared: &'a Declared<'a>,
+    pub(super) declared: &'a DeclaredNames<'a>,
 }
 
 impl<'a> Context<'a> {

@@ -18,7 +18,7 @@ pub use decode::decode;
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
 use build::Builder;
-use declared::Declared;
+use declared::DeclaredNames;
 use grammar::{Grammar, Rule};
 use pest::Parser as _;
 use pest::iterators::Pair;
@@ -68,7 +68,7 @@ struct Reader<'a> {
     builder: Builder<'a>,
     pieces: &'a [Piece],
     /// What the text declares, computed when a mistake needs it.
-    declared: OnceCell<Declared<'a>>,
+    declared: OnceCell<DeclaredNames<'a>>,
 }
 
 /// The maximum number of characters that one repair replaces.
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
             Err(error) => {
                 let declared = self
                     .declared
-                    .get_or_init(|| Declared::of(text, self.pieces));
+                    .get_or_init(|| DeclaredNames::of(text, self.pieces));
                 let explained =
                     failure::explain(self.source, text, rule, at.clone(), &error, declared);
                 self.builder.report(explained);

@@ -1,26 +1,26 @@
-//! How generated code is broken into lines, as far as the targets share it. A piece is a text, or a list of pieces together with
-//! how it is broken where it does not fit on one line. Each target makes its pieces as the formatter of its language lays them out.
+//! How generated code is broken into lines, as far as the targets share it. A document is a text, or a list of documents together with
+//! how it is broken where it does not fit on one line. Each target makes its documents as the formatter of its language lays them out.
 
 /// Lines are at most this long, in every language.
 pub const WIDTH: usize = 100;
 
-/// A piece of code that may be broken across lines.
+/// Code that may be broken across lines.
 #[derive(Clone, Debug)]
-pub enum Piece {
+pub enum Document {
     /// Text that cannot be broken.
     Word(String),
     /// Items separated by commas, between brackets.
     List(List),
     /// `name: value`
-    Field(String, Box<Piece>),
+    Field(String, Box<Document>),
 }
 
-/// A list of pieces.
+/// A list of documents.
 #[derive(Clone, Debug)]
 pub struct List {
     /// What comes before the first item, with the opening bracket.
     open: String,
-    items: Vec<Piece>,
+    items: Vec<Document>,
     /// What comes after the last item.
     close: String,
     style: Style,
@@ -69,20 +69,20 @@ impl Style {
     }
 }
 
-impl Piece {
+impl Document {
     /// Text that cannot be broken.
-    pub fn word(text: impl Into<String>) -> Piece {
-        Piece::Word(text.into())
+    pub fn word(text: impl Into<String>) -> Document {
+        Document::Word(text.into())
     }
 
     /// A list; `open` ends with the opening bracket, `close` begins with the closing one.
     pub fn list(
         open: impl Into<String>,
-        items: Vec<Piece>,
+        items: Vec<Document>,
         close: impl Into<String>,
         style: Style,
-    ) -> Piece {
-        Piece::List(List {
+    ) -> Document {
+        Document::List(List {
             open: open.into(),
             items,
             close: close.into(),
@@ -91,11 +91,11 @@ impl Piece {
     }
 
     /// `name: value`
-    pub fn field(name: impl Into<String>, value: Piece) -> Piece {
-        Piece::Field(name.into(), Box::new(value))
+    pub fn field(name: impl Into<String>, value: Document) -> Document {
+        Document::Field(name.into(), Box::new(value))
     }
 
-    /// The piece on a single line, however long.
+    /// The document on a single line, however long.
     pub fn flat(&self) -> String {
         let mut out = String::new();
         self.write_flat(&mut out);
@@ -104,8 +104,8 @@ impl Piece {
 
     fn write_flat(&self, out: &mut String) {
         match self {
-            Piece::Word(text) => out.push_str(text),
-            Piece::List(list) => {
+            Document::Word(text) => out.push_str(text),
+            Document::List(list) => {
                 out.push_str(&list.open);
                 for (position, item) in list.items.iter().enumerate() {
                     if position > 0 {
@@ -115,7 +115,7 @@ impl Piece {
                 }
                 out.push_str(&list.close);
             }
-            Piece::Field(name, value) => {
+            Document::Field(name, value) => {
                 out.push_str(name);
                 out.push_str(": ");
                 value.write_flat(out);
@@ -126,24 +126,25 @@ impl Piece {
     /// Whether it contains a list whose items take too many columns for one line.
     pub fn has_long_list(&self) -> bool {
         match self {
-            Piece::Word(_) => false,
-            Piece::List(list) => {
-                list.items_width() > list.style.most || list.items.iter().any(Piece::has_long_list)
+            Document::Word(_) => false,
+            Document::List(list) => {
+                list.items_width() > list.style.most
+                    || list.items.iter().any(Document::has_long_list)
             }
-            Piece::Field(_, value) => value.has_long_list(),
+            Document::Field(_, value) => value.has_long_list(),
         }
     }
 
-    /// The piece at `column` of a line that is indented by `indent`. On its last line, `after` more columns follow.
+    /// The document at `column` of a line that is indented by `indent`. On its last line, `after` more columns follow.
     pub fn laid_out(&self, indent: usize, column: usize, after: usize) -> String {
         let flat = self.flat();
         if column + flat.len() + after <= WIDTH && !self.has_long_list() {
             return flat;
         }
         match self {
-            Piece::Word(_) => flat,
-            Piece::List(list) => list.broken(indent, column, after),
-            Piece::Field(name, value) => {
+            Document::Word(_) => flat,
+            Document::List(list) => list.broken(indent, column, after),
+            Document::Field(name, value) => {
                 let column = column + name.len() + 2;
                 let width = value.flat().len() + after;
                 // A value that fits only on a line of its own goes there.
@@ -158,13 +159,13 @@ impl Piece {
     /// A list at the beginning of a line, broken even if it fits there; anything else as it is laid out.
     pub fn broken(&self, indent: usize) -> String {
         match self {
-            Piece::List(list) => list.broken(indent, indent, 0),
-            Piece::Word(_) | Piece::Field(..) => self.laid_out(indent, indent, 0),
+            Document::List(list) => list.broken(indent, indent, 0),
+            Document::Word(_) | Document::Field(..) => self.laid_out(indent, indent, 0),
         }
     }
 
     fn begins_with_bracket(&self) -> bool {
-        matches!(self, Piece::List(list) if list.open.len() == 1)
+        matches!(self, Document::List(list) if list.open.len() == 1)
     }
 }
 
@@ -262,13 +263,13 @@ mod tests {
         has_last_comma: false,
     });
 
-    fn call(head: &str, items: Vec<Piece>) -> Piece {
-        Piece::list(format!("{head}("), items, ")", LINES)
+    fn call(head: &str, items: Vec<Document>) -> Document {
+        Document::list(format!("{head}("), items, ")", LINES)
     }
 
     /// `f(x…x, y)`, of this many columns.
-    fn of_width(width: usize) -> Piece {
-        let items = vec![Piece::word("x".repeat(width - 6)), Piece::word("y")];
+    fn of_width(width: usize) -> Document {
+        let items = vec![Document::word("x".repeat(width - 6)), Document::word("y")];
         call("f", items)
     }
 
@@ -283,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_comma_counts_where_there_is_one() {
-        let outer = |inner: [Piece; 2]| call("g", inner.into()).laid_out(0, 0, 0);
+        let outer = |inner: [Document; 2]| call("g", inner.into()).laid_out(0, 0, 0);
         let text = outer([of_width(97), of_width(98)]);
         assert_eq!(text.lines().count(), 4, "{text}");
         let text = outer([of_width(98), of_width(98)]);
@@ -295,8 +296,8 @@ mod tests {
     fn a_limit_on_the_items_holds_wherever_they_begin() {
         let style = Style { most: 5, ..LINES };
         let list = |item: &str| {
-            let items = vec![Piece::word(item), Piece::word("c")];
-            Piece::list("(", items, ")", style)
+            let items = vec![Document::word(item), Document::word("c")];
+            Document::list("(", items, ")", style)
         };
         assert_eq!(list("ab").laid_out(0, 0, 0), "(ab, c)");
         assert_eq!(list("abc").laid_out(0, 0, 0), "(\n  abc,\n  c\n)");
@@ -306,12 +307,14 @@ mod tests {
 
     #[test]
     fn short_items_share_lines() {
-        let items: Vec<Piece> = (10..60).map(|item| Piece::word(item.to_string())).collect();
+        let items: Vec<Document> = (10..60)
+            .map(|item| Document::word(item.to_string()))
+            .collect();
         let filled = Style::of(Breaks::Filled { step: 4 });
-        let text = Piece::list("f(", items.clone(), ")", filled).laid_out(0, 0, 0);
+        let text = Document::list("f(", items.clone(), ")", filled).laid_out(0, 0, 0);
         let widths: Vec<usize> = text.lines().map(str::len).collect();
         assert_eq!(widths, [2, 99, 99, 11, 1]);
-        let text = Piece::list("{", items, "};", Style::of(Breaks::Aligned)).laid_out(0, 0, 0);
+        let text = Document::list("{", items, "};", Style::of(Breaks::Aligned)).laid_out(0, 0, 0);
         let widths: Vec<usize> = text.lines().map(str::len).collect();
         assert_eq!(widths, [96, 96, 9]);
         assert!(
@@ -323,13 +326,13 @@ mod tests {
 
     #[test]
     fn an_only_item_with_a_bracket_is_broken_instead_of_its_list() {
-        let tuple = |items| Piece::list("(", items, ")", LINES);
-        let long = || vec![Piece::word("x".repeat(98)), Piece::word("y")];
+        let tuple = |items| Document::list("(", items, ")", LINES);
+        let long = || vec![Document::word("x".repeat(98)), Document::word("y")];
         let style = Style {
             hugs: true,
             ..LINES
         };
-        let text = Piece::list("f(", vec![tuple(long())], ")", style).laid_out(0, 0, 0);
+        let text = Document::list("f(", vec![tuple(long())], ")", style).laid_out(0, 0, 0);
         assert!(
             text.starts_with("f((\n") && text.ends_with("\n))"),
             "{text}"
@@ -338,7 +341,7 @@ mod tests {
 
     #[test]
     fn the_value_of_a_field_goes_where_it_fits() {
-        let field = |width: usize| Piece::field("abcde", Piece::word("x".repeat(width)));
+        let field = |width: usize| Document::field("abcde", Document::word("x".repeat(width)));
         assert_eq!(field(93).laid_out(0, 0, 0).lines().count(), 1);
         assert!(field(94).laid_out(0, 0, 0).starts_with("abcde:\n    x"));
         assert_eq!(field(97).laid_out(0, 0, 0).lines().count(), 1);
@@ -346,8 +349,8 @@ mod tests {
 
     #[test]
     fn brackets_need_no_space_where_a_list_is_broken() {
-        let fields = vec![Piece::field("a", Piece::word("b"))];
-        let list = Piece::list("F { ", fields, " }", LINES);
+        let fields = vec![Document::field("a", Document::word("b"))];
+        let list = Document::list("F { ", fields, " }", LINES);
         assert_eq!(list.laid_out(0, 0, 0), "F { a: b }");
         assert_eq!(list.broken(0), "F {\n  a: b\n}");
     }

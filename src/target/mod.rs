@@ -28,7 +28,7 @@ pub enum Target {
 }
 
 /// What the compiler needs to know about a target.
-struct Entry {
+struct TargetSpec {
     target: Target,
     /// The extensions of the files it writes.
     endings: &'static [&'static str],
@@ -44,8 +44,8 @@ struct Entry {
 type Usage = fn(&Path, &Path, &dyn Fn(&Path) -> bool) -> Option<String>;
 
 /// All targets, in the order of [`LANGUAGES`].
-const TARGETS: [Entry; LANGUAGES.len()] = [
-    Entry {
+const TARGETS: [TargetSpec; LANGUAGES.len()] = [
+    TargetSpec {
         target: Target::Rust,
         endings: &["rs"],
         protoc_options: ["rust_out", "rust-out"],
@@ -53,7 +53,7 @@ const TARGETS: [Entry; LANGUAGES.len()] = [
         spellings: rust::spellings,
         usage: rust::usage,
     },
-    Entry {
+    TargetSpec {
         target: Target::C,
         endings: &["h", "c"],
         protoc_options: ["c_out", "c-out"],
@@ -61,7 +61,7 @@ const TARGETS: [Entry; LANGUAGES.len()] = [
         spellings: c::spellings,
         usage: c::usage,
     },
-    Entry {
+    TargetSpec {
         target: Target::Scala,
         endings: &["scala"],
         protoc_options: ["scala_out", "scala-out"],
@@ -84,7 +84,7 @@ impl Target {
         all
     };
 
-    fn entry(self) -> &'static Entry {
+    fn spec(self) -> &'static TargetSpec {
         &TARGETS[self as usize]
     }
 
@@ -103,13 +103,13 @@ impl Target {
     /// The extensions of the files it writes.
     #[must_use]
     pub fn endings(self) -> &'static [&'static str] {
-        self.entry().endings
+        self.spec().endings
     }
 
     /// The options by which protoc would take its output directory, without `--`.
     #[must_use]
     pub fn protoc_options(self) -> [&'static str; 2] {
-        self.entry().protoc_options
+        self.spec().protoc_options
     }
 
     /// The line with which a program uses a generated file, if programs refer to it at all. `path` is relative to `directory`,
@@ -125,7 +125,7 @@ impl Target {
         if name.to_ascii_lowercase().ends_with("types") {
             return None;
         }
-        (self.entry().usage)(directory, path, is_generated)
+        (self.spec().usage)(directory, path, is_generated)
     }
 }
 
@@ -178,7 +178,7 @@ pub struct Generated {
 /// wrong.
 #[must_use]
 pub fn generate(checked: &CheckedProgram, target: Target, options: &Options) -> Generated {
-    (target.entry().generate)(checked, options)
+    (target.spec().generate)(checked, options)
 }
 
 /// Passes on, scope by scope, the names that could clash among those that the targets will declare for a program. The targets are
@@ -212,5 +212,5 @@ pub fn declarations(
     names: Names,
     hand_over: &mut dyn FnMut(Scope),
 ) {
-    (target.entry().spellings)(program, options, names, hand_over);
+    (target.spec().spellings)(program, options, names, hand_over);
 }

@@ -5,7 +5,7 @@ use super::super::lex::{Lexeme, is_doc, is_file_doc, lexeme};
 /// A token or a comment.
 #[derive(Clone, Copy, Debug)]
 pub struct Atom {
-    pub kind: Kind,
+    pub kind: AtomKind,
     /// How many line breaks precede it; 2 means two or more.
     pub breaks: u8,
     /// The first byte.
@@ -18,7 +18,7 @@ pub struct Atom {
 
 /// What an atom is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum AtomKind {
     Word,
     String,
     /// `->`
@@ -59,22 +59,25 @@ pub enum Comment {
 
 impl Atom {
     pub fn is_comment(&self) -> bool {
-        matches!(self.kind, Kind::Comment(_))
+        matches!(self.kind, AtomKind::Comment(_))
     }
 
     /// Whether it documents what follows it, so that nothing may be moved across it.
     pub fn is_doc(&self) -> bool {
-        matches!(self.kind, Kind::Comment(Comment::Doc | Comment::FileDoc))
+        matches!(
+            self.kind,
+            AtomKind::Comment(Comment::Doc | Comment::FileDoc)
+        )
     }
 
     /// Whether the line has to end after it.
     pub fn ends_line(&self) -> bool {
-        self.is_doc() || self.kind == Kind::Comment(Comment::Line)
+        self.is_doc() || self.kind == AtomKind::Comment(Comment::Line)
     }
 
     /// Whether it can be between other atoms on a line.
     pub fn is_flat(&self) -> bool {
-        !self.ends_line() && self.kind != Kind::Comment(Comment::Lines)
+        !self.ends_line() && self.kind != AtomKind::Comment(Comment::Lines)
     }
 
     pub fn text<'a>(&self, text: &'a str) -> &'a str {
@@ -86,7 +89,7 @@ impl Atom {
 pub fn atoms(text: &str, mut hand_over: impl FnMut(Atom)) {
     let mut nesting: Vec<Level> = Vec::new();
     // The last two atoms that are not comments.
-    let mut recent = [Kind::Semicolon; 2];
+    let mut recent = [AtomKind::Semicolon; 2];
     let mut breaks = 0;
     let mut at = 0;
     while at < text.len() {
@@ -99,44 +102,44 @@ pub fn atoms(text: &str, mut hand_over: impl FnMut(Atom)) {
                 breaks = (breaks + 1).min(2);
                 continue;
             }
-            Lexeme::LineComment if is_doc(part) => Kind::Comment(Comment::Doc),
-            Lexeme::LineComment if is_file_doc(part) => Kind::Comment(Comment::FileDoc),
-            Lexeme::LineComment => Kind::Comment(Comment::Line),
-            Lexeme::BlockComment if !part.contains('\n') => Kind::Comment(Comment::Block),
+            Lexeme::LineComment if is_doc(part) => AtomKind::Comment(Comment::Doc),
+            Lexeme::LineComment if is_file_doc(part) => AtomKind::Comment(Comment::FileDoc),
+            Lexeme::LineComment => AtomKind::Comment(Comment::Line),
+            Lexeme::BlockComment if !part.contains('\n') => AtomKind::Comment(Comment::Block),
             Lexeme::BlockComment | Lexeme::OpenComment | Lexeme::DeepComment => {
-                Kind::Comment(Comment::Lines)
+                AtomKind::Comment(Comment::Lines)
             }
-            Lexeme::Word | Lexeme::Foreign => Kind::Word,
-            Lexeme::String | Lexeme::OpenString => Kind::String,
-            Lexeme::Arrow => Kind::Arrow,
+            Lexeme::Word | Lexeme::Foreign => AtomKind::Word,
+            Lexeme::String | Lexeme::OpenString => AtomKind::String,
+            Lexeme::Arrow => AtomKind::Arrow,
             Lexeme::Sign(b':') if text[end..].starts_with(':') => {
                 at += 1;
-                Kind::Path
+                AtomKind::Path
             }
             Lexeme::Sign(sign) => match sign {
-                b':' if nesting == [Level::Protocol] => Kind::Direction,
-                b',' => Kind::Comma,
-                b';' => Kind::Semicolon,
-                b'{' | b'(' if recent == [Kind::Sign(b'!'), Kind::Word] => {
+                b':' if nesting == [Level::Protocol] => AtomKind::Direction,
+                b',' => AtomKind::Comma,
+                b';' => AtomKind::Semicolon,
+                b'{' | b'(' if recent == [AtomKind::Sign(b'!'), AtomKind::Word] => {
                     nesting.push(Level::Protocol);
-                    Kind::OpenBody
+                    AtomKind::OpenBody
                 }
                 b'{' => {
                     nesting.push(Level::Body);
-                    Kind::OpenBody
+                    AtomKind::OpenBody
                 }
                 b'(' | b'<' | b'[' => {
                     nesting.push(Level::List);
-                    Kind::Open(sign)
+                    AtomKind::Open(sign)
                 }
                 b'}' | b')' | b'>' | b']' => match nesting.pop() {
-                    Some(Level::Protocol | Level::Body) => Kind::CloseBody,
-                    Some(Level::List) | None => Kind::Close,
+                    Some(Level::Protocol | Level::Body) => AtomKind::CloseBody,
+                    Some(Level::List) | None => AtomKind::Close,
                 },
-                _ => Kind::Sign(sign),
+                _ => AtomKind::Sign(sign),
             },
         };
-        if !matches!(kind, Kind::Comment(_)) {
+        if !matches!(kind, AtomKind::Comment(_)) {
             recent = [recent[1], kind];
         }
         hand_over(Atom {

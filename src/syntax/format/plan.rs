@@ -1,7 +1,7 @@
 //! Decides how each element is laid out, before it is written.
 
 use super::WIDTH;
-use super::atoms::{Atom, Kind};
+use super::atoms::{Atom, AtomKind};
 use super::comment::columns;
 use super::space::is_spaced;
 
@@ -24,7 +24,7 @@ pub enum ListKind {
 
 /// An element of a list, without its attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct Element {
     class: Class,
     pub body: Body,
     /// What the body consists of.
@@ -54,10 +54,10 @@ pub enum Body {
     OnLines,
 }
 
-impl Entry {
+impl Element {
     /// Whether a blank line always separates this element from the next one, whatever was written.
-    pub fn is_apart_from(&self, next: &Entry) -> bool {
-        let is_large = |entry: &Entry| entry.body == Body::OnLines;
+    pub fn is_apart_from(&self, next: &Element) -> bool {
+        let is_large = |element: &Element| element.body == Body::OnLines;
         let is_inner = self.class == Class::Inner;
         !is_inner && (self.class != next.class || is_large(self) || is_large(next))
     }
@@ -86,18 +86,18 @@ pub struct Plan<'a> {
 
 impl Plan<'_> {
     /// The next element of the list at or after `from`, if there is one.
-    pub fn entry_ahead(&self, from: usize, list_kind: ListKind) -> Option<Entry> {
+    pub fn element_ahead(&self, from: usize, list_kind: ListKind) -> Option<Element> {
         let mut index = from;
         loop {
             let atom = self.atoms.get(index)?;
-            if matches!(atom.kind, Kind::Close | Kind::CloseBody) {
+            if matches!(atom.kind, AtomKind::Close | AtomKind::CloseBody) {
                 return None;
             } else if atom.is_comment() {
                 index += 1;
-            } else if atom.kind == Kind::Sign(b'#') {
+            } else if atom.kind == AtomKind::Sign(b'#') {
                 index = self.attribute_end(index);
             } else {
-                return Some(self.entry_at(index, list_kind));
+                return Some(self.element_at(index, list_kind));
             }
         }
     }
@@ -110,15 +110,15 @@ impl Plan<'_> {
         partner.max(index) + 1
     }
 
-    fn entry_at(&self, start: usize, list_kind: ListKind) -> Entry {
+    fn element_at(&self, start: usize, list_kind: ListKind) -> Element {
         let (class, inside) = self.class(start, list_kind);
         let mut index = start;
         let is_open = loop {
             match self.atoms.get(index).map(|atom| atom.kind) {
-                Some(Kind::OpenBody) => break true,
-                Some(Kind::Open(_)) => index = self.partner(index).max(index) + 1,
-                Some(Kind::Comma | Kind::Semicolon) => break false,
-                Some(Kind::Close | Kind::CloseBody) | None => {
+                Some(AtomKind::OpenBody) => break true,
+                Some(AtomKind::Open(_)) => index = self.partner(index).max(index) + 1,
+                Some(AtomKind::Comma | AtomKind::Semicolon) => break false,
+                Some(AtomKind::Close | AtomKind::CloseBody) | None => {
                     let comments = self.atoms[start..index].iter().rev();
                     index -= comments.take_while(|atom| atom.is_comment()).count();
                     break false;
@@ -126,7 +126,7 @@ impl Plan<'_> {
                 Some(_) => index += 1,
             }
         };
-        Entry {
+        Element {
             class,
             body: if is_open {
                 self.body(start, index, inside)
@@ -162,7 +162,7 @@ impl Plan<'_> {
         if close < open || self.measure(start, close + 1, columns) != Measured::Fits {
             return Body::OnLines;
         }
-        let is_line = |atom: &Atom| atom.breaks == 0 && atom.kind != Kind::Sign(b'#');
+        let is_line = |atom: &Atom| atom.breaks == 0 && atom.kind != AtomKind::Sign(b'#');
         let is_empty = close == open + 1;
         let is_line =
             inside != ListKind::Protocol && self.atoms[open + 1..=close].iter().all(is_line);
@@ -185,7 +185,8 @@ impl Plan<'_> {
                 // If what follows has to be broken too, and breaking that alone is enough, this list stays whole.
                 let rest = WIDTH.saturating_sub(indent + reserve);
                 let next = self.atoms[close..end].iter();
-                let next = next.take_while(|atom| !matches!(atom.kind, Kind::Open(b'(' | b'<')));
+                let next =
+                    next.take_while(|atom| !matches!(atom.kind, AtomKind::Open(b'(' | b'<')));
                 let next = close + next.count();
                 let would_do = next < end
                     && self.measure(open, next + 1, WIDTH.saturating_sub(used)) == Measured::Fits
@@ -215,7 +216,7 @@ impl Plan<'_> {
 
     fn width(&self, atom: &Atom) -> usize {
         let text = atom.text(self.text);
-        if matches!(atom.kind, Kind::String | Kind::Comment(_)) {
+        if matches!(atom.kind, AtomKind::String | AtomKind::Comment(_)) {
             columns(text)
         } else {
             text.len()

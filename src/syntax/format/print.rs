@@ -1,9 +1,9 @@
 //! Writes atoms line by line.
 
 use super::INDENT;
-use super::atoms::{Atom, Comment, Kind};
+use super::atoms::{Atom, AtomKind, Comment};
 use super::comment;
-use super::plan::{Body, Entry, ListKind, Plan};
+use super::plan::{Body, Element, ListKind, Plan};
 use super::space::is_spaced;
 
 /// Lays out atoms as a text.
@@ -48,7 +48,7 @@ enum Before {
     FileDoc,
     /// A comment.
     Comment,
-    Entry(Entry),
+    Element(Element),
 }
 
 impl Printer<'_> {
@@ -56,7 +56,7 @@ impl Printer<'_> {
     /// been written; the closing one is left to the caller.
     fn elements(&mut self, list_kind: ListKind) {
         let mut before = Before::Opening;
-        let mut ahead = self.plan.entry_ahead(self.next, list_kind);
+        let mut ahead = self.plan.element_ahead(self.next, list_kind);
         // Whether the next atom shares a line with the comment before it.
         let mut is_shared = false;
         loop {
@@ -77,7 +77,7 @@ impl Printer<'_> {
             }
             is_shared = false;
             match (atom.kind, ahead) {
-                (Kind::Comment(kind), _) => {
+                (AtomKind::Comment(kind), _) => {
                     self.atom();
                     let shares = |next: &Atom| next.breaks == 0 && !is_closing(next);
                     is_shared =
@@ -90,14 +90,14 @@ impl Printer<'_> {
                         }
                     };
                 }
-                (Kind::Sign(b'#'), _) => {
+                (AtomKind::Sign(b'#'), _) => {
                     self.line(self.plan.attribute_end(self.next), 0);
                     before = Before::Belonging;
                 }
-                (_, Some(entry)) => {
-                    self.entry(&entry, list_kind);
-                    before = Before::Entry(entry);
-                    ahead = self.plan.entry_ahead(self.next, list_kind);
+                (_, Some(element)) => {
+                    self.element(&element, list_kind);
+                    before = Before::Element(element);
+                    ahead = self.plan.element_ahead(self.next, list_kind);
                 }
                 (_, None) => return,
             }
@@ -118,24 +118,24 @@ impl Printer<'_> {
     }
 
     /// Writes an element of a list with its body and its separator.
-    fn entry(&mut self, entry: &Entry, list_kind: ListKind) {
-        match entry.body {
+    fn element(&mut self, element: &Element, list_kind: ListKind) {
+        match element.body {
             Body::None => {
-                self.line(entry.end, 1);
+                self.line(element.end, 1);
                 let separator = self.plan.atoms.get(self.next).map(|atom| atom.kind);
-                if matches!(separator, Some(Kind::Comma | Kind::Semicolon)) {
+                if matches!(separator, Some(AtomKind::Comma | AtomKind::Semicolon)) {
                     self.atom();
                 } else if list_kind == ListKind::Members {
                     self.write(",");
                 }
             }
-            Body::OnLine => self.flat(self.plan.partner(entry.end) + 1),
+            Body::OnLine => self.flat(self.plan.partner(element.end) + 1),
             Body::OnLines => {
-                let close = self.plan.partner(entry.end);
-                let is_empty = close == entry.end + 1;
-                self.line(entry.end, if is_empty { 4 } else { 2 });
+                let close = self.plan.partner(element.end);
+                let is_empty = close == element.end + 1;
+                self.line(element.end, if is_empty { 4 } else { 2 });
                 self.atom();
-                self.list(entry.list_kind, self.plan.indent, close);
+                self.list(element.list_kind, self.plan.indent, close);
             }
         }
     }
@@ -163,7 +163,7 @@ impl Printer<'_> {
             }
             let open = self.next;
             let close = self.plan.partner(open);
-            let can_break = matches!(self.plan.atoms[open].kind, Kind::Open(b'(' | b'<'));
+            let can_break = matches!(self.plan.atoms[open].kind, AtomKind::Open(b'(' | b'<'));
             if !can_break || close <= open + 1 {
                 self.atom();
             } else if self.plan.is_broken(open, end, indent, reserve) {
@@ -198,7 +198,7 @@ impl Printer<'_> {
             self.write(" ");
         }
         let text = atom.text(self.plan.text);
-        if atom.kind == Kind::Comment(Comment::Lines) {
+        if atom.kind == AtomKind::Comment(Comment::Lines) {
             let source = comment::column(self.plan.text, atom.start as usize);
             let lines = comment::moved(text, source, self.plan.column);
             self.write(&lines);
@@ -230,7 +230,7 @@ impl Printer<'_> {
 }
 
 fn is_closing(atom: &Atom) -> bool {
-    matches!(atom.kind, Kind::Close | Kind::CloseBody)
+    matches!(atom.kind, AtomKind::Close | AtomKind::CloseBody)
 }
 
 /// Whether a blank line precedes `atom`, which begins a line; `ahead` is the next element, which may come later.
@@ -238,13 +238,13 @@ fn is_blank_between(
     before: Before,
     atom: &Atom,
     list_kind: ListKind,
-    ahead: Option<&Entry>,
+    ahead: Option<&Element>,
 ) -> bool {
     let is_kept = atom.breaks > 1 && list_kind != ListKind::List;
     match before {
         Before::Opening | Before::Belonging => false,
-        Before::FileDoc => is_kept || atom.kind != Kind::Comment(Comment::FileDoc),
+        Before::FileDoc => is_kept || atom.kind != AtomKind::Comment(Comment::FileDoc),
         Before::Comment => is_kept,
-        Before::Entry(last) => is_kept || ahead.is_some_and(|next| last.is_apart_from(next)),
+        Before::Element(last) => is_kept || ahead.is_some_and(|next| last.is_apart_from(next)),
     }
 }

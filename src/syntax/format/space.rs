@@ -1,13 +1,13 @@
 //! Spaces within a line. Whether there is one depends only on its two neighbors.
 
-use super::atoms::Comment as Remark;
-use super::atoms::Kind::{
+use super::atoms::AtomKind::{
     self, Arrow, Close, CloseBody, Comma, Comment, Direction, Open, OpenBody, Path, Semicolon,
     Sign, Word,
 };
+use super::atoms::Comment as Remark;
 
 /// Whether a space separates `left` and `right` on one line.
-pub fn is_spaced(left: Kind, right: Kind) -> bool {
+pub fn is_spaced(left: AtomKind, right: AtomKind) -> bool {
     match (left, right) {
         (_, Comma | Semicolon | Close) | (Open(_), Comment(Remark::Block)) => false,
         (Comment(_), _) | (_, Comment(_)) => true,

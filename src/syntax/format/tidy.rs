@@ -2,7 +2,7 @@
 //!
 //! Documentation belongs to the atom after it, so no separator is ever moved across it.
 
-use super::atoms::{Atom, Comment, Kind, atoms};
+use super::atoms::{Atom, AtomKind, Comment, atoms};
 
 /// The atoms of a text that has no syntax errors, with the separators where the layout expects them.
 pub fn tidy(text: &str) -> Vec<Atom> {
@@ -21,9 +21,12 @@ struct Tidy {
 
 impl Tidy {
     fn take(&mut self, atom: Atom) {
-        let is_closing = matches!(atom.kind, Kind::Close | Kind::CloseBody);
-        let is_separator = matches!(atom.kind, Kind::Comma | Kind::Semicolon | Kind::OpenBody);
-        if atom.kind == Kind::Semicolon && self.ends_nothing() {
+        let is_closing = matches!(atom.kind, AtomKind::Close | AtomKind::CloseBody);
+        let is_separator = matches!(
+            atom.kind,
+            AtomKind::Comma | AtomKind::Semicolon | AtomKind::OpenBody
+        );
+        if atom.kind == AtomKind::Semicolon && self.ends_nothing() {
             self.breaks = self.breaks.max(atom.breaks);
         } else if is_separator {
             self.before_comments(atom);
@@ -52,7 +55,7 @@ impl Tidy {
         let comments = &self.atoms[first..];
         let has_lines = comments
             .iter()
-            .any(|comment| comment.kind == Kind::Comment(Comment::Line));
+            .any(|comment| comment.kind == AtomKind::Comment(Comment::Line));
         if !has_lines || comments.iter().any(Atom::is_doc) {
             self.push(atom);
             return;
@@ -65,7 +68,7 @@ impl Tidy {
     /// Removes a comma before the closing bracket that follows.
     fn drop_comma(&mut self) {
         let first = self.comments();
-        if first == 0 || self.atoms[first - 1].kind != Kind::Comma {
+        if first == 0 || self.atoms[first - 1].kind != AtomKind::Comma {
             return;
         }
         let comma = self.atoms.remove(first - 1);
@@ -79,7 +82,7 @@ impl Tidy {
     /// document something else.
     fn ends_nothing(&self) -> bool {
         let first = self.comments();
-        let ends_nothing = first == 0 || self.atoms[first - 1].kind == Kind::CloseBody;
+        let ends_nothing = first == 0 || self.atoms[first - 1].kind == AtomKind::CloseBody;
         ends_nothing && !self.atoms[first..].iter().any(Atom::is_doc)
     }
 }
@@ -87,9 +90,9 @@ impl Tidy {
 fn pair(atoms: &mut [Atom]) {
     let mut open = Vec::new();
     for index in 0..atoms.len() {
-        if matches!(atoms[index].kind, Kind::Open(_) | Kind::OpenBody) {
+        if matches!(atoms[index].kind, AtomKind::Open(_) | AtomKind::OpenBody) {
             open.push(index);
-        } else if matches!(atoms[index].kind, Kind::Close | Kind::CloseBody)
+        } else if matches!(atoms[index].kind, AtomKind::Close | AtomKind::CloseBody)
             && let Some(opener) = open.pop()
         {
             let opener: &mut Atom = &mut atoms[opener];

@@ -3,7 +3,7 @@
 use crate::protocol::{
     Builtin, Definition, EndpointType, Lengths, Limit, Program, Type, TypeDeclaration, TypeId,
 };
-use crate::wire::Kind;
+use crate::wire::BuiltinEncoding;
 
 /// How C stores the values of a type. Aliases are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +35,10 @@ pub enum Bytes {
 
 impl Bytes {
     fn of(builtin: Builtin) -> Option<Bytes> {
-        match Kind::of(builtin) {
-            Kind::Text => Some(Bytes::Text),
-            Kind::Bytes => Some(Bytes::Any),
-            Kind::Bool | Kind::Number => None,
+        match BuiltinEncoding::of(builtin) {
+            BuiltinEncoding::Text => Some(Bytes::Text),
+            BuiltinEncoding::Bytes => Some(Bytes::Any),
+            BuiltinEncoding::Bool | BuiltinEncoding::Number => None,
         }
     }
 }

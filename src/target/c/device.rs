@@ -1,7 +1,7 @@
 //! Why sessions of a protocol need an allocator, for devices that have none.
 
 use super::ctype::CType;
-use super::units::Kind;
+use super::units::UnitKind;
 use super::view::UnitView;
 use crate::graph::Capacity;
 use crate::protocol::{Builtin, Definition, Lengths, Type};
@@ -21,14 +21,14 @@ struct Reason {
 impl UnitView<'_> {
     /// Whether sessions can live in the caller's memory.
     pub fn fits_in(&self) -> bool {
-        self.unit.kind != Kind::Mentioned
+        self.unit.kind != UnitKind::Mentioned
             && self.state(0).active_side().is_some()
             && self.allocates().is_none()
     }
 
     /// The error that the header reports if it is used without an allocator.
     pub fn refusal(&self) -> Option<String> {
-        if self.unit.kind == Kind::Mentioned {
+        if self.unit.kind == UnitKind::Mentioned {
             return None;
         }
         let name = &self.unit.prefix;
@@ -42,7 +42,7 @@ impl UnitView<'_> {
 
     /// A note on a protocol whose sessions need an allocator although values with a bound are stored inline.
     pub fn allocation_note(&self) -> Option<String> {
-        if self.unit.kind == Kind::Mentioned || !self.types.has_inline_bounds() {
+        if self.unit.kind == UnitKind::Mentioned || !self.types.has_inline_bounds() {
             return None;
         }
         let name = &self.unit.prefix;

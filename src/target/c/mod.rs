@@ -46,7 +46,7 @@ use declared::FileView;
 use names::Header;
 use std::path::Path;
 use types::Types;
-use units::{Kind, Units};
+use units::{UnitKind, Units};
 use view::UnitView;
 
 /// The version that the included headers must have, as arguments of `DUO_MADE_BY`.
@@ -117,7 +117,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         obstacles.extend(view.allocation_note());
         write(&unit.file_name, "h", view.header());
         write(&unit.file_name, "c", view.source());
-        if options.c.events && unit.kind != Kind::Mentioned {
+        if options.c.events && unit.kind != UnitKind::Mentioned {
             write(&unit.file(Header::Events), "h", view.events_header());
         }
         match wire {
@@ -166,7 +166,7 @@ fn notes(checked: &CheckedProgram, units: &Units) -> Vec<String> {
     let protocols = inputs.flat_map(|file| &file.protocols);
     let lacking = protocols.filter(|id| {
         let mut written = units.of_protocol(**id);
-        program.protocol(**id).is_generic() && written.all(|unit| unit.kind == Kind::Mentioned)
+        program.protocol(**id).is_generic() && written.all(|unit| unit.kind == UnitKind::Mentioned)
     });
     let note = |id: &crate::protocol::ProtocolId| {
         let protocol = program.protocol(*id);

@@ -5,7 +5,7 @@
 //! equal only if they have the same kind and the same owner.
 
 use super::spelling;
-use super::units::{Kind, Unit, UnitState};
+use super::units::{Unit, UnitKind, UnitState};
 use crate::endpoint::{Activity, Endpoint};
 use crate::protocol::{Direction, Message, Protocol, Side, State};
 
@@ -410,7 +410,7 @@ pub fn of_state<'p>(
 /// Everything that a unit declares once, including the extras.
 pub fn of_unit(unit: &Unit, extras: Extras) -> Vec<OfUnit> {
     let mut names = vec![OfUnit::Name, OfUnit::Capacity];
-    if unit.kind != Kind::Mentioned {
+    if unit.kind != UnitKind::Mentioned {
         names.extend([
             OfUnit::Init,
             OfUnit::InitIn,

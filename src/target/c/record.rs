@@ -10,7 +10,7 @@ use super::inline;
 use super::names::{self, Extras, Header, OfState, OfType, OfUnit, Own, SHAPE, of};
 use super::titles::title;
 use super::types::{Types, types_file};
-use super::units::{Kind, Unit, Units, declared_word};
+use super::units::{Unit, UnitKind, Units, declared_word};
 use crate::check::{Scope, Spelled};
 use crate::protocol::{Definition, Program, Type, TypeId};
 use crate::source::Span;
@@ -157,8 +157,8 @@ fn guards(program: &Program, types: &Types) -> Vec<Spelled> {
 
 fn title_span(program: &Program, unit: &Unit) -> Option<Span> {
     Some(match unit.kind {
-        Kind::Instance(id) => program.instance(id).name.span,
-        Kind::Protocol | Kind::Mentioned => program.protocol(unit.protocol).name.span,
+        UnitKind::Instance(id) => program.instance(id).name.span,
+        UnitKind::Protocol | UnitKind::Mentioned => program.protocol(unit.protocol).name.span,
     })
 }
 

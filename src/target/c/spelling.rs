@@ -2,7 +2,7 @@
 
 use super::library;
 use crate::protocol::Side;
-use crate::target::layout::{Breaks, Piece, Style, WIDTH, spaces};
+use crate::target::layout::{Breaks, Document, Style, WIDTH, spaces};
 use crate::target::spelling::{shouty_snake, snake};
 
 /// A name as part of a longer one: `login_response`.
@@ -244,8 +244,8 @@ pub fn head(start: &str, parameters: &[String]) -> String {
 pub fn wrapped(start: &str, parts: &[String], end: &str) -> String {
     let open = start.trim_start();
     let indent = start.len() - open.len();
-    let parts = parts.iter().map(Piece::word).collect();
-    let list = Piece::list(open, parts, end, Style::of(Breaks::Aligned));
+    let parts = parts.iter().map(Document::word).collect();
+    let list = Document::list(open, parts, end, Style::of(Breaks::Aligned));
     // A semicolon or comma may follow.
     spaces(indent) + &list.laid_out(indent, indent, 1)
 }

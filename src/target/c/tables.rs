@@ -6,7 +6,7 @@ use super::names::Own;
 use super::render::render;
 use super::spelling;
 use super::types::Facts;
-use super::units::Kind;
+use super::units::UnitKind;
 use super::view::UnitView;
 use crate::endpoint::Edge;
 use crate::graph::Capacity;
@@ -75,8 +75,8 @@ impl UnitView<'_> {
             self.unit.ours(Own::States),
             if unbounded { ring } else { "0".to_owned() },
             match self.unit.kind {
-                Kind::Mentioned => "NULL".to_owned(),
-                Kind::Protocol | Kind::Instance(_) => self.shape_table(),
+                UnitKind::Mentioned => "NULL".to_owned(),
+                UnitKind::Protocol | UnitKind::Instance(_) => self.shape_table(),
             },
         ];
         let name = self.unit.ours(Own::Protocol);
@@ -89,7 +89,7 @@ impl UnitView<'_> {
 
     /// The states that sessions of this unit can be in.
     pub fn own_states(&self) -> impl Iterator<Item = usize> {
-        let is_own = |index: &usize| self.unit.kind == Kind::Mentioned || self.begun[*index];
+        let is_own = |index: &usize| self.unit.kind == UnitKind::Mentioned || self.begun[*index];
         (0..self.unit.states.len()).filter(is_own)
     }
 

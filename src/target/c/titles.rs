@@ -1,14 +1,14 @@
 //! What the names of generated C are, as diagnostics describe them.
 
 use super::names::{OfState, OfUnit};
-use super::units::{Kind, Unit};
+use super::units::{Unit, UnitKind};
 use crate::protocol::{Program, State};
 
 /// A description of a unit for diagnostics.
 pub fn title(program: &Program, unit: &Unit) -> String {
     match unit.kind {
-        Kind::Instance(id) => format!("the instance `{}`", program.instance(id).name),
-        Kind::Protocol | Kind::Mentioned => {
+        UnitKind::Instance(id) => format!("the instance `{}`", program.instance(id).name),
+        UnitKind::Protocol | UnitKind::Mentioned => {
             format!("the protocol `{}`", program.protocol(unit.protocol).name)
         }
     }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug)]
 pub struct Unit {
     /// What it is generated for.
-    pub kind: Kind,
+    pub kind: UnitKind,
     /// The protocol.
     pub protocol: ProtocolId,
     /// The file that it is generated for.
@@ -23,7 +23,7 @@ pub struct Unit {
     pub prefix: String,
     /// The name of its files, without the extension.
     pub file_name: String,
-    /// Its states. The first is the start, unless this is [`Kind::Mentioned`]. States that only other units mention come last, so
+    /// Its states. The first is the start, unless this is [`UnitKind::Mentioned`]. States that only other units mention come last, so
     /// that positions do not depend on which files were compiled together.
     pub states: Vec<UnitState>,
     /// The positions in `states` of the states without type parameters.
@@ -34,7 +34,7 @@ pub struct Unit {
 
 /// What a unit is generated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum UnitKind {
     /// A protocol without type parameters.
     Protocol,
     /// A named instance.
@@ -90,7 +90,7 @@ impl Units {
                 if protocol.is_broken || protocol.states.is_empty() || protocol.is_generic() {
                     continue;
                 }
-                let unit = units.add(program, Kind::Protocol, *id, protocol.file);
+                let unit = units.add(program, UnitKind::Protocol, *id, protocol.file);
                 for state in protocol.state_ids() {
                     if protocol.state(state).parameters.is_empty() {
                         units.reach(program, unit, state, Vec::new());
@@ -105,7 +105,7 @@ impl Units {
                 }
                 let unit = units.add(
                     program,
-                    Kind::Instance(*id),
+                    UnitKind::Instance(*id),
                     instance.protocol,
                     instance.file,
                 );
@@ -147,11 +147,17 @@ impl Units {
         (unit, &unit.states[id.state])
     }
 
-    fn add(&mut self, program: &Program, kind: Kind, protocol: ProtocolId, file: FileId) -> usize {
+    fn add(
+        &mut self,
+        program: &Program,
+        kind: UnitKind,
+        protocol: ProtocolId,
+        file: FileId,
+    ) -> usize {
         let declared = program.protocol(protocol);
         let name = match kind {
-            Kind::Instance(id) => &program.instance(id).name,
-            Kind::Protocol | Kind::Mentioned => &declared.name,
+            UnitKind::Instance(id) => &program.instance(id).name,
+            UnitKind::Protocol | UnitKind::Mentioned => &declared.name,
         };
         let id = self.units.len();
         self.units.push(Unit {
@@ -197,11 +203,11 @@ impl Units {
         let declared = program.protocol(self.units[unit].protocol).state(state);
         let mut name = spelling::word(declared.name.text());
         let own = match self.units[unit].kind {
-            Kind::Instance(id) => {
+            UnitKind::Instance(id) => {
                 let own = program.instance(id).arguments.iter();
                 Some(own.map(|ty| canonical(program, ty)).collect::<Vec<_>>())
             }
-            Kind::Protocol | Kind::Mentioned => None,
+            UnitKind::Protocol | UnitKind::Mentioned => None,
         };
         if !arguments.is_empty() && own.as_ref() != Some(&arguments) {
             for argument in &arguments {
@@ -337,9 +343,14 @@ impl Units {
                 if self.find(endpoint, by).is_none() {
                     let of = &self.of[endpoint.protocol.index()];
                     let open =
-                        |unit: &&usize| !matches!(self.units[**unit].kind, Kind::Instance(_));
+                        |unit: &&usize| !matches!(self.units[**unit].kind, UnitKind::Instance(_));
                     let unit = of.iter().find(open).copied().unwrap_or_else(|| {
-                        self.add(program, Kind::Mentioned, endpoint.protocol, protocol.file)
+                        self.add(
+                            program,
+                            UnitKind::Mentioned,
+                            endpoint.protocol,
+                            protocol.file,
+                        )
                     });
                     self.reach(program, unit, endpoint.state, endpoint.arguments.clone());
                 }

@@ -7,7 +7,7 @@ use super::names::{Header, OfState, OfUnit, Own, handle};
 use super::render::render;
 use super::spelling;
 use super::types::Types;
-use super::units::{Kind, Unit, canonical};
+use super::units::{Unit, UnitKind, canonical};
 use super::{ALWAYS_FIT, VERSION};
 use crate::check::CheckedProgram;
 use crate::endpoint::{self, Activity, Edge, Endpoint};
@@ -138,7 +138,7 @@ impl<'a> UnitView<'a> {
             has_lanes: false,
             ring: None,
         };
-        if unit.kind != Kind::Mentioned {
+        if unit.kind != UnitKind::Mentioned {
             view.begun = view.begun_states();
         }
         if view.capacity == Capacity::Unbounded {
@@ -211,7 +211,7 @@ impl<'a> UnitView<'a> {
             }
         }
         text.push_str(&self.payload_union());
-        if self.unit.kind != Kind::Mentioned {
+        if self.unit.kind != UnitKind::Mentioned {
             text.push_str(&self.shape());
             self.start(&mut text);
         }
@@ -271,8 +271,8 @@ impl<'a> UnitView<'a> {
     /// The protocol's name.
     pub fn protocol_name(&self) -> &str {
         match self.unit.kind {
-            Kind::Instance(id) => self.types.program.instance(id).name.text(),
-            Kind::Protocol | Kind::Mentioned => self.protocol.name.text(),
+            UnitKind::Instance(id) => self.types.program.instance(id).name.text(),
+            UnitKind::Protocol | UnitKind::Mentioned => self.protocol.name.text(),
         }
     }
 
@@ -293,10 +293,12 @@ impl<'a> UnitView<'a> {
     fn head(&self, declarations: &Declarations) -> HeadView {
         let program = self.types.program;
         let mut docs = match self.unit.kind {
-            Kind::Instance(id) if !program.instance(id).docs.is_empty() => {
+            UnitKind::Instance(id) if !program.instance(id).docs.is_empty() => {
                 program.instance(id).docs.clone()
             }
-            Kind::Instance(_) | Kind::Protocol | Kind::Mentioned => self.protocol.docs.clone(),
+            UnitKind::Instance(_) | UnitKind::Protocol | UnitKind::Mentioned => {
+                self.protocol.docs.clone()
+            }
         };
         if !docs.is_empty() {
             docs.push("".into());

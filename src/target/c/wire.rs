@@ -5,7 +5,7 @@ use super::names::{Header, OfUnit, Own};
 use super::render::render;
 use super::spelling;
 use super::tables::{SourceFootView, SourceView};
-use super::units::Kind;
+use super::units::UnitKind;
 use super::view::{FootView, UnitView};
 use crate::fingerprint::Fingerprint;
 use crate::protocol::Side;
@@ -49,9 +49,9 @@ impl Wire {
     pub fn of(view: &UnitView<'_>) -> Result<Option<Wire>, Obstacle> {
         let program = view.types.program;
         let whole = match view.unit.kind {
-            Kind::Mentioned => return Ok(None),
-            Kind::Protocol => View::of(program, view.unit.protocol),
-            Kind::Instance(id) => View::instance(program, program.instance(id)),
+            UnitKind::Mentioned => return Ok(None),
+            UnitKind::Protocol => View::of(program, view.unit.protocol),
+            UnitKind::Instance(id) => View::instance(program, program.instance(id)),
         };
         let plan = Plan::of(whole)?;
         let parts = plan.fingerprint.zip(plan.first);

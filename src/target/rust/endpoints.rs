@@ -1,7 +1,7 @@
 //! The endpoints of one side, in the form that the template of a protocol's module takes.
 
 use super::docs::{alternatives, comment, linked_alternatives, with_sentence};
-use super::layout::{Piece, chain, definition, head, signature};
+use super::layout::{Document, chain, definition, head, signature};
 use super::methods::{MethodView, Way, forms, method_names};
 use super::shared::SharedView;
 use super::spelling::{prelude, type_name};
@@ -48,8 +48,8 @@ impl States<'_> {
         let state = self.protocol().state(id);
         let scope = self.scope.inside(1);
         let (names, own) = (self.parameters(state), type_name(&state.name));
-        let ty = Piece::angle(own.as_str(), words(&names)).flat();
-        let marker = Piece::angle(format!("super::state::{own}"), words(&names));
+        let ty = Document::angle(own.as_str(), words(&names)).flat();
+        let marker = Document::angle(format!("super::state::{own}"), words(&names));
         let messages: Vec<&str> = state
             .messages
             .iter()
@@ -58,15 +58,15 @@ impl States<'_> {
         let activity = Endpoint::of(self.protocol(), side).activity(id);
         let (sentence, declaration) = match activity {
             Activity::Sends => {
-                let inner = Piece::angle("pub(super) ::duologue::Sender", vec![marker]);
-                let newtype = Piece::round(format!("pub struct {ty}"), vec![inner]);
+                let inner = Document::angle("pub(super) ::duologue::Sender", vec![marker]);
+                let newtype = Document::round(format!("pub struct {ty}"), vec![inner]);
                 let sentence = format!("Sends {}.", alternatives(&messages));
                 // If a message is out of turn, rustc shows the line with the declaration.
                 let declaration = newtype.laid_out(4, 4, 1) + "; // " + &sentence;
                 (sentence, declaration)
             }
             Activity::Receives => {
-                let inner = Piece::angle("::duologue::Receiver", vec![marker]);
+                let inner = Document::angle("::duologue::Receiver", vec![marker]);
                 let alias = definition(4, &format!("pub type {ty}"), &inner);
                 let variants = state
                     .messages
@@ -77,7 +77,7 @@ impl States<'_> {
                 (format!("Waits for {links}."), alias)
             }
             Activity::Over => {
-                let inner = Piece::angle("::duologue::Finished", vec![marker]);
+                let inner = Document::angle("::duologue::Finished", vec![marker]);
                 (
                     "The session is over.".to_owned(),
                     definition(4, &format!("pub type {ty}"), &inner),
@@ -86,7 +86,7 @@ impl States<'_> {
         };
         let is_sending = activity == Activity::Sends;
         let waits = is_sending && self.waits[id.index()];
-        let implementation = format!("{} {ty}", Piece::angle("impl", words(&names)).flat());
+        let implementation = format!("{} {ty}", Document::angle("impl", words(&names)).flat());
         EndpointView {
             docs: comment(4, "///", with_sentence(&state.docs, &sentence)),
             declaration,
@@ -133,11 +133,11 @@ impl States<'_> {
         let (sent, parameters, types) = self.values("self", message, names);
         let scope = self.scope.inside(1);
         let next = self.next(message, names, scope, "");
-        let next = next.unwrap_or(Piece::word("()"));
+        let next = next.unwrap_or(Document::word("()"));
         let payload = payload(types);
-        let fails = |error: Vec<Piece>, kind: &str| {
-            let error = Piece::angle(format!("::duologue::{kind}"), error);
-            Piece::angle(
+        let fails = |error: Vec<Document>, kind: &str| {
+            let error = Document::angle(format!("::duologue::{kind}"), error);
+            Document::angle(
                 prelude("Result", self.scope.taken),
                 vec![next.clone(), error],
             )
@@ -148,7 +148,7 @@ impl States<'_> {
                 fails(vec![payload], "SendError"),
             ),
             Way::Tries => {
-                let unsent = Piece::round("", vec![Piece::word("Self"), payload.clone()]);
+                let unsent = Document::round("", vec![Document::word("Self"), payload.clone()]);
                 let error = vec![payload, unsent];
                 (
                     format!(".try_send::<_, _, {index}>"),
@@ -157,23 +157,23 @@ impl States<'_> {
             }
             Way::Awaits => {
                 let parts = vec![
-                    Piece::word("Self"),
+                    Document::word("Self"),
                     next.clone(),
-                    Piece::word(index.to_string()),
+                    Document::word(index.to_string()),
                 ];
                 (
                     ".send_async".to_owned(),
-                    Piece::angle("::duologue::Sending", parts),
+                    Document::angle("::duologue::Sending", parts),
                 )
             }
         };
-        let mut calls = vec![Piece::call(call, vec![sent])];
+        let mut calls = vec![Document::call(call, vec![sent])];
         if way == Way::Waits
             && let Next::State { state, .. } = &message.next
             && Endpoint::of(self.protocol(), side).activity(*state) == Activity::Sends
         {
             let wrap = type_name(&self.protocol().state(*state).name);
-            calls.push(Piece::call(".map", vec![Piece::word(wrap)]));
+            calls.push(Document::call(".map", vec![Document::word(wrap)]));
         }
         let warning = for_tasks.map(|method| {
             format!(

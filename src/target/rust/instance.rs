@@ -1,7 +1,7 @@
 //! The view for the template of an instance: aliases for a generic protocol with its arguments.
 
 use super::docs::{comment, with_sentence};
-use super::layout::{Piece, definition, signature};
+use super::layout::{Document, definition, signature};
 use super::remote::{self, dotted};
 use super::shared::shared_name;
 use super::spelling::{NameScope, type_name};
@@ -83,16 +83,17 @@ impl InstanceView {
             Some(_) => Vec::new(),
             None => scope.types(&instance.arguments, &[]),
         };
-        let end =
-            |side: Side| Piece::angle(format!("{}::{start}", side.word()), start_arguments.clone());
-        let result = Piece::round("", vec![end(Side::Server), end(Side::Client)]);
-        let arguments = Piece::angle(
+        let end = |side: Side| {
+            Document::angle(format!("{}::{start}", side.word()), start_arguments.clone())
+        };
+        let result = Document::round("", vec![end(Side::Server), end(Side::Client)]);
+        let arguments = Document::angle(
             format!("{path}init::"),
             scope.types(&instance.arguments, &[]),
         );
         let name = dotted(scope.program, instance.file, instance.name.text());
         let names = scope.types(&instance.arguments, &[]);
-        let names: Vec<String> = names.iter().map(Piece::flat).collect();
+        let names: Vec<String> = names.iter().map(Document::flat).collect();
         let module = format!("{path}state::");
         let remote =
             |plan| remote::start(plan, &name, &module, protocol.start(), &names, "CAPACITY");
@@ -132,11 +133,11 @@ fn is_use(text: &str) -> bool {
 }
 
 /// A type in the instance's module: an alias with its arguments where they are known, otherwise a re-export.
-fn other_name(indent: usize, name: &str, path: String, arguments: Option<Vec<Piece>>) -> String {
+fn other_name(indent: usize, name: &str, path: String, arguments: Option<Vec<Document>>) -> String {
     match arguments {
         Some(arguments) => {
             let head = format!("pub type {name}");
-            definition(indent, &head, &Piece::angle(path, arguments))
+            definition(indent, &head, &Document::angle(path, arguments))
         }
         None => format!("pub use {path};"),
     }

@@ -2,7 +2,7 @@
 
 use crate::target::layout::{Breaks, Style, WIDTH, spaces};
 
-pub use crate::target::layout::Piece;
+pub use crate::target::layout::Document;
 
 /// The maximum width of a parenthesized list of several items on one line: rustfmt's `fn_call_width`.
 const LIST: usize = 60;
@@ -19,85 +19,92 @@ const LINES: Style = Style::of(Breaks::Lines {
     has_last_comma: true,
 });
 
-impl Piece {
+impl Document {
     /// `head(types)` in a type, a pattern or a declaration; a tuple of types if `head` is empty, or only `head` without types.
-    pub fn round(head: impl Into<String>, types: Vec<Piece>) -> Piece {
-        Piece::parenthesized(head.into(), types, LINES)
+    pub fn round(head: impl Into<String>, types: Vec<Document>) -> Document {
+        Document::parenthesized(head.into(), types, LINES)
     }
 
     /// The same for values: a call or a tuple. Several short values share a line.
-    pub fn call(head: impl Into<String>, values: Vec<Piece>) -> Piece {
+    pub fn call(head: impl Into<String>, values: Vec<Document>) -> Document {
         const SHORT: usize = 10;
-        let is_short = |value: &Piece| matches!(value, Piece::Word(text) if text.len() <= SHORT);
+        let is_short =
+            |value: &Document| matches!(value, Document::Word(text) if text.len() <= SHORT);
         let style = match values.iter().all(is_short) {
             true => Style::of(Breaks::Filled { step: 4 }),
             false => LINES,
         };
-        Piece::parenthesized(head.into(), values, style)
+        Document::parenthesized(head.into(), values, style)
     }
 
     /// `head<types>`, or only `head` without types.
-    pub fn angle(head: impl Into<String>, types: Vec<Piece>) -> Piece {
+    pub fn angle(head: impl Into<String>, types: Vec<Document>) -> Document {
         let style = Style {
             hugs: true,
             ..LINES
         };
-        Piece::bracketed(head.into(), ["<", ">"], types, style)
+        Document::bracketed(head.into(), ["<", ">"], types, style)
     }
 
     /// A variant's declaration: `head { names: types }`, or `head(types)` if its fields have no names.
-    pub fn variant(head: String, names: Option<Vec<String>>, types: Vec<Piece>) -> Piece {
+    pub fn variant(head: String, names: Option<Vec<String>>, types: Vec<Document>) -> Document {
         match names {
-            Some(names) => Piece::braced(head, names, types, FIELDS),
-            None => Piece::round(head, types),
+            Some(names) => Document::braced(head, names, types, FIELDS),
+            None => Document::round(head, types),
         }
     }
 
     /// A variant's value.
-    pub fn value(head: String, names: Option<Vec<String>>, values: Vec<Piece>) -> Piece {
+    pub fn value(head: String, names: Option<Vec<String>>, values: Vec<Document>) -> Document {
         match names {
-            Some(names) => Piece::braced(head, names, values, LITERAL),
-            None => Piece::call(head, values),
+            Some(names) => Document::braced(head, names, values, LITERAL),
+            None => Document::call(head, values),
         }
     }
 
-    fn braced(head: String, names: Vec<String>, values: Vec<Piece>, most: usize) -> Piece {
+    fn braced(head: String, names: Vec<String>, values: Vec<Document>, most: usize) -> Document {
         let fields = names.into_iter().zip(values);
-        let fields = fields.map(|(name, value)| Piece::field(name, value));
+        let fields = fields.map(|(name, value)| Document::field(name, value));
         let style = Style { most, ..LINES };
-        Piece::bracketed(head, [" { ", " }"], fields.collect(), style)
+        Document::bracketed(head, [" { ", " }"], fields.collect(), style)
     }
 
-    fn parenthesized(head: String, items: Vec<Piece>, style: Style) -> Piece {
+    fn parenthesized(head: String, items: Vec<Document>, style: Style) -> Document {
         let most = if items.len() > 1 { LIST } else { style.most };
         let style = Style {
             most,
             hugs: true,
             ..style
         };
-        Piece::bracketed(head, ["(", ")"], items, style)
+        Document::bracketed(head, ["(", ")"], items, style)
     }
 
-    fn bracketed(head: String, [open, close]: [&str; 2], items: Vec<Piece>, style: Style) -> Piece {
+    fn bracketed(
+        head: String,
+        [open, close]: [&str; 2],
+        items: Vec<Document>,
+        style: Style,
+    ) -> Document {
         match items.is_empty() {
-            true => Piece::Word(head),
-            false => Piece::list(head + open, items, close, style),
+            true => Document::Word(head),
+            false => Document::list(head + open, items, close, style),
         }
     }
 }
 
 /// The variants of an enum, each with its documentation. If some need one line and others several, rustfmt breaks all that have
 /// named fields.
-pub fn variants(all: Vec<(String, Piece)>) -> Vec<(String, String)> {
-    let lay_out = |piece: &Piece| piece.laid_out(4, 4, 1);
-    let is_tall =
-        |(docs, piece): &(String, Piece)| !docs.is_empty() || lay_out(piece).contains('\n');
+pub fn variants(all: Vec<(String, Document)>) -> Vec<(String, String)> {
+    let lay_out = |document: &Document| document.laid_out(4, 4, 1);
+    let is_tall = |(docs, document): &(String, Document)| {
+        !docs.is_empty() || lay_out(document).contains('\n')
+    };
     let tall = all.iter().filter(|variant| is_tall(variant)).count();
     let is_mixed = tall > 0 && tall < all.len();
-    let variants = all.into_iter().map(|(docs, piece)| {
-        let text = match is_mixed && piece.flat().ends_with('}') {
-            true => piece.broken(4),
-            false => lay_out(&piece),
+    let variants = all.into_iter().map(|(docs, document)| {
+        let text = match is_mixed && document.flat().ends_with('}') {
+            true => document.broken(4),
+            false => lay_out(&document),
         };
         (docs, text)
     });
@@ -110,7 +117,7 @@ pub fn signature(
     indent: usize,
     function: &str,
     parameters: &[String],
-    result: &Piece,
+    result: &Document,
     bounds: &[String],
 ) -> String {
     let is_plain = parameters.iter().all(|parameter| !parameter.contains('\n'));
@@ -157,14 +164,14 @@ fn below(indent: usize, start: &str, bounds: &[String]) -> String {
 }
 
 /// A list whose items are words.
-fn lines(open: impl Into<String>, items: &[String], close: &str) -> Piece {
-    let items = items.iter().map(Piece::word).collect();
-    Piece::list(open, items, close, LINES)
+fn lines(open: impl Into<String>, items: &[String], close: &str) -> Document {
+    let items = items.iter().map(Document::word).collect();
+    Document::list(open, items, close, LINES)
 }
 
 /// `self.0.send::<0>(payload).map(Next)`, or one call per line: rustfmt's `chain_width` is 60.
-pub fn chain(indent: usize, start: &str, calls: &[Piece]) -> String {
-    let flat: String = calls.iter().map(Piece::flat).collect();
+pub fn chain(indent: usize, start: &str, calls: &[Document]) -> String {
+    let flat: String = calls.iter().map(Document::flat).collect();
     let flat = format!("{start}{flat}");
     if flat.len() <= LIST && indent + flat.len() <= WIDTH {
         return flat;
@@ -187,7 +194,7 @@ pub fn chain(indent: usize, start: &str, calls: &[Piece]) -> String {
 }
 
 /// `type name = ty;`. A type that is too long and cannot be broken goes on the next line.
-pub fn definition(indent: usize, head: &str, ty: &Piece) -> String {
+pub fn definition(indent: usize, head: &str, ty: &Document) -> String {
     let flat = ty.flat();
     let column = indent + head.len() + 3;
     if column + flat.len() < WIDTH && !ty.has_long_list() {

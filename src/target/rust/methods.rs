@@ -1,6 +1,6 @@
 //! The methods that send a message, and their names.
 
-use super::layout::Piece;
+use super::layout::Document;
 use super::spelling::value_name;
 use super::states::{States, words};
 use crate::protocol::{Message, State};
@@ -97,7 +97,7 @@ impl States<'_> {
         receiver: &str,
         message: &Message,
         names: &[String],
-    ) -> (Piece, Vec<String>, Vec<Piece>) {
+    ) -> (Document, Vec<String>, Vec<Document>) {
         let types = self.entries(message, names, self.scope.inside(1));
         let values: Vec<String> = message
             .entries
@@ -112,9 +112,9 @@ impl States<'_> {
             start + &ty.laid_out(12, column, 1)
         }));
         let sent = match values.as_slice() {
-            [] => Piece::word("()"),
-            [only] => Piece::word(only.as_str()),
-            several => Piece::call("", words(several)),
+            [] => Document::word("()"),
+            [only] => Document::word(only.as_str()),
+            several => Document::call("", words(several)),
         };
         (sent, parameters, types)
     }

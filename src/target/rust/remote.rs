@@ -1,7 +1,7 @@
 //! What `--remote` adds: which types have an encoding, and how sessions begin between processes.
 
 use super::fields;
-use super::layout::Piece;
+use super::layout::Document;
 use super::spelling::{NameScope, type_name, value_name};
 use super::states::{States, slot_of, words};
 use crate::protocol::{
@@ -249,7 +249,7 @@ pub(super) fn start(
     let fingerprint = plan.fingerprint?;
     // In a protocol's own module this is in the module of the states.
     let margin = if path.is_empty() { "    " } else { "" };
-    let state = Piece::angle(
+    let state = Document::angle(
         format!("{path}{}", type_name(&state.name)),
         words(arguments),
     );

@@ -1,7 +1,7 @@
 //! Shared senders: generated code for endpoints with several senders.
 
 use super::docs::{alternatives, comment};
-use super::layout::{Piece, chain, head, signature};
+use super::layout::{Document, chain, head, signature};
 use super::methods::{FORMS, Form, MethodView, Way, free, method_names};
 use super::spelling::{prelude, type_name};
 use super::states::{States, payload, words};
@@ -33,10 +33,10 @@ impl States<'_> {
         let state = self.protocol().state(id);
         let (names, own) = (self.parameters(state), type_name(&state.name));
         let shared = shared_name(state, self.scope.taken);
-        let ty = Piece::angle(shared.as_str(), words(&names)).flat();
-        let marker = Piece::angle(format!("super::state::{own}"), words(&names));
-        let inner = Piece::angle("::duologue::SharedSender", vec![marker.clone()]);
-        let declaration = Piece::round(format!("pub struct {ty}"), vec![inner]);
+        let ty = Document::angle(shared.as_str(), words(&names)).flat();
+        let marker = Document::angle(format!("super::state::{own}"), words(&names));
+        let inner = Document::angle("::duologue::SharedSender", vec![marker.clone()]);
+        let declaration = Document::round(format!("pub struct {ty}"), vec![inner]);
         let messages: Vec<&str> = state
             .messages
             .iter()
@@ -46,7 +46,7 @@ impl States<'_> {
             "Sends {}. Each clone is a sender, and dropping the last one closes the session.",
             alternatives(&messages)
         );
-        let implementation = format!("{} {ty}", Piece::angle("impl", words(&names)).flat());
+        let implementation = format!("{} {ty}", Document::angle("impl", words(&names)).flat());
         let mut methods = Vec::new();
         let named = state.messages.iter().zip(method_names(state));
         for (index, (message, own)) in named.enumerate() {
@@ -54,11 +54,11 @@ impl States<'_> {
                 methods.push(self.shared_method(index, message, form, &name, &names, &marker));
             }
         }
-        let end = Piece::angle(own, words(&names));
+        let end = Document::angle(own, words(&names));
         let common = match names.as_slice() {
             [] => {
-                let both = vec![Piece::word(shared), end];
-                Piece::call("::duologue::generated::shared!", both).laid_out(4, 4, 1)
+                let both = vec![Document::word(shared), end];
+                Document::call("::duologue::generated::shared!", both).laid_out(4, 4, 1)
             }
             // This is not an expression, so rustfmt leaves it alone.
             _ => format!("::duologue::generated::shared!({shared}, {})", end.flat()),
@@ -83,26 +83,29 @@ impl States<'_> {
         form: &Form,
         name: &str,
         names: &[String],
-        marker: &Piece,
+        marker: &Document,
     ) -> MethodView {
         let (values, parameters, types) = self.values("&self", message, names);
         let payload = payload(types);
         let result = |error: &str| {
-            let error = Piece::angle(format!("::duologue::{error}"), vec![payload.clone()]);
-            Piece::angle(
+            let error = Document::angle(format!("::duologue::{error}"), vec![payload.clone()]);
+            Document::angle(
                 prelude("Result", self.scope.taken),
-                vec![Piece::word("()"), error],
+                vec![Document::word("()"), error],
             )
         };
         let (call, result) = match form.way {
             Way::Waits => ("send", result("SendError")),
             Way::Awaits => {
                 let parts = vec![
-                    Piece::word("'_"),
+                    Document::word("'_"),
                     marker.clone(),
-                    Piece::word(index.to_string()),
+                    Document::word(index.to_string()),
                 ];
-                ("send_async", Piece::angle("::duologue::SharedSend", parts))
+                (
+                    "send_async",
+                    Document::angle("::duologue::SharedSend", parts),
+                )
             }
             Way::Tries => ("try_send", result("TrySendError")),
         };
@@ -117,7 +120,7 @@ impl States<'_> {
                 "Dropping the future drops the unsent payload.",
             ],
         };
-        let call = Piece::call(format!(".{call}::<{index}>"), vec![values]);
+        let call = Document::call(format!(".{call}::<{index}>"), vec![values]);
         MethodView {
             docs: comment(8, "///", docs),
             signature: signature(8, &format!("pub fn {name}"), &parameters, &result, &[]),

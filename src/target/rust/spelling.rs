@@ -1,6 +1,6 @@
 //! How names and types are written in Rust.
 
-use super::layout::Piece;
+use super::layout::Document;
 use crate::name::Name;
 use crate::protocol::{
     Bound, BoundId, Builtin, Definition, EndpointType, FileId, Mapping, Parameter, Program,
@@ -189,33 +189,33 @@ impl NameScope<'_> {
     }
 
     /// A type; `parameters` are the parameter names of the state in which it appears.
-    pub fn ty(&self, ty: &Type, parameters: &[String]) -> Piece {
+    pub fn ty(&self, ty: &Type, parameters: &[String]) -> Document {
         match ty {
-            Type::Builtin(Builtin::Str) => Piece::word(prelude("String", self.taken)),
+            Type::Builtin(Builtin::Str) => Document::word(prelude("String", self.taken)),
             Type::Builtin(Builtin::Bytes) => {
-                Piece::angle(prelude("Vec", self.taken), vec![Piece::word("u8")])
+                Document::angle(prelude("Vec", self.taken), vec![Document::word("u8")])
             }
-            Type::Builtin(builtin) => Piece::word(number(*builtin)),
+            Type::Builtin(builtin) => Document::word(number(*builtin)),
             Type::List(item) => {
-                Piece::angle(prelude("Vec", self.taken), vec![self.ty(item, parameters)])
+                Document::angle(prelude("Vec", self.taken), vec![self.ty(item, parameters)])
             }
-            Type::Option(item) => Piece::angle(
+            Type::Option(item) => Document::angle(
                 prelude("Option", self.taken),
                 vec![self.ty(item, parameters)],
             ),
-            Type::Tuple(items) => Piece::round("", self.types(items, parameters)),
-            Type::Named(id) => Piece::word(self.named(*id)),
-            Type::Parameter(index) => Piece::word(parameters[*index as usize].as_str()),
+            Type::Tuple(items) => Document::round("", self.types(items, parameters)),
+            Type::Named(id) => Document::word(self.named(*id)),
+            Type::Parameter(index) => Document::word(parameters[*index as usize].as_str()),
             Type::Endpoint(endpoint) => self.endpoint(endpoint, parameters),
         }
     }
 
     /// Several types.
-    pub fn types(&self, types: &[Type], parameters: &[String]) -> Vec<Piece> {
+    pub fn types(&self, types: &[Type], parameters: &[String]) -> Vec<Document> {
         types.iter().map(|ty| self.ty(ty, parameters)).collect()
     }
 
-    fn endpoint(&self, endpoint: &EndpointType, parameters: &[String]) -> Piece {
+    fn endpoint(&self, endpoint: &EndpointType, parameters: &[String]) -> Document {
         let state = self
             .program
             .protocol(endpoint.protocol)
@@ -226,7 +226,7 @@ impl NameScope<'_> {
             endpoint.side.word(),
             type_name(&state.name)
         );
-        Piece::angle(path, self.types(&endpoint.arguments, parameters))
+        Document::angle(path, self.types(&endpoint.arguments, parameters))
     }
 
     /// The bounds of a type parameter, joined by `+`. Every payload has to be `Send`.

@@ -1,7 +1,7 @@
 //! What the views of a protocol's states are built from.
 
 use super::derive::Derivable;
-use super::layout::Piece;
+use super::layout::Document;
 use super::spelling::{NameScope, parameter_names, type_name};
 use crate::check::CheckedProtocol;
 use crate::protocol::{Message, Next, Protocol, State, StateId, Type};
@@ -49,7 +49,7 @@ impl<'a> States<'a> {
 
     /// The enum of a state with the parameters that it uses: Rust rejects unused ones.
     pub(super) fn enum_name(self, state: &State, names: &[String]) -> String {
-        Piece::angle(
+        Document::angle(
             type_name(&state.name),
             words(used_parameters(state).map(|at| &names[at])),
         )
@@ -61,7 +61,7 @@ impl<'a> States<'a> {
         message: &Message,
         names: &[String],
         scope: NameScope,
-    ) -> Vec<Piece> {
+    ) -> Vec<Document> {
         message
             .entries
             .iter()
@@ -76,12 +76,12 @@ impl<'a> States<'a> {
         names: &[String],
         scope: NameScope,
         path: &str,
-    ) -> Option<Piece> {
+    ) -> Option<Document> {
         let Next::State { state, arguments } = &message.next else {
             return None;
         };
         let next = type_name(&self.protocol().state(*state).name);
-        Some(Piece::angle(
+        Some(Document::angle(
             format!("{path}{next}"),
             scope.types(arguments, names),
         ))
@@ -89,10 +89,10 @@ impl<'a> States<'a> {
 }
 
 /// The function that creates the slot of a session whose start state has these arguments, without the parentheses of the call.
-pub(super) fn slot_of(path: &str, arguments: &[String]) -> Piece {
+pub(super) fn slot_of(path: &str, arguments: &[String]) -> Document {
     match arguments {
-        [] => Piece::word(path),
-        _ => Piece::angle(format!("{path}::"), words(arguments)),
+        [] => Document::word(path),
+        _ => Document::angle(format!("{path}::"), words(arguments)),
     }
 }
 
@@ -117,17 +117,17 @@ pub fn used_parameters(state: &State) -> impl Iterator<Item = usize> + use<> {
 }
 
 /// The payload type: `()`, the only value's type, or a tuple.
-pub(super) fn payload(mut types: Vec<Piece>) -> Piece {
+pub(super) fn payload(mut types: Vec<Document>) -> Document {
     match types.len() {
-        0 => Piece::word("()"),
+        0 => Document::word("()"),
         1 => types.remove(0),
-        _ => Piece::round("", types),
+        _ => Document::round("", types),
     }
 }
 
-pub(super) fn words<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Vec<Piece> {
+pub(super) fn words<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Vec<Document> {
     names
         .into_iter()
-        .map(|name| Piece::word(name.as_ref()))
+        .map(|name| Document::word(name.as_ref()))
         .collect()
 }

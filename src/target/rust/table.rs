@@ -1,7 +1,7 @@
 //! The states and transitions as the runtime sees them, for the template of a protocol's module.
 
 use super::fields;
-use super::layout::{Piece, definition, implementation};
+use super::layout::{Document, definition, implementation};
 use super::remote;
 use super::spelling::type_name;
 use super::states::{States, payload, slot_of, words};
@@ -50,16 +50,16 @@ impl States<'_> {
         let scope = self.scope.inside(1);
         let (names, bounds) = (self.parameters(state), self.bounds(state, scope));
         let own = type_name(&state.name);
-        let ty = Piece::angle(own.as_str(), words(&names)).flat();
+        let ty = Document::angle(own.as_str(), words(&names)).flat();
         let declaration = if names.is_empty() {
             format!("pub enum {own} {{}}")
         } else {
             let all = payload(words(&names)).flat();
-            let marker = Piece::word(format!("fn({all}) -> {all}"));
-            let marker = Piece::angle("::std::marker::PhantomData", vec![marker]);
-            Piece::round(format!("pub struct {ty}"), vec![marker]).laid_out(4, 4, 1) + ";"
+            let marker = Document::word(format!("fn({all}) -> {all}"));
+            let marker = Document::angle("::std::marker::PhantomData", vec![marker]);
+            Document::round(format!("pub struct {ty}"), vec![marker]).laid_out(4, 4, 1) + ";"
         };
-        let all = Piece::angle("impl", words(&names)).flat();
+        let all = Document::angle("impl", words(&names)).flat();
         let head = |of: &str| {
             implementation(
                 4,
@@ -79,16 +79,16 @@ impl States<'_> {
         let path = file.package.iter().map(|segment| segment.text());
         let path = path.chain([self.protocol().name.text(), state.name.text()]);
         let name = format!("\"{}\"", path.collect::<Vec<_>>().join("."));
-        let message = Piece::word(format!("super::{}", self.enum_name(state, &names)));
+        let message = Document::word(format!("super::{}", self.enum_name(state, &names)));
         let session = starts.map(|starts| {
             let starts: Vec<String> = starts.into_iter().map(|at| names[at].clone()).collect();
             let is_first = state.active_side() == self.protocol().start().active_side();
             let values = vec![
-                Piece::word(slot_of("slot", &starts).flat() + "()"),
-                Piece::word("super::CAPACITY"),
-                Piece::word(is_first.to_string()),
+                Document::word(slot_of("slot", &starts).flat() + "()"),
+                Document::word("super::CAPACITY"),
+                Document::word(is_first.to_string()),
             ];
-            let value = Piece::call("::duologue::generated::Session::of", values);
+            let value = Document::call("::duologue::generated::Session::of", values);
             definition(8, "const SESSION: ::duologue::generated::Session", &value)
         });
         StateView {
@@ -108,7 +108,7 @@ impl States<'_> {
             }),
             within: state.within.map(|limit| limit.most),
             message: definition(8, "type Message", &message),
-            name: definition(8, "const NAME: &'static str", &Piece::word(name)),
+            name: definition(8, "const NAME: &'static str", &Document::word(name)),
             stays: endpoint::may_stay(self.protocol(), state),
             session,
             arms: state.messages.iter().enumerate().map(arm).collect(),
@@ -152,16 +152,16 @@ impl States<'_> {
         let scope = self.scope.inside(1);
         let receiver = endpoint::receiver(state);
         let payloads = self.entries(message, names, scope);
-        let mut values: Vec<Piece> = match payloads.len() {
+        let mut values: Vec<Document> = match payloads.len() {
             0 => Vec::new(),
-            1 => vec![Piece::word("with")],
+            1 => vec![Document::word("with")],
             count => (0..count)
-                .map(|at| Piece::word(format!("with.{at}")))
+                .map(|at| Document::word(format!("with.{at}")))
                 .collect(),
         };
         let with = if values.is_empty() { "()" } else { "with" };
         let (next, follows) = match &message.next {
-            Next::End => ("()", Piece::word("::duologue::generated::End")),
+            Next::End => ("()", Document::word("::duologue::generated::End")),
             Next::State {
                 state: id,
                 arguments,
@@ -176,14 +176,14 @@ impl States<'_> {
                 values.push(match endpoint.activity(*id) {
                     Activity::Sends => {
                         let wrap = format!("super::{}::{}", receiver.word(), type_name(&to.name));
-                        Piece::call(wrap, vec![Piece::word("next")])
+                        Document::call(wrap, vec![Document::word("next")])
                     }
-                    Activity::Receives | Activity::Over => Piece::word("next"),
+                    Activity::Receives | Activity::Over => Document::word("next"),
                 });
-                let to = Piece::angle(type_name(&to.name), scope.types(arguments, names));
+                let to = Document::angle(type_name(&to.name), scope.types(arguments, names));
                 (
                     "next",
-                    Piece::angle(format!("::duologue::generated::{kind}"), vec![to]),
+                    Document::angle(format!("::duologue::generated::{kind}"), vec![to]),
                 )
             }
         };
@@ -196,7 +196,7 @@ impl States<'_> {
         ArmView {
             index,
             names: format!("({with}, {next})"),
-            value: Piece::value(variant, names, values).laid_out(20, 20, 0),
+            value: Document::value(variant, names, values).laid_out(20, 20, 0),
             head,
             payload: definition(8, "type Payload", &payload(payloads)),
             next: definition(8, "type Next", &follows),

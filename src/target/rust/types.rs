@@ -3,7 +3,7 @@
 use super::derive::Derivable;
 use super::docs::comment;
 use super::fields;
-use super::layout::{Piece, definition, variants};
+use super::layout::{Document, definition, variants};
 use super::spelling::{NameScope, type_name, value_name};
 use crate::protocol::{Definition, Docs, TypeId};
 use askama::Template;
@@ -61,7 +61,7 @@ impl TypeView {
             Definition::Struct(fields) => {
                 let member = |name, docs, ty| {
                     let field =
-                        Piece::field(format!("pub {}", value_name(name)), scope.ty(ty, &[]));
+                        Document::field(format!("pub {}", value_name(name)), scope.ty(ty, &[]));
                     member(docs, field.laid_out(4, 4, 1))
                 };
                 let fields = fields.iter();
@@ -77,8 +77,8 @@ impl TypeView {
                     let types = variant.entries.iter();
                     let types = types.map(|entry| scope.ty(&entry.ty, &[])).collect();
                     let names = fields::of_variant(&variant.entries);
-                    let piece = Piece::variant(type_name(&variant.name), names, types);
-                    (comment(4, "///", lines(&variant.docs)), piece)
+                    let document = Document::variant(type_name(&variant.name), names, types);
+                    (comment(4, "///", lines(&variant.docs)), document)
                 });
                 let members = variants(all.collect()).into_iter();
                 let members = members.map(|(docs, text)| MemberView { docs, text });

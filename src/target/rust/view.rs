@@ -4,7 +4,7 @@ use super::derive::Derivable;
 use super::docs::{comment, with_sentence};
 use super::endpoints::SideView;
 use super::fields;
-use super::layout::{Piece, signature, variants};
+use super::layout::{Document, signature, variants};
 use super::spelling::{NameScope, type_name};
 use super::states::{States, payload, slot_of, words};
 use super::table::StateView;
@@ -127,12 +127,12 @@ impl States<'_> {
     fn init(self) -> InitView {
         let start = self.protocol().start();
         let names = self.parameters(start);
-        let name = Piece::angle("pub fn init", words(&names)).flat();
+        let name = Document::angle("pub fn init", words(&names)).flat();
         let end = |side: Side| {
             let path = format!("{}::{}", side.word(), type_name(&start.name));
-            Piece::angle(path, words(&names))
+            Document::angle(path, words(&names))
         };
-        let result = Piece::round("", vec![end(Side::Server), end(Side::Client)]);
+        let result = Document::round("", vec![end(Side::Server), end(Side::Client)]);
         let pair = match start.active_side() {
             Some(Side::Client) => format!("(second, client::{}(first))", type_name(&start.name)),
             Some(Side::Server) => format!("(server::{}(first), second)", type_name(&start.name)),
@@ -149,9 +149,9 @@ impl States<'_> {
             slot: self.payloads(&names),
             slot_head: signature(
                 4,
-                &Piece::angle("pub const fn slot", words(&names)).flat(),
+                &Document::angle("pub const fn slot", words(&names)).flat(),
                 &[],
-                &Piece::word("::duologue::generated::Slot"),
+                &Document::word("::duologue::generated::Slot"),
                 &self.bounds(start, self.scope.inside(1)),
             ),
             slot_call: slot_of("state::slot", &names).laid_out(4, 15, 3),
@@ -164,20 +164,20 @@ impl States<'_> {
     fn payloads(self, names: &[String]) -> Vec<String> {
         let scope = self.scope.inside(1);
         let mut seen = BTreeSet::new();
-        let mut all: Vec<Piece> = Vec::new();
+        let mut all: Vec<Document> = Vec::new();
         for (state, arguments) in self.checked.instantiations() {
             for message in &self.protocol().state(state).messages {
                 let types = message.entries.iter();
                 let types: Vec<Type> = types.map(|entry| entry.ty.substitute(&arguments)).collect();
                 let payload = payload(scope.types(&types, names));
                 if !types.is_empty() && seen.insert(payload.flat()) {
-                    all.push(Piece::angle("slot.fit::", vec![payload]));
+                    all.push(Document::angle("slot.fit::", vec![payload]));
                 }
             }
         }
         let last = all.len().saturating_sub(1);
         let all = all.iter().enumerate();
-        let line = |(at, fit): (usize, &Piece)| match at == last {
+        let line = |(at, fit): (usize, &Document)| match at == last {
             true => fit.laid_out(8, 8, 2) + "()",
             false => format!("let slot = {}();", fit.laid_out(8, 19, 3)),
         };
@@ -200,9 +200,9 @@ impl States<'_> {
                 &format!("{}::", receiver.word()),
             ));
             let names = fields::of_message(&message.entries);
-            let piece = Piece::variant(type_name(&message.name), names, types);
+            let document = Document::variant(type_name(&message.name), names, types);
             let docs = message.docs.iter().map(AsRef::as_ref);
-            (comment(4, "///", docs), piece)
+            (comment(4, "///", docs), document)
         };
         let variants = variants(state.messages.iter().map(variant).collect()).into_iter();
         let variants = variants.map(|(docs, text)| VariantView { docs, text });

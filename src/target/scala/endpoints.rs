@@ -1,6 +1,6 @@
 //! The classes of the endpoints: how messages are sent, and how received payloads become messages.
 
-use super::layout::{Piece, declaration, docs, fits};
+use super::layout::{Document, declaration, docs, fits};
 use super::object_scope::{GENERATED, nested, tuple_paths};
 use super::payload::{Number, check, moved, number, tuple};
 use super::spelling;
@@ -238,7 +238,7 @@ impl Writer<'_> {
         );
         let number = self.number(message);
         let payload = match &number {
-            Some(number) => Piece::word((number.encode)(&names[0])),
+            Some(number) => Document::word((number.encode)(&names[0])),
             None => tuple(
                 entries
                     .map(|(entry, name)| moved(whole, &entry.ty, name))
@@ -246,11 +246,15 @@ impl Writer<'_> {
             ),
         };
         let kind = if number.is_some() { "Number" } else { "" };
-        let mut arguments = vec![Piece::word("this"), Piece::word(index.to_string()), payload];
+        let mut arguments = vec![
+            Document::word("this"),
+            Document::word(index.to_string()),
+            payload,
+        ];
         if is_moving {
-            arguments.push(Piece::word("$moving"));
+            arguments.push(Document::word("$moving"));
         }
-        let send = Piece::application(
+        let send = Document::application(
             format!("{GENERATED}.{}{kind}", self.then(state, message)),
             arguments,
         );
@@ -298,17 +302,17 @@ impl Writer<'_> {
             .collect();
         let next = self
             .next(message)
-            .map(|next| Piece::word(format!("new {next}(this)")));
+            .map(|next| Document::word(format!("new {next}(this)")));
         let paths = tuple_paths(types.len());
-        let mut values: Vec<Piece> = match types.as_slice() {
+        let mut values: Vec<Document> = match types.as_slice() {
             [] => Vec::new(),
-            [only] => vec![Piece::word(self.number(message).map_or_else(
+            [only] => vec![Document::word(self.number(message).map_or_else(
                 || format!("payload.asInstanceOf[{only}]"),
                 |number| number.decode.to_owned(),
             ))],
             _ => paths
                 .iter()
-                .map(|path| Piece::word(format!("values{path}")))
+                .map(|path| Document::word(format!("values{path}")))
                 .collect(),
         };
         values.extend(next);
@@ -319,9 +323,9 @@ impl Writer<'_> {
             spelling::type_name(message.name.text())
         );
         let message = if self.is_object(message) {
-            Piece::Word(path)
+            Document::Word(path)
         } else {
-            Piece::application(path + &self.scope.parameter_list(), values)
+            Document::application(path + &self.scope.parameter_list(), values)
         };
         let pattern = format!("case {index} =>");
         let is_tuple = types.len() > 1;

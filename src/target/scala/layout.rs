@@ -3,7 +3,7 @@
 use super::spelling::doc_line;
 use crate::target::layout::{Breaks, Style, WIDTH, spaces};
 
-pub use crate::target::layout::Piece;
+pub use crate::target::layout::Document;
 
 /// One item per line. Scala's lists have no comma after the last item.
 const fn lines(step: usize) -> Style {
@@ -13,13 +13,13 @@ const fn lines(step: usize) -> Style {
     })
 }
 
-impl Piece {
+impl Document {
     /// `head(arguments)`.
-    pub fn application(head: impl Into<String>, arguments: Vec<Piece>) -> Piece {
-        Piece::list(head.into() + "(", arguments, ")", lines(2))
+    pub fn application(head: impl Into<String>, arguments: Vec<Document>) -> Document {
+        Document::list(head.into() + "(", arguments, ")", lines(2))
     }
 
-    /// The piece at the beginning of a line that is indented by `indent` spaces.
+    /// The document at the beginning of a line that is indented by `indent` spaces.
     pub fn at(&self, indent: usize) -> String {
         self.laid_out(indent, indent, 0)
     }
@@ -47,8 +47,8 @@ pub fn typed(name: &str, ty: &str) -> String {
 
 /// A declaration with its parameters, indented by `indent` spaces: `head(parameters)tail`.
 pub fn declaration(head: &str, parameters: &[String], tail: &str, indent: usize) -> String {
-    let parameters = parameters.iter().map(Piece::word).collect();
-    let list = Piece::list(format!("{head}("), parameters, ")", lines(4));
+    let parameters = parameters.iter().map(Document::word).collect();
+    let list = Document::list(format!("{head}("), parameters, ")", lines(4));
     list.laid_out(indent, indent, tail.len()) + tail
 }
 

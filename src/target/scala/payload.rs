@@ -1,6 +1,6 @@
 //! What happens to a payload between the caller of a sending method and the ring: ranges are checked, endpoints are handed over.
 
-use super::layout::Piece;
+use super::layout::Document;
 use super::object_scope::{GENERATED, nested, tuple_paths};
 use super::whole::Whole;
 use crate::protocol::{Builtin, Definition, Type};
@@ -69,23 +69,23 @@ fn check_at(depth: usize, whole: &Whole, ty: &Type, name: &str, value: &str) -> 
 }
 
 /// The value with its endpoints taken away from the sender; the value itself if it holds none.
-pub fn moved(whole: &Whole, ty: &Type, value: &str) -> Piece {
+pub fn moved(whole: &Whole, ty: &Type, value: &str) -> Document {
     moved_at(0, whole, ty, value)
 }
 
-fn moved_at(depth: usize, whole: &Whole, ty: &Type, value: &str) -> Piece {
+fn moved_at(depth: usize, whole: &Whole, ty: &Type, value: &str) -> Document {
     if !whole.holds_endpoints(ty) {
-        return Piece::word(value);
+        return Document::word(value);
     }
     if depth > DEEPEST {
-        return Piece::word(format!("$moving.any({value})"));
+        return Document::word(format!("$moving.any({value})"));
     }
     match ty {
-        Type::Endpoint(_) => Piece::word(format!("$moving.take({value})")),
-        Type::Parameter(_) => Piece::word(format!("$moving.any({value})")),
+        Type::Endpoint(_) => Document::word(format!("$moving.take({value})")),
+        Type::Parameter(_) => Document::word(format!("$moving.any({value})")),
         Type::List(item) | Type::Option(item) => {
             let each = moved_at(depth + 1, whole, item, "$item").at(0);
-            Piece::word(format!("{value}.map($item => {each})"))
+            Document::word(format!("{value}.map($item => {each})"))
         }
         Type::Tuple(items) => {
             let paths = tuple_paths(items.len());
@@ -98,20 +98,20 @@ fn moved_at(depth: usize, whole: &Whole, ty: &Type, value: &str) -> Piece {
         Type::Named(id) => match &whole.program.ty(*id).definition {
             Definition::Alias(target) => moved_at(depth + 1, whole, target, value),
             Definition::Struct(_) | Definition::Enum(_) => {
-                Piece::word(format!("{value}.$moved($moving)"))
+                Document::word(format!("{value}.$moved($moving)"))
             }
-            Definition::Extern(..) | Definition::Undeclared => Piece::word(value),
+            Definition::Extern(..) | Definition::Undeclared => Document::word(value),
         },
-        Type::Builtin(_) => Piece::word(value),
+        Type::Builtin(_) => Document::word(value),
     }
 }
 
 /// A single value for several: the only value itself, or a tuple.
-pub fn tuple(mut parts: Vec<Piece>) -> Piece {
+pub fn tuple(mut parts: Vec<Document>) -> Document {
     match parts.len() {
-        0 => Piece::word("null"),
+        0 => Document::word("null"),
         1 => parts.remove(0),
-        _ => nested(parts, &|parts| Piece::application(String::new(), parts)),
+        _ => nested(parts, &|parts| Document::application(String::new(), parts)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What sessions with other processes need: how payloads are encoded, and a value for each side that transports use.
 
-use super::layout::Piece;
+use super::layout::Document;
 use super::object_scope::{GENERATED, ObjectScope, nested, tuple_paths};
 use super::payload::number;
 use super::spelling;
@@ -238,7 +238,7 @@ impl Coder<'_, '_> {
         let declared: Vec<&Type> = message.entries.iter().map(|entry| &entry.ty).collect();
         let is_number = number(whole, &declared).is_some();
         let (put, get) = match types.as_slice() {
-            [] => (vec!["()".to_owned()], Piece::word("null")),
+            [] => (vec!["()".to_owned()], Document::word("null")),
             [only] if is_number => self.number(self.underlying(only)),
             [only] => {
                 let cast = format!("payload.asInstanceOf[{}]", self.scope.payload_type(only));
@@ -251,8 +251,8 @@ impl Coder<'_, '_> {
                 };
                 let is_primitive = number(whole, &[only]).is_some();
                 let get = self.get(only, lengths[0], "in");
-                let boxed = |code: &Piece| {
-                    Piece::word(format!("{}.asInstanceOf[_root_.scala.AnyRef]", code.flat()))
+                let boxed = |code: &Document| {
+                    Document::word(format!("{}.asInstanceOf[_root_.scala.AnyRef]", code.flat()))
                 };
                 (put, if is_primitive { boxed(&get) } else { get })
             }
@@ -310,7 +310,7 @@ impl Coder<'_, '_> {
     }
 
     /// How a payload that is kept as a number is encoded.
-    fn number(&self, ty: &Type) -> (Vec<String>, Piece) {
+    fn number(&self, ty: &Type) -> (Vec<String>, Document) {
         let (put, get) = match ty {
             Type::Builtin(Builtin::Bool) => ("out.bool(number != 0L)", "if (in.bool()) 1L else 0L"),
             Type::Builtin(Builtin::U8) => ("out.u8(number.toInt)", "in.u8().toLong"),
@@ -334,7 +334,7 @@ impl Coder<'_, '_> {
         };
         (
             vec![put.to_owned()],
-            Piece::application("in.number".to_owned(), vec![Piece::word(get)]),
+            Document::application("in.number".to_owned(), vec![Document::word(get)]),
         )
     }
 
@@ -397,27 +397,27 @@ impl Coder<'_, '_> {
     }
 
     /// The expression that decodes a value.
-    pub fn get(&self, ty: &Type, lengths: &Lengths, from: &str) -> Piece {
+    pub fn get(&self, ty: &Type, lengths: &Lengths, from: &str) -> Document {
         let most = most(lengths);
         match ty {
             Type::Builtin(Builtin::Bytes) => {
-                Piece::word(format!("{GENERATED}.getBytes({from}{most})"))
+                Document::word(format!("{GENERATED}.getBytes({from}{most})"))
             }
             Type::Builtin(Builtin::Str) => {
                 let most = most.trim_start_matches(", ");
-                Piece::word(format!("{from}.str({most})"))
+                Document::word(format!("{from}.str({most})"))
             }
-            Type::Builtin(builtin) => Piece::word(format!("{from}.{}()", word(*builtin))),
+            Type::Builtin(builtin) => Document::word(format!("{from}.{}()", word(*builtin))),
             Type::List(item) => {
                 let least = long(self.sizes.of_type(item).least);
                 let each = self.get(item, lengths.part(0), "$in").flat();
-                Piece::word(format!(
+                Document::word(format!(
                     "{GENERATED}.getList({from}, {least}{most})($in => {each})"
                 ))
             }
             Type::Option(item) => {
                 let each = self.get(item, lengths.part(0), "$in").flat();
-                Piece::word(format!("{GENERATED}.getOption({from})($in => {each})"))
+                Document::word(format!("{GENERATED}.getOption({from})($in => {each})"))
             }
             Type::Tuple(items) => {
                 let parts = items.iter().enumerate();
@@ -427,11 +427,11 @@ impl Coder<'_, '_> {
                 if let Some((builtin, lengths)) = self.builtin(ty) {
                     self.get(builtin, lengths, from)
                 } else {
-                    Piece::word(format!("{}.get({from})", self.scope.wire(*id)))
+                    Document::word(format!("{}.get({from})", self.scope.wire(*id)))
                 }
             }
             // An obstacle, which no encoded message carries.
-            Type::Parameter(_) | Type::Endpoint(_) => Piece::word("null"),
+            Type::Parameter(_) | Type::Endpoint(_) => Document::word("null"),
         }
     }
 
@@ -439,10 +439,10 @@ impl Coder<'_, '_> {
         &self,
         items: impl Iterator<Item = (&'t Type, &'t Lengths)>,
         from: &str,
-    ) -> Piece {
+    ) -> Document {
         let parts = items.map(|(item, lengths)| self.get(item, lengths, from));
         nested(parts.collect(), &|parts| {
-            Piece::application(String::new(), parts)
+            Document::application(String::new(), parts)
         })
     }
 }

@@ -47,7 +47,7 @@ pub fn object(scope: &mut ObjectScope, sizes: &Sizes, id: TypeId) -> Option<Stri
                 put.extend(code.put(ty, lengths, &format!("value.{name}"), "out"));
                 get.push(code.get(ty, lengths, "in"));
             }
-            let made = super::layout::Piece::application(format!("new {ty}"), get);
+            let made = super::layout::Document::application(format!("new {ty}"), get);
             (put, vec![made.at(6)])
         }
         Definition::Enum(variants) => of_enum(&code, &ty, variants),
@@ -88,7 +88,7 @@ fn of_enum(code: &Coder, ty: &str, variants: &[Variant]) -> (Vec<String>, Vec<St
             put.extend(each.iter().map(|line| format!("    {line}")));
             parts.push(code.get(ty, lengths, "in"));
         }
-        let made = super::layout::Piece::application(format!("new {ty}.{name}"), parts);
+        let made = super::layout::Document::application(format!("new {ty}.{name}"), parts);
         get.push(format!("  case {position} => {}", made.at(8)));
     }
     put.push("}".to_owned());

@@ -7,7 +7,7 @@ use super::super::types::is_bare;
 use super::super::view::UnitView;
 use crate::endpoint::Edge;
 use crate::protocol::{Builtin, Definition, Lengths, Message, Type, TypeId};
-use crate::wire::{Encoding, Kind, Sizes};
+use crate::wire::{BuiltinEncoding, Encoding, Sizes};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -319,10 +319,10 @@ fn is_checked(most: u64) -> bool {
 
 /// The runtime's name for the encoding of a built-in type.
 fn kind(builtin: Builtin) -> &'static str {
-    match Kind::of(builtin) {
-        Kind::Bool => "DUO_WIRE_BOOL",
-        Kind::Number => "DUO_WIRE_NUMBER",
-        Kind::Text => "DUO_WIRE_TEXT",
-        Kind::Bytes => "DUO_WIRE_BYTES",
+    match BuiltinEncoding::of(builtin) {
+        BuiltinEncoding::Bool => "DUO_WIRE_BOOL",
+        BuiltinEncoding::Number => "DUO_WIRE_NUMBER",
+        BuiltinEncoding::Text => "DUO_WIRE_TEXT",
+        BuiltinEncoding::Bytes => "DUO_WIRE_BYTES",
     }
 }
