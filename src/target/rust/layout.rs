@@ -86,20 +86,20 @@ impl Piece {
     }
 }
 
-/// The variants of an enum, each with its documentation. If some need one line and others several, rustfmt breaks all that have
+/// The variants of an enum, each with the lines before it. If some need one line and others several, rustfmt breaks all that have
 /// named fields.
 pub fn variants(all: Vec<(String, Piece)>) -> Vec<(String, String)> {
     let lay_out = |piece: &Piece| piece.laid_out(4, 4, 1);
     let is_tall =
-        |(docs, piece): &(String, Piece)| !docs.is_empty() || lay_out(piece).contains('\n');
+        |(above, piece): &(String, Piece)| !above.is_empty() || lay_out(piece).contains('\n');
     let tall = all.iter().filter(|variant| is_tall(variant)).count();
     let is_mixed = tall > 0 && tall < all.len();
-    let variants = all.into_iter().map(|(docs, piece)| {
+    let variants = all.into_iter().map(|(above, piece)| {
         let text = match is_mixed && piece.flat().ends_with('}') {
             true => piece.broken(4),
             false => lay_out(&piece),
         };
-        (docs, text)
+        (above, text)
     });
     variants.collect()
 }
