@@ -23,7 +23,7 @@ use crate::compile::{Compilation, Input, Request};
 use crate::diagnostic::Level;
 use crate::files::{Disk, OutputError, Outputs, Tree, protocol_files};
 use crate::report::{self, RenderOptions};
-use crate::target::{self, Options, Target};
+use crate::target::{self, Attribute, AttributeError, Options, Target};
 use std::collections::BTreeSet;
 use std::env;
 use std::fmt;
@@ -44,6 +44,8 @@ pub struct Builder {
     out_dir: Option<PathBuf>,
     levels: Vec<(String, Level)>,
     options: Options,
+    /// What is wrong with derives and attributes.
+    misspelled: Vec<String>,
 }
 
 /// The result of a successful generation.
@@ -84,6 +86,12 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<AttributeError> for Error {
+    fn from(error: AttributeError) -> Error {
+        Error::new(error.to_string())
+    }
+}
 
 impl From<OutputError> for Error {
     fn from(error: OutputError) -> Error {
@@ -151,6 +159,45 @@ impl Builder {
         self
     }
 
+    /// Derives traits for every declared struct and enum: one trait, such as `serde::Serialize`, or several with commas between
+    /// them. `Debug`, `Clone`, `PartialEq`, `Eq`, `PartialOrd`, `Ord` and `Hash` are derived wherever the fields allow it, and cannot
+    /// be added.
+    #[must_use]
+    pub fn derive(self, traits: impl AsRef<str>) -> Builder {
+        self.derive_for(".", traits)
+    }
+
+    /// Derives traits for the structs and enums that the path selects.
+    ///
+    /// A path is the name of a type in its protocol file, after its package if the file has one: `acme.account`. The name of a
+    /// package selects all types in it, and `.` selects all types. A path that selects nothing is an error.
+    #[must_use]
+    pub fn derive_for(self, path: impl Into<String>, traits: impl AsRef<str>) -> Builder {
+        self.add(Attribute::derive(path, traits.as_ref()))
+    }
+
+    /// Adds an attribute, such as `#[serde(deny_unknown_fields)]`, to the structs and enums that the path selects, which is as for
+    /// [`derive_for`](Builder::derive_for).
+    #[must_use]
+    pub fn type_attribute(self, path: impl Into<String>, attribute: impl AsRef<str>) -> Builder {
+        self.add(Attribute::on_type(path, attribute.as_ref()))
+    }
+
+    /// Adds an attribute, such as `#[serde(default)]`, to fields of structs and variants of enums: to the one with this path,
+    /// such as `acme.account.balance`, or to all in the type or package with this path, or to all with the path `.`.
+    #[must_use]
+    pub fn field_attribute(self, path: impl Into<String>, attribute: impl AsRef<str>) -> Builder {
+        self.add(Attribute::on_member(path, attribute.as_ref()))
+    }
+
+    fn add(mut self, attribute: Result<Attribute, AttributeError>) -> Builder {
+        match attribute {
+            Ok(attribute) => self.options.rust.attributes.push(attribute),
+            Err(error) => self.misspelled.push(error.to_string()),
+        }
+        self
+    }
+
     /// Sets the level of a rule, or of every rule if the name is `all`. A later call overrides an earlier one. `duologue.toml` is
     /// not read, since it may be outside the package.
     #[must_use]
@@ -201,6 +248,7 @@ impl Builder {
         let Some(checked) = &compiled.checked else {
             return Err(Error::new(findings.collect::<Vec<_>>().join("\n\n")));
         };
+        target::check_attributes(checked.program(), &self.options.rust.attributes)?;
         let generated = target::generate(checked, Target::Rust, &self.options);
         let outputs = Outputs::plan(vec![Tree {
             target: Target::Rust,
@@ -217,6 +265,9 @@ impl Builder {
     }
 
     fn request(&self, package: &Path, watched: &mut Watched) -> Result<Request, Error> {
+        if !self.misspelled.is_empty() {
+            return Err(Error::new(self.misspelled.join("\n")));
+        }
         let known = |name: &str| name == "all" || RULES.iter().any(|rule| rule.name == name);
         if let Some((name, _)) = self.levels.iter().find(|(name, _)| !known(name)) {
             return Err(Error::new(format!("there is no rule `{name}`")));

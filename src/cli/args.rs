@@ -10,7 +10,7 @@ use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
 use duologue::relation::Verdict;
 use duologue::report;
-use duologue::target::Options;
+use duologue::target::{Attribute, Options};
 use std::path::PathBuf;
 
 /// Import directories, configuration, reports and rule levels.
@@ -197,6 +197,9 @@ pub struct Choices {
     /// Rust: the module that defines types that no protocol file declares, such as crate::host
     #[arg(long, value_name = "PATH")]
     rust_host: Option<String>,
+    /// Rust: also derive these traits for every declared struct and enum, such as serde::Serialize
+    #[arg(long, value_name = "TRAITS", value_parser = |traits: &str| Attribute::derive(".", traits))]
+    rust_derive: Vec<Attribute>,
     /// Also generate encoders and fingerprints, for sessions over sockets and, in Rust, in shared memory
     #[arg(long)]
     remote: bool,
@@ -224,6 +227,7 @@ impl From<Choices> for Options {
     fn from(choices: Choices) -> Options {
         let mut options = Options::default();
         options.rust.host = choices.rust_host;
+        options.rust.attributes = choices.rust_derive;
         options.c.prefix = choices.c_prefix;
         options.c.shm = choices.c_shm;
         options.c.ring = choices.c_ring;

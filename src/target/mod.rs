@@ -8,7 +8,7 @@ pub mod scala;
 mod spelling;
 
 pub use c::COptions;
-pub use rust::RustOptions;
+pub use rust::{Attribute, AttributeError, RustOptions, check_attributes};
 pub use scala::ScalaOptions;
 
 use crate::check::{CheckedProgram, Scope};

@@ -1,4 +1,4 @@
-//! Generates every protocol of `protocols/`, some of 2012, those of `tests/wire` and those of `limits`, into `OUT_DIR`.
+//! Generates every protocol of `protocols/`, some of 2012, those of `tests/wire`, and those of `limits` and `derived`, into `OUT_DIR`.
 
 use std::path::PathBuf;
 
@@ -25,6 +25,22 @@ fn main() {
         .root("limits")
         .all()
         .remote()
-        .out_dir(PathBuf::from(out).join("limits"))
+        .out_dir(PathBuf::from(&out).join("limits"))
+        .generate();
+    duologue_compiler::build::Builder::new()
+        .root("derived")
+        .all()
+        .derive("serde::Serialize, serde::Deserialize")
+        .derive_for("limits", "Default")
+        .derive_for("shop.order", "Default")
+        .derive_for("shop.stage", "Default")
+        .field_attribute("shop.stage.new", "#[default]")
+        .type_attribute("shop", "#[serde(rename_all = \"camelCase\")]")
+        .field_attribute("shop.item.tags", "#[serde(default)]")
+        .field_attribute(
+            "shop.item.weight",
+            "#[serde(skip_serializing_if = \"Option::is_none\")]",
+        )
+        .out_dir(PathBuf::from(out).join("derived"))
         .generate();
 }

@@ -225,6 +225,16 @@ fn a_builder_reports_impossible_requests() {
     );
     assert!(denied.starts_with("error[missing-docs]: "), "{denied}");
 
+    // What is wrong with derives and attributes is reported before anything is written.
+    let wrong = ".derive(\"serde\").field_attribute(\".\", \"#[a\").derive(\"Hash\").generate()";
+    let wrong = build(".generate()", wrong);
+    let expected = "`#[a` is not an attribute, such as `#[serde(default)]`\n\
+        `Hash` needs no option: it is derived for every type whose fields allow it";
+    assert_eq!(wrong, expected);
+    let unknown = ".type_attribute(\"bnak\", \"#[a]\").generate()";
+    let unknown = build(".generate()", unknown);
+    assert_eq!(unknown, "there is no struct or enum `bnak`");
+
     let call = format!(".level(\"missing-docs\", {level}).try_generate().unwrap()");
     example
         .scratch

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
+mod attributes;
 mod runtime;
 
 /// Everything that is generated somewhere in these tests, in groups that can be generated together.

@@ -111,6 +111,7 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("pest", "syntax"),
     ("pest_derive", "syntax"),
     ("petgraph", "graph"),
+    ("proc_macro2", "target"),
     ("quick_junit", "report"),
     ("serde", "report cli"),
     ("serde_json", "report cli"),

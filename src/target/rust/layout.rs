@@ -92,21 +92,21 @@ impl Document {
     }
 }
 
-/// The variants of an enum, each with its documentation. If some need one line and others several, rustfmt breaks all that have
+/// The variants of an enum, each with the lines before it. If some need one line and others several, rustfmt breaks all that have
 /// named fields.
 pub fn variants(all: Vec<(String, Document)>) -> Vec<(String, String)> {
     let lay_out = |document: &Document| document.laid_out(4, 4, 1);
-    let is_tall = |(docs, document): &(String, Document)| {
-        !docs.is_empty() || lay_out(document).contains('\n')
+    let is_tall = |(above, document): &(String, Document)| {
+        !above.is_empty() || lay_out(document).contains('\n')
     };
     let tall = all.iter().filter(|variant| is_tall(variant)).count();
     let is_mixed = tall > 0 && tall < all.len();
-    let variants = all.into_iter().map(|(docs, document)| {
+    let variants = all.into_iter().map(|(above, document)| {
         let text = match is_mixed && document.flat().ends_with('}') {
             true => document.broken(4),
             false => lay_out(&document),
         };
-        (docs, text)
+        (above, text)
     });
     variants.collect()
 }

@@ -4,6 +4,7 @@
 //! and per instance. The types that a file declares are in the `mod.rs` of its package. All paths are relative within
 //! the tree, so that it can be included anywhere.
 
+mod attributes;
 mod derive;
 mod docs;
 mod endpoints;
@@ -20,6 +21,7 @@ mod table;
 mod types;
 mod view;
 
+pub use attributes::{Attribute, AttributeError, check_attributes};
 pub use names::spellings;
 
 use crate::check::CheckedProgram;
@@ -43,6 +45,8 @@ pub struct RustOptions {
     /// The module in which undeclared types are found, such as `crate::host`; without it, the module that includes the generated
     /// tree.
     pub host: Option<String>,
+    /// What is added to declared types. [`check_attributes`] reports those that select nothing; they have no effect.
+    pub attributes: Vec<Attribute>,
 }
 
 /// The word for this target in mappings.

@@ -1,11 +1,13 @@
 //! The view for the template of a package: its modules and the types that its files declare.
 
+use super::attributes::Additions;
 use super::derive::Derivable;
 use super::docs::comment;
 use super::fields;
 use super::layout::{Document, definition, variants};
 use super::spelling::{NameScope, type_name, value_name};
-use crate::protocol::{Definition, Docs, TypeId};
+use crate::name::Name;
+use crate::protocol::{Definition, Docs, Field, TypeId};
 use askama::Template;
 
 /// The `mod.rs` of a package.
@@ -23,7 +25,8 @@ pub struct PackageView {
 /// A declared type.
 pub struct TypeView {
     docs: String,
-    derives: String,
+    /// Its derives and the attributes that the user adds.
+    attributes: String,
     /// The whole alias, or the text before the members.
     head: String,
     is_alias: bool,
@@ -33,7 +36,8 @@ pub struct TypeView {
 }
 
 struct MemberView {
-    docs: String,
+    /// The lines before it: its documentation, and the attributes that the user adds.
+    above: String,
     text: String,
 }
 
@@ -47,11 +51,13 @@ impl TypeView {
     ) -> Option<TypeView> {
         let declaration = scope.program.ty(id);
         let name = type_name(&declaration.name);
+        let attributes = &scope.options.rust.attributes;
+        let added = Additions::of(attributes, scope.program, declaration);
         let (kind, members) = match &declaration.definition {
             Definition::Alias(ty) => {
                 return Some(TypeView {
                     docs: comment(0, "///", lines(&declaration.docs)),
-                    derives: String::new(),
+                    attributes: String::new(),
                     head: definition(0, &format!("pub type {name}"), &scope.ty(ty, &[])),
                     is_alias: true,
                     members: Vec::new(),
@@ -59,18 +65,14 @@ impl TypeView {
                 });
             }
             Definition::Struct(fields) => {
-                let member = |name, docs, ty| {
-                    let field =
-                        Document::field(format!("pub {}", value_name(name)), scope.ty(ty, &[]));
-                    member(docs, field.laid_out(4, 4, 1))
+                let member = |field: &Field| {
+                    let head = format!("pub {}", value_name(&field.name));
+                    MemberView {
+                        above: above(&field.docs, added, &field.name),
+                        text: Document::field(head, scope.ty(&field.ty, &[])).laid_out(4, 4, 1),
+                    }
                 };
-                let fields = fields.iter();
-                (
-                    "struct",
-                    fields
-                        .map(|field| member(&field.name, &field.docs, &field.ty))
-                        .collect(),
-                )
+                ("struct", fields.iter().map(member).collect())
             }
             Definition::Enum(all) => {
                 let all = all.iter().map(|variant| {
@@ -78,17 +80,17 @@ impl TypeView {
                     let types = types.map(|entry| scope.ty(&entry.ty, &[])).collect();
                     let names = fields::of_variant(&variant.entries);
                     let document = Document::variant(type_name(&variant.name), names, types);
-                    (comment(4, "///", lines(&variant.docs)), document)
+                    (above(&variant.docs, added, &variant.name), document)
                 });
                 let members = variants(all.collect()).into_iter();
-                let members = members.map(|(docs, text)| MemberView { docs, text });
+                let members = members.map(|(above, text)| MemberView { above, text });
                 ("enum", members.collect())
             }
             Definition::Extern(..) | Definition::Undeclared => return None,
         };
         Some(TypeView {
             docs: comment(0, "///", lines(&declaration.docs)),
-            derives: derivable.get(id).attribute(),
+            attributes: derivable.get(id).attribute(&added.derives()) + &added.on_type(),
             head: format!("pub {kind} {name} {{"),
             is_alias: false,
             members,
@@ -97,11 +99,9 @@ impl TypeView {
     }
 }
 
-fn member(docs: &Docs, text: String) -> MemberView {
-    MemberView {
-        docs: comment(4, "///", lines(docs)),
-        text,
-    }
+/// The lines before a field or a variant.
+fn above(docs: &Docs, added: Additions, name: &Name) -> String {
+    comment(4, "///", lines(docs)) + &added.on_member(name.text())
 }
 
 fn lines(docs: &Docs) -> impl Iterator<Item = &str> {

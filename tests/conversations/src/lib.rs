@@ -42,6 +42,11 @@ pub mod limits {
     include!(concat!(env!("OUT_DIR"), "/limits/mod.rs"));
 }
 
+/// Types with derives and attributes that `build.rs` adds.
+pub mod derived {
+    include!(concat!(env!("OUT_DIR"), "/derived/mod.rs"));
+}
+
 /// A piece of work, as the queue of `work_queue` sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
