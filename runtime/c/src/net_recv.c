@@ -77,7 +77,8 @@ duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *fr
     for (;;) {
         if (net->ended != DUO_OK) return net->ended;
         size_t there = duo_net_size(&net->in);
-        const uint8_t *bytes = (const uint8_t *)net->in.bytes + net->in.from;
+        /* A buffer that is empty may have no memory. */
+        const uint8_t *bytes = there > 0 ? (const uint8_t *)net->in.bytes + net->in.from : NULL;
         *needed = 1;
         duo_status status = DUO_EMPTY;
         if (there > 0 && bytes[0] != CONTROL) status = look_at_message(net, state, frame, needed);
