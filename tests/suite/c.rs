@@ -398,7 +398,7 @@ fn generate(test: &str, protos: &[PathBuf]) -> PathBuf {
 }
 
 /// The same with additional arguments.
-fn generate_with(test: &str, protos: &[PathBuf], arguments: &[&str]) -> PathBuf {
+pub fn generate_with(test: &str, protos: &[PathBuf], arguments: &[&str]) -> PathBuf {
     let folder = scratch(test);
     let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
     gen_c
@@ -424,7 +424,7 @@ fn protocols() -> Vec<PathBuf> {
 }
 
 /// A program with the usual settings.
-fn quiet<'a>(
+pub fn quiet<'a>(
     watch: Watch,
     sources: &'a [PathBuf],
     includes: &'a [PathBuf],
