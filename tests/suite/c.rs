@@ -14,6 +14,7 @@ mod net;
 mod processes;
 mod programs;
 mod short_enums;
+mod symbols;
 mod tls;
 
 use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch};

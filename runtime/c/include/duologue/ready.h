@@ -16,6 +16,8 @@
 
 #include "duologue.h"
 
+DUO_C_BEGINS
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -32,7 +34,7 @@ extern "C" {
 /* In a turn that is passed to these functions: wait for free space, not for a message. */
 #define DUO_TURN_WRITABLE (UINT64_C(1) << 59)
 
-static inline duo_endpoint duo_writable(duo_endpoint sender)
+DUO_API duo_endpoint duo_writable(duo_endpoint sender)
 {
     sender.turn |= DUO_TURN_WRITABLE;
     return sender;
@@ -162,5 +164,7 @@ int duo_ports_descriptor(duo_ports *ports);
 #ifdef __cplusplus
 }
 #endif
+
+DUO_C_ENDS
 
 #endif
