@@ -187,6 +187,15 @@ fn waiting_for_one_of_many() {
 }
 
 #[test]
+fn another_thread_ends_a_wait() {
+    if !is_tested("c") {
+        return;
+    }
+    check_runtime("cancel.c");
+    check_runtime_with("cancel.c", Compiler::Gcc, Watch::Plain, &["-DDUO_NO_FUTEX"]);
+}
+
+#[test]
 fn room_is_waited_for() {
     if !is_tested("c") {
         return;
@@ -312,6 +321,7 @@ fn where_the_barrier_is_refused() {
             "stress.c",
             "walks.c",
             "ready.c",
+            "cancel.c",
             "taken.c",
             "shared.c",
             "lockstep.c",
@@ -354,6 +364,7 @@ fn no_sleeper_is_forgotten_where_nothing_else_wakes_it() {
         "walks.c",
         "shared.c",
         "ready.c",
+        "cancel.c",
         "credit.c",
     ] {
         for runtime in [

@@ -84,10 +84,11 @@ typedef enum duo_status {
     /* The endpoint has already been used (or was never created); this call changed nothing. */
     DUO_USED,
     /*
-     * No free space: in an unbounded run, or in any run between processes. The endpoint can still be used.
+     * No free space: in an unbounded run, or in any run between processes. Or the wait was canceled. The endpoint can
+     * still be used.
      */
     DUO_FULL,
-    /* Nothing has arrived yet. The endpoint can still be used. */
+    /* Nothing has arrived yet, or the wait was canceled. The endpoint can still be used. */
     DUO_EMPTY,
     /* Out of memory. The endpoint can still be used. */
     DUO_NO_MEMORY,
