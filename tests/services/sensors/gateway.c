@@ -39,6 +39,7 @@ typedef struct loop {
     char line[LINE_SPACE];
     size_t line_size;
     worker workers[WORKERS];
+    duo_canceler *canceler;
 } loop;
 
 static void wake_loop(void *ports)
@@ -193,13 +194,14 @@ static int fail(const char *what)
 static int run(loop *own, const char *queue)
 {
     size_t started = 0;
-    while (started < WORKERS && worker_start(&own->workers[started], own->gateway.alarms, queue)) started++;
+    while (started < WORKERS && worker_start(&own->workers[started], own->gateway.alarms, queue, own->canceler)) started++;
     if (started < WORKERS) fail("not all workers could be started");
     printf("listening %s\n", duo_listener_address(own->listener));
     while (turn(own, -1)) continue;
     say_goodbye(own);
     backlog_drain(own->gateway.alarms, LAST_ALARMS);
-    for (size_t i = 0; i < started; i++) worker_join(&own->workers[i]);
+    duo_cancel(own->canceler);
+    for (size_t i = 0; i < started; i++) pthread_join(own->workers[i].thread, NULL);
     handle_outcomes(&own->gateway);
     print_summary(&own->gateway);
     return started == WORKERS ? 0 : 1;
@@ -215,9 +217,10 @@ int main(int count, char **arguments)
     if (status != DUO_OK) return fail(duo_status_text(status));
     own.gateway.ports = duo_ports_new();
     own.gateway.alarms = own.gateway.ports != NULL ? backlog_new(wake_loop, own.gateway.ports) : NULL;
+    own.canceler = duo_canceler_new();
     own.epoll = epoll_create1(EPOLL_CLOEXEC);
     int code = 1;
-    if (own.gateway.alarms == NULL || !watch(&own, duo_listener_descriptor(own.listener), LISTENER) ||
+    if (own.gateway.alarms == NULL || own.canceler == NULL || !watch(&own, duo_listener_descriptor(own.listener), LISTENER) ||
         !watch(&own, duo_ports_descriptor(own.gateway.ports), SESSIONS)) {
         fail("out of memory or descriptors");
     } else {
@@ -225,6 +228,7 @@ int main(int count, char **arguments)
         code = run(&own, arguments[2]);
     }
     duo_listener_close(own.listener);
+    duo_canceler_free(own.canceler);
     backlog_free(own.gateway.alarms);
     duo_ports_free(own.gateway.ports);
     devices_free(&own.gateway.known);

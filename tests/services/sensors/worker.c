@@ -18,17 +18,6 @@ static jobs_client_idle_t take_session(worker *own)
     return taken;
 }
 
-/* Waits until a message can be received; false if that took too long, or the gateway ends. */
-static bool await_message(worker *own, duo_endpoint endpoint, duo_time_limit limit)
-{
-    duo_port port;
-    void *with;
-    if (duo_ports_add(own->ports, endpoint, own, &port) != DUO_OK) return false;
-    const bool is_ready = duo_ports_wait(own->ports, duo_time_left(limit), &with) == DUO_OK;
-    if (!is_ready) duo_ports_remove(own->ports, port);
-    return is_ready;
-}
-
 static duo_status ensure_session(worker *own)
 {
     const duo_net_options options = {.hello = CONNECTING};
@@ -45,9 +34,8 @@ static duo_status submit(worker *own, const alarm_job *alarm, uint64_t *number, 
     const duo_bytes input = {(const uint8_t *)alarm->text, strlen(alarm->text)};
     duo_status status = jobs_client_idle_send_submit_within(idle, duo_time_left(limit), DUO_STR("alarm"), input, &waiting);
     if (status != DUO_OK) return status;
-    if (!await_message(own, DUO_READY(waiting), limit)) return DUO_LATE;
     jobs_ticket_t ticket;
-    status = jobs_client_ticket_try_recv(waiting, &ticket);
+    status = jobs_client_ticket_recv_within(waiting, duo_time_left(limit), &ticket);
     if (status != DUO_OK) return status;
     switch (ticket.tag) {
     case JOBS_TICKET_ACCEPTED:
@@ -74,8 +62,7 @@ static duo_status collect(worker *own, uint64_t number, alarm_job *alarm)
     DUO_AUTO_FREE(jobs_result) result = {0};
     duo_status status = jobs_client_idle_send_collect_within(idle, duo_time_left(limit), &waiting);
     if (status != DUO_OK) return status;
-    if (!await_message(own, DUO_READY(waiting), limit)) return DUO_LATE;
-    status = jobs_client_result_try_recv(waiting, &result);
+    status = jobs_client_result_recv_within(waiting, duo_time_left(limit), &result);
     if (status != DUO_OK) return status;
     switch (result.tag) {
     case JOBS_RESULT_ENDED:
@@ -112,30 +99,20 @@ static void *work(void *context)
 {
     worker *own = context;
     alarm_job *alarm;
+    duo_canceler_use(own->canceler);
     while ((alarm = backlog_take(own->alarms)) != NULL) {
         deliver(own, alarm);
         backlog_finish(own->alarms, alarm);
     }
-    /* A queue that is gone needs no goodbye. */
     DUO_AUTO(jobs_client_idle) idle = take_session(own);
-    if (jobs_client_idle_send_leave_within(idle, ANSWERING) != DUO_OK) return NULL;
-    return own;
+    duo_status status = jobs_client_idle_send_leave_within(idle, ANSWERING);
+    duo_canceler_use(NULL);
+    /* Without a session, or if the queue is gone, there is nothing to leave. */
+    return status == DUO_OK ? own : NULL;
 }
 
-bool worker_start(worker *own, backlog *alarms, const char *queue)
+bool worker_start(worker *own, backlog *alarms, const char *queue, duo_canceler *canceler)
 {
-    *own = (worker){.alarms = alarms, .queue = queue, .ports = duo_ports_new()};
-    if (own->ports == NULL) return false;
-    /* A set that has only sockets can be interrupted if it has a descriptor. */
-    const bool is_started =
-        duo_ports_descriptor(own->ports) >= 0 && pthread_create(&own->thread, NULL, work, own) == 0;
-    if (!is_started) duo_ports_free(own->ports);
-    return is_started;
-}
-
-void worker_join(worker *own)
-{
-    duo_ports_interrupt(own->ports);
-    pthread_join(own->thread, NULL);
-    duo_ports_free(own->ports);
+    *own = (worker){.alarms = alarms, .queue = queue, .canceler = canceler};
+    return pthread_create(&own->thread, NULL, work, own) == 0;
 }

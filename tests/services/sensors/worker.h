@@ -15,14 +15,11 @@ typedef struct worker {
     const char *queue;
     /* The session with the queue; zeroed if there is none. */
     jobs_client_idle_t idle;
-    /* A set of one endpoint, so that a wait can be ended from another thread. */
-    duo_ports *ports;
+    /* Ends its waits for the queue. */
+    duo_canceler *canceler;
 } worker;
 
-/* Starts a worker; false if the system has no thread or descriptor left. */
-bool worker_start(worker *own, backlog *alarms, const char *queue);
-
-/* After `backlog_drain`: ends a wait for the queue, and waits for the end of the thread. */
-void worker_join(worker *own);
+/* Starts a worker; false if the system has no thread left. It ends after `backlog_drain`, at the latest when it is canceled. */
+bool worker_start(worker *own, backlog *alarms, const char *queue, duo_canceler *canceler);
 
 #endif
