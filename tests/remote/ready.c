@@ -146,6 +146,100 @@ static void interrupted(struct pair *pairs, const size_t *which, size_t count)
     duo_ports_free(ports);
 }
 
+static void *cancel_late(void *canceler)
+{
+    take_a_moment();
+    duo_cancel(canceler);
+    return NULL;
+}
+
+/* Selects and sets that are canceled lose nothing, whatever they wait for, and neither does a receive. */
+static void canceled(struct pair *pairs, const size_t *which, size_t count)
+{
+    duo_endpoint endpoints[KINDS];
+    size_t ready;
+    void *with;
+    duo_canceler *canceler = duo_canceler_new();
+    duo_ports *ports = duo_ports_new();
+    CHECK(canceler != NULL && ports != NULL);
+    duo_canceler_use(canceler);
+    for (size_t i = 0; i < count; i++) {
+        talk_ask_t asked;
+        endpoints[i] = DUO_READY(pairs[which[i]].server);
+        pthread_t thread = start(cancel_late, canceler);
+        CHECK(talk_server_ask_recv(pairs[which[i]].server, &asked) == DUO_EMPTY);
+        finish(thread);
+        CHECK(talk_server_ask_recv(pairs[which[i]].server, &asked) == DUO_EMPTY);
+        duo_canceler_reset(canceler);
+    }
+    pthread_t thread = start(cancel_late, canceler);
+    CHECK(duo_select(endpoints, count, DUO_FOREVER, &ready) == DUO_EMPTY);
+    finish(thread);
+    CHECK(duo_select(endpoints, count, DUO_FOREVER, &ready) == DUO_EMPTY);
+    duo_canceler_reset(canceler);
+    for (size_t i = 0; i < count; i++) CHECK(duo_ports_add(ports, endpoints[i], &pairs[which[i]], NULL) == DUO_OK);
+    thread = start(cancel_late, canceler);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY && duo_ports_count(ports) == count);
+    finish(thread);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY && duo_ports_count(ports) == count);
+    duo_canceler_use(NULL);
+    duo_ports_free(ports);
+    duo_canceler_free(canceler);
+}
+
+/* A send that is canceled sends nothing. */
+static void canceled_sends(int kind)
+{
+    struct pair pair;
+    talk_ask_t asked;
+    uint64_t sent = 0;
+    duo_status status;
+    begin(&pair, kind);
+    duo_canceler *canceler = duo_canceler_new();
+    CHECK(canceler != NULL);
+    duo_canceler_use(canceler);
+    pthread_t thread = start(cancel_late, canceler);
+    while ((status = talk_client_ask_send_more(pair.client, sent, &pair.client)) == DUO_OK) sent++;
+    CHECK(status == DUO_FULL && sent > 0);
+    finish(thread);
+    duo_canceler_use(NULL);
+    for (uint64_t n = 0; n < sent; n++) {
+        CHECK(talk_server_ask_recv(pair.server, &asked) == DUO_OK && asked.as.more.value == n);
+        pair.server = asked.as.more.next;
+    }
+    CHECK(talk_client_ask_close(pair.client) == DUO_OK);
+    CHECK(talk_server_ask_recv(pair.server, &asked) == DUO_CLOSED);
+    duo_canceler_free(canceler);
+}
+
+/* Accepting, connecting and serving. */
+static void canceled_beginnings(void)
+{
+    duo_listener *listener;
+    talk_server_ask_t server;
+    talk_client_ask_t client;
+    int ends[2];
+    duo_canceler *canceler = duo_canceler_new();
+    CHECK(canceler != NULL);
+    CHECK(duo_listen("tcp://127.0.0.1:0", NULL, &listener) == DUO_OK);
+    duo_canceler_use(canceler);
+    pthread_t thread = start(cancel_late, canceler);
+    CHECK(talk_server_accept(listener, DUO_FOREVER, &server) == DUO_EMPTY);
+    finish(thread);
+    CHECK(duo_listener_run(listener) == DUO_OK);
+    duo_canceler_reset(canceler);
+    /* A peer that answers nothing. */
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    const duo_net_options options = {.hello = UINT64_C(600000000000)};
+    thread = start(cancel_late, canceler);
+    CHECK(talk_client_connect_over(ends[0], &options, &client) == DUO_LATE);
+    finish(thread);
+    duo_canceler_use(NULL);
+    close(ends[1]);
+    duo_canceler_free(canceler);
+    duo_listener_close(listener);
+}
+
 /* Limits hold, an end is news, and a set forgets what others use. */
 static void limits(void)
 {
@@ -187,7 +281,10 @@ int main(void)
         by_set(pairs, sets[i], sizes[i], false);
         by_set(pairs, sets[i], sizes[i], true);
         interrupted(pairs, sets[i], sizes[i]);
+        canceled(pairs, sets[i], sizes[i]);
     }
+    for (int kind = 0; kind < KINDS; kind++) canceled_sends(kind);
+    canceled_beginnings();
     for (int kind = 0; kind < KINDS; kind++) {
         duo_status status = talk_client_ask_close(pairs[kind].client);
         if (status != DUO_OK) fprintf(stderr, "%s: %s\n", names[kind], duo_status_text(status));

@@ -14,6 +14,7 @@ mod net;
 mod processes;
 mod programs;
 mod short_enums;
+mod symbols;
 mod tls;
 
 use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch};
@@ -186,6 +187,15 @@ fn waiting_for_one_of_many() {
 }
 
 #[test]
+fn another_thread_ends_a_wait() {
+    if !is_tested("c") {
+        return;
+    }
+    check_runtime("cancel.c");
+    check_runtime_with("cancel.c", Compiler::Gcc, Watch::Plain, &["-DDUO_NO_FUTEX"]);
+}
+
+#[test]
 fn room_is_waited_for() {
     if !is_tested("c") {
         return;
@@ -311,6 +321,7 @@ fn where_the_barrier_is_refused() {
             "stress.c",
             "walks.c",
             "ready.c",
+            "cancel.c",
             "taken.c",
             "shared.c",
             "lockstep.c",
@@ -353,6 +364,7 @@ fn no_sleeper_is_forgotten_where_nothing_else_wakes_it() {
         "walks.c",
         "shared.c",
         "ready.c",
+        "cancel.c",
         "credit.c",
     ] {
         for runtime in [
@@ -398,7 +410,7 @@ fn generate(test: &str, protos: &[PathBuf]) -> PathBuf {
 }
 
 /// The same with additional arguments.
-fn generate_with(test: &str, protos: &[PathBuf], arguments: &[&str]) -> PathBuf {
+pub fn generate_with(test: &str, protos: &[PathBuf], arguments: &[&str]) -> PathBuf {
     let folder = scratch(test);
     let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
     gen_c
@@ -424,7 +436,7 @@ fn protocols() -> Vec<PathBuf> {
 }
 
 /// A program with the usual settings.
-fn quiet<'a>(
+pub fn quiet<'a>(
     watch: Watch,
     sources: &'a [PathBuf],
     includes: &'a [PathBuf],

@@ -146,7 +146,7 @@ static duo_status greet(duo_net_greeting *greeting, const duo_net_offer *offer, 
     duo_net_found found;
     while ((found = duo_net_listen_to(greeting, &status)) == DUO_NET_MORE) {
         if (status != DUO_OK) return status;
-        if (duo_net_is_past(until)) return DUO_LATE;
+        if (duo_net_gives_up(until)) return DUO_LATE;
         duo_net_poll(greeting->stream.descriptor, POLLIN, until);
     }
     if (found == DUO_NET_ALIEN) return DUO_BROKEN;

@@ -105,7 +105,7 @@ static duo_status shake_hands(const duo_net_stream *stream, uint64_t until, duo_
         short events = POLLIN;
         duo_status status = stream->kind->shake_hands(stream, &events, problem);
         if (status != DUO_EMPTY) return status;
-        if (duo_net_is_past(until)) return DUO_LATE;
+        if (duo_net_gives_up(until)) return DUO_LATE;
         duo_net_poll(stream->descriptor, events, until);
     }
 }

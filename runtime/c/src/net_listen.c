@@ -18,6 +18,9 @@
 
 enum { SESSIONS = 1024 };
 
+/* How soon a thread that waits for its turn notices that it is canceled, in nanoseconds. */
+#define TURN_PERIOD UINT64_C(20000000)
+
 static size_t most_sessions(const duo_listener *listener)
 {
     return listener->options.sessions != 0 ? listener->options.sessions : SESSIONS;
@@ -229,13 +232,16 @@ static bool continue_greetings(duo_listener *listener, const duo_net_offer *offe
 static bool take_turn(duo_listener *listener, uint64_t until)
 {
     pthread_mutex_lock(&listener->lock);
-    while (listener->has_turn && !duo_net_is_past(until)) {
-        if (until == DUO_FOREVER) {
+    while (listener->has_turn && !duo_net_gives_up(until)) {
+        bool can_be_canceled = duo_own_sleeper() != NULL;
+        if (until == DUO_FOREVER && !can_be_canceled) {
             pthread_cond_wait(&listener->turned, &listener->lock);
             continue;
         }
         uint64_t now = duo_net_now();
-        struct timespec end = duo_deadline(until > now ? until - now : 0);
+        uint64_t left = until > now ? until - now : 0;
+        if (can_be_canceled && left > TURN_PERIOD) left = TURN_PERIOD;
+        struct timespec end = duo_deadline(left);
         pthread_cond_timedwait(&listener->turned, &listener->lock, &end);
     }
     bool is_free = !listener->has_turn;
@@ -266,7 +272,7 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
         }
         duo_net_take_connections(listener);
         if (continue_greetings(listener, offers, count, arrived)) break;
-        if (has_polled && duo_net_is_past(until)) {
+        if (has_polled && duo_net_gives_up(until)) {
             status = DUO_EMPTY;
             break;
         }

@@ -77,7 +77,8 @@ duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *fr
     for (;;) {
         if (net->ended != DUO_OK) return net->ended;
         size_t there = duo_net_size(&net->in);
-        const uint8_t *bytes = (const uint8_t *)net->in.bytes + net->in.from;
+        /* A buffer that is empty may have no memory. */
+        const uint8_t *bytes = there > 0 ? (const uint8_t *)net->in.bytes + net->in.from : NULL;
         *needed = 1;
         duo_status status = DUO_EMPTY;
         if (there > 0 && bytes[0] != CONTROL) status = look_at_message(net, state, frame, needed);
@@ -168,7 +169,9 @@ static duo_status read_patiently(duo_net *net, size_t needed)
 /* Whether a thread that waits until then has nothing else to do, and can wait in a read. */
 static bool can_read_patiently(const duo_net *net, uint64_t wakes)
 {
-    return wakes == DUO_FOREVER && !net->cannot_read && !net->is_reading && duo_net_can_block(&net->stream);
+    if (wakes != DUO_FOREVER || net->cannot_read || net->is_reading) return false;
+    /* A read cannot be canceled. */
+    return duo_own_sleeper() == NULL && duo_net_can_block(&net->stream);
 }
 
 /* Waits until a message is complete. */
@@ -179,7 +182,7 @@ static duo_status await_message(duo_net *net, const duo_state *state, uint64_t w
         size_t needed = 0;
         duo_status status = duo_net_front(net, state, frame, &needed);
         if (status != DUO_EMPTY) return status;
-        bool is_over = wait == DUO_AT_ONCE ? is_enough(net, reads) : reads > 0 && duo_net_is_past(until);
+        bool is_over = wait == DUO_AT_ONCE ? is_enough(net, reads) : reads > 0 && duo_net_gives_up(until);
         if (is_over) return DUO_EMPTY;
         bool is_left = !duo_net_write(net) && !net->cannot_write;
         /* An answer can hardly have arrived yet. */

@@ -73,7 +73,7 @@ static duo_status await_space(duo_net *net, uint64_t wait)
     duo_status status = duo_net_check_sender(net);
     if (status != DUO_FULL) return status;
     uint64_t until = duo_net_until(wait);
-    while (status == DUO_FULL && !duo_net_is_past(until)) {
+    while (status == DUO_FULL && !duo_net_gives_up(until)) {
         int descriptor = net->stream.descriptor;
         uint64_t wakes = duo_net_patient_until(net, until);
         pthread_mutex_unlock(&net->lock);

@@ -100,8 +100,8 @@ duo_status duo_listener_run(duo_listener *listener)
         duo_net_arrival arrived;
         duo_status status =
             duo_listener_next(listener, listener->offers, listener->offer_count, DUO_FOREVER, &arrived);
-        if (status == DUO_CLOSED) break;
         if (status == DUO_OK) start(listener, &arrived);
+        else if (status == DUO_CLOSED || duo_is_canceled()) break;
     }
     pthread_mutex_lock(&gate->lock);
     while (gate->handlers > 0) pthread_cond_wait(&gate->changed, &gate->lock);

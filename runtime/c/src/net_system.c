@@ -28,6 +28,9 @@
 #define WITHOUT_WAITING 0
 #endif
 
+/* How soon a thread notices that it is canceled where nothing wakes it, in nanoseconds. */
+#define CANCEL_PERIOD UINT64_C(20000000)
+
 /* How much is read and discarded before a connection is closed, at most. */
 enum { MOST_READ_OFF = 1 << 20 };
 
@@ -50,7 +53,12 @@ bool duo_net_is_past(uint64_t until)
     return until == DUO_AT_ONCE || (until != DUO_FOREVER && duo_net_now() >= until);
 }
 
-void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until)
+bool duo_net_gives_up(uint64_t until)
+{
+    return duo_is_canceled() || duo_net_is_past(until);
+}
+
+static void poll_until(struct pollfd *polled, size_t count, uint64_t until)
 {
     uint64_t now = until == DUO_FOREVER ? 0 : duo_net_now();
     uint64_t left = until > now ? until - now : 0;
@@ -63,6 +71,24 @@ void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until)
     int limit = left == 0 ? 0 : milliseconds < 1000000 ? (int)milliseconds : 1000000;
     (void)poll(polled, (nfds_t)count, until == DUO_FOREVER ? -1 : limit);
 #endif
+}
+
+void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until)
+{
+    enum { FEW = 8 };
+    const duo_sleeper *own = duo_own_sleeper();
+    if (own == NULL) {
+        poll_until(polled, count, until);
+    } else if (count < FEW) {
+        struct pollfd all[FEW] = {{own->descriptor, POLLIN, 0}};
+        memcpy(all + 1, polled, count * sizeof *polled);
+        poll_until(all, count + 1, until);
+        memcpy(polled, all + 1, count * sizeof *polled);
+    } else {
+        /* There is no space for one more, so this ends now and then. */
+        uint64_t soon = duo_net_now() + CANCEL_PERIOD;
+        poll_until(polled, count, until < soon ? until : soon);
+    }
 }
 
 void duo_net_poll(int descriptor, short events, uint64_t until)
@@ -203,7 +229,7 @@ duo_status duo_net_read_all(const duo_net_stream *stream, void *bytes, size_t si
             size -= (size_t)done;
         }
         if (size == 0) break;
-        if (duo_net_is_past(until)) return DUO_LATE;
+        if (duo_net_gives_up(until)) return DUO_LATE;
         if (done < 0) duo_net_poll(stream->descriptor, POLLIN, until);
     }
     return DUO_OK;
@@ -220,7 +246,7 @@ duo_status duo_net_write_all(const duo_net_stream *stream, const void *bytes, si
             size -= (size_t)done;
         }
         if (size == 0) break;
-        if (duo_net_is_past(until)) return DUO_LATE;
+        if (duo_net_gives_up(until)) return DUO_LATE;
         if (done < 0) duo_net_poll(stream->descriptor, POLLOUT, until);
     }
     return DUO_OK;

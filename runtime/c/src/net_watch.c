@@ -136,7 +136,7 @@ bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
     }
     duo_net_poll_all(polled, found, polled != NULL ? wakes : short_end(end));
     if (polled != few && polled != NULL) duo_release(polled);
-    return end == DUO_FOREVER || duo_net_now() < end;
+    return !duo_is_canceled() && (end == DUO_FOREVER || duo_net_now() < end);
 }
 
 static void link_side(duo_net **list, duo_net *net)
@@ -394,7 +394,7 @@ bool duo_net_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t e
     release();
     /* Then only the watch's thread, or this process itself, has anything to report. */
     if (is_alone) return duo_wait(word, DUO_LOW_HALF, expected, deadline);
-    return end == DUO_FOREVER || duo_net_now() < end;
+    return !duo_is_canceled() && (end == DUO_FOREVER || duo_net_now() < end);
 }
 
 static void *attend(void *context)

@@ -126,7 +126,7 @@ duo_status duo_shm_await(duo_shm *shm, duo_shm_check *check, uint64_t wait)
     uint64_t end = wait < UINT64_MAX - now ? now + wait : UINT64_MAX;
     for (;;) {
         if (is_gone(shm, now)) return check(shm) ? DUO_OK : DUO_CLOSED;
-        if (now >= end) return DUO_EMPTY;
+        if (now >= end || duo_is_canceled()) return DUO_EMPTY;
         uint32_t said = announce_sleep(shm);
         bool is_there = check(shm) || has_left(shm);
         if (!is_there) {

@@ -184,7 +184,7 @@ bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
     if (!is_there && !is_unfinished) sleep_in(&made, end);
     for (size_t i = 0; i < count; i++)
         if (is_here(endpoints[i])) retract_sleep(shm_of(endpoints[i]));
-    return is_there || duo_shm_now() < end;
+    return is_there || (duo_shm_now() < end && !duo_is_canceled());
 }
 
 /* Takes a side off its list, under the lock. Others see that its notifier is gone after everything else is done. */
@@ -289,7 +289,7 @@ bool duo_shm_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t e
     duo_shm_unlock();
     /* Then only this process has anything to report. */
     if (is_alone) return duo_wait(word, DUO_LOW_HALF, expected, deadline);
-    return duo_shm_now() < end;
+    return duo_shm_now() < end && !duo_is_canceled();
 }
 
 static void *watch_thread(void *context)

@@ -83,7 +83,7 @@ void duo_yield(void)
 
 #ifdef DUO_FUTEX
 
-bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
+static bool sleep_on(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     uint32_t value = (uint32_t)(half == DUO_HIGH_HALF ? expected >> 32 : expected);
     long ended = duo_futex(duo_half_of(word, half), FUTEX_WAIT_BITSET_PRIVATE, value, deadline);
@@ -151,7 +151,7 @@ static int wait_until(bucket *here, const struct timespec *deadline)
  * The word changes before the waker takes the lock, and it is compared under the lock: a sleeper
  * either sees the change or is asleep when the waker arrives.
  */
-bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
+static bool sleep_on(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
 {
     (void)half;
     bucket *here = bucket_of(word);
@@ -176,6 +176,47 @@ void duo_wake(DUO_ATOMIC uint64_t *word, duo_half half)
 
 #endif
 
+#ifdef DUO_NO_MALLOC
+
+bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
+{
+    return sleep_on(word, half, expected, deadline);
+}
+
+#else
+
+static DUO_EACH_THREAD duo_sleeper *own_sleeper;
+
+duo_sleeper *duo_own_sleeper(void)
+{
+    return own_sleeper;
+}
+
+void duo_set_sleeper(duo_sleeper *sleeper)
+{
+    own_sleeper = sleeper;
+}
+
+bool duo_is_canceled(void)
+{
+    const duo_sleeper *own = own_sleeper;
+    return own != NULL && duo_atomic_load(&own->is_canceled, memory_order_relaxed);
+}
+
+bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline)
+{
+    duo_sleeper *own = own_sleeper;
+    if (own == NULL) return sleep_on(word, half, expected, deadline);
+    /* Sequentially consistent: see cancel.c. */
+    duo_atomic_store(&own->word, word, memory_order_seq_cst);
+    bool is_canceled = duo_atomic_load(&own->is_canceled, memory_order_seq_cst);
+    bool in_time = !is_canceled && sleep_on(word, half, expected, deadline);
+    duo_atomic_store(&own->word, NULL, memory_order_release);
+    return in_time && !duo_is_canceled();
+}
+
+#endif
+
 #endif
 
 static bool is_earlier(const struct timespec *one, const struct timespec *other)
@@ -185,6 +226,7 @@ static bool is_earlier(const struct timespec *one, const struct timespec *other)
 
 bool duo_is_past(const struct timespec *deadline)
 {
+    if (duo_is_canceled()) return true;
     if (deadline == NULL) return false;
     struct timespec now = duo_deadline(0);
     return !is_earlier(&now, deadline);

@@ -410,7 +410,7 @@ impl<'a> FileView<'a> {
         self.types.drop_of(id)?;
         let name = self.types.declared_name(id);
         let take = self.types.of_type(id, OfType::Take);
-        let start = format!("static inline {name} {take}");
+        let start = format!("DUO_API {name} {take}");
         Some(FunctionView {
             comment: String::new(),
             head: spelling::head(&start, &[format!("{name} *place")]),

@@ -1,7 +1,7 @@
 //! The C target: which files are generated.
 //!
 //! There is one header and source per protocol, per named instance of a generic protocol, and per file with types. The
-//! operations are `static inline` functions in the header, so the compiler can inline them; `templates/c/send.h.jinja`,
+//! operations are inline functions in the header, so the compiler can inline them; `templates/c/send.h.jinja`,
 //! `recv.h.jinja`, `shared.h.jinja`, `start.h.jinja` and `endpoint.h.jinja` show them. Messages of a few plain bytes go to and from
 //! the ring there; everything else is a call into the runtime. The source holds tables that describe to the runtime what a payload
 //! consists of and where each message leads, so copying, destroying and closing are done by the runtime and need no generated

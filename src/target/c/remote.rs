@@ -113,7 +113,7 @@ impl<'a> SideView<'a> {
         arguments: &[String],
     ) -> FunctionView {
         let name = self.view.unit.own(name);
-        let start = format!("DUO_MUST_CHECK static inline duo_status {name}");
+        let start = format!("DUO_MUST_CHECK DUO_API duo_status {name}");
         FunctionView {
             comment: format!("/** {comment}: see `{call}`. */\n"),
             head: spelling::head(&start, parameters),
@@ -163,7 +163,7 @@ impl<'a> SideView<'a> {
     fn call(&self) -> FunctionView {
         let word = self.word();
         let start = format!(
-            "static inline void {}",
+            "DUO_API void {}",
             self.view.unit.own(OfUnit::Call(self.side))
         );
         let parameters = [

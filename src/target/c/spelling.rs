@@ -306,13 +306,13 @@ mod tests {
     #[test]
     fn heads_keep_to_the_columns() {
         let parameters: Vec<String> = (0..9).map(|n| format!("uint64_t parameter_{n}")).collect();
-        let text = head("static inline duo_status a_function", &parameters);
+        let text = head("DUO_API duo_status a_function", &parameters);
         assert!(text.lines().count() > 1);
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");
         assert!(
             text.lines()
                 .skip(1)
-                .all(|line| line.starts_with(&" ".repeat(36)))
+                .all(|line| line.starts_with(&" ".repeat(30)))
         );
     }
 }

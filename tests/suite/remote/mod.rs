@@ -51,10 +51,10 @@ fn expected(case: &str, role: &str) -> Vec<String> {
 }
 
 /// A name for a Unix socket that is short enough for the system, in a folder that is removed when this is dropped.
-struct Sockets(PathBuf);
+pub struct Sockets(PathBuf);
 
 impl Sockets {
-    fn new() -> Sockets {
+    pub fn new() -> Sockets {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("duologue-{}-{number}", std::process::id());
@@ -63,7 +63,7 @@ impl Sockets {
         Sockets(folder)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }
@@ -97,7 +97,7 @@ impl Drop for RegionName {
     }
 }
 
-fn unix(path: &std::path::Path) -> String {
+pub fn unix(path: &std::path::Path) -> String {
     format!("unix:{}", path.display())
 }
 

@@ -88,6 +88,21 @@ impl Watch {
         all
     }
 
+    /// A command that runs a program under the checker, with further arguments for valgrind.
+    pub fn command(self, program: &Path, valgrind: &[&str]) -> Command {
+        if self != Watch::Valgrind {
+            return Command::new(program);
+        }
+        let mut command = Command::new(installed(&["valgrind".into()], "valgrind"));
+        // One thread runs at a time. Otherwise one that spins would do so while those that it waits for do not run.
+        command.args(["-q", "--fair-sched=yes", "--leak-check=full"]);
+        command
+            .arg("--error-exitcode=99")
+            .args(valgrind)
+            .arg(program);
+        command
+    }
+
     fn flags(self) -> &'static [&'static str] {
         match self {
             Watch::Plain | Watch::Valgrind => &["-O2"],
@@ -149,17 +164,7 @@ impl Program<'_> {
     /// The same, and runs it; returns the standard output on success.
     pub fn run(&self) -> Result<String, String> {
         let program = self.link()?;
-        let mut run = if self.watch == Watch::Valgrind {
-            let mut run = Command::new(installed(&["valgrind".into()], "valgrind"));
-            // One thread runs at a time. Otherwise one that spins would do so while those that it waits for do not run.
-            run.args(["-q", "--fair-sched=yes", "--leak-check=full"]);
-            run.arg("--error-exitcode=99");
-            run.arg(program);
-            run
-        } else {
-            Command::new(program)
-        };
-        succeed(&mut run)
+        succeed(&mut self.watch.command(&program, &[]))
     }
 
     /// Compiles and links only the sources, which must include those of the runtime, and lets libFuzzer call them

@@ -16,6 +16,8 @@
 
 #include "duologue.h"
 
+DUO_C_BEGINS
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -32,7 +34,7 @@ extern "C" {
 /* In a turn that is passed to these functions: wait for free space, not for a message. */
 #define DUO_TURN_WRITABLE (UINT64_C(1) << 59)
 
-static inline duo_endpoint duo_writable(duo_endpoint sender)
+DUO_API duo_endpoint duo_writable(duo_endpoint sender)
 {
     sender.turn |= DUO_TURN_WRITABLE;
     return sender;
@@ -159,8 +161,42 @@ void duo_ports_interrupt(duo_ports *ports);
  */
 int duo_ports_descriptor(duo_ports *ports);
 
+#if !defined(DUO_NO_MALLOC) && !defined(DUO_NO_THREADS)
+/*
+ * Ends waits from another thread. Where a thread uses a canceler, each of its waits that would go on after `duo_cancel` ends
+ * as if its time limit had passed, also where it has none: receiving and waiting for several endpoints return DUO_EMPTY,
+ * sending returns DUO_FULL, accepting returns DUO_EMPTY, connecting returns DUO_LATE, and `duo_listener_run` returns. So
+ * nothing is lost, and the endpoint can still be used. What does not have to wait succeeds as usual. This lasts until
+ * `duo_canceler_reset`.
+ *
+ * A wait within this process or for sockets ends at once, one between processes within 100 milliseconds. A thread that waits
+ * while another one sends on the same shared endpoint is canceled after that.
+ */
+typedef struct duo_canceler duo_canceler;
+
+/* NULL if memory or descriptors ran out; it takes two. */
+duo_canceler *duo_canceler_new(void);
+
+/* Frees a canceler that no thread uses any more. */
+void duo_canceler_free(duo_canceler *canceler);
+
+/*
+ * From now on, this thread uses this canceler instead of the one before; NULL means none, as at first. Several threads
+ * may use the same one. A thread must use none when it ends.
+ */
+void duo_canceler_use(duo_canceler *canceler);
+
+/* Cancels the waits of all threads that use this canceler. From any thread; not from signal handlers. */
+void duo_cancel(duo_canceler *canceler);
+
+/* From any thread: later waits are not canceled. */
+void duo_canceler_reset(duo_canceler *canceler);
+#endif
+
 #ifdef __cplusplus
 }
 #endif
+
+DUO_C_ENDS
 
 #endif

@@ -1,0 +1,236 @@
+/* Waits that another thread ends, and what is lost by that: nothing. */
+#include <sched.h>
+
+#include "check.h"
+#include "duologue/ready.h"
+#include "golden.h"
+
+enum { MANY = 3, CANCELS = 20000 };
+
+static duo_canceler *new_canceler(void)
+{
+    duo_canceler *made = duo_canceler_new();
+    CHECK(made != NULL);
+    return made;
+}
+
+static void end_canceler(duo_canceler *canceler)
+{
+    duo_canceler_use(NULL);
+    duo_canceler_free(canceler);
+}
+
+static void *cancel_late(void *canceler)
+{
+    take_a_moment();
+    duo_cancel(canceler);
+    return NULL;
+}
+
+static void begin(numbers_server_stream_t *in, numbers_client_stream_t *out)
+{
+    CHECK(numbers_init(in, out) == DUO_OK);
+}
+
+static void end(numbers_server_stream_t in, numbers_client_stream_t out)
+{
+    CHECK(numbers_client_stream_close(out) == DUO_OK);
+    CHECK(numbers_server_stream_close(in) == DUO_OK);
+}
+
+/* Where messages are stored, and where they are swapped. */
+static void receives_are_canceled(void)
+{
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    numbers_stream_t got;
+    ping_server_ping_t server;
+    ping_client_ping_t client;
+    ping_client_pong_t waiting;
+    ping_ping_t ping;
+    duo_canceler *canceler = new_canceler();
+    begin(&in, &out);
+    CHECK(ping_init(&server, &client) == DUO_OK);
+    duo_canceler_use(canceler);
+    pthread_t thread = start(cancel_late, canceler);
+    CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY);
+    finish(thread);
+    /* It lasts, for every wait. What is there is received. */
+    CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY);
+    CHECK(ping_server_ping_recv(server, &ping) == DUO_EMPTY);
+    CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_OK);
+    CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == 1);
+    in = got.as.send.next;
+    duo_canceler_reset(canceler);
+    duo_canceler_reset(canceler);
+    thread = start(cancel_late, canceler);
+    CHECK(ping_server_ping_recv(server, &ping) == DUO_EMPTY);
+    finish(thread);
+    CHECK(ping_client_ping_send_ping(client, 2, &waiting) == DUO_OK);
+    CHECK(ping_server_ping_recv(server, &ping) == DUO_OK && ping.as.ping.value == 2);
+    /* A thread that uses none is not canceled. */
+    duo_canceler_use(NULL);
+    CHECK(numbers_server_stream_recv_within(in, UINT64_C(1000000), &got) == DUO_EMPTY);
+    CHECK(ping_server_pong_close(ping.as.ping.next) == DUO_OK);
+    CHECK(ping_client_pong_close(waiting) == DUO_OK);
+    end(in, out);
+    end_canceler(canceler);
+}
+
+/* Nothing is sent by a send that was canceled, and the endpoint sends later. */
+static void sends_are_canceled(void)
+{
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    numbers_client_stream_shared_t shared;
+    numbers_stream_t got;
+    uint64_t sent = 0;
+    duo_canceler *canceler = new_canceler();
+    begin(&in, &out);
+    duo_canceler_use(canceler);
+    pthread_t thread = start(cancel_late, canceler);
+    duo_status status;
+    while ((status = numbers_client_stream_send_send(out, sent, &out)) == DUO_OK) sent++;
+    CHECK(status == DUO_FULL && sent > 0);
+    finish(thread);
+    CHECK(numbers_client_stream_share(out, &shared) == DUO_OK);
+    CHECK(numbers_client_stream_shared_send_send(shared, sent) == DUO_FULL);
+    duo_canceler_reset(canceler);
+    thread = start(cancel_late, canceler);
+    CHECK(numbers_client_stream_shared_send_send(shared, sent) == DUO_FULL);
+    finish(thread);
+    for (uint64_t n = 0; n < sent; n++) {
+        CHECK(numbers_server_stream_try_recv(in, &got) == DUO_OK && got.as.send.value == n);
+        in = got.as.send.next;
+    }
+    CHECK(numbers_server_stream_try_recv(in, &got) == DUO_EMPTY);
+    CHECK(numbers_client_stream_shared_send_send(shared, sent) == DUO_OK);
+    CHECK(numbers_server_stream_try_recv(in, &got) == DUO_OK && got.as.send.value == sent);
+    duo_shared_release(shared.shared);
+    CHECK(numbers_server_stream_close(got.as.send.next) == DUO_OK);
+    end_canceler(canceler);
+}
+
+/* Selects and sets keep what they wait for. */
+static void waits_for_many_are_canceled(void)
+{
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    numbers_stream_t got;
+    size_t which;
+    void *with = NULL;
+    duo_canceler *canceler = new_canceler();
+    begin(&in, &out);
+    const duo_endpoint receiver = DUO_READY(in);
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    duo_canceler_use(canceler);
+    for (int by_set = 0; by_set < 2; by_set++) {
+        if (by_set) CHECK(duo_ports_add(ports, receiver, &in, NULL) == DUO_OK);
+        for (int round = 0; round < 3; round++) {
+            pthread_t thread = start(cancel_late, canceler);
+            duo_status status =
+                by_set ? duo_ports_wait(ports, DUO_FOREVER, &with) : duo_select(&receiver, 1, DUO_FOREVER, &which);
+            CHECK(status == DUO_EMPTY);
+            finish(thread);
+            duo_canceler_reset(canceler);
+        }
+    }
+    CHECK(duo_ports_count(ports) == 1);
+    duo_cancel(canceler);
+    CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_OK);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &in);
+    CHECK(duo_select(&receiver, 1, DUO_FOREVER, &which) == DUO_OK);
+    CHECK(numbers_server_stream_recv(in, &got) == DUO_OK);
+    duo_ports_free(ports);
+    end(got.as.send.next, out);
+    end_canceler(canceler);
+}
+
+typedef struct receiver {
+    duo_canceler *canceler;
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    duo_status status;
+} receiver;
+
+static void *receive(void *context)
+{
+    receiver *own = context;
+    numbers_stream_t got;
+    duo_canceler_use(own->canceler);
+    own->status = numbers_server_stream_recv(own->in, &got);
+    duo_canceler_use(NULL);
+    return NULL;
+}
+
+/* All threads that use a canceler, and no other one. */
+static void several_threads(void)
+{
+    receiver all[MANY + 1];
+    pthread_t threads[MANY + 1];
+    duo_canceler *canceler = new_canceler();
+    for (int i = 0; i <= MANY; i++) {
+        begin(&all[i].in, &all[i].out);
+        all[i].canceler = i < MANY ? canceler : NULL;
+        threads[i] = start(receive, &all[i]);
+    }
+    take_a_moment();
+    duo_cancel(canceler);
+    duo_cancel(canceler);
+    for (int i = 0; i < MANY; i++) {
+        finish(threads[i]);
+        CHECK(all[i].status == DUO_EMPTY);
+        end(all[i].in, all[i].out);
+    }
+    CHECK(numbers_client_stream_close(all[MANY].out) == DUO_OK);
+    finish(threads[MANY]);
+    CHECK(all[MANY].status == DUO_CLOSED);
+    duo_canceler_free(canceler);
+}
+
+typedef struct often {
+    duo_canceler *canceler;
+    /* How many cancels have ended a wait. */
+    _Atomic int ended;
+} often;
+
+static void *cancel_often(void *context)
+{
+    often *of = context;
+    for (int i = 0; i < CANCELS; i++) {
+        duo_cancel(of->canceler);
+        while (of->ended <= i) sched_yield();
+    }
+    return NULL;
+}
+
+/* Wherever the waiting thread is: the next cancel comes only after the last has ended a wait. */
+static void no_cancel_is_missed(void)
+{
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    numbers_stream_t got;
+    often of = {new_canceler(), 0};
+    begin(&in, &out);
+    duo_canceler_use(of.canceler);
+    pthread_t thread = start(cancel_often, &of);
+    for (int i = 0; i < CANCELS; i++) {
+        CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY);
+        duo_canceler_reset(of.canceler);
+        of.ended = i + 1;
+    }
+    finish(thread);
+    end(in, out);
+    end_canceler(of.canceler);
+}
+
+int main(void)
+{
+    receives_are_canceled();
+    sends_are_canceled();
+    waits_for_many_are_canceled();
+    several_threads();
+    no_cancel_is_missed();
+    return 0;
+}
