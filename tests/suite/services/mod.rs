@@ -1,5 +1,7 @@
 //! The programs of `tests/services`, each alone with its clients, and all of them together.
 
+mod orders;
+
 use crate::support::{repository, succeed};
 use std::process::Command;
 

@@ -83,6 +83,11 @@ impl Running {
         writeln!(input, "{line}").expect("it has not ended");
     }
 
+    /// Ends its input.
+    pub fn end_input(&mut self) {
+        self.input = None;
+    }
+
     /// The next line that it writes, without its end.
     pub fn line(&mut self) -> String {
         let output = self.output.as_mut().expect("it has not ended");
