@@ -147,6 +147,7 @@ impl Play {
         match words[..] {
             ["kill", name] => drop(self.programs.remove(name)),
             ["end", name] => self.program(name).end_input(),
+            ["tell", name, line] => self.program(name).say(line),
             [name, ref arguments @ ..] => self.start(name, arguments),
             [] => panic!("`$` without an action"),
         }

@@ -1,27 +1,31 @@
 package gateway.test
 
 import duologue.net.Listener
-import gateway.{Input, Say}
+import gateway.Say
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 import protocols.{jobs, jobsTypes}
+import scala.io.Source
 import scala.util.Using
 
-/** A queue of jobs for tests, whose workers take no time: `ADDRESS FIRST FULL` numbers jobs from `FIRST`, and is at first full for `FULL`
-  * attempts. It prints each job, and fails those for the symbol `ODD`. It ends at the end of standard input.
+/** A queue of jobs for tests, whose workers take no time: `ADDRESS FIRST FULL [held]` numbers jobs from `FIRST`, and is at first full for
+  * `FULL` attempts. It prints each job, and fails those for the symbol `ODD`. With `held`, no job ends before a line of standard input says
+  * `release`. It ends at the end of standard input.
   */
 object Settling {
   def main(arguments: Array[String]): Unit = {
-    val queue = new Settling(arguments(1).toLong, arguments(2).toInt)
+    val released = new CountDownLatch(if (arguments.contains("held")) 1 else 0)
+    val queue = new Settling(arguments(1).toLong, arguments(2).toInt, released)
     val listener = Listener(arguments(0)).serve(jobs.server)(queue.serve(_, Vector.empty)).start()
     Using.resource(listener) { listener =>
       Say("listening " + listener.address)
-      Input.awaitEnd()
+      Source.stdin.getLines().foreach(line => if (line == "release") released.countDown())
     }
   }
 }
 
-final class Settling(first: Long, full: Int) {
+final class Settling(first: Long, full: Int, released: CountDownLatch) {
   private val numbers = new AtomicLong(first)
   private val refusals = new AtomicInteger(full)
 
@@ -33,6 +37,7 @@ final class Settling(first: Long, full: Int) {
       Say(s"job ${job._1}: $kind ${job._2}")
       serve(ticket.accepted(job._1), taken :+ job)
     case jobs.Idle.Collect(result) =>
+      released.await()
       taken match {
         case (number, text) +: rest =>
           val outcome =

@@ -22,7 +22,7 @@ object Main {
   /** Serves until the end of standard input. */
   private def serve(command: Command.Serve): Unit = {
     val (requests, open) = exchange.init()
-    val tally = Threads.call(new Desk(command).run(requests))
+    val tally = Threads.call(Using.resource(requests)(requests => new Desk(command).run(requests)))
     // Closing the last sender lets the desk end.
     Using.resources(SharedSender(open), Listener(command.address)) { (sender, listener) =>
       val sessions = new Sessions(sender, command)

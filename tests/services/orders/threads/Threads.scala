@@ -23,7 +23,11 @@ object Threads {
   /** A thread with a result. */
   def call[A](task: => A): Future[A] = {
     val promise = Promise[A]()
-    val _ = start { val _ = promise.complete(Try(task)) }
+    val _ = start {
+      try { val _ = promise.success(task) }
+      // Also an error, or the thread that waits would wait forever.
+      catch { case thrown: Throwable => val _ = promise.failure(thrown) }
+    }
     promise.future
   }
 }
