@@ -131,10 +131,15 @@ fn libraries(scala: Scala) -> String {
 }
 
 fn java(scala: Scala) -> Command {
-    let path = format!("{}:{}", built(scala).display(), libraries(scala));
+    let path = class_path(scala);
     let mut java = tool("java");
     java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", &path]);
     java
+}
+
+/// The module, its tests and everything that they need.
+pub fn class_path(scala: Scala) -> String {
+    format!("{}:{}", built(scala).display(), libraries(scala))
 }
 
 /// Compiles a program that uses the module, and returns the command that runs its main class.
@@ -146,7 +151,7 @@ pub fn program(sources: &[PathBuf], out: &Path, main: &str) -> Command {
 /// Compiles a program that uses the module.
 pub fn build(sources: &[PathBuf], out: &Path) {
     let scala = Scala::Three;
-    let path = format!("{}:{}", built(scala).display(), libraries(scala));
+    let path = class_path(scala);
     fs::create_dir_all(out).expect("the target folder can be written");
     scala
         .compile_with(&path, sources, out)
@@ -161,7 +166,7 @@ pub fn run(out: &Path, main: &str) -> Command {
 /// The same in a Java of the caller's choice.
 pub fn run_in(mut java: Command, out: &Path, main: &str) -> Command {
     let scala = Scala::Three;
-    let path = format!("{}:{}", built(scala).display(), libraries(scala));
+    let path = class_path(scala);
     java.args(["-cp", &format!("{}:{path}", out.display()), main]);
     java
 }
@@ -174,7 +179,7 @@ pub fn remote_program(scala: Scala) -> Command {
 }
 
 fn keeps_its_contract(scala: Scala) {
-    let path = format!("{}:{}", built(scala).display(), libraries(scala));
+    let path = class_path(scala);
     let mut java = tool("java");
     java.args(["-XX:+UseSerialGC", "-cp", &path]);
     java.arg(format!("-Dduologue.repository={}", repository().display()));

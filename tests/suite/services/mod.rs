@@ -1,5 +1,6 @@
 //! The programs of `tests/services`, each alone with its clients, and all of them together.
 
+mod orders;
 mod sensors;
 
 use crate::support::{repository, succeed};

@@ -81,7 +81,7 @@ private[net] final case class Hello(
     seconds: Int,
     name: String,
     accepts: Vector[Fingerprint],
-    trace: Option[Vector[Byte]],
+    trace: Option[TraceContext],
     token: Option[Vector[Byte]]
 ) {
 
@@ -94,7 +94,7 @@ private[net] final case class Hello(
     rest.str(name)
     rest.count(accepts.length.toLong)
     accepts.foreach(each => rest.raw(each.toArray))
-    trace.foreach(each => rest.raw(each.toArray))
+    trace.foreach(each => rest.raw(each.bytes.toArray))
     token.foreach(each => rest.bytes(each.toArray))
     val body = rest.toByteArray
     val flags = List(receivesFirst, trace.nonEmpty, token.nonEmpty).zipWithIndex.collect { case (true, bit) => 1 << bit }.sum
@@ -137,7 +137,6 @@ private[net] object Handshake {
 
   private val LongestName = 255
   private val MostAccepted = 16
-  private val Trace = 25
 
   /** Whether a peer that begins like this speaks TLS: an alert or a handshake. */
   def isTls(bytes: Array[Byte]): Boolean = bytes.length >= 2 && (bytes(0) == 0x15 || bytes(0) == 0x16) && bytes(1) == 3
@@ -186,7 +185,7 @@ private[net] object Handshake {
     val count = in.count()
     if (count < 0L || count > MostAccepted) throw new MalformedPayload("too many fingerprints")
     val accepts = Vector.fill(count.toInt)(Fingerprint.of(in.raw(Fingerprint.Size)))
-    val trace = if ((flags & 2) != 0) Some(in.raw(Trace).toVector) else None
+    val trace = if ((flags & 2) != 0) Some(TraceContext.of(in.raw(TraceContext.Size))) else None
     val token = if ((flags & 4) != 0) Some(in.bytes().toVector) else None
     in.finish()
     Hello(fingerprint, (flags & 1) != 0, largest, seconds, name, accepts, trace, token)

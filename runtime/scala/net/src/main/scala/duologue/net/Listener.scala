@@ -250,7 +250,7 @@ final class Listener private (
       incoming.left()
     }
     val connection = new Connection(channel, limits.heartbeat, hello.seconds, () => ended())
-    def seen = Reports.Seen(Address.ofPeer(channel.socket, isSecure), hello.fingerprint, verdict == Verdict.Accepted)
+    def seen = Reports.Seen(Address.ofPeer(channel.socket, isSecure), hello.fingerprint, verdict == Verdict.Accepted, hello.trace)
     val idle = ConnectOptions.nanos(limits.idle)
     begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true, observer, seen, idle)
   }

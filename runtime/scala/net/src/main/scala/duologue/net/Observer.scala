@@ -64,6 +64,8 @@ object Observer {
     *   the fingerprint of the peer's protocol
     * @param peerIsOlder
     *   whether that is one of the older fingerprints that this side accepts
+    * @param trace
+    *   the trace that the session belongs to, if the connecting side has sent it
     */
   final class Session private[net] (
       val id: Long,
@@ -73,7 +75,8 @@ object Observer {
       val sendsFirst: Boolean,
       val peer: Option[String],
       val peersFingerprint: Fingerprint,
-      val peerIsOlder: Boolean
+      val peerIsOlder: Boolean,
+      val trace: Option[TraceContext]
   ) {
     override def toString: String = "Session(" + id.toString + ", " + protocol + ")"
   }

@@ -24,6 +24,8 @@ import scala.concurrent.duration.{Duration, DurationInt, FiniteDuration}
   *   this side's certificate and the authorities that it trusts, for an address that begins with `tls://`: see [[Tls]]
   * @param observer
   *   called when the session begins, turns and ends, or does not begin
+  * @param trace
+  *   the trace that the session belongs to, which the observers of both sides find in `Observer.Session`
   */
 final case class ConnectOptions(
     timeout: FiniteDuration = 5.seconds,
@@ -34,7 +36,8 @@ final case class ConnectOptions(
     heartbeat: Int = 0,
     tls: Option[SSLContext] = None,
     observer: Option[Observer] = None,
-    idle: Duration = Duration.Inf
+    idle: Duration = Duration.Inf,
+    trace: Option[TraceContext] = None
 ) {
   ConnectOptions.check(largest, heartbeat)
 }

@@ -104,7 +104,7 @@ private[net] object Reports {
   private val MostWaiting = 1024
 
   /** What is known about a session that is about to begin. */
-  final case class Seen(peer: Option[String], fingerprint: Fingerprint, isOlder: Boolean)
+  final case class Seen(peer: Option[String], fingerprint: Fingerprint, isOlder: Boolean, trace: Option[TraceContext])
 
   def apply(observer: Observer, role: duologue.Role, isAccepting: Boolean, seen: Seen, resume: () => Unit): Reports = {
     val protocol = role.$protocol
@@ -116,7 +116,8 @@ private[net] object Reports {
       role.$isClient == protocol.isClientFirst,
       seen.peer,
       seen.fingerprint,
-      seen.isOlder
+      seen.isOlder,
+      seen.trace
     )
     new Reports(observer, session, resume)
   }

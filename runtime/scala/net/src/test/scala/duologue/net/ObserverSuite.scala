@@ -109,6 +109,40 @@ final class ObserverSuite extends NetSuite {
     listener.close()
   }
 
+  test("a session belongs to the trace of the connecting side") {
+    val text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    val trace = TraceContext.parse(text)
+    assertEquals(trace.map(_.toString), Some(text))
+    assertEquals(trace.map(trace => (trace.traceId, trace.spanId, trace.flags)), Some(("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", 1)))
+    assertEquals(trace.map(trace => hex(trace.bytes.toArray)), Some("4bf92f3577b34da6a3ce929d0e0e473600f067aa0ba902b701"))
+    for (sent <- List(trace, None)) {
+      val (here, there) = (new Log, new Log)
+      val listener = Listener(freshAddress(), observer = Some(there))
+      val server = spawn(listener.accept(bank.server))
+      val client: bank.client.Login = connect(bank.client, listener.address, observing(here).copy(trace = sent))
+      val _ = await(server)
+      assertEquals(List(here, there).map(_.sessions.peek.trace), List(sent, sent))
+      abandon(client)
+      listener.close()
+    }
+  }
+
+  test("what is no `traceparent` of version 00 is not parsed") {
+    val (traceId, spanId) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7")
+    val texts = List(
+      "",
+      s"01-$traceId-$spanId-01",
+      s"00-${traceId.toUpperCase}-$spanId-01",
+      s"00-$traceId-$spanId",
+      s"00-$traceId-$spanId-1",
+      s"00-$traceId-$spanId-01-",
+      s"00-$traceId-${spanId}0-01",
+      s"00-${"0" * 32}-$spanId-01",
+      s"00-$traceId-${"0" * 16}-01"
+    )
+    texts.foreach(text => assertEquals(TraceContext.parse(text), None, text))
+  }
+
   test("an observed session has one number, in texts and reports") {
     val (here, there) = (new Log, new Log)
     val (client, server, listener) = pair(freshAddress(), here, there)
@@ -270,7 +304,7 @@ final class ObserverSuite extends NetSuite {
         calls.add("ended"): Unit
       }
     }
-    val seen = Reports.Seen(None, Fingerprint.of(bank.client.$protocol.fingerprint), isOlder = false)
+    val seen = Reports.Seen(None, Fingerprint.of(bank.client.$protocol.fingerprint), isOlder = false, trace = None)
     val reports = Reports(observer, bank.client, isAccepting = false, seen, () => resumed += 1)
     val state = bank.client.$protocol.state(0)
     for (_ <- 1 to 2000) reports.message(state, 0, isSent = true, 1L, isTurn = true)

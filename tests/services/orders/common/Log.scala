@@ -1,0 +1,19 @@
+package gateway
+
+/** What operators read: on standard error. */
+object Log {
+  def apply(line: String): Unit = System.err.println(line)
+}
+
+/** What programs that start this one read: on standard output, line by line. */
+object Say {
+  def apply(line: String): Unit = {
+    println(line)
+    System.out.flush()
+  }
+}
+
+/** Standard input, whose end asks the gateway to end. */
+object Input {
+  def awaitEnd(): Unit = while (System.in.read() >= 0) ()
+}
