@@ -365,17 +365,17 @@ fn the_programs_with_other_crates_are_those_of_the_page() {
 
 /// The program that has both sides of every conversation that can leave its process.
 pub fn remote_program() -> Command {
-    conversations_program("remote")
+    program_of_tests("remote")
 }
 
 /// Both sides of sessions in which the server has limits and the client has none.
 pub fn limits_program() -> Command {
-    conversations_program("limits")
+    program_of_tests("limits")
 }
 
 /// The server of sessions in shared memory whose other side breaks the rules.
 pub fn side_program() -> Command {
-    conversations_program("side")
+    program_of_tests("side")
 }
 
 /// The same, built with this sanitizer.
@@ -396,17 +396,22 @@ pub fn side_program_under(sanitizer: &str) -> Command {
 
 /// Writes certificates for the tests of TLS, in any language. `tests/conversations/src/certificates.rs` says which.
 pub fn write_certificates(folder: &Path) {
-    succeed(conversations_program("certificates").arg(folder))
+    succeed(program_of_tests("certificates").arg(folder))
         .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 /// The program with many sessions at once.
 pub fn load_program() -> Command {
-    conversations_program("load")
+    program_of_tests("load")
 }
 
-/// A program of the package `conversations`. All are built once in a run of the tests.
-fn conversations_program(name: &str) -> Command {
+/// The queue of jobs in `tests/services`.
+pub fn jobs_program() -> Command {
+    program_of_tests("jobs")
+}
+
+/// A program of the packages `conversations` and `jobs`. All are built once in a run of the tests.
+fn program_of_tests(name: &str) -> Command {
     static BUILT: OnceLock<Result<String, String>> = OnceLock::new();
     let build = || {
         let mut cargo = Command::new(env!("CARGO"));
@@ -417,6 +422,8 @@ fn conversations_program(name: &str) -> Command {
             "--locked",
             "--package",
             "conversations",
+            "--package",
+            "jobs",
             "--bins",
         ]);
         succeed(&mut cargo)

@@ -2,6 +2,7 @@
 
 mod orders;
 mod sensors;
+mod together;
 
 use crate::support::{repository, succeed};
 use std::process::Command;

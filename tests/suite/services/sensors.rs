@@ -13,9 +13,9 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 #[derive(Clone)]
-struct Programs {
-    gateway: PathBuf,
-    sensor: PathBuf,
+pub struct Programs {
+    pub gateway: PathBuf,
+    pub sensor: PathBuf,
     queue: PathBuf,
 }
 
@@ -67,7 +67,7 @@ fn build(compiler: Compiler, watch: Watch) -> Programs {
 }
 
 /// The programs for one compiler and checker, built once in a run of the tests.
-fn programs(compiler: Compiler, watch: Watch) -> Programs {
+pub fn programs(compiler: Compiler, watch: Watch) -> Programs {
     static BUILT: Mutex<BTreeMap<(Compiler, Watch), Programs>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     built
@@ -159,7 +159,7 @@ impl Place {
 }
 
 /// Reads the lines of a program until one of them begins like this.
-fn find(program: &mut Running, start: &str) -> String {
+pub fn find(program: &mut Running, start: &str) -> String {
     loop {
         let line = program.line();
         assert!(!line.is_empty(), "the program ended without `{start}`");
@@ -176,7 +176,7 @@ fn say_all(program: &mut Running, lines: &[&str]) {
 }
 
 /// Ends a program by the end of its input; returns what it wrote since its last line was read.
-fn finish(mut program: Running) -> Vec<String> {
+pub fn finish(mut program: Running) -> Vec<String> {
     program.end_input();
     let Outcome {
         lines,
