@@ -49,7 +49,7 @@ fn within_a_process() {
     for way in WAYS {
         for test in [
             "turn.c", "asleep.c", "close.c", "used.c", "shape.c", "walks.c", "ready.c", "credit.c",
-            "taken.c",
+            "taken.c", "cancel.c",
         ] {
             check_runtime_with(test, Compiler::Gcc, crate::support::c::Watch::Plain, way);
         }
