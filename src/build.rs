@@ -44,7 +44,7 @@ pub struct Builder {
     out_dir: Option<PathBuf>,
     levels: Vec<(String, Level)>,
     options: Options,
-    /// What is wrong with derives and attributes.
+    /// Errors in derives and attributes.
     misspelled: Vec<String>,
 }
 
@@ -159,9 +159,9 @@ impl Builder {
         self
     }
 
-    /// Derives traits for every declared struct and enum: one trait, such as `serde::Serialize`, or several with commas between
-    /// them. `Debug`, `Clone`, `PartialEq`, `Eq`, `PartialOrd`, `Ord` and `Hash` are derived wherever the fields allow it, and cannot
-    /// be added.
+    /// Derives traits for every declared struct and enum: one trait, such as `serde::Serialize`, or several separated by
+    /// commas. `Debug`, `Clone`, `PartialEq`, `Eq`, `PartialOrd`, `Ord` and `Hash` are derived wherever the fields allow it, and
+    /// cannot be added.
     #[must_use]
     pub fn derive(self, traits: impl AsRef<str>) -> Builder {
         self.derive_for(".", traits)
@@ -169,22 +169,22 @@ impl Builder {
 
     /// Derives traits for the structs and enums that the path selects.
     ///
-    /// A path is the name of a type in its protocol file, after its package if the file has one: `acme.account`. The name of a
+    /// A path is the name of a type in its protocol file, preceded by its package if the file has one: `acme.account`. The name of a
     /// package selects all types in it, and `.` selects all types. A path that selects nothing is an error.
     #[must_use]
     pub fn derive_for(self, path: impl Into<String>, traits: impl AsRef<str>) -> Builder {
         self.add(Attribute::derive(path, traits.as_ref()))
     }
 
-    /// Adds an attribute, such as `#[serde(deny_unknown_fields)]`, to the structs and enums that the path selects, which is as for
-    /// [`derive_for`](Builder::derive_for).
+    /// Adds an attribute, such as `#[serde(deny_unknown_fields)]`, to the structs and enums that the path selects. Paths are
+    /// those of [`derive_for`](Builder::derive_for).
     #[must_use]
     pub fn type_attribute(self, path: impl Into<String>, attribute: impl AsRef<str>) -> Builder {
         self.add(Attribute::on_type(path, attribute.as_ref()))
     }
 
-    /// Adds an attribute, such as `#[serde(default)]`, to fields of structs and variants of enums: to the one with this path,
-    /// such as `acme.account.balance`, or to all in the type or package with this path, or to all with the path `.`.
+    /// Adds an attribute, such as `#[serde(default)]`, to fields of structs and variants of enums: to the one that the path
+    /// names, such as `acme.account.balance`, to all in the type or package that it names, or to all if the path is `.`.
     #[must_use]
     pub fn field_attribute(self, path: impl Into<String>, attribute: impl AsRef<str>) -> Builder {
         self.add(Attribute::on_member(path, attribute.as_ref()))

@@ -1,5 +1,5 @@
-//! How generated code is broken into lines, as far as the targets share it. A document is a text, or a list of documents together with
-//! how it is broken where it does not fit on one line. Each target makes its documents as the formatter of its language lays them out.
+//! How generated code is broken into lines, as far as the targets share it. A document is a text, or a list of documents together
+//! with how it is broken if it does not fit on one line. Each target lays out its documents as the formatter of its language would.
 
 /// Lines are at most this long, in every language.
 pub const WIDTH: usize = 100;

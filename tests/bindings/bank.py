@@ -28,7 +28,7 @@ class Str(ctypes.Structure):
 
 
 class Message(ctypes.Structure):
-    """What the first members of every received message are."""
+    """The first members of every received message."""
 
     _fields_ = [("tag", ctypes.c_uint), ("block", ctypes.c_void_p)]
 

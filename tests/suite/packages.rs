@@ -33,8 +33,8 @@ fn packs(package: &str) {
     assert_eq!(foreign, [".cargo_vcs_info.json"], "{package}");
 }
 
-/// A folder for what Cargo builds that no earlier run has used. Cargo verifies packages that depend on each other through a registry
-/// in this folder, and unpacks the crates of a registry with this path once: later contents of the same version would not be seen.
+/// A target folder that no earlier run has used. Cargo verifies packages that depend on each other through a registry in this
+/// folder, and unpacks the crates of a registry at one path only once: later contents of the same version would not be seen.
 fn unused_target() -> PathBuf {
     let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
     if all.exists() {

@@ -33,7 +33,7 @@
             _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
 #define DUO_C_ENDS _Pragma("GCC diagnostic pop")
 #elif defined(DUO_SYMBOLS) && defined(__GNUC__)
-/* The functions of headers then have no other declaration. */
+/* The functions in headers then have no earlier declaration. */
 #define DUO_C_BEGINS _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wmissing-prototypes\"")
 #define DUO_C_ENDS _Pragma("GCC diagnostic pop")
 #else
@@ -42,9 +42,9 @@
 #endif
 
 /*
- * How headers define the functions that programs call. Programs in other languages look functions up by their names; for
- * them, one file of a shared library defines DUO_SYMBOLS before it includes the headers of its protocols, and the
- * functions in these headers then are ordinary functions, which the library exports.
+ * How headers define the functions that programs call. Programs in other languages look up functions by name. For them,
+ * one file of a shared library defines DUO_SYMBOLS before it includes the headers of its protocols; the functions in
+ * these headers are then ordinary functions, which the library exports.
  */
 #if !defined(DUO_SYMBOLS)
 #define DUO_API static inline
@@ -84,8 +84,8 @@ typedef enum duo_status {
     /* The endpoint has already been used (or was never created); this call changed nothing. */
     DUO_USED,
     /*
-     * No free space: in an unbounded run, or in any run between processes. Or the wait was canceled. The endpoint can
-     * still be used.
+     * There is no free space, in an unbounded run or in any run between processes, or the wait was canceled. The
+     * endpoint can still be used.
      */
     DUO_FULL,
     /* Nothing has arrived yet, or the wait was canceled. The endpoint can still be used. */

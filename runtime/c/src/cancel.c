@@ -1,12 +1,12 @@
 /*
  * Ending the waits of some threads from another one. Each of these threads has a record with the word on which it sleeps.
  *
- * Why no thread goes on sleeping: a thread publishes the word, then checks whether it is canceled, then sleeps. Canceling
- * sets the mark, then looks for the word. All four accesses are sequentially consistent, so either the thread sees the
- * mark, or the canceler sees the word. In the second case the thread may not sleep yet, and would miss a single wake. So
- * it is woken again and again until it has withdrawn the word.
+ * Why no thread stays asleep: a thread publishes the word, then checks whether it is canceled, then sleeps. Canceling sets
+ * the flag, then reads the word. All four accesses are sequentially consistent, so either the thread sees the flag, or
+ * the canceler sees the word. In the second case the thread may not be asleep yet, and would miss a single wake. So it is
+ * woken again and again until it has withdrawn the word.
  *
- * Only threads that sleep, or are about to, access a record; messages that are there are received without any of this.
+ * Only threads that sleep, or are about to, access a record; messages that have already arrived are received without it.
  */
 #define _GNU_SOURCE
 #include "session.h"
@@ -29,7 +29,7 @@ typedef struct canceler_member {
 } canceler_member;
 
 struct duo_canceler {
-    /* For everything below, and for the lists in the members. */
+    /* Protects everything below, and the links in the members. */
     pthread_mutex_t lock;
     bool is_canceled;
     canceler_member *first;
@@ -103,7 +103,7 @@ void duo_canceler_use(duo_canceler *canceler)
     duo_set_sleeper(&own->sleeper);
 }
 
-/* Wakes a thread until it does not sleep any more. */
+/* Wakes a thread until it no longer sleeps. */
 static void end_sleep(duo_sleeper *sleeper)
 {
     const struct timespec moment = {0, 20000};

@@ -200,7 +200,7 @@ uint64_t duo_net_now(void);
 /* The time at which a wait of that duration is over; DUO_AT_ONCE and DUO_FOREVER stay what they are. */
 uint64_t duo_net_until(uint64_t wait);
 bool duo_net_is_past(uint64_t until);
-/* The same for a thread that waits: true also if it is canceled. */
+/* The same for a thread that waits: also true if it is canceled. */
 bool duo_net_gives_up(uint64_t until);
 /* Sleeps until the descriptor, or one of several, has such an event, or until that time; may return early. */
 void duo_net_poll(int descriptor, short events, uint64_t until);

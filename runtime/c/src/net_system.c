@@ -85,7 +85,7 @@ void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until)
         poll_until(all, count + 1, until);
         memcpy(polled, all + 1, count * sizeof *polled);
     } else {
-        /* There is no space for one more, so this ends now and then. */
+        /* There is no space for one more descriptor, so the wait returns from time to time. */
         uint64_t soon = duo_net_now() + CANCEL_PERIOD;
         poll_until(polled, count, until < soon ? until : soon);
     }

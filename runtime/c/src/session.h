@@ -109,15 +109,15 @@ bool duo_wait_a_while(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expecte
                       uint64_t *pause);
 /* What other threads need to end the waits of a thread: see cancel.c. */
 typedef struct duo_sleeper {
-    /* What the thread sleeps on, or is about to; otherwise NULL. */
+    /* The word that the thread sleeps on, or is about to; otherwise NULL. */
     DUO_ATOMIC uint64_t *DUO_ATOMIC word;
     /* Waits end as if their time had passed. */
     DUO_ATOMIC bool is_canceled;
-    /* Can be read while the thread is canceled. */
+    /* Readable while the thread is canceled. */
     int descriptor;
 } duo_sleeper;
 #if !defined(DUO_NO_MALLOC) && !defined(DUO_NO_THREADS)
-/* That of this thread; NULL if its waits cannot be canceled. */
+/* The sleeper of this thread; NULL if its waits cannot be canceled. */
 duo_sleeper *duo_own_sleeper(void);
 void duo_set_sleeper(duo_sleeper *sleeper);
 /* Whether the waits of this thread are canceled. */
@@ -130,7 +130,7 @@ static inline bool duo_is_canceled(void)
 #endif
 /* The earlier one of `deadline` (NULL: never) and the end of a pause, as above. */
 struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *pause);
-/* Whether a time has passed, where NULL is never, or the thread is canceled. */
+/* Whether `deadline` (NULL: never) has passed, or the thread is canceled. */
 bool duo_is_past(const struct timespec *deadline);
 /* Wakes the threads that sleep on that half of `word`, which is only used as an address: the memory may be gone. */
 void duo_wake(DUO_ATOMIC uint64_t *word, duo_half half);

@@ -1,4 +1,4 @@
-/* Waits that another thread ends, and what is lost by that: nothing. */
+/* Waits that another thread ends. Nothing is lost by it. */
 #include <sched.h>
 
 #include "check.h"
@@ -55,7 +55,7 @@ static void receives_are_canceled(void)
     pthread_t thread = start(cancel_late, canceler);
     CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY);
     finish(thread);
-    /* It lasts, for every wait. What is there is received. */
+    /* Every later wait is canceled, too. A message that is there is received. */
     CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY);
     CHECK(ping_server_ping_recv(server, &ping) == DUO_EMPTY);
     CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_OK);
@@ -77,7 +77,7 @@ static void receives_are_canceled(void)
     end_canceler(canceler);
 }
 
-/* Nothing is sent by a send that was canceled, and the endpoint sends later. */
+/* A canceled send sends nothing, and the endpoint can send later. */
 static void sends_are_canceled(void)
 {
     numbers_server_stream_t in;
@@ -164,7 +164,7 @@ static void *receive(void *context)
     return NULL;
 }
 
-/* All threads that use a canceler, and no other one. */
+/* A canceler ends the waits of all threads that use it, and of no others. */
 static void several_threads(void)
 {
     receiver all[MANY + 1];

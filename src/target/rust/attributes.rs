@@ -12,8 +12,8 @@ const ALL: &str = ".";
 /// A derive or an attribute for declared structs and enums, or for their fields and variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
-    /// A name of a protocol file with its package, such as `acme.account` or `acme.account.balance`: it selects this and what is
-    /// inside.
+    /// A name from a protocol file with its package, such as `acme.account` or `acme.account.balance`: it selects what it names and
+    /// everything inside it.
     path: String,
     addition: Addition,
 }
@@ -26,7 +26,7 @@ enum Addition {
     OnMember(String),
 }
 
-/// Why a text is not what an option expects, or an option selects nothing.
+/// Why derives or attributes cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttributeError(String);
 
@@ -39,10 +39,10 @@ impl fmt::Display for AttributeError {
 impl std::error::Error for AttributeError {}
 
 impl Attribute {
-    /// Derives traits for the structs and enums that the path selects: one trait, or several with commas between them.
+    /// Derives traits for the structs and enums that the path selects: one trait, or several separated by commas.
     ///
     /// # Errors
-    /// If the text is not a path, or names a trait that is derived wherever the fields allow it.
+    /// If one of them is not a path, or is a trait that is derived wherever the fields allow it.
     pub fn derive(path: impl Into<String>, traits: &str) -> Result<Attribute, AttributeError> {
         let wrong = || {
             AttributeError(format!(
@@ -97,7 +97,7 @@ impl Attribute {
     }
 }
 
-/// The tokens of a text, without comments; `None` if it is not Rust.
+/// The tokens of a text, without comments; `None` if it cannot be split into Rust's tokens.
 fn tokens(text: &str) -> Option<Vec<TokenTree>> {
     Some(text.parse::<TokenStream>().ok()?.into_iter().collect())
 }
@@ -106,7 +106,7 @@ fn is_punct(token: &TokenTree, character: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
 }
 
-/// The number of tokens of the path with which they begin.
+/// The number of tokens in the path at the beginning of `tokens`; `None` if they do not begin with a path.
 fn path_length(tokens: &[TokenTree]) -> Option<usize> {
     let has_colons = |at: usize| match tokens.get(at..at + 2) {
         Some([TokenTree::Punct(first), second]) => {
@@ -216,7 +216,7 @@ impl<'a> Additions<'a> {
 
     /// The lines before a field or a variant.
     pub(super) fn on_member(self, member: &str) -> String {
-        // Most programs have none, and their names need not be put together.
+        // Most programs add nothing, and then no name has to be built.
         if self.attributes.is_empty() {
             return String::new();
         }
@@ -232,7 +232,7 @@ impl<'a> Additions<'a> {
 /// Checks that every derive and attribute selects something in a program.
 ///
 /// # Errors
-/// The paths of those that do not.
+/// If some do not; the error lists their paths.
 pub fn check_attributes(program: &Program, attributes: &[Attribute]) -> Result<(), AttributeError> {
     let (mut types, mut members) = (Vec::new(), Vec::new());
     for ty in &program.types {

@@ -43,7 +43,7 @@ pub(super) const FORMS: [Form; 3] = [
     },
 ];
 
-/// The ways to send a message with an endpoint that one sender has. `waits`: whether a send may have to wait.
+/// The ways to send a message through an endpoint that is not shared. `waits`: whether a send may have to wait.
 pub(super) fn forms(waits: bool) -> &'static [Form] {
     if waits { &FORMS } else { &FORMS[..1] }
 }

@@ -45,7 +45,7 @@ pub struct RustOptions {
     /// The module in which undeclared types are found, such as `crate::host`; without it, the module that includes the generated
     /// tree.
     pub host: Option<String>,
-    /// What is added to declared types. [`check_attributes`] reports those that select nothing; they have no effect.
+    /// The derives and attributes for declared types. Those that select nothing have no effect; [`check_attributes`] reports them.
     pub attributes: Vec<Attribute>,
 }
 

@@ -25,7 +25,7 @@ pub struct PackageView {
 /// A declared type.
 pub struct TypeView {
     docs: String,
-    /// Its derives and the attributes that the user adds.
+    /// Its derives, and the attributes that the user adds.
     attributes: String,
     /// The whole alias, or the text before the members.
     head: String,

@@ -33,7 +33,7 @@ fn serde_writes_and_reads_declared_types() -> Result<(), serde_json::Error> {
     assert_eq!((bare.tags, bare.weight), (Vec::new(), None));
     assert!(serde_json::from_str::<Item>(r#"{"tags":[]}"#).is_err());
 
-    // The attribute of the package is not on other types.
+    // The attribute of the package does not apply to other types.
     let limits = serde_json::to_string(&Limits {
         most_items: 1,
         most_orders: 2,

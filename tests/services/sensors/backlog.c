@@ -20,7 +20,7 @@ struct backlog {
     alarm_job **last_finished;
     /* How many were raised and have not ended. */
     size_t open;
-    /* No alarm will be raised any more; nothing is to be attempted any more. */
+    /* No more alarms will be raised; no more attempts are to be made. */
     bool is_closing;
     bool is_over;
     void (*notify)(void *context);

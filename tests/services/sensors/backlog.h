@@ -1,6 +1,6 @@
 /*
- * The alarms between the event loop, which raises them and handles their ends, and the workers, which take them to the
- * queue of jobs. Any thread may call these functions, except where they say otherwise.
+ * The alarms that pass between the event loop, which raises them and handles their outcomes, and the workers, which
+ * submit them to the queue of jobs. Any thread may call these functions, except where they say otherwise.
  */
 #ifndef BACKLOG_H
 #define BACKLOG_H
@@ -35,7 +35,7 @@ typedef struct backlog backlog;
 /* `notify` is called by workers when an alarm has ended. NULL if memory ran out. */
 backlog *backlog_new(void (*notify)(void *context), void *context);
 
-/* Only when no worker is left. */
+/* Must not be called while a worker runs. */
 void backlog_free(backlog *own);
 
 /* Adds an alarm; false if there are too many that have not ended. */
@@ -55,7 +55,7 @@ alarm_job *backlog_finished(backlog *own);
 
 void alarm_free(alarm_job *own);
 
-/* Waits until all alarms have ended, for at most that many nanoseconds; then `backlog_take` and `backlog_pause` do not wait. */
+/* Waits until all alarms have ended, for at most that many nanoseconds. After that, workers no longer wait. */
 void backlog_drain(backlog *own, uint64_t nanoseconds);
 
 #endif

@@ -24,7 +24,7 @@ bool device_is_name(duo_str text)
     return true;
 }
 
-/* The place of a name among the sorted ones, whether it is there or not. */
+/* The position of a name in the sorted list, whether it is there or not. */
 static size_t find_place(const devices *known, const char *name)
 {
     size_t from = 0, to = known->count;
@@ -82,7 +82,7 @@ bool device_note(device *own, reading_t reading)
         if (own->count == 1 || value < own->lowest) own->lowest = value;
         if (own->count == 1 || value > own->highest) own->highest = value;
     }
-    /* What is not a number is out of bounds, too. */
+    /* A NaN is out of bounds, too. */
     const bool is_out = !(value >= own->settings.lowest && value <= own->settings.highest);
     const bool is_alarm = is_out && !own->is_out;
     own->is_out = is_out;
@@ -95,7 +95,7 @@ void device_keep_outcome(device *own, outcome_t outcome)
     own->outcomes += 1;
     outcome_t kept;
     void *block = NULL;
-    /* Without memory the previous outcome remains. */
+    /* If memory runs out, the previous outcome remains. */
     if (outcome_copy(outcome, &kept, &block) != DUO_OK) return;
     duo_release_copy(own->block);
     own->outcome = kept;

@@ -5,7 +5,7 @@
 #include "jobs_types.h"
 #include "sensors_types.h"
 
-/* With the zero byte at the end. */
+/* Including the terminating zero byte. */
 enum { NAME_SPACE = 33, UNIT_SPACE = 17, REASON_SPACE = 81 };
 
 /* What the gateway remembers of a sensor. */
@@ -15,7 +15,7 @@ typedef struct device {
     char unit[UNIT_SPACE];
     bool is_connected;
     settings_t settings;
-    /* The sensor has not been told these settings; it is to stop. */
+    /* The sensor has not received these settings yet; it is to stop. */
     bool is_changed;
     bool is_stopped;
     /* The last reading was out of bounds, so an alarm has been raised. */
@@ -39,13 +39,13 @@ typedef struct devices {
     size_t count;
 } devices;
 
-/* Whether a text can be the name of a sensor: one to 32 letters, digits, dots, hyphens and underscores of ASCII. */
+/* Whether a text can be the name of a sensor: 1 to 32 ASCII letters, digits, dots, hyphens and underscores. */
 bool device_is_name(duo_str text);
 
 /* The sensor of this name; NULL if there is none. */
 device *devices_find(const devices *known, const char *name);
 
-/* The same; a new one if there is none; NULL if there are too many, or memory ran out. */
+/* The same, but adds the sensor if there is none. NULL if there are too many, or memory ran out. */
 device *devices_add(devices *known, const char *name);
 
 void devices_free(devices *known);

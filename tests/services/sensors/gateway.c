@@ -19,7 +19,10 @@
 
 enum { WORKERS = 2, MOST_SESSIONS = 500, MESSAGES_AT_ONCE = 64, LINE_SPACE = 200 };
 
-/* How long a sensor may be silent, how long connected ones have to poll at the end, and how long the alarms have then. */
+/*
+ * How long a sensor may be silent, how long connected sensors have to poll at the end, and how long alarms then have to
+ * be delivered, in nanoseconds.
+ */
 #define SILENCE UINT64_C(60000000000)
 #define GOODBYE UINT64_C(1000000000)
 #define LAST_ALARMS UINT64_C(3000000000)
@@ -31,11 +34,11 @@ typedef struct loop {
     gateway gateway;
     duo_listener *listener;
     int epoll;
-    /* Until then the beginnings of sessions may arrive on connections that the system has already accepted. */
+    /* Until then, sessions may begin on connections that the system has already accepted. */
     duo_time_limit greets_until;
-    /* The input cannot be waited for, because it is a file. */
+    /* `epoll` cannot wait for the input, because it is a file. */
     bool input_is_file;
-    /* The present line of the input; the rest of one that is too long is left out. */
+    /* The current line of the input; a line that is too long is cut off. */
     char line[LINE_SPACE];
     size_t line_size;
     worker workers[WORKERS];
@@ -64,7 +67,7 @@ static void accept_sessions(loop *own)
     while (sensor_server_accept(own->listener, DUO_AT_ONCE, &sensor) == DUO_OK) session_begin(&own->gateway, sensor);
 }
 
-/* Handles some messages of sessions that are ready; for others the descriptor stays readable. */
+/* Handles some messages of sessions that are ready; if there are more, the descriptor stays readable. */
 static void serve_sessions(loop *own)
 {
     void *ready;
@@ -145,7 +148,7 @@ static bool turn(loop *own, int milliseconds)
 {
     struct epoll_event events[3];
     const bool greets = duo_time_left(own->greets_until) != 0;
-    /* The beginning of a session arrives on a connection that `epoll` does not know. */
+    /* A session begins with bytes on a connection that this `epoll` does not watch. */
     if (greets && (milliseconds < 0 || milliseconds > 5)) milliseconds = 5;
     if (own->input_is_file) milliseconds = 0;
     const int count = epoll_wait(own->epoll, events, 3, milliseconds);

@@ -1,6 +1,6 @@
 /*
  * A queue of jobs for tests: `queue ADDRESS REFUSALS` is full for the first REFUSALS submissions and takes all later ones.
- * Each job is done when its outcome is asked for; every third one fails. It ends with its input.
+ * Each job is done when its outcome is asked for; every third one fails. It ends when its input ends.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 #include "jobs_net.h"
 
-/* In each session at most this many jobs have not been collected. */
+/* The most jobs of one session that have not been collected. */
 enum { MOST_JOBS = 16 };
 
 static atomic_ulong refusals;

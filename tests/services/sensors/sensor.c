@@ -1,14 +1,14 @@
 /*
- * A simulated sensor: `sensor ADDRESS NAME UNIT` connects to the gateway, registers, and then does what the lines of its
- * input say:
+ * A simulated sensor: `sensor ADDRESS NAME UNIT` connects to the gateway, registers, and then reads commands from
+ * its input:
  *
  *     reading VALUE       sends a reading
  *     late VALUE ...      sends readings that were taken without a connection
  *     poll                asks for instructions, and prints the answer
- *     simulate COUNT      measures that many times, as often as the settings say, and polls after each reading
- *     vanish              ends without a word, like a sensor without power
+ *     simulate COUNT      takes that many readings, as often as the settings say, and polls after each one
+ *     vanish              exits without leaving, like a sensor that loses power
  *
- * At the end of the input it leaves, unless the gateway has told it to stop.
+ * At the end of the input it leaves, unless the gateway has stopped it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ static duo_status poll_gateway(simulation *own, bool is_quiet)
     return DUO_OK;
 }
 
-/* A wave that leaves its bounds upwards once in every twenty readings. */
+/* A sawtooth that exceeds its upper bound once in every twenty readings. */
 static duo_status simulate(simulation *own, unsigned long count)
 {
     duo_status status = DUO_OK;

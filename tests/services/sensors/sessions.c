@@ -7,7 +7,7 @@
 
 static const sensor_server_any_t OVER = {SENSOR_SERVER_ANY_ENDED, {NULL, 0}};
 
-/* Why this sensor may not register; NULL if it may. Finds or makes what the gateway remembers of it. */
+/* Why this sensor may not register; NULL if it may. Finds or creates what the gateway remembers of it. */
 static const char *find_sensor(gateway *own, duo_str name, duo_str unit, device **sensor)
 {
     if (own->is_closing) return "the gateway is closing";
@@ -84,7 +84,7 @@ static sensor_server_any_t on_late(duo_list_reading_t readings, sensor_server_me
     return sensor_server_measuring_any(next);
 }
 
-/* The answer to `poll`; as `on_answer`, it is called again if there was no space. */
+/* The answer to `poll`; like `on_answer`, it is called again if there was no space. */
 static sensor_server_any_t on_instruction(sensor_server_instruction_t self, void *context)
 {
     session *own = context;

@@ -34,7 +34,7 @@ typedef struct session {
     device *sensor;
     /* Why it may not register; NULL if it may. */
     const char *refusal;
-    /* How the protocol ended; NULL if it did not get to its end. */
+    /* How the protocol ended; NULL if it did not reach its end. */
     const char *ending;
     struct session *next;
     struct session **place;

@@ -7,10 +7,10 @@
 #define ANSWERING UINT64_C(5000000000)
 #define WORKING UINT64_C(60000000000)
 
-/* The pause before another attempt, in milliseconds: doubled each time until it is the longest. */
+/* The pause before another attempt, in milliseconds: doubled each time, up to the longest. */
 enum { SHORT_PAUSE = 10, LONG_PAUSE = 1000 };
 
-/* The session is taken out of the worker: what does not put it back has ended it. */
+/* Takes the session out of the worker. A caller that does not put it back has ended it. */
 static jobs_client_idle_t take_session(worker *own)
 {
     const jobs_client_idle_t taken = own->idle;

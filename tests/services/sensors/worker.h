@@ -1,4 +1,4 @@
-/* Threads that take alarms to the queue of jobs, and wait for what becomes of them. */
+/* Threads that submit alarms to the queue of jobs, and wait for their outcomes. */
 #ifndef WORKER_H
 #define WORKER_H
 

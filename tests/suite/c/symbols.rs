@@ -9,7 +9,7 @@ use std::process::Command;
 
 const HEADERS: [&str; 3] = ["bank.h", "bank_events.h", "bank_net.h"];
 
-/// The generated code of the bank, with the file that makes symbols of its functions.
+/// The generated code of the bank, with the file that turns its functions into symbols.
 fn bank(name: &str) -> PathBuf {
     let proto = repository().join("protocols/bank.proto");
     let generated = generate_with(name, &[proto], &["--c-events", "--remote"]);

@@ -29,7 +29,7 @@ impl Form {
         }
     }
 
-    /// What it needs beside the module for sockets: the libraries, and the sources of the adapter.
+    /// What it needs besides the module for sockets: the libraries, and the sources of the adapter.
     fn adapter(self, scala: Scala) -> (String, Vec<PathBuf>) {
         let pom = match self {
             Form::Threads => return (String::new(), Vec::new()),
@@ -155,7 +155,7 @@ impl Play {
 
     fn expect(&mut self, name: &str, wanted: &str) {
         let line = self.program(name).line();
-        // Where a program listens is no part of the transcript.
+        // The address at which a program listens is not part of the transcript.
         let line = line.replace(&format!(" {}", self.address(name)), "");
         assert_eq!(line, wanted, "{name}, {:?}, {:?}", self.form, self.scala);
     }

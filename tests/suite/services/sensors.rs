@@ -175,7 +175,7 @@ fn say_all(program: &mut Running, lines: &[&str]) {
     }
 }
 
-/// Ends a program by the end of its input; returns what it wrote since its last line was read.
+/// Ends a program by closing its input; returns what it wrote after the last line that was read.
 pub fn finish(mut program: Running) -> Vec<String> {
     program.end_input();
     let Outcome {
@@ -280,8 +280,8 @@ fn many_sensors_measure_at_once() {
     });
 }
 
-/// One vanishes, and comes back with what it has measured meanwhile; another one is still there when the gateway closes, and does not
-/// poll.
+/// One sensor vanishes, and comes back with what it has measured meanwhile. Another one is still there when the gateway closes, and does
+/// not poll.
 #[test]
 fn a_sensor_breaks_off() {
     with_programs(|place| {
@@ -347,7 +347,7 @@ fn alarms_wait_for_a_queue_that_is_full() {
     });
 }
 
-/// The queue comes late, ends, and does not come back; then alarms fill the backlog, which is bounded.
+/// The queue starts late, ends, and does not come back; then alarms fill the backlog, which is bounded.
 #[test]
 fn alarms_wait_for_a_queue_that_is_down() {
     with_programs(|place| {

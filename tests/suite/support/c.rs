@@ -94,7 +94,7 @@ impl Watch {
             return Command::new(program);
         }
         let mut command = Command::new(installed(&["valgrind".into()], "valgrind"));
-        // One thread runs at a time. Otherwise one that spins would do so while those that it waits for do not run.
+        // valgrind runs one thread at a time. Without fair scheduling, a thread that spins could keep the others from running.
         command.args(["-q", "--fair-sched=yes", "--leak-check=full"]);
         command
             .arg("--error-exitcode=99")

@@ -163,26 +163,26 @@ int duo_ports_descriptor(duo_ports *ports);
 
 #if !defined(DUO_NO_MALLOC) && !defined(DUO_NO_THREADS)
 /*
- * Ends waits from another thread. Where a thread uses a canceler, each of its waits that would go on after `duo_cancel` ends
- * as if its time limit had passed, also where it has none: receiving and waiting for several endpoints return DUO_EMPTY,
+ * Ends waits from another thread. If a thread uses a canceler, each of its waits that would continue after `duo_cancel`
+ * ends as if its time limit had passed, even if it has none: receiving and waiting for several endpoints return DUO_EMPTY,
  * sending returns DUO_FULL, accepting returns DUO_EMPTY, connecting returns DUO_LATE, and `duo_listener_run` returns. So
- * nothing is lost, and the endpoint can still be used. What does not have to wait succeeds as usual. This lasts until
- * `duo_canceler_reset`.
+ * nothing is lost, and the endpoint can still be used. Operations that do not have to wait succeed as usual. This lasts
+ * until `duo_canceler_reset`.
  *
- * A wait within this process or for sockets ends at once, one between processes within 100 milliseconds. A thread that waits
- * while another one sends on the same shared endpoint is canceled after that.
+ * A wait within this process or for sockets usually ends at once, one in shared memory within 100 milliseconds. A thread
+ * that waits for another thread's send on the same shared endpoint is canceled only after that send.
  */
 typedef struct duo_canceler duo_canceler;
 
-/* NULL if memory or descriptors ran out; it takes two. */
+/* NULL if memory or descriptors have run out; a canceler takes two descriptors. */
 duo_canceler *duo_canceler_new(void);
 
-/* Frees a canceler that no thread uses any more. */
+/* Frees a canceler that no thread uses anymore. */
 void duo_canceler_free(duo_canceler *canceler);
 
 /*
- * From now on, this thread uses this canceler instead of the one before; NULL means none, as at first. Several threads
- * may use the same one. A thread must use none when it ends.
+ * From now on, this thread uses this canceler instead of any earlier one; NULL means none, which is how a thread starts.
+ * Several threads may use the same one. A thread must use none when it ends.
  */
 void duo_canceler_use(duo_canceler *canceler);
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// Begins a session with the queue at an address. Connecting waits for the peer, so it has a thread of its own.
+/// Begins a session with the queue at an address. Connecting blocks until the peer answers, so it runs on a thread of its own.
 ///
 /// # Errors
 /// If the queue is not there, or refuses the session.
@@ -28,14 +28,14 @@ pub async fn connect<E: Open + Send + 'static>(address: String) -> anyhow::Resul
 pub struct Job {
     /// Its kind.
     pub kind: String,
-    /// What it is about.
+    /// What the worker needs to do it.
     pub input: Vec<u8>,
-    /// How much of it is done. The queue learns this from time to time.
+    /// How much of it is done. This is reported to the queue from time to time.
     pub percent: Arc<AtomicU8>,
 }
 
-/// Does jobs of these kinds until the queue closes. While a job takes longer, reports its progress each time that `every` has
-/// passed, so that the queue does not give the job to another worker.
+/// Does jobs of these kinds until the queue closes. While a job runs, reports its progress each time that `every` has passed,
+/// so that the queue does not give the job to another worker.
 ///
 /// # Errors
 /// If the queue is gone.
@@ -73,7 +73,7 @@ pub async fn work<F: Future<Output = Outcome>>(
     }
 }
 
-/// What the worker of the program `jobs` does: the same for every job.
+/// What workers of the program `jobs` do with every job.
 pub async fn echo(job: Job) -> Outcome {
     Outcome::Done([job.kind.as_bytes(), b": ", &job.input].concat())
 }
@@ -105,7 +105,7 @@ pub async fn run(
                     Duration::from_millis(retry_after_ms.into())
                 }
             };
-            // A result that this session collects makes room. If it has none, only time does.
+            // Collecting a result frees a slot. If there is none to collect, only waiting helps.
             idle = match idle.collect()?.recv_async().await? {
                 Collected::Ended { number, how, next } => {
                     ended.insert(number, how);

@@ -1,10 +1,10 @@
-//! A queue of jobs. Sessions of the protocol `jobs` submit them and collect how they ended, and sessions of the protocol
-//! `work` do them.
+//! A queue of jobs. Sessions of the protocol `jobs` submit jobs and collect their results, and sessions of the protocol
+//! `work` do the jobs.
 //!
-//! - [`queue`] has the jobs, and knows nothing about sessions.
+//! - [`queue`] holds the jobs, and knows nothing about sessions.
 //! - [`submitters`] and [`workers`] are the server's side of each protocol: one function that serves one session, whether the
 //!   peer is a task of this process or a program in another language.
-//! - [`server`] accepts sessions at addresses, gives each a task, and shuts down in order.
+//! - [`server`] accepts sessions at addresses, gives each a task, and shuts down gracefully.
 //! - [`client`] is the other side of both protocols.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]

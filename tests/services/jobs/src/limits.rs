@@ -1,13 +1,13 @@
-//! What the service lets its peers use.
+//! How much of the service its peers may use.
 
 use std::time::Duration;
 
 /// Limits that keep the memory of the service bounded, and jobs moving, whatever its peers do.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// How many jobs the queue holds: those that wait, those that are done at the moment, and results that were not collected.
+    /// How many jobs the queue holds: those that wait, those that workers have, and results that were not collected.
     pub jobs: usize,
-    /// How many of them may belong to one session, so that no session takes all.
+    /// How many of them may belong to one session, so that no session takes them all.
     pub jobs_of_session: usize,
     /// The size of a message in bytes, most of which is a job's input or result.
     pub payload: u32,
@@ -17,9 +17,9 @@ pub struct Limits {
     pub retry_after: Duration,
     /// How long a worker waits for a job before it has to ask again.
     pub wait: Duration,
-    /// How long a worker may have a job without a word about it. After that, another one gets the job.
+    /// How long a worker that has a job may be silent. After that, another worker gets the job.
     pub silence: Duration,
-    /// How many workers may fail to finish a job before the job has failed. A job may be what makes them fail.
+    /// How many workers may fail to finish a job before it counts as failed: the job may be what makes them fail.
     pub attempts: u32,
     /// How long a shutdown waits for workers, and then for submitters.
     pub grace: Duration,

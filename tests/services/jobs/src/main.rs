@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_secs(10);
 /// A queue of jobs.
 #[derive(Debug, Parser)]
 enum Command {
-    /// Serves submitters and workers until standard input ends or the program is interrupted, then shuts down in order.
+    /// Serves submitters and workers until standard input ends or the program is interrupted, then shuts down gracefully.
     ///
     /// Prints `listening` and the addresses once it accepts connections.
     Serve {
@@ -43,7 +43,7 @@ enum Client {
     Work {
         /// The address of the queue.
         address: String,
-        /// What kinds of jobs.
+        /// The kinds of jobs to do.
         #[arg(required = true)]
         kinds: Vec<String>,
     },
@@ -60,7 +60,7 @@ enum Client {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    // Without `log_internal_errors`, nothing fails if nothing reads the standard error.
+    // Without `log_internal_errors`, the program does not fail if nothing reads its standard error.
     let log = tracing_subscriber::fmt().with_writer(io::stderr);
     log.log_internal_errors(false).init();
     match Command::parse() {
@@ -122,7 +122,7 @@ async fn serve(addresses: &[String], kinds: Vec<String>, limits: Limits) -> anyh
     Ok(server.run(stop).await?)
 }
 
-/// Completes when standard input ends. A thread reads it, and not a task of tokio, because a read cannot be given up.
+/// Completes when standard input ends. A thread reads it instead of a tokio task, because a read cannot be canceled.
 fn end_of_input() -> io::Result<oneshot::Receiver<()>> {
     let (sender, end) = oneshot::channel();
     let name = "jobs-input".to_owned();
@@ -134,7 +134,7 @@ fn end_of_input() -> io::Result<oneshot::Receiver<()>> {
     reading.map(|_thread| end)
 }
 
-/// Prints a line at once, also into a pipe.
+/// Prints a line and flushes it, because the output may be a pipe.
 fn print(line: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
     writeln!(output, "{line}")?;

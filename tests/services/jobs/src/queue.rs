@@ -1,7 +1,7 @@
 //! The jobs: which wait, which worker has which, and where their results go.
 //!
-//! Everything that can be forgotten is the value of something that is dropped: a worker that leaves drops its [`Assigned`],
-//! which gives the job back, and a result that nothing collects drops its place in the queue. So no error path has to clean up.
+//! Everything that could be forgotten is released by dropping a value: a worker that leaves drops its [`Assigned`], which gives
+//! the job back, and a result that is never collected drops its place in the queue. So no error path has to clean up.
 
 use crate::limits::Limits;
 use crate::protocols::Outcome;
@@ -36,7 +36,7 @@ struct State {
 enum Phase {
     #[default]
     Open,
-    /// Takes no job, and does those that it has.
+    /// Takes no more jobs. Those that it has are done.
     Draining,
     /// Only workers that have a job may still finish it.
     Closed,
@@ -47,7 +47,7 @@ struct Job {
     number: u64,
     kind: String,
     input: Vec<u8>,
-    /// How many workers have not finished it.
+    /// How many workers have left without finishing it.
     attempts: u32,
     place: OwnedSemaphorePermit,
     /// A slot for the result in the channel of the session that submitted the job. It was reserved when the job was accepted, so
@@ -72,7 +72,7 @@ pub struct Ended {
     pub number: u64,
     /// What became of it.
     pub how: Outcome,
-    /// The result takes the job's place until it is collected.
+    /// The result keeps the job's place until it is collected.
     _place: OwnedSemaphorePermit,
 }
 
@@ -108,7 +108,7 @@ impl Queue {
         &self.limits
     }
 
-    /// No method panics while it has the lock, so its state is whole even if a thread has panicked.
+    /// No method panics while it holds the lock, so the state is consistent even if a thread has panicked.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -116,7 +116,7 @@ impl Queue {
     /// Waits until `look` finds something in the state.
     async fn find<T>(&self, mut look: impl FnMut(&mut State) -> Option<T>) -> T {
         loop {
-            // Before the look, so that no change after it is missed.
+            // Created before the call of `look`, so that no later change is missed.
             let changed = self.changed.notified();
             if let Some(found) = look(&mut self.state()) {
                 return found;
@@ -125,7 +125,7 @@ impl Queue {
         }
     }
 
-    /// Someone who submits jobs, and gets the results of these and no others.
+    /// A submitter, which gets the results of its own jobs and no others.
     #[must_use]
     pub fn submitter(self: &Arc<Queue>) -> Submitter {
         let (slots, results) = mpsc::channel(self.limits.jobs_of_session.max(1));
@@ -209,7 +209,7 @@ impl Queue {
         self.find(|state| state.is_done().then_some(())).await;
     }
 
-    /// Ends the jobs that wait as failed. Those that workers have can still be finished.
+    /// Fails the jobs that are waiting. Those that workers have can still be finished.
     pub fn close(&self) {
         let mut state = self.state();
         state.phase = Phase::Closed;
@@ -253,13 +253,13 @@ impl Drop for Assigned {
     }
 }
 
-/// Someone who submits jobs. Jobs that were accepted are done even if it is dropped; their results are then dropped, too.
+/// A submitter of jobs. Accepted jobs are done even if the submitter is dropped; their results are then dropped, too.
 #[derive(Debug)]
 pub struct Submitter {
     queue: Arc<Queue>,
     slots: mpsc::Sender<Ended>,
     results: mpsc::Receiver<Ended>,
-    /// How many jobs were accepted whose results were not collected.
+    /// How many accepted jobs were not collected.
     uncollected: usize,
 }
 
@@ -296,7 +296,7 @@ impl Submitter {
         Ok(number)
     }
 
-    /// Waits for the next job that ends. `None` if there is none that was not collected.
+    /// Waits for the next job that ends. `None` if all were collected.
     pub async fn next(&mut self) -> Option<Ended> {
         if self.uncollected == 0 {
             return None;
@@ -306,7 +306,7 @@ impl Submitter {
         Some(ended)
     }
 
-    /// Waits until nothing can come of this submitter anymore: the queue takes no further job, and all results were collected.
+    /// Waits until this submitter has nothing left to do: the queue takes no further job, and all results were collected.
     pub async fn dismissed(&self) {
         if self.uncollected > 0 {
             future::pending().await

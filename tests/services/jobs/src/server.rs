@@ -19,7 +19,7 @@ enum Session {
     Work(work::server::Idle),
 }
 
-/// A session, and its permit to exist.
+/// A session, and the permit that it holds while it exists.
 type Begun = (Session, OwnedSemaphorePermit);
 
 /// A service that listens, and does not accept sessions yet.
@@ -30,7 +30,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at these addresses. Each serves both protocols: a session's fingerprint says which one it is of.
+    /// Listens at these addresses. Each serves both protocols: the fingerprint says which protocol a session uses.
     ///
     /// # Errors
     /// If an address cannot be used.
@@ -48,7 +48,7 @@ impl Server {
         &self.queue
     }
 
-    /// Where it listens, in the form that `connect` takes: port 0 has become a number.
+    /// Where it listens, in the form that `connect` takes: port 0 is replaced by the actual port.
     #[must_use]
     pub fn addresses(&self) -> Vec<String> {
         let addresses = self.listeners.iter();
@@ -79,7 +79,7 @@ impl Server {
                 .serve(begin(&begun, &permits, Session::Jobs))
                 .serve(begin(&begun, &permits, Session::Work));
             drains.push(listener.drain());
-            // A listener waits for connections in a thread.
+            // A listener blocks its thread while it waits for connections.
             accepting.spawn_blocking(move || listener.run());
         }
         drop(begun);
@@ -127,8 +127,8 @@ impl Server {
     }
 }
 
-/// The handler of a protocol: passes each session to the task that runs the service. It runs in a thread of the listener, which
-/// ends with it.
+/// The handler of a protocol: passes each session to the task that runs the service. It runs in a thread of the listener,
+/// and the thread ends when it returns.
 fn begin<E>(
     begun: &mpsc::Sender<Begun>,
     permits: &Arc<Semaphore>,
@@ -139,14 +139,14 @@ where
 {
     let (begun, permits) = (begun.clone(), Arc::clone(permits));
     move |endpoint| {
-        // Without a permit, or where the service has stopped, the endpoint is dropped, and the peer finds its session closed.
+        // Without a permit, or if the service has stopped, the endpoint is dropped, and the peer finds its session closed.
         if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
             let _stopped = begun.blocking_send((session(endpoint), permit));
         }
     }
 }
 
-/// Serves a session, and says why it has ended early.
+/// Serves a session, and returns why it ended early, if it did.
 async fn serve((session, _permit): Begun, queue: Arc<Queue>) -> Option<String> {
     fn early<E: Display>(result: Result<(), E>) -> Option<String> {
         result.err().map(|error| error.to_string())
@@ -157,7 +157,7 @@ async fn serve((session, _permit): Begun, queue: Arc<Queue>) -> Option<String> {
     }
 }
 
-/// Reports a session's task that has ended. What a peer does is no failure of the service, and a bug that ends one session does not
+/// Reports a session's task that has ended. What a peer does is not a failure of the service, and a bug that ends one session does not
 /// end the others.
 fn report(ended: &Result<Option<String>, JoinError>) {
     match ended {

@@ -14,7 +14,7 @@ pub async fn serve(mut idle: server::Idle, queue: Arc<Queue>) -> Result<(), Clos
     loop {
         let message = tokio::select! {
             message = idle.recv_async() => message?,
-            // Drops the future of the first arm, which has the endpoint: the peer finds its session closed.
+            // Drops the future of the first arm, which owns the endpoint: the peer finds its session closed.
             () = submitter.dismissed() => return Ok(()),
         };
         idle = match message {

@@ -1,4 +1,4 @@
-//! Sessions within the process. Time passes only where every task waits for it, so no test depends on how fast the machine is.
+//! Sessions within the process. The clock advances only while every task waits for it, so no test depends on how fast the machine is.
 #![forbid(unsafe_code)]
 
 use duologue::{Closed, spawn_service_with};
@@ -163,7 +163,7 @@ async fn a_worker_without_a_job_has_to_ask_again() -> Result<(), Closed> {
     let Assignment::Nothing(idle) = answer else {
         panic!("there is no job: {answer:?}")
     };
-    // The clock of the test, which stands still while a task runs.
+    // The test's clock, which does not advance while a task runs.
     assert_eq!(before.elapsed().as_secs(), queue.limits().wait.as_secs());
     drop(idle);
     assert!(served.await.expect("no panic").is_err());
@@ -200,7 +200,7 @@ async fn a_full_queue_says_when_to_try_again() -> Result<(), Closed> {
     let (_, other) = submit(submitter(&queue).0, "add").await?;
     let other = refused(other).await?;
 
-    // A job that is done takes its place until it is collected.
+    // A job that is done keeps its place until it is collected.
     let _working = echo(&queue, &["add"]);
     queue.done().await;
     let other = refused(other).await?;
@@ -208,7 +208,7 @@ async fn a_full_queue_says_when_to_try_again() -> Result<(), Closed> {
     let (_, other) = submit(other, "add").await?;
     let other = refused(other).await?;
 
-    // A session that leaves makes room, also for what it has not collected.
+    // A session that leaves frees all its places, including those of results that it did not collect.
     idle.leave()?;
     queue.done().await;
     drop(other);

@@ -1,4 +1,4 @@
-//! The service with peers at sockets.
+//! The service, with peers over sockets.
 #![forbid(unsafe_code)]
 
 use duologue::{Closed, Why};
@@ -18,7 +18,7 @@ mod talk;
 
 const EVERY: Duration = Duration::from_secs(5);
 
-/// A service at a Unix socket and a port of TCP.
+/// A service on a Unix socket and a TCP port.
 struct Service {
     addresses: Vec<String>,
     stop: oneshot::Sender<()>,
@@ -106,7 +106,7 @@ async fn a_shutdown_does_what_was_accepted_and_tells_every_peer() -> Result<(), 
     let (_, idle) = submit(service.submitter().await, "add").await?;
     let (_, idle) = submit(idle, "add").await?;
     let bystander = service.submitter().await;
-    // A session has begun for its client before the service has a task for it, which this answer needs.
+    // For its client, a session begins before the service has a task for it. This answer shows that the task exists.
     let Collected::Nothing(mut bystander) = bystander.collect()?.recv_async().await? else {
         panic!("it has submitted nothing")
     };
@@ -153,7 +153,7 @@ async fn a_shutdown_does_not_wait_for_peers_that_do_nothing() -> Result<(), Clos
         panic!("a job waits")
     };
     service.end().await;
-    // A message that was sent may not have arrived: only what follows shows it.
+    // A message that was sent may not have arrived: only the next receive shows it.
     let collecting = async { idle.collect()?.recv_async().await };
     let asking = async {
         busy.finish(done("too late"))?

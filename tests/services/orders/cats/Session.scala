@@ -12,7 +12,7 @@ import scala.concurrent.TimeoutException
 /** The session of a trader. An effect for a state takes its endpoint and returns the next one. */
 final class Session(sender: SharedSender[exchange.client.Open], command: Command.Serve) {
 
-  /** Serves a trader to the end, whatever it is: also if the fiber is canceled, its side is closed. */
+  /** Serves a trader to the end, whatever it is: even if the fiber is canceled, its side is closed. */
   def serve(start: orders.server.Start): IO[Unit] =
     login(start).recoverWith(ended("someone")).guarantee(IO(abandon(start)))
 

@@ -11,9 +11,9 @@ object Command {
   /** Serves traders at `address`, as a client of the queue of jobs at `queue`.
     *
     * @param idle
-    *   how long a trader may say nothing
+    *   how long a trader may be silent
     * @param grace
-    *   how long traders may go on after the market has closed, and how long the gateway then waits for jobs to end
+    *   how long sessions may continue after the market has closed, and how long the gateway then waits for jobs to end
     */
   final case class Serve(address: String, queue: String, idle: FiniteDuration, grace: FiniteDuration) extends Command
 

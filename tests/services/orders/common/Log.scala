@@ -13,7 +13,7 @@ object Say {
   }
 }
 
-/** Standard input, whose end asks the gateway to end. */
+/** Standard input, whose end shuts the gateway down. */
 object Input {
   def awaitEnd(): Unit = while (System.in.read() >= 0) ()
 }

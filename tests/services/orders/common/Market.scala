@@ -23,7 +23,7 @@ final case class Execution(number: Long, order: Order, fills: Vector[Fill], rest
 }
 
 /** The book of one symbol: a market maker offers `size` at each price above the middle, and bids for `size` at each price below it, both
-  * at `Depth` prices. A price whose quantity was taken becomes the new middle, so the book never becomes empty.
+  * at `Depth` prices. The last price whose whole quantity was taken becomes the new middle, so the book is never empty.
   */
 final case class Book(middle: Cents, step: Cents, size: Long) {
 
@@ -49,8 +49,8 @@ object Book {
   val Depth = 8
 }
 
-/** The books of all symbols, and the positions of all accounts. It is a value: an order that cannot be settled is undone by going on
-  * with the market as it was.
+/** The books of all symbols, and the positions of all accounts. It is a value: an order that cannot be settled is undone by
+  * continuing with the market as it was.
   */
 final case class Market(books: Map[String, Book], positions: Map[(String, String), Long], orders: Long, isOpen: Boolean) {
 
@@ -74,7 +74,7 @@ final case class Market(books: Map[String, Book], positions: Map[(String, String
       Right((Execution(market.orders, order, fills, rest), market))
   }
 
-  /** The same market, in which the next order's number is taken: no two orders have the same, even if the first was undone. */
+  /** The same market, with the next order number used up: no two orders have the same number, even if the first was undone. */
   def numbered: Market = copy(orders = orders + 1)
 
   def position(account: String, symbol: String): Long = positions.getOrElse((account, symbol), 0L)
@@ -84,7 +84,7 @@ final case class Market(books: Map[String, Book], positions: Map[(String, String
 
 object Market {
 
-  /** The greatest quantity of an order. */
+  /** The largest quantity of an order. */
   val Largest = 1000L
 
   /** What is traded here. */

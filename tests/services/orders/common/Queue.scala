@@ -6,8 +6,8 @@ import protocols.{jobs, jobsTypes}
 import scala.concurrent.duration.{DurationInt, FiniteDuration}
 
 /** The gateway's sessions with the queue of jobs. The answer to `collect` comes when a job ends, and until then that session takes no other
-  * job. So there are two: one takes jobs while the other waits for those that it took before, and then they change places. If the
-  * first has taken jobs, the second one always waits.
+  * job. So there are two sessions: one takes jobs while the other waits for those that it took earlier, and then they swap. Whenever
+  * the first has taken jobs, the second one waits.
   */
 final case class Queue(submitting: Option[Session[jobs.client.Idle]], collecting: Option[Session[jobs.client.Result]], tally: Tally) {
 
@@ -42,7 +42,7 @@ final case class Queue(submitting: Option[Session[jobs.client.Idle]], collecting
     }
   }
 
-  /** Leaves the queue. Jobs that have not ended are done nevertheless. */
+  /** Leaves the queue. Jobs that have not ended are still done. */
   def leave(): Tally = {
     submitting.foreach(session => sendOrClosed(session.endpoint)(_.leave()))
     collecting.foreach(session => abandon(session.endpoint))
@@ -96,7 +96,7 @@ object Queue {
   /** How long connecting, and the answer to a job, may take. */
   val Limit: FiniteDuration = 2.seconds
 
-  /** How long to wait after each attempt that was not successful. After the last one, the order is refused. */
+  /** How long to wait after each failed attempt. If the attempt after the last delay fails, too, the order is refused. */
   val delays: List[FiniteDuration] = List(20, 40, 80, 160, 320).map(_.millis)
 
   /** The longer of this delay and what the queue asks for, within a limit. */

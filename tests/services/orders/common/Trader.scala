@@ -5,7 +5,7 @@ import java.io.IOException
 import protocols.orders
 import protocols.ordersTypes.{Refusal, Side}
 
-/** A trader who does what lines say, and prints what happens:
+/** A trader that executes lines, and prints what happens:
   *
   * {{{
   * login ACCOUNT TOKEN

@@ -71,7 +71,7 @@ final class Desk(command: Command.Serve) {
           case Right(Some(jobs.Ticket.Accepted(number, next))) => (queue.accepted(next), Right(number))
           case Right(Some(jobs.Ticket.Full(asked, next)))      => (queue.at(next), Left(asked.millis))
           case Right(None) | Left(_)                           =>
-            // If the queue took the job and its answer is lost, it settles an order that was undone: the job names the order.
+            // If the queue took the job but its answer was lost, the job settles an order that was undone; the job names the order.
             Log(s"the queue does not answer for order ${execution.number}")
             abandon(idle)
             (queue.submittingLost, Left(0.millis))

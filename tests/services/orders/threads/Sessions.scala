@@ -14,7 +14,7 @@ final class Sessions(sender: SharedSender[exchange.client.Open], command: Comman
   def begin(start: orders.server.Start): Unit = {
     val own = sender.share()
     val thread = threads.computeIfAbsent(start, _ => Threads.start(Using.resource(own)(own => new Session(own, command).serve(start))))
-    // What has ended is forgotten when the next session begins.
+    // Threads that have ended are removed when the next session begins.
     val _ = threads.values.removeIf(other => (other ne thread) && !other.isAlive)
   }
 

@@ -25,7 +25,7 @@ object Threads {
     val promise = Promise[A]()
     val _ = start {
       try { val _ = promise.success(task) }
-      // Also an error, or the thread that waits would wait forever.
+      // Including fatal errors: otherwise the thread that waits would wait forever.
       catch { case thrown: Throwable => val _ = promise.failure(thrown) }
     }
     promise.future

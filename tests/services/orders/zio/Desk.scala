@@ -62,7 +62,7 @@ final class Desk(command: Command.Serve) {
           case Some(jobs.Ticket.Accepted(number, next)) => ZIO.succeed((queue.accepted(next), Right(number)))
           case Some(jobs.Ticket.Full(asked, next))      => ZIO.succeed((queue.at(next), Left(asked.millis)))
           case None                                     =>
-            // If the queue took the job and its answer is lost, it settles an order that was undone: the job names the order.
+            // If the queue took the job but its answer was lost, the job settles an order that was undone; the job names the order.
             ZIO.succeed {
               Log(s"the queue does not answer for order ${execution.number}")
               abandon(idle)

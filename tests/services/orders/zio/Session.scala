@@ -12,7 +12,7 @@ import zio.stream.ZStream
 final class Session(sender: SharedSender[exchange.client.Open], command: Command.Serve) {
   private val idleLimit = Duration.fromScala(command.idle)
 
-  /** Serves a trader to the end, whatever it is: also if the fiber is interrupted, its side is closed. */
+  /** Serves a trader to the end, whatever it is: even if the fiber is interrupted, its side is closed. */
   def serve(start: orders.server.Start): UIO[Unit] =
     ZIO.interruptible(login(start)).catchAll(vanished("someone", _)).ensuring(ZIO.succeed(abandon(start)))
 

@@ -5,7 +5,7 @@ use jobs::protocols::Outcome;
 use jobs::protocols::jobs::client::Idle;
 use jobs::protocols::jobs::{Result as Collected, Ticket};
 
-/// Submits a job that the queue has room for, and returns its number.
+/// Submits a job that the queue has space for, and returns its number.
 pub async fn submit(idle: Idle, kind: &str) -> Result<(u64, Idle), Closed> {
     let ticket = idle.submit(kind.to_owned(), b"x".to_vec())?;
     match ticket.recv_async().await? {

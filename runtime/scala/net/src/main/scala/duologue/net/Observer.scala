@@ -65,7 +65,7 @@ object Observer {
     * @param peerIsOlder
     *   whether that is one of the older fingerprints that this side accepts
     * @param trace
-    *   the trace that the session belongs to, if the connecting side has sent it
+    *   the trace that the session belongs to, if the connecting side sent one
     */
   final class Session private[net] (
       val id: Long,

@@ -6,7 +6,7 @@ import java.util.HexFormat
   * [[TraceContext.parse]] reads, is a `traceparent`: `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`.
   *
   * @param traceId
-  *   the trace, as 32 hexadecimal digits. A peer may send zeros, which identify none
+  *   the trace, as 32 hexadecimal digits. A peer may send all zeros, which identify no trace
   * @param spanId
   *   the span in which the session begins, as 16 hexadecimal digits
   * @param flags
@@ -29,7 +29,7 @@ final class TraceContext private (val traceId: String, val spanId: String, val f
 object TraceContext {
   private val Text = "00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})".r
 
-  /** How many bytes it has in a hello. */
+  /** Its size in a hello, in bytes. */
   private[net] val Size = 25
 
   /** A `traceparent` of version 00. `None` if the text is something else, or if one of its identifiers is zero. */
