@@ -197,7 +197,7 @@ pub struct Choices {
     /// Rust: the module that defines types that no protocol file declares, such as crate::host
     #[arg(long, value_name = "PATH")]
     rust_host: Option<String>,
-    /// Rust: also derive these traits for every declared struct and enum, such as serde::Serialize
+    /// Rust: also derive these traits, such as serde::Serialize, for every declared struct and enum
     #[arg(long, value_name = "TRAITS", value_parser = |traits: &str| Attribute::derive(".", traits))]
     rust_derive: Vec<Attribute>,
     /// Also generate encoders and fingerprints, for sessions over sockets and, in Rust, in shared memory

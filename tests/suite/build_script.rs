@@ -228,7 +228,7 @@ fn a_builder_reports_impossible_requests() {
     // What is wrong with derives and attributes is reported before anything is written.
     let wrong = ".derive(\"serde\").field_attribute(\".\", \"#[a\").derive(\"Hash\").generate()";
     let wrong = build(".generate()", wrong);
-    let expected = "`#[a` is not an attribute, such as `#[serde(default)]`\n\
+    let expected = "`#[a` is not an attribute; write one such as `#[serde(default)]`\n\
         `Hash` needs no option: it is derived for every type whose fields allow it";
     assert_eq!(wrong, expected);
     let unknown = ".type_attribute(\"bnak\", \"#[a]\").generate()";

@@ -405,7 +405,7 @@ pub fn load_program() -> Command {
     program_of_tests("load")
 }
 
-/// The queue of jobs in `tests/services`.
+/// The job queue in `tests/services`.
 pub fn jobs_program() -> Command {
     program_of_tests("jobs")
 }

@@ -46,7 +46,7 @@ impl Attribute {
     pub fn derive(path: impl Into<String>, traits: &str) -> Result<Attribute, AttributeError> {
         let wrong = || {
             AttributeError(format!(
-                "`{traits}` is not the path of a trait, such as `Default`"
+                "`{traits}` is not the path of a trait; write one such as `Default`"
             ))
         };
         let mut names = Vec::new();
@@ -153,7 +153,7 @@ fn attribute(text: &str) -> Result<String, AttributeError> {
     }
     let text = text.trim();
     Err(AttributeError(format!(
-        "`{text}` is not an attribute, such as `#[serde(default)]`"
+        "`{text}` is not an attribute; write one such as `#[serde(default)]`"
     )))
 }
 

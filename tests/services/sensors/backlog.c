@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* How many alarms may wait while the queue of jobs is down or full. */
+/* How many alarms may wait while the job queue is down or full. */
 enum { MOST_ALARMS = 32 };
 
 struct backlog {

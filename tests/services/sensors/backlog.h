@@ -1,6 +1,6 @@
 /*
  * The alarms that pass between the event loop, which raises them and handles their outcomes, and the workers, which
- * submit them to the queue of jobs. Any thread may call these functions, except where they say otherwise.
+ * submit them to the job queue. Any thread may call these functions, except where they say otherwise.
  */
 #ifndef BACKLOG_H
 #define BACKLOG_H

@@ -1,6 +1,6 @@
 /*
- * The gateway of sensors: `gateway ADDRESS QUEUE` serves the protocol `sensor` at the first address and submits alarms
- * to the queue of jobs at the second one. README.md in the folder above describes its commands and what it prints.
+ * The sensor gateway: `gateway ADDRESS QUEUE` serves the protocol `sensor` at the first address and submits alarms
+ * to the job queue at the second one. README.md in the folder above describes its commands and what it prints.
  *
  * One thread runs the event loop in this file: it accepts sensors, handles their messages, and reads commands. It waits
  * only in `epoll_wait`. The workers wait for the queue.

@@ -1,5 +1,5 @@
 /*
- * A queue of jobs for tests: `queue ADDRESS REFUSALS` is full for the first REFUSALS submissions and takes all later ones.
+ * A job queue for tests: `queue ADDRESS REFUSALS` is full for the first REFUSALS submissions and takes all later ones.
  * Each job is done when its outcome is asked for; every third one fails. It ends when its input ends.
  */
 #include <inttypes.h>

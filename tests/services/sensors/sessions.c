@@ -11,7 +11,7 @@ static const sensor_server_any_t OVER = {SENSOR_SERVER_ANY_ENDED, {NULL, 0}};
 static const char *find_sensor(gateway *own, duo_str name, duo_str unit, device **sensor)
 {
     if (own->is_closing) return "the gateway is closing";
-    if (!device_is_name(name)) return "this is not a name";
+    if (!device_is_name(name)) return "this is not a valid name";
     char text[NAME_SPACE];
     duo_str_copy(text, sizeof text, name);
     device *found = devices_add(&own->known, text);

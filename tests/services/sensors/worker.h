@@ -1,4 +1,4 @@
-/* Threads that submit alarms to the queue of jobs, and wait for their outcomes. */
+/* Threads that submit alarms to the job queue, and wait for their outcomes. */
 #ifndef WORKER_H
 #define WORKER_H
 

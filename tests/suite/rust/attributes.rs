@@ -51,7 +51,7 @@ fn texts_that_are_no_attributes_are_rejected() {
     ];
     for text in wrong {
         let expected = format!(
-            "`{}` is not an attribute, such as `#[serde(default)]`",
+            "`{}` is not an attribute; write one such as `#[serde(default)]`",
             text.trim()
         );
         assert_eq!(words(Attribute::on_type(".", text)), expected);
@@ -80,7 +80,7 @@ fn texts_that_are_no_traits_are_rejected() {
         "\"",
     ];
     for text in wrong {
-        let expected = format!("`{text}` is not the path of a trait, such as `Default`");
+        let expected = format!("`{text}` is not the path of a trait; write one such as `Default`");
         assert_eq!(words(Attribute::derive(".", text)), expected);
     }
     assert_eq!(
@@ -161,7 +161,7 @@ fn the_command_line_derives_for_every_type() {
     );
     let wrong = files.transcript("gen plain.proto --rust out --rust-derive serde(a");
     assert!(
-        wrong.contains("`serde(a` is not the path of a trait, such as `Default`"),
+        wrong.contains("`serde(a` is not the path of a trait; write one such as `Default`"),
         "{wrong}"
     );
     assert_eq!(files.files(""), ["plain.proto"]);

@@ -1,4 +1,4 @@
-//! The gateway of orders: on threads, in ZIO and in cats-effect, with the same transcript for all.
+//! The order gateway: on threads, in ZIO and in cats-effect, with the same transcript for all.
 
 use crate::scala::net;
 use crate::support::running::Running;
@@ -221,28 +221,28 @@ fn keeps_to_the_transcripts(form: Form) {
 }
 
 #[test]
-fn the_gateway_of_orders_on_threads() {
+fn the_order_gateway_on_threads() {
     if is_tested("scala") {
         keeps_to_the_transcripts(Form::Threads);
     }
 }
 
 #[test]
-fn the_gateway_of_orders_in_zio() {
+fn the_order_gateway_in_zio() {
     if is_named("zio") {
         keeps_to_the_transcripts(Form::Zio);
     }
 }
 
 #[test]
-fn the_gateway_of_orders_in_cats_effect() {
+fn the_order_gateway_in_cats_effect() {
     if is_named("cats") {
         keeps_to_the_transcripts(Form::Cats);
     }
 }
 
 #[test]
-fn the_usage_of_the_gateway_of_orders() {
+fn the_usage_of_the_order_gateway() {
     if !is_tested("scala") {
         return;
     }

@@ -1,4 +1,4 @@
-//! The gateway of sensors, with simulated sensors and a queue of jobs that is written for these tests.
+//! The sensor gateway, with simulated sensors and a job queue that is written for these tests.
 
 #![cfg(target_os = "linux")]
 
@@ -133,7 +133,7 @@ impl Place {
         gateway
     }
 
-    /// A queue of jobs that is full this many times.
+    /// A job queue that is full this many times.
     fn queue(&self, refusals: usize) -> Running {
         let own = self.queue_address();
         let command = Command::new(&self.programs.queue);
@@ -202,7 +202,7 @@ fn sensors_are_told_what_to_do() {
         assert_eq!(gateway.line(), "registered oven");
         for (name, refusal) in [
             ("oven", "rejected: the name is taken"),
-            ("o ven", "rejected: this is not a name"),
+            ("o ven", "rejected: this is not a valid name"),
         ] {
             let mut other = place.connect(name);
             assert_eq!(other.line(), refusal);

@@ -1,4 +1,4 @@
-//! A queue of jobs. Sessions of the protocol `jobs` submit jobs and collect their results, and sessions of the protocol
+//! A job queue. Sessions of the protocol `jobs` submit jobs and collect their results, and sessions of the protocol
 //! `work` do the jobs.
 //!
 //! - [`queue`] holds the jobs, and knows nothing about sessions.

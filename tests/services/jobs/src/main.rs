@@ -1,4 +1,4 @@
-//! The queue of jobs as a program: the service, a worker, and a submitter.
+//! The job queue as a program: the service, a worker, and a submitter.
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand};
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 /// How often a worker reports its progress.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// A queue of jobs.
+/// A job queue.
 #[derive(Debug, Parser)]
 enum Command {
     /// Serves submitters and workers until standard input ends or the program is interrupted, then shuts down gracefully.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{self, OwnedPermit};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// A queue of jobs, which submitters and workers share.
+/// A job queue, which submitters and workers share.
 #[derive(Debug)]
 pub struct Queue {
     limits: Limits,

@@ -20,7 +20,7 @@ final class Session(sender: SharedSender[exchange.client.Open], command: Command
 
   private def ended(who: String): PartialFunction[Throwable, IO[Unit]] = {
     case closed: SessionClosed => log(s"$who has vanished: ${closed.why}")
-    case _: TimeoutException   => log(s"$who says nothing")
+    case _: TimeoutException   => log(s"$who is silent")
   }
 
   private def login(start: orders.server.Start): IO[Unit] = receive[IO](start).timeout(command.idle).flatMap {

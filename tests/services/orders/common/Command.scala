@@ -8,7 +8,7 @@ sealed trait Command
 
 object Command {
 
-  /** Serves traders at `address`, as a client of the queue of jobs at `queue`.
+  /** Serves traders at `address`, as a client of the job queue at `queue`.
     *
     * @param idle
     *   how long a trader may be silent

@@ -10,7 +10,7 @@ final case class Order(account: String, symbol: String, side: Side, quantity: Lo
 /** What the market has done with an order: its number, what was executed, and the quantity that was not. */
 final case class Execution(number: Long, order: Order, fills: Vector[Fill], rest: Long) {
 
-  /** What the queue of jobs is asked to settle. */
+  /** What the job queue is asked to settle. */
   def job: Bytes = {
     val side = order.side match {
       case Side.Buy  => "buys"

@@ -5,7 +5,7 @@ import gateway.Queue.{Session, Tally}
 import protocols.{jobs, jobsTypes}
 import scala.concurrent.duration.{DurationInt, FiniteDuration}
 
-/** The gateway's sessions with the queue of jobs. The answer to `collect` comes when a job ends, and until then that session takes no other
+/** The gateway's sessions with the job queue. The answer to `collect` comes when a job ends, and until then that session takes no other
   * job. So there are two sessions: one takes jobs while the other waits for those that it took earlier, and then they swap. Whenever
   * the first has taken jobs, the second one waits.
   */

@@ -9,7 +9,7 @@ import protocols.{jobs, jobsTypes}
 import scala.io.Source
 import scala.util.Using
 
-/** A queue of jobs for tests, whose workers take no time: `ADDRESS FIRST FULL [held]` numbers jobs from `FIRST`, and is at first full for
+/** A job queue for tests, whose workers take no time: `ADDRESS FIRST FULL [held]` numbers jobs from `FIRST`, and is at first full for
   * `FULL` attempts. It prints each job, and fails those for the symbol `ODD`. With `held`, no job ends before a line of standard input says
   * `release`. It ends at the end of standard input.
   */

@@ -38,7 +38,7 @@ private final class Session(sender: SharedSender[exchange.client.Open], command:
       case Right(Some(orders.Start.Login(account, _, access))) =>
         Log(s"$account was denied")
         val _ = duologue.sendOrClosed(access)(_.denied("wrong account or token"))
-      case Right(None)  => Log("someone says nothing")
+      case Right(None)  => Log("someone is silent")
       case Left(closed) => Log(s"someone has vanished: ${closed.why}")
     }
   }
@@ -49,7 +49,7 @@ private final class Session(sender: SharedSender[exchange.client.Open], command:
       trade(account, place(account, symbol, side, quantity, limit)(placed))
     case Some(orders.Idle.Position(symbol, next)) => trade(account, next.position(position(account, symbol)))
     case Some(orders.Idle.Logout)                 => Log(s"$account has logged out")
-    case None                                     => Log(s"$account says nothing")
+    case None                                     => Log(s"$account is silent")
   }
 
   private def place(account: String, symbol: String, side: Side, quantity: Long, limit: Long)(

@@ -26,7 +26,7 @@ final class Session(sender: SharedSender[exchange.client.Open], command: Command
       log(s"$account has logged in") *> trading.catchAll(vanished(account, _))
     case Some(orders.Start.Login(account, _, access)) =>
       log(s"$account was denied") *> sendNow(access.denied("wrong account or token"))
-    case None => log("someone says nothing")
+    case None => log("someone is silent")
   }
 
   private def trade(account: String, idle: orders.server.Idle): IO[SessionClosed, Unit] = idle.receive.timeout(idleLimit).flatMap {
@@ -35,7 +35,7 @@ final class Session(sender: SharedSender[exchange.client.Open], command: Command
     case Some(orders.Idle.Position(symbol, next)) =>
       position(account, symbol).flatMap(quantity => sendNow(next.position(quantity))).flatMap(next => trade(account, next))
     case Some(orders.Idle.Logout) => log(s"$account has logged out")
-    case None                     => log(s"$account says nothing")
+    case None                     => log(s"$account is silent")
   }
 
   private def place(account: String, symbol: String, side: Side, quantity: Long, limit: Long)(
