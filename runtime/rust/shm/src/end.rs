@@ -214,8 +214,9 @@ impl Alive {
         }
     }
 
-    /// Whether the peer's process has ended without disconnecting. Asks the system at most ten times per second.
-    pub(crate) fn is_peer_dead(&mut self, end: &End) -> bool {
+    /// Whether the peer has released its lock, as the system does when its process ends. Asks the system at most ten times
+    /// per second.
+    fn is_peer_dead(&mut self, end: &End) -> bool {
         if self.is_dead {
             return true;
         }
@@ -233,6 +234,15 @@ impl Alive {
         if end.has_left() {
             return Some(Why::Left);
         }
-        self.is_peer_dead(end).then_some(Why::Lost)
+        self.death(end)
+    }
+
+    /// The same, as far as the peer's lock tells.
+    pub(crate) fn death(&mut self, end: &End) -> Option<Why> {
+        // A peer that disconnects announces that before it releases its lock, so it can be seen now.
+        self.is_peer_dead(end).then(|| match end.has_left() {
+            true => Why::Left,
+            false => Why::Lost,
+        })
     }
 }

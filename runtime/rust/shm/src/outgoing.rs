@@ -126,8 +126,10 @@ impl Outgoing {
         alive: &mut Alive,
     ) -> Written {
         while self.is_pending() {
-            if position.is_checked() && alive.is_peer_dead(end) {
-                return Written::Gone(Why::Lost);
+            if position.is_checked() {
+                if let Some(why) = alive.death(end) {
+                    return Written::Gone(why);
+                }
             }
             if position.count == 0 && !position.has_line(end) {
                 return Written::Some;
