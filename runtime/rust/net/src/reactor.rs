@@ -34,6 +34,9 @@ use crate::watch::{self, Arrived, Watched};
 /// its tasks: after that the thread of `watch` reads.
 const READS: usize = 16;
 
+/// How many times a thread that finds a session in use lets others run before it leaves the reading to `watch`.
+const YIELDS: usize = 16;
+
 /// The runtimes that were built without `enable_io`.
 static REFUSED: Mutex<Vec<Id>> = Mutex::new(Vec::new());
 
@@ -150,7 +153,7 @@ impl Registered {
 
 /// Reads once what has arrived. A thread that uses the session at this moment is given time to finish.
 fn arrived(session: &Arc<Session>) -> Arrived {
-    for _ in 0..READS {
+    for _ in 0..YIELDS {
         let arrived = session.arrived(Some(Instant::now()));
         if !arrived.is_busy {
             return arrived;

@@ -44,8 +44,8 @@ impl Session {
         });
         drop(input);
         self.finish_once(after);
-        if is_open && self.is_awaited() && !reactor::continues(self) {
-            watch::until_readable(self, false);
+        if is_open {
+            self.read_on();
         }
     }
 
@@ -61,10 +61,14 @@ impl Session {
         }
     }
 
-    /// Whether another thread may have to read what arrives next. Asked once `input` is released: in the meantime that
-    /// thread may have failed to take it. If nothing waits, it reads once unnecessarily.
-    pub(super) fn is_awaited(&self) -> bool {
-        self.never_waits.load(SeqCst) && !self.is_full.load(SeqCst)
+    /// Lets another thread read what arrives next, if this side may wait for it. Called while the session is open, and once
+    /// `input` is released: in the meantime `watch` may have failed to take it, and has then stopped watching the session. If
+    /// nothing waits, it reads once unnecessarily.
+    pub(super) fn read_on(self: &Arc<Session>) {
+        let is_awaited = self.never_waits.load(SeqCst) && !self.is_full.load(SeqCst);
+        if is_awaited && !reactor::continues(self) {
+            watch::until_readable(self, false);
+        }
     }
 
     fn wait_until(

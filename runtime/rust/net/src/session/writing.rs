@@ -12,7 +12,7 @@ use crate::frame;
 use crate::input::SMALL_BUFFER;
 use crate::stream::{is_early, left};
 use crate::timer::What;
-use crate::{flush, reactor, watch};
+use crate::{flush, watch};
 
 /// How long a write waits before it checks whether the peer has ended the session, if the peer has promised no heartbeat.
 const LOOK: Duration = Duration::from_secs(1);
@@ -347,9 +347,8 @@ impl Session {
         } else {
             self.leave_unpublished(input);
         }
-        // If `watch` tried to read while this thread held `input`, it has stopped watching the session.
-        if is_open && self.is_awaited() && !reactor::continues(self) {
-            watch::until_readable(self, false);
+        if is_open {
+            self.read_on();
         }
     }
 }
