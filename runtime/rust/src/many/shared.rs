@@ -63,8 +63,10 @@ type Done<P> = Result<(), SendError<P>>;
 
 /// The outcome of one attempt.
 enum Attempt<P> {
+    /// Nothing remains to be done. Apart from the other, so that this one, which most attempts have, moves no memory.
+    Sent,
     /// With the receiver if it waits, and the driver if it has to forward what was sent.
-    Sent(Option<Waiter>, Option<Arc<dyn Driver>>),
+    Follow(Option<Waiter>, Option<Arc<dyn Driver>>),
     /// The peer is gone: this attempt has found out, and ends the session.
     Closed(Unsent<P>),
     /// An earlier attempt has found out, and why.
@@ -77,7 +79,8 @@ impl<P> Attempt<P> {
     /// Does the remaining work, where no lock is held. Returns the payload if there is no space.
     fn done(self, state: &'static &'static str) -> Result<Done<P>, P> {
         match self {
-            Attempt::Sent(receiver, driver) => {
+            Attempt::Sent => Ok(Ok(())),
+            Attempt::Follow(receiver, driver) => {
                 if let Some(receiver) = receiver {
                     receiver.wake();
                 }
@@ -201,6 +204,11 @@ impl<S> Shared<S> {
         let _refused;
         let mut end = self.lock();
         let attempt = attempt::<S, INDEX>(&mut end, payload, may_wait);
+        if let Attempt::Sent = attempt {
+            drop(end);
+            drop(waiter);
+            return Ok(Ok(()));
+        }
         let joined = match (&attempt, waiter) {
             (Attempt::Full(_), Some(waiter)) => place.join(&end, waiter),
             (_, waiter) => Err(waiter),
@@ -247,7 +255,10 @@ where
                 .pipe()
                 .driver_at_segment(mem::needs_drop::<S::Payload>());
             *end = End::Open(next);
-            Attempt::Sent(receiver.and_then(PendingWake::fetch), driver)
+            if receiver.is_none() && driver.is_none() {
+                return Attempt::Sent;
+            }
+            Attempt::Follow(receiver.and_then(PendingWake::fetch), driver)
         }
         Err(unsent) => {
             *end = End::Closed(unsent.left.why());
