@@ -7,14 +7,6 @@
 #include "duologue/tables.h"
 #include "duologue/pipe.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define DUO_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DUO_THREAD_SANITIZER 1
-#endif
-#endif
-
 #ifdef DUO_NO_THREADS
 #define DUO_EACH_THREAD
 #else
@@ -140,6 +132,8 @@ void duo_yield(void);
 /* barrier.c */
 /* Whether sessions that begin now use the barrier. */
 bool duo_has_barrier(void);
+/* The same, but false if that is not known yet: finding out takes milliseconds in a process that has threads. */
+bool duo_is_known_to_have_barrier(void);
 /*
  * The receiver's half of the barrier, between its write and its read. A system call. False if the kernel refuses
  * it: then this was a full fence of this thread alone, and the barrier is lost.

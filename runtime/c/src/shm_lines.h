@@ -239,6 +239,9 @@ duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, c
                                 uint64_t wait, duo_endpoint *next);
 duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint64_t wait,
                                 void *message);
+void duo_shm_lane_go_on(duo_endpoint next);
+void duo_shm_lane_line_ends(duo_endpoint next);
+duo_status duo_shm_answer(duo_endpoint next, uint32_t flags);
 
 /* More of them, in shm_watch.c. */
 bool duo_shm_is_ready(duo_endpoint endpoint);

@@ -274,7 +274,7 @@ static inline void check_next_line(duo_shm *shm, duo_endpoint from, unsigned tag
     lane->ahead = lines_alike(shm, lines < most ? lines : most);
 }
 
-void duo_lane_line_ends(duo_endpoint next)
+void duo_shm_lane_line_ends(duo_endpoint next)
 {
     duo_shm *shm = shm_of(next);
     duo_endpoint from = {next.session, next.turn - 2};
