@@ -146,6 +146,40 @@ static void interrupted(struct pair *pairs, const size_t *which, size_t count)
     duo_ports_free(ports);
 }
 
+struct giving {
+    duo_ports *ports;
+    struct pair *pair;
+};
+
+static void *give_late(void *context)
+{
+    const struct giving *given = context;
+    take_a_moment();
+    CHECK(duo_ports_give(given->ports, DUO_READY(given->pair->server), given->pair) == DUO_OK);
+    return NULL;
+}
+
+/* Other threads add endpoints of every kind to a set that waits: to an empty one, and to one that has others. */
+static void given(struct pair *pairs, const size_t *which, size_t count)
+{
+    duo_ports *ports = duo_ports_new_open();
+    CHECK(ports != NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct giving giving = {ports, &pairs[which[i]]};
+        struct talker talker = {pairs, &which[i], 1};
+        pthread_t thread = start(give_late, &giving), talking = start(talk, &talker);
+        for (size_t done = 0; done < ROUNDS; done++) {
+            void *with;
+            CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &pairs[which[i]]);
+            respond(with);
+            CHECK(duo_ports_give(ports, DUO_READY(pairs[which[i]].server), with) == DUO_OK);
+        }
+        finish(talking);
+        finish(thread);
+    }
+    duo_ports_free(ports);
+}
+
 static void *cancel_late(void *canceler)
 {
     take_a_moment();
@@ -281,6 +315,7 @@ int main(void)
         by_set(pairs, sets[i], sizes[i], false);
         by_set(pairs, sets[i], sizes[i], true);
         interrupted(pairs, sets[i], sizes[i]);
+        given(pairs, sets[i], sizes[i]);
         canceled(pairs, sets[i], sizes[i]);
     }
     for (int kind = 0; kind < KINDS; kind++) canceled_sends(kind);

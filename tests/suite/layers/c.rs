@@ -37,7 +37,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "many",
         may_use: "floor ring link session",
-        files: "ports.c select.c shared.c",
+        files: "ports.c ports.h ports_wake.c select.c shared.c",
     },
     Layer {
         name: "wire",
