@@ -103,6 +103,7 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
         return NULL;
     }
     net->observed = observed;
+    net->remote.session.allocator = NULL;
     net->protocol = protocol;
     net->state = protocol->states;
     net->stream = *stream;

@@ -235,13 +235,14 @@ duo_status duo_net_check_receiver(duo_net *net)
 }
 
 /* Decodes a message whose items and text are in a block outside of it. */
-static duo_status assemble(const duo_wire *wire, const uint8_t *bytes, size_t size, size_t space,
+static duo_status assemble(const duo_net *net, const duo_wire *wire, const uint8_t *bytes, size_t size, size_t space,
                            char *entries, arrival *arrived)
 {
-    char *block = duo_allocate(space + size > 0 ? space + size : 1);
+    void *block = duo_allocate_block(net->remote.session.allocator, space + size > 0 ? space + size : 1);
     if (block == NULL) return DUO_NO_MEMORY;
-    if (size > 0) memcpy(block + space, bytes, size);
-    duo_wire_decode(wire, (const uint8_t *)block + space, entries, block);
+    char *inside = duo_in_block(block);
+    if (size > 0) memcpy(inside + space, bytes, size);
+    duo_wire_decode(wire, (const uint8_t *)inside + space, entries, inside);
     arrived->block = block;
     return DUO_OK;
 }
@@ -265,7 +266,7 @@ static duo_status decode(duo_net *net, const duo_message *kind, const duo_net_fr
         return DUO_OK;
     }
     if (space > net->memory || frame->size > net->memory - space) return DUO_TOO_LARGE;
-    return assemble(wire->entries, bytes, frame->size, space, entries, arrived);
+    return assemble(net, wire->entries, bytes, frame->size, space, entries, arrived);
 }
 
 /* The rest of a message that does not end the session: the endpoint that follows, and numbers that have arrived. */

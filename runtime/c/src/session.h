@@ -24,6 +24,12 @@ void *duo_allocate(size_t size);
 /* `size` is a multiple of `alignment`. */
 void *duo_allocate_aligned(size_t alignment, size_t size);
 void duo_release(void *memory);
+/*
+ * The block of a message, from the allocator of its session, or NULL. If it has an allocator of its own, the block comes
+ * after a pointer to it, which the lowest bit says; so the thread that frees the message need not know the session.
+ */
+void *duo_allocate_block(const duo_allocator *allocator, size_t size);
+void duo_release_block(void *block);
 #else
 /* An allocator that is always out of memory. */
 static inline void *duo_allocate(size_t size)
@@ -43,7 +49,24 @@ static inline void duo_release(void *memory)
 {
     (void)memory;
 }
+
+static inline void *duo_allocate_block(const duo_allocator *allocator, size_t size)
+{
+    (void)allocator, (void)size;
+    return NULL;
+}
+
+static inline void duo_release_block(void *block)
+{
+    (void)block;
+}
 #endif
+
+/* What is in a block of a message. */
+static inline void *duo_in_block(void *block)
+{
+    return (char *)block - ((uintptr_t)block & 1);
+}
 
 /* pool.c */
 /* Frees a pool and returns how many of the objects that were created for it are still alive. */

@@ -224,8 +224,8 @@ duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word);
 /* Decodes the entries of a long message that is complete. */
 duo_status duo_shm_decode_long(duo_shm *shm, const duo_message *kind, const duo_wire *wire,
                                char *entries, arrival *arrived);
-/* Assembles a decoded message. Takes ownership of `block`, if it is given; otherwise copies `size` bytes. */
-duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes, size_t size,
+/* Assembles a decoded message. Takes ownership of `buffer`, which has the bytes, if it is given; otherwise copies them. */
+duo_status duo_shm_assemble(const duo_shm *shm, const duo_wire *wire, char *buffer, const char *bytes, size_t size,
                             size_t space, char *entries, arrival *arrived);
 
 /* shm_recv.c */

@@ -120,7 +120,7 @@ static duo_status decode_short(duo_shm *shm, const duo_message *kind, const duo_
         return DUO_OK;
     }
     if (!duo_shm_allows(shm, space, taken)) return DUO_TOO_LARGE;
-    return duo_shm_assemble(wire, NULL, bytes, taken, space, entries, arrived);
+    return duo_shm_assemble(shm, wire, NULL, bytes, taken, space, entries, arrived);
 }
 
 duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)

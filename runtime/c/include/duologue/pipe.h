@@ -97,6 +97,8 @@ struct duo_session {
     /* In memory provided by the caller: a session has begun there and has not ended. */
     DUO_ATOMIC bool is_running;
     struct duo_session *next_free;
+    /* Of the blocks of its messages; NULL: that of all sessions. */
+    const struct duo_allocator *allocator;
     /* Which half of the ring was emptied last, and flags: see credit.c. It changes twice per lap. */
     alignas(8) DUO_ATOMIC uint64_t credit;
     duo_side sides[2];
