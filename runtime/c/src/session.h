@@ -65,7 +65,11 @@ static inline void duo_release_block(void *block)
 /* What is in a block of a message. */
 static inline void *duo_in_block(void *block)
 {
+#ifndef DUO_NO_MALLOC
     return (char *)block - ((uintptr_t)block & 1);
+#else
+    return block;
+#endif
 }
 
 /* pool.c */
