@@ -153,7 +153,7 @@ static void ended(void)
     CHECK(flow_client_flow_send_number(flowing.client, 0, &flowing.client) == DUO_USED);
 }
 
-#ifndef __SANITIZE_THREAD__
+#ifndef DUO_THREAD_SANITIZER
 /* A child process goes on with a run: it has no thread that writes. */
 static void in_a_child(void)
 {
@@ -325,7 +325,7 @@ int main(void)
     asleep();
     interrupted();
     ended();
-#ifndef __SANITIZE_THREAD__
+#ifndef DUO_THREAD_SANITIZER
     in_a_child();
 #endif
     mixed(UINT64_C(88172645463325252));

@@ -44,11 +44,6 @@ bool duo_barrier(void)
     return true;
 }
 
-bool duo_is_known_to_have_barrier(void)
-{
-    return true;
-}
-
 bool duo_barrier_is_lost(void)
 {
     return false;

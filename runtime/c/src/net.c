@@ -244,6 +244,8 @@ void duo_net_finish(duo_net *net)
     net->stream.descriptor = -1;
     duo_net_forget(&net->in);
     duo_net_forget(&net->out);
+    if (net->numbers != NULL) duo_release(net->numbers);
+    net->numbers = NULL;
     lock_pool();
     net->next_free = pool;
     pool = net;

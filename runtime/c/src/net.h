@@ -196,7 +196,8 @@ typedef struct duo_net {
     DUO_ATOMIC uint32_t asleep;
     /* How much the next read asks for. */
     uint32_t reads;
-    alignas(8) char numbers[8 * DUO_NET_NUMBERS];
+    /* DUO_NET_NUMBERS of 8 bytes each; NULL until it is needed. */
+    char *numbers;
     struct duo_net *next_free;
 } duo_net;
 

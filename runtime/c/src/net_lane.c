@@ -1,7 +1,7 @@
 /*
  * Lanes over a byte stream: numbers that follow one another in a run, and that code in the header (duologue/lane.h) sends
- * and receives without a call and without the session's lock. They go through `numbers`, which belongs to the owner of the
- * endpoint.
+ * and receives without a call and without the session's lock. They go through the array `numbers`, which belongs to the
+ * owner of the endpoint.
  *
  * (a) As sender. The header stores a number there, and then its count in `counted` (release). Whoever holds the lock may
  *     move what is counted (acquire) into `out`, for which there is space: `duo_net_write` does so first, so everything
@@ -69,6 +69,13 @@ static void begin(duo_net *net, uint64_t turn, size_t first, size_t count, const
     lane->peer = &net->asleep;
 }
 
+/* Makes the array, once for a session, so that those without such runs do not have it. False if memory ran out. */
+static bool make_array(duo_net *net)
+{
+    if (net->numbers == NULL) net->numbers = duo_allocate(8 * DUO_NET_NUMBERS);
+    return net->numbers != NULL;
+}
+
 bool duo_net_settle(duo_net *net)
 {
     if (net->sends == NULL) return false;
@@ -104,7 +111,7 @@ void duo_net_send_numbers(duo_net *net, duo_endpoint next, const duo_message *me
 {
     if (++net->alike < ENOUGH) return;
     if (net->cannot_write || net->ended != DUO_OK || duo_net_size(&net->out) >= DUO_NET_FULL) return;
-    if (net->observed != NULL || duo_net_within(net) != 0 || !has_barrier()) return;
+    if (net->observed != NULL || duo_net_within(net) != 0 || !has_barrier() || !make_array(net)) return;
     /* Without a writer, every message tries to write. */
     if (!duo_net_collect(net) || !duo_net_reserve(&net->out, DUO_NET_RESERVED)) return;
     net->out.is_reserved = true;
@@ -161,12 +168,12 @@ void duo_net_gather(duo_net *net, duo_endpoint next, const duo_message *kind)
     const char *at = net->in.bytes + net->in.from;
     const char tag = (char)(kind->index + 1);
     size_t most = duo_net_size(&net->in) / FRAME, count = 0;
+    if (most == 0 || *at != tag || !make_array(net)) return;
     if (most > DUO_NET_NUMBERS) most = DUO_NET_NUMBERS;
     for (; count < most && *at == tag; count++) {
         memcpy(net->numbers + 8 * count, at + 1, 8);
         at += FRAME;
     }
-    if (count == 0) return;
     duo_net_drop(&net->in, count * FRAME);
     net->arrived = count;
     net->receives_of = kind;

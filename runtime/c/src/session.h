@@ -159,8 +159,10 @@ void duo_yield(void);
 /* barrier.c */
 /* Whether sessions that begin now use the barrier. */
 bool duo_has_barrier(void);
+#ifndef DUO_NO_THREADS
 /* The same, but false if that is not known yet: finding out takes milliseconds in a process that has threads. */
 bool duo_is_known_to_have_barrier(void);
+#endif
 /*
  * The receiver's half of the barrier, between its write and its read. A system call. False if the kernel refuses
  * it: then this was a full fence of this thread alone, and the barrier is lost.
