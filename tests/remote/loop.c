@@ -207,7 +207,7 @@ static void many_clients(void)
     end(&serving, server);
 }
 
-/* The hello itself wakes the server: no time passes, and nobody else comes. */
+/* The hello itself wakes the server: no time passes, and no other client comes. */
 static void one_slow_client(void)
 {
     struct serving serving;

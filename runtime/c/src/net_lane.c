@@ -3,7 +3,7 @@
  * and receives without a call and without the session's lock. They go through the array `numbers`, which belongs to the
  * owner of the endpoint.
  *
- * (a) As sender. The header stores a number there, and then its count in `counted` (release). Whoever holds the lock may
+ * (a) As sender. The header stores a number there, and then its count in `counted` (release). A thread that holds the lock may
  *     move what is counted (acquire) into `out`, for which there is space: `duo_net_write` does so first, so everything
  *     that is written after the lane began comes after its numbers. Only the owner, under the lock, begins and ends a lane.
  * (b) The writer visits the session after a few milliseconds, and again as long as it finds numbers. If it finds none, it
