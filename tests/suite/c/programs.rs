@@ -224,7 +224,7 @@ fn forgotten_endpoints_are_reported() {
         let includes = [generated.clone(), runtime().join("tests")];
         let report = format!("-DREPORT=\"{}\"", generated.join("report").display());
         let program = Program {
-            flags: &[&report],
+            flags: &[report.as_str()],
             runtime: &["-DDUO_DEBUG"],
             ..quiet(watch, &sources, &includes, &generated)
         };
