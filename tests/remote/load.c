@@ -109,7 +109,7 @@ static void serve(duo_listener *listener, size_t wanted, size_t turns)
             fflush(stdout);
             is_open = true;
         }
-        (void)poll(polled, 2, count < wanted ? 1 : -1);
+        (void)poll(polled, 2, -1);
     }
     report_turns(sessions, wanted);
     uint64_t start = milliseconds();

@@ -146,6 +146,40 @@ static void interrupted(struct pair *pairs, const size_t *which, size_t count)
     duo_ports_free(ports);
 }
 
+struct giving {
+    duo_ports *ports;
+    struct pair *pair;
+};
+
+static void *give_late(void *context)
+{
+    const struct giving *given = context;
+    take_a_moment();
+    CHECK(duo_ports_give(given->ports, DUO_READY(given->pair->server), given->pair) == DUO_OK);
+    return NULL;
+}
+
+/* Other threads add endpoints of every kind to a set that waits: to an empty one, and to one that has others. */
+static void given(struct pair *pairs, const size_t *which, size_t count)
+{
+    duo_ports *ports = duo_ports_new_open();
+    CHECK(ports != NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct giving giving = {ports, &pairs[which[i]]};
+        struct talker talker = {pairs, &which[i], 1};
+        pthread_t thread = start(give_late, &giving), talking = start(talk, &talker);
+        for (size_t done = 0; done < ROUNDS; done++) {
+            void *with;
+            CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &pairs[which[i]]);
+            respond(with);
+            CHECK(duo_ports_give(ports, DUO_READY(pairs[which[i]].server), with) == DUO_OK);
+        }
+        finish(talking);
+        finish(thread);
+    }
+    duo_ports_free(ports);
+}
+
 static void *cancel_late(void *canceler)
 {
     take_a_moment();
@@ -269,6 +303,57 @@ static void limits(void)
     CHECK(talk_client_ask_close(pairs[0].client) == DUO_OK);
 }
 
+static void *take(void *context, size_t size)
+{
+    *(_Atomic long *)context += 1;
+    return malloc(size);
+}
+
+static void give_back(void *context, void *memory)
+{
+    *(_Atomic long *)context -= 1;
+    free(memory);
+}
+
+static void *send_texts(void *context)
+{
+    static char long_text[200000];
+    struct pair *pair = context;
+    memset(long_text, 'a', sizeof long_text);
+    CHECK(talk_client_ask_send_page(pair->client, DUO_STR("short"), &pair->client) == DUO_OK);
+    CHECK(talk_client_ask_send_page(pair->client, (duo_str){long_text, sizeof long_text}, &pair->client) == DUO_OK);
+    duo_str lines[] = {DUO_STR("one"), DUO_STR("two")};
+    const duo_list_str_t both = DUO_ITEMS(duo_list_str_t, lines);
+    const duo_opt_tuple2_u8_f64_t none = DUO_NONE(duo_opt_tuple2_u8_f64_t);
+    talk_client_answer_t asked;
+    CHECK(talk_client_ask_send_lines(pair->client, both, none, &asked) == DUO_OK);
+    CHECK(talk_client_answer_close(asked) == DUO_OK);
+    return NULL;
+}
+
+/* The payloads of a session are in memory of its own, whatever connects it. */
+static void own_memory(int kind)
+{
+    static _Atomic long live;
+    static const duo_allocator own = {take, give_back, &live};
+    struct pair pair;
+    begin(&pair, kind);
+    CHECK(duo_use_allocator(pair.server.receives, &own) == DUO_OK);
+    pthread_t thread = start(send_texts, &pair);
+    talk_ask_t asked[3];
+    for (int i = 0; i < 3; i++) {
+        CHECK(talk_server_ask_recv(pair.server, &asked[i]) == DUO_OK);
+        CHECK(live >= i + 1);
+        if (i < 2) CHECK(asked[i].tag == TALK_ASK_PAGE && asked[i].as.page.value.size == (i == 0 ? 5 : 200000));
+        if (i < 2) pair.server = asked[i].as.page.next;
+    }
+    CHECK(asked[2].tag == TALK_ASK_LINES && duo_str_equal(asked[2].as.lines.value.data[1], DUO_STR("two")));
+    finish(thread);
+    for (int i = 0; i < 3; i++) talk_ask_free(&asked[i]);
+    CHECK(live == 0);
+    CHECK(talk_server_answer_close(asked[2].as.lines.next) == DUO_OK);
+}
+
 int main(void)
 {
     alarm(200);
@@ -281,10 +366,12 @@ int main(void)
         by_set(pairs, sets[i], sizes[i], false);
         by_set(pairs, sets[i], sizes[i], true);
         interrupted(pairs, sets[i], sizes[i]);
+        given(pairs, sets[i], sizes[i]);
         canceled(pairs, sets[i], sizes[i]);
     }
     for (int kind = 0; kind < KINDS; kind++) canceled_sends(kind);
     canceled_beginnings();
+    for (int kind = 0; kind < KINDS; kind++) own_memory(kind);
     for (int kind = 0; kind < KINDS; kind++) {
         duo_status status = talk_client_ask_close(pairs[kind].client);
         if (status != DUO_OK) fprintf(stderr, "%s: %s\n", names[kind], duo_status_text(status));

@@ -187,6 +187,14 @@ fn waiting_for_one_of_many() {
 }
 
 #[test]
+fn any_thread_adds_to_a_set() {
+    if !is_tested("c") {
+        return;
+    }
+    check_runtime("give.c");
+}
+
+#[test]
 fn another_thread_ends_a_wait() {
     if !is_tested("c") {
         return;
@@ -364,6 +372,7 @@ fn no_sleeper_is_forgotten_where_nothing_else_wakes_it() {
         "walks.c",
         "shared.c",
         "ready.c",
+        "give.c",
         "cancel.c",
         "credit.c",
     ] {

@@ -277,6 +277,29 @@ typedef struct duo_endpoint {
     uint64_t turn;
 } duo_endpoint;
 
+/*
+ * Allocates the memory of messages. `release` receives what `allocate` returned, which may be NULL, and which is aligned as
+ * by `malloc`. Both get `context`, and may be called from any thread that sends, receives or frees a message, or closes
+ * an endpoint.
+ */
+typedef struct duo_allocator {
+    void *(*allocate)(void *context, size_t size);
+    void (*release)(void *context, void *memory);
+    void *context;
+} duo_allocator;
+
+#ifndef DUO_NO_MALLOC
+/*
+ * From now on, the text, bytes, lists and host values in messages of this session are in memory of this allocator, or
+ * of `duo_memory` if it is NULL. Call it before an endpoint of the session is used or given to another thread. The
+ * allocator must exist until all messages of the session are freed. Over sockets and in shared memory, it is used for the
+ * messages that this side receives.
+ *
+ * `endpoint` is either of the two in the form `endpoint.sends` or `endpoint.receives`. DUO_USED: it was used before.
+ */
+DUO_MUST_CHECK duo_status duo_use_allocator(duo_endpoint endpoint, const duo_allocator *allocator);
+#endif
+
 /* Shows two processes whether they use the same protocol: see `duologue fingerprint`. */
 typedef struct duo_fingerprint {
     uint8_t bytes[16];

@@ -121,6 +121,11 @@ bool duo_has_barrier(void)
     return known == UNKNOWN ? ask() : known == THERE;
 }
 
+bool duo_is_known_to_have_barrier(void)
+{
+    return duo_atomic_load(&barrier_state, memory_order_relaxed) == THERE;
+}
+
 bool duo_barrier_is_lost(void)
 {
     return duo_atomic_load(&barrier_state, memory_order_relaxed) == LOST;
@@ -176,6 +181,11 @@ bool duo_barrier(void)
 {
     duo_full_fence();
     return true;
+}
+
+bool duo_is_known_to_have_barrier(void)
+{
+    return false;
 }
 
 bool duo_barrier_is_lost(void)

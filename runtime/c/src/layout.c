@@ -82,6 +82,9 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
         session->is_whole = false;
     }
     session->shape = *shape;
+#ifndef DUO_NO_MALLOC
+    session->allocator = NULL;
+#endif
     clear_lines(session, 0, dirty);
     duo_atomic_store(&session->credit, 0, memory_order_relaxed);
     uint64_t at = epoch << EPOCH_SHIFT | (protocol->first->stays ? STAYS : 0) | (swaps ? SWAPS : 0);

@@ -182,8 +182,8 @@ static void discard(const duo_message *message, char *place)
     }
     void *block;
     memcpy(&block, place, sizeof block);
-    duo_destroy(message->type, block);
-    duo_release(block);
+    duo_destroy(message->type, duo_in_block(block));
+    duo_release_block(block);
 }
 
 /* What a receiver finds when it announces that it disconnects. */

@@ -103,6 +103,7 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
         return NULL;
     }
     net->observed = observed;
+    net->remote.session.allocator = NULL;
     net->protocol = protocol;
     net->state = protocol->states;
     net->stream = *stream;
@@ -119,6 +120,12 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     net->late_at = 0;
     net->shrinks_at = 0;
     net->place = NULL;
+    net->sends = NULL;
+    net->alike = 0;
+    net->unread = 0;
+    net->is_collected = false;
+    net->reads = DUO_NET_LEAST_READ;
+    net->remote.lane.end = 0;
     /* The clock does not reach twice as far. */
     net->idle = options->idle < DUO_FOREVER / 2 ? options->idle : DUO_FOREVER / 2;
     net->written_at = net->read_at = net->beat != 0 || net->patience != 0 ? duo_net_now() : 0;
@@ -137,8 +144,7 @@ void duo_net_start_clocks(duo_net *net)
     pthread_mutex_unlock(&net->lock);
 }
 
-/* How long the state may last, in nanoseconds; 0 without a limit. */
-static uint64_t within(const duo_net *net)
+uint64_t duo_net_within(const duo_net *net)
 {
     const uint32_t *limits = net->protocol->within;
     uint64_t limit = limits == NULL ? 0 : limits[net->state - net->protocol->states] * MILLISECOND;
@@ -156,7 +162,7 @@ void duo_net_enter_state(duo_net *net, const duo_message *message)
 void duo_net_begin_time(duo_net *net)
 {
     if (net->late_at != 0 || duo_net_size(&net->out) > 0 || net->ended != DUO_OK || net->is_over) return;
-    uint64_t limit = within(net);
+    uint64_t limit = duo_net_within(net);
     if (limit == 0) return;
     net->late_at = duo_net_now() + limit;
     net->late_reads = 0;
@@ -182,7 +188,7 @@ uint64_t duo_net_patient_until(const duo_net *net, uint64_t until)
 {
     uint64_t wakes = until;
     if (net->patience != 0 && wakes >= net->read_at + net->patience) wakes = net->read_at + net->patience + 1;
-    uint64_t limit = net->receives ? within(net) : 0;
+    uint64_t limit = net->receives ? duo_net_within(net) : 0;
     if (limit == 0) return wakes;
     /* If the time has not begun, it passes no earlier than this, and the writer reads nothing before that. */
     uint64_t late_at = net->late_at != 0 ? net->late_at : duo_net_now() + limit;
@@ -238,6 +244,8 @@ void duo_net_finish(duo_net *net)
     net->stream.descriptor = -1;
     duo_net_forget(&net->in);
     duo_net_forget(&net->out);
+    if (net->numbers != NULL) duo_release(net->numbers);
+    net->numbers = NULL;
     lock_pool();
     net->next_free = pool;
     pool = net;
@@ -248,6 +256,7 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
 {
     if (next != NULL) memset(next, 0, sizeof *next);
     const char frame[] = {CONTROL, LEAVE, (char)leave};
+    duo_net_end_lane(net);
     if (leave != DUO_NET_SILENT && !net->cannot_write && duo_net_reserve(&net->out, sizeof frame))
         duo_net_append(&net->out, frame, sizeof frame);
     bool is_done = duo_net_write(net) || net->cannot_write;
@@ -287,6 +296,7 @@ void duo_net_cut(duo_net *net)
 {
     static const char leave[] = {CONTROL, LEAVE, DUO_NET_LEFT};
     if (pthread_mutex_trylock(&net->lock) == 0) {
+        duo_net_settle(net);
         if (!net->is_over && !net->cannot_write && duo_net_reserve(&net->out, sizeof leave)) {
             duo_net_append(&net->out, leave, sizeof leave);
             (void)duo_net_write(net);
@@ -312,6 +322,8 @@ const duo_transport duo_net_transport = {
     .send = duo_net_send,
     .recv = duo_net_recv,
     .close = close_net,
+    .lane_go_on = duo_net_lane_go_on,
+    .answer_peer = duo_net_answer_peer,
     .is_ready = duo_net_is_ready,
     .sleep = duo_net_sleep,
     .watch = duo_net_watch,

@@ -19,6 +19,7 @@
  *     something arrives wakes by then (`duo_net_patient_until`), so it does not miss what the writer has read.
  * (f) A session is over when its descriptor is closed. Before that, `shutdown` notifies the peer, because another
  *     thread that polls the descriptor keeps the connection open.
+ * (g) Code in the header sends and receives numbers of a run without the lock: net_lane.c says why that is correct.
  */
 #ifndef DUOLOGUE_NET_SESSION_H
 #define DUOLOGUE_NET_SESSION_H
@@ -57,7 +58,12 @@ enum {
     DUO_NET_TRACE = 25,
     DUO_NET_MOST_ACCEPTS = 16,
     DUO_NET_LEAST_LARGEST = 1024,
-    DUO_NET_VERSION = 1
+    DUO_NET_VERSION = 1,
+    /* The least space for a read. */
+    DUO_NET_LEAST_READ = 4096,
+    /* The most numbers of a lane, and the space for their frames in `out`. */
+    DUO_NET_NUMBERS = 127,
+    DUO_NET_RESERVED = 2048
 };
 
 /* Why a side ends a session, as encoded in the *leave* frame. */
@@ -69,6 +75,8 @@ typedef struct duo_net_buffer {
     size_t from;
     size_t end;
     size_t capacity;
+    /* Keeps space for DUO_NET_RESERVED bytes even if it is empty. */
+    bool is_reserved;
 } duo_net_buffer;
 
 static inline size_t duo_net_size(const duo_net_buffer *buffer)
@@ -172,6 +180,24 @@ typedef struct duo_net {
     struct duo_net *next_gated;
     /* NULL if nobody observes. Accessed without the lock, by the thread that has claimed the endpoint. */
     duo_net_observed *observed;
+    /* The message of the numbers that the header sends, or NULL, and how many of them are in `out`. */
+    const duo_message *sends;
+    size_t settled;
+    /* How many such messages were sent one after another, without the writer having found nothing new. */
+    unsigned alike;
+    /* The writer visits the session a few milliseconds from now at the latest. */
+    bool is_collected;
+    /* The message of the numbers that have arrived, how many there were, and those left that no lane has. */
+    const duo_message *receives_of;
+    size_t arrived;
+    size_t unread;
+    /* Twice the number of those that were sent; whether the sender has to call the library after the next one. */
+    alignas(8) DUO_ATOMIC uint64_t counted;
+    DUO_ATOMIC uint32_t asleep;
+    /* How much the next read asks for. */
+    uint32_t reads;
+    /* DUO_NET_NUMBERS of 8 bytes each; NULL until it is needed. */
+    char *numbers;
     struct duo_net *next_free;
 } duo_net;
 
@@ -322,6 +348,8 @@ duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
 void duo_net_start_clocks(duo_net *net);
 /* Enters the state that follows a message, and begins its time. */
 void duo_net_enter_state(duo_net *net, const duo_message *message);
+/* How long the state may last, in nanoseconds; 0 without a limit. */
+uint64_t duo_net_within(const duo_net *net);
 /* Begins the time of the state, if it has a limit and everything sent before is written. */
 void duo_net_begin_time(duo_net *net);
 /* Lets the writer check the time of the state. */
@@ -340,6 +368,10 @@ void duo_net_leave_place(duo_net_gate *gate, duo_net_place *place);
 /* net_send.c */
 /* Writes as much as the system takes; false if some is left, or all of it was lost. */
 bool duo_net_write(duo_net *net);
+/* For a side whose connection no longer accepts anything: why the session ended, according to the peer's last frames. */
+duo_status duo_net_last_word(duo_net *net);
+/* Lets the writer write what was added to a run, in a few milliseconds. False if there is no writer. */
+bool duo_net_collect(duo_net *net);
 /* DUO_OK, DUO_FULL if too much has not been written, or why the session is over. */
 duo_status duo_net_check_sender(duo_net *net);
 duo_status duo_net_send(duo_endpoint from, const duo_message *message, const void *entries,
@@ -363,6 +395,26 @@ duo_status duo_net_read(duo_net *net, size_t needed);
 /* Whether a message of the current state is complete, without waiting: DUO_EMPTY if not. */
 duo_status duo_net_check_receiver(duo_net *net);
 duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
+
+/* net_lane.c; all under the session's lock, except for the two that the header calls. */
+/* Whether a message is a number, or as simple as one, that leads back to its state. */
+bool duo_net_is_number(const duo_net *net, const duo_message *message);
+/* Moves numbers that the header has sent to `out`; whether there were any. */
+bool duo_net_settle(duo_net *net);
+/* As sender: from here on every message goes through the library. */
+void duo_net_end_lane(duo_net *net);
+/* After such a message was sent by the library: the header may send those that follow. */
+void duo_net_send_numbers(duo_net *net, duo_endpoint next, const duo_message *message);
+/* For the writer, which has found nothing new. False: there is something, after all. */
+bool duo_net_let_sleep(duo_net *net);
+/* After such a message was received by the library: the header receives those that have arrived. */
+void duo_net_gather(duo_net *net, duo_endpoint next, const duo_message *kind);
+/* As receiver, before the library uses the endpoint of this turn: what the header has not received is in `unread`. */
+void duo_net_keep_unread(duo_net *net, uint64_t turn);
+/* Takes the first of these, of which there are some; returns its message. */
+const duo_message *duo_net_take_unread(duo_net *net, duo_endpoint next, void *entries);
+void duo_net_lane_go_on(duo_endpoint next);
+duo_status duo_net_answer_peer(duo_endpoint next, uint32_t flags);
 
 /* net_observe.c: nothing there is called under a lock, or without an observer. */
 /* Allocates what a session counts; NULL if memory ran out. */

@@ -22,6 +22,8 @@ typedef struct duo_net_greeting {
     duo_net_place *place;
     /* What to poll before it continues. */
     short events;
+    /* What the listener's descriptor reports of it. */
+    short watched;
     /* When the stage must be over. */
     uint64_t until;
     /* The certificate of the peer. */

@@ -1,4 +1,5 @@
 /* Bytes that have arrived, or are to be written. */
+#include <assert.h>
 #include <string.h>
 
 #include "net.h"
@@ -42,7 +43,7 @@ void duo_net_drop(duo_net_buffer *buffer, size_t size)
     buffer->from += size;
     if (buffer->from < buffer->end) return;
     buffer->from = buffer->end = 0;
-    if (buffer->capacity > KEPT) duo_net_forget(buffer);
+    if (buffer->capacity > KEPT) duo_net_shrink(buffer);
 }
 
 bool duo_net_is_large(const duo_net_buffer *buffer)
@@ -50,14 +51,21 @@ bool duo_net_is_large(const duo_net_buffer *buffer)
     return buffer->capacity > SMALL;
 }
 
+static_assert((int)DUO_NET_RESERVED <= (int)SMALL, "a buffer that is not large has space for what is reserved");
+
 bool duo_net_shrink(duo_net_buffer *buffer)
 {
-    if (duo_net_size(buffer) == 0 && duo_net_is_large(buffer)) duo_net_forget(buffer);
-    return duo_net_is_large(buffer);
+    if (duo_net_size(buffer) > 0 || !duo_net_is_large(buffer)) return duo_net_is_large(buffer);
+    const bool is_reserved = buffer->is_reserved;
+    char *bytes = is_reserved ? duo_allocate(SMALL) : NULL;
+    if (is_reserved && bytes == NULL) return true;
+    duo_net_forget(buffer);
+    if (is_reserved) *buffer = (duo_net_buffer){bytes, 0, 0, SMALL, true};
+    return false;
 }
 
 void duo_net_forget(duo_net_buffer *buffer)
 {
     if (buffer->bytes != NULL) duo_release(buffer->bytes);
-    *buffer = (duo_net_buffer){NULL, 0, 0, 0};
+    *buffer = (duo_net_buffer){NULL, 0, 0, 0, false};
 }

@@ -62,6 +62,7 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
     duo_listener *made = duo_allocate(sizeof *made);
     if (made == NULL) return DUO_NO_MEMORY;
     memset(made, 0, sizeof *made);
+    made->epoll = made->timer = -1;
     if (options != NULL) made->options = *options;
     pthread_mutex_init(&made->lock, NULL);
     make_condition(&made->turned);
@@ -96,9 +97,21 @@ const char *duo_listener_address(const duo_listener *listener)
     return listener->address;
 }
 
-int duo_listener_descriptor(const duo_listener *listener)
+/* Under the lock. */
+static void update_descriptor(duo_listener *listener)
 {
-    return listener->descriptor;
+    if (listener->epoll < 0) return;
+    duo_net_update_descriptor(listener, duo_net_may_accept(listener), duo_net_is_busy(listener));
+}
+
+int duo_listener_descriptor(duo_listener *listener)
+{
+    pthread_mutex_lock(&listener->lock);
+    int descriptor = duo_net_open_descriptor(listener);
+    /* The thread that has the turn does this when it gives it back. */
+    if (!listener->has_turn) update_descriptor(listener);
+    pthread_mutex_unlock(&listener->lock);
+    return descriptor;
 }
 
 void duo_listener_close(duo_listener *listener)
@@ -111,9 +124,10 @@ void duo_listener_close(duo_listener *listener)
     if (is_ours) unlink(listener->path);
     close(listener->descriptor);
     while (listener->greetings != NULL) {
-        duo_net_hang_up(&listener->greetings->stream);
+        duo_net_hang_up_greeting(listener, listener->greetings);
         duo_net_end_greeting(listener, &listener->greetings);
     }
+    duo_net_close_descriptor(listener);
     if (listener->polled != NULL) duo_release(listener->polled);
     close(listener->wakers[0]);
     close(listener->wakers[1]);
@@ -155,7 +169,7 @@ static void give_place(duo_listener *listener)
 }
 
 /* Decides about a hello that is complete, or wrong: true if a session has begun. */
-static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo_net_found found,
+static bool decide(duo_listener *listener, duo_net_greeting *greeting, duo_net_found found,
                    const duo_net_offer *offers, size_t count, duo_net_arrival *arrived)
 {
     unsigned verdict = DUO_VERDICT_MALFORMED;
@@ -190,7 +204,7 @@ static bool decide(duo_listener *listener, const duo_net_greeting *greeting, duo
     bool is_tls = listener->tls != NULL;
     if (found == DUO_NET_ALIEN) duo_net_report_alien(listener, greeting);
     else duo_net_report_refused(greeting, observer, is_tls, hello->name, status, verdict, NULL);
-    duo_net_hang_up(&greeting->stream);
+    duo_net_hang_up_greeting(listener, greeting);
     return false;
 }
 
@@ -212,9 +226,10 @@ static bool continue_greetings(duo_listener *listener, const duo_net_offer *offe
             continue;
         }
         bool begins = false;
-        if (next == DUO_NET_END) duo_net_hang_up(&greeting->stream);
+        if (next == DUO_NET_END) duo_net_hang_up_greeting(listener, greeting);
         else begins = decide(listener, greeting, found, offers, count, arrived);
         if (begins) {
+            duo_net_unwatch_greeting(listener, greeting);
             /* The greeting is kept, because the texts of the hello point into it. */
             duo_net_take_greeting(listener, place);
             arrived->greeting = greeting;
@@ -253,6 +268,7 @@ static bool take_turn(duo_listener *listener, uint64_t until)
 static void give_turn(duo_listener *listener)
 {
     pthread_mutex_lock(&listener->lock);
+    update_descriptor(listener);
     listener->has_turn = false;
     pthread_cond_signal(&listener->turned);
     pthread_mutex_unlock(&listener->lock);

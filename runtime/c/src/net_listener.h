@@ -11,6 +11,9 @@ struct duo_listener {
     const duo_tls *tls;
     /* A pipe that is readable once the listener is stopped. */
     int wakers[2];
+    /* For loops of the program: see net_descriptor.c. Both are -1 until they are requested. Under `lock`. */
+    int epoll;
+    int timer;
     DUO_ATOMIC bool is_stopped;
     DUO_ATOMIC bool is_draining;
     /* `has_turn`: whether a thread accepts connections. That thread owns what follows, up to `gate`. */
@@ -22,6 +25,9 @@ struct duo_listener {
     size_t greeting_count;
     size_t silent_count;
     uint64_t recovers_at;
+    /* In the epoll: the events of `descriptor`, and the time for which the timer is set. */
+    short watched;
+    uint64_t wakes_at;
     /* What is polled. */
     struct pollfd *polled;
     size_t polled_capacity;
@@ -53,9 +59,27 @@ void duo_net_take_connections(duo_listener *listener);
 bool duo_net_may_continue(duo_listener *listener, duo_net_greeting *greeting, uint64_t now);
 /* Sleeps until something arrives, a handshake is late, or the time is over. */
 void duo_net_await_connections(duo_listener *listener, uint64_t until);
+/* Whether no further handshake may begin, so that silent connections have to wait. */
+bool duo_net_is_busy(duo_listener *listener);
+/*
+ * Whether another connection may be accepted. While no further handshake may begin, waiting connections may have sent
+ * something, so none of them gives way.
+ */
+bool duo_net_may_accept(duo_listener *listener);
+/* Closes the connection of a greeting. */
+void duo_net_hang_up_greeting(const duo_listener *listener, duo_net_greeting *greeting);
 /* Takes a greeting off its list; or also frees it, and the place that it has. */
 void duo_net_take_greeting(duo_listener *listener, duo_net_greeting **place);
 void duo_net_end_greeting(duo_listener *listener, duo_net_greeting **place);
+
+/* net_descriptor.c; the first two under the listener's lock. */
+/* The descriptor, which is created if there is none; -1: see `errno`. */
+int duo_net_open_descriptor(duo_listener *listener);
+/* If there is one: makes it report what can be done, and when the next time has passed. Not while a thread has the turn. */
+void duo_net_update_descriptor(duo_listener *listener, bool may_accept, bool is_busy);
+/* The connection of this greeting goes over to a session, or is closed. */
+void duo_net_unwatch_greeting(const duo_listener *listener, duo_net_greeting *greeting);
+void duo_net_close_descriptor(duo_listener *listener);
 
 /* net_greet.c */
 /* What is to be done with a connection in the handshake. */

@@ -3,11 +3,13 @@
 #include <poll.h>
 #include <string.h>
 
+#include "duologue/lane.h"
 #include "net.h"
 
 enum {
-    /* The least space that there is for a read. */
-    AT_ONCE = 4096,
+    /* The least space that there is for a read, and the most for one that need not have it. */
+    AT_ONCE = DUO_NET_LEAST_READ,
+    MOST_AT_ONCE = 61440,
     /* How much memory is reserved for an announced message before more than that has arrived. */
     MOST_AHEAD = 65536,
     /* The first bytes of control frames. */
@@ -112,9 +114,16 @@ duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *fr
 /* Makes space for what is read next. */
 static bool reserve_read(duo_net *net, size_t needed)
 {
-    size_t space = needed < AT_ONCE ? AT_ONCE : needed;
+    size_t space = needed < net->reads ? net->reads : needed;
     size_t most = duo_net_size(&net->in) < MOST_AHEAD ? MOST_AHEAD : duo_net_size(&net->in);
     return duo_net_reserve(&net->in, space < most ? space : most);
+}
+
+/* Each read that has filled its space makes the next one larger, so that a long run takes few calls. */
+static void adapt(duo_net *net, size_t done, size_t space)
+{
+    if (done < space) net->reads = done > AT_ONCE ? net->reads : AT_ONCE;
+    else net->reads = 2 * net->reads < MOST_AT_ONCE ? 2 * net->reads : MOST_AT_ONCE;
 }
 
 duo_status duo_net_read(duo_net *net, size_t needed)
@@ -125,7 +134,8 @@ duo_status duo_net_read(duo_net *net, size_t needed)
     if (is_past && ++net->late_reads > MOST_LATE_READS && duo_net_is_late(net)) return DUO_OK;
     if (!reserve_read(net, needed)) return DUO_NO_MEMORY;
     char *place = net->in.bytes + net->in.end;
-    ptrdiff_t done = duo_net_read_some(&net->stream, place, net->in.capacity - net->in.end);
+    size_t space = net->in.capacity - net->in.end;
+    ptrdiff_t done = duo_net_read_some(&net->stream, place, space);
     net->has_written = false;
     if (done < 0 && errno == EAGAIN) {
         if (duo_net_is_late(net)) return DUO_OK;
@@ -134,6 +144,7 @@ duo_status duo_net_read(duo_net *net, size_t needed)
     }
     if (done <= 0) net->cannot_read = true;
     else net->in.end += (size_t)done;
+    if (done > 0) adapt(net, (size_t)done, space);
     if (done > 0 && net->patience != 0) net->read_at = duo_net_now();
     return DUO_OK;
 }
@@ -161,6 +172,7 @@ static duo_status read_patiently(duo_net *net, size_t needed)
     pthread_mutex_lock(&net->lock);
     net->is_reading = net->has_written = false;
     if (done > 0) net->in.end += (size_t)done;
+    if (done > 0) adapt(net, (size_t)done, space);
     if (done < 0 && (reason == EAGAIN || reason == EINTR)) return DUO_EMPTY;
     if (done <= 0) net->cannot_read = true;
     return DUO_OK;
@@ -209,6 +221,7 @@ static duo_status await_message(duo_net *net, const duo_state *state, uint64_t w
 
 duo_status duo_net_check_receiver(duo_net *net)
 {
+    if (net->unread > 0) return DUO_OK;
     for (unsigned reads = 0;; reads++) {
         duo_net_frame frame;
         size_t needed;
@@ -222,13 +235,14 @@ duo_status duo_net_check_receiver(duo_net *net)
 }
 
 /* Decodes a message whose items and text are in a block outside of it. */
-static duo_status assemble(const duo_wire *wire, const uint8_t *bytes, size_t size, size_t space,
+static duo_status assemble(const duo_net *net, const duo_wire *wire, const uint8_t *bytes, size_t size, size_t space,
                            char *entries, arrival *arrived)
 {
-    char *block = duo_allocate(space + size > 0 ? space + size : 1);
+    void *block = duo_allocate_block(net->remote.session.allocator, space + size > 0 ? space + size : 1);
     if (block == NULL) return DUO_NO_MEMORY;
-    if (size > 0) memcpy(block + space, bytes, size);
-    duo_wire_decode(wire, (const uint8_t *)block + space, entries, block);
+    char *inside = duo_in_block(block);
+    if (size > 0) memcpy(inside + space, bytes, size);
+    duo_wire_decode(wire, (const uint8_t *)inside + space, entries, inside);
     arrived->block = block;
     return DUO_OK;
 }
@@ -252,14 +266,41 @@ static duo_status decode(duo_net *net, const duo_message *kind, const duo_net_fr
         return DUO_OK;
     }
     if (space > net->memory || frame->size > net->memory - space) return DUO_TOO_LARGE;
-    return assemble(wire->entries, bytes, frame->size, space, entries, arrived);
+    return assemble(net, wire->entries, bytes, frame->size, space, entries, arrived);
 }
 
-duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+/* The rest of a message that does not end the session: the endpoint that follows, and numbers that have arrived. */
+static duo_status follow(duo_net *net, duo_endpoint from, const duo_message *kind, char *entries)
+{
+    const duo_endpoint next = {from.session, from.turn + 2};
+    memcpy(entries + kind->size, &next, sizeof next);
+    duo_net_enter_state(net, kind);
+    if (kind->edge == DUO_STAY && net->unread == 0 && net->remote.lane.end == 0) duo_net_gather(net, next, kind);
+    duo_net_shrink_later(net);
+    duo_net_check_time_later(net);
+    pthread_mutex_unlock(&net->lock);
+    if (net->observed != NULL) duo_net_report_turn(net);
+    return DUO_OK;
+}
+
+/* Receives a number that has arrived before, and is not in a lane any more. */
+static duo_status recv_unread(duo_net *net, duo_endpoint from, const duo_state *state, void *message)
+{
+    const duo_endpoint next = {from.session, from.turn + 2};
+    char *entries = (char *)message + state->entries;
+    const duo_message *kind = duo_net_take_unread(net, next, entries);
+    const arrival arrived = {duo_tag_word(kind->index + 1, state->tag_size), NULL};
+    memcpy(message, &arrived, sizeof arrived);
+    return follow(net, from, kind, entries);
+}
+
+static duo_status recv_any(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
 {
     if (duo_claim(from) == NULL) return nothing(DUO_USED, message);
     duo_net *net = duo_net_of(from);
     pthread_mutex_lock(&net->lock);
+    duo_net_keep_unread(net, from.turn + 2);
+    if (net->unread > 0) return recv_unread(net, from, state, message);
     duo_net_frame frame = {0, 0, 0};
     duo_status status = await_message(net, state, wait, &frame);
     const duo_message *kind = &state->messages[frame.tag];
@@ -276,18 +317,20 @@ duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait
     memcpy(message, &arrived, sizeof arrived);
     duo_net_drop(&net->in, frame.head + frame.size);
     if (net->observed != NULL) duo_net_note(net, false, kind, frame.head + frame.size);
-    duo_endpoint next = {NULL, 0};
-    if (kind->edge == DUO_END) {
-        if (kind->next != NULL) memcpy(entries + kind->size, &next, sizeof next);
-        return duo_net_end(net, DUO_NET_SILENT, DUO_OK, NULL);
+    if (kind->edge != DUO_END) return follow(net, from, kind, entries);
+    const duo_endpoint none = {NULL, 0};
+    if (kind->next != NULL) memcpy(entries + kind->size, &none, sizeof none);
+    return duo_net_end(net, DUO_NET_SILENT, DUO_OK, NULL);
+}
+
+/* For callers that do not check for a lane themselves. */
+duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+{
+    duo_role role = (duo_role)(from.turn & 1);
+    duo_cursor cursor;
+    if (duo_lane_has(&cursor, from, role, NULL)) {
+        duo_lane_recv_tagged(&cursor, from, role, message, state->tag_size, state->entries);
+        return DUO_OK;
     }
-    duo_net_enter_state(net, kind);
-    duo_net_shrink_later(net);
-    duo_net_check_time_later(net);
-    pthread_mutex_unlock(&net->lock);
-    if (net->observed != NULL) duo_net_report_turn(net);
-    next.session = from.session;
-    next.turn = from.turn + 2;
-    memcpy(entries + kind->size, &next, sizeof next);
-    return DUO_OK;
+    return recv_any(from, state, wait, message);
 }

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "duologue/lane.h"
 #include "net.h"
 
 /* How long a message may wait for others of its run, in nanoseconds. */
@@ -13,6 +14,7 @@ enum { MOST_HEAD = 12 };
 
 bool duo_net_write(duo_net *net)
 {
+    duo_net_settle(net);
     while (duo_net_size(&net->out) > 0 && !net->cannot_write) {
         const char *bytes = net->out.bytes + net->out.from;
         ptrdiff_t done = duo_net_write_some(&net->stream, bytes, duo_net_size(&net->out));
@@ -33,8 +35,7 @@ bool duo_net_write(duo_net *net)
     return false;
 }
 
-/* For a side whose connection no longer accepts anything: why the session ended, according to the peer's last frames. */
-static duo_status last_word(duo_net *net)
+duo_status duo_net_last_word(duo_net *net)
 {
     duo_net_frame frame;
     size_t needed;
@@ -61,7 +62,7 @@ duo_status duo_net_check_sender(duo_net *net)
             if (status == DUO_NO_MEMORY) return status;
         }
     }
-    if (net->cannot_write) return last_word(net);
+    if (net->cannot_write) return duo_net_last_word(net);
     duo_status status = duo_net_front(net, NULL, &frame, &needed);
     if (status != DUO_EMPTY) return status;
     return is_full ? DUO_FULL : DUO_OK;
@@ -125,16 +126,24 @@ static duo_status give_back(duo_net *net, duo_endpoint from, duo_status status)
     return status;
 }
 
-duo_status duo_net_send(duo_endpoint from, const duo_message *message, const void *entries,
-                        uint64_t wait, duo_endpoint *next)
+bool duo_net_collect(duo_net *net)
+{
+    if (!net->is_collected) net->is_collected = duo_net_write_later(net, duo_net_now() + COLLECTED_FOR);
+    return net->is_collected;
+}
+
+static duo_status send_any(duo_endpoint from, const duo_message *message, const void *entries, uint64_t wait,
+                           duo_endpoint *next)
 {
     if (duo_claim(from) == NULL) return DUO_USED;
     duo_net *net = duo_net_of(from);
     pthread_mutex_lock(&net->lock);
+    duo_net_end_lane(net);
     duo_status status = await_space(net, wait);
     if (status == DUO_FULL || status == DUO_NO_MEMORY) return give_back(net, from, status);
     if (status != DUO_OK) return duo_net_end(net, duo_net_leave_of(net, status), status, next);
-    size_t before = duo_net_size(&net->out);
+    const size_t before = duo_net_size(&net->out);
+    const bool is_number = duo_net_is_number(net, message);
     status = add(net, message, entries);
     if (status != DUO_OK) return give_back(net, from, status);
     if (net->observed != NULL) duo_net_note(net, true, message, duo_net_size(&net->out) - before);
@@ -143,21 +152,32 @@ duo_status duo_net_send(duo_endpoint from, const duo_message *message, const voi
     bool is_due = message->edge == DUO_TURN || duo_net_size(&net->out) >= DUO_NET_FULL;
     if (is_due && !duo_net_write(net)) {
         if (net->cannot_write) {
-            status = last_word(net);
+            status = duo_net_last_word(net);
             return duo_net_end(net, duo_net_leave_of(net, status), status, next);
         }
         duo_net_write_later(net, 0);
-    } else if (!is_due && (before == 0 || !net->is_listed)) {
-        /* Otherwise whatever added the bytes before these has done so, and reading the clock takes time. */
-        duo_net_write_later(net, duo_net_now() + COLLECTED_FOR);
+    } else if (!is_due) {
+        duo_net_collect(net);
     }
+    next->session = from.session;
+    next->turn = from.turn + 2;
+    if (is_number) duo_net_send_numbers(net, *next, message);
+    else net->alike = 0;
     duo_net_shrink_later(net);
     duo_net_check_time_later(net);
     pthread_mutex_unlock(&net->lock);
     if (net->observed != NULL) duo_net_report_turn(net);
-    next->session = from.session;
-    next->turn = from.turn + 2;
     return DUO_OK;
+}
+
+/* For callers that do not check for a lane themselves. */
+duo_status duo_net_send(duo_endpoint from, const duo_message *message, const void *entries,
+                        uint64_t wait, duo_endpoint *next)
+{
+    duo_role role = (duo_role)(from.turn & 1);
+    duo_cursor cursor;
+    if (duo_lane_has(&cursor, from, role, message)) return duo_lane_send(&cursor, from, role, entries, next);
+    return send_any(from, message, entries, wait, next);
 }
 
 duo_status duo_net_flush(duo_endpoint sender)
@@ -168,7 +188,7 @@ duo_status duo_net_flush(duo_endpoint sender)
     pthread_mutex_lock(&net->lock);
     duo_status status = DUO_OK;
     if (!duo_net_write(net)) {
-        if (net->cannot_write) status = last_word(net);
+        if (net->cannot_write) status = duo_net_last_word(net);
         else duo_net_write_later(net, 0);
     }
     pthread_mutex_unlock(&net->lock);

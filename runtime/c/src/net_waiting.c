@@ -32,6 +32,12 @@ static size_t most_silent(const duo_listener *listener)
     return listener->options.silent != 0 ? listener->options.silent : SILENT;
 }
 
+void duo_net_hang_up_greeting(const duo_listener *listener, duo_net_greeting *greeting)
+{
+    duo_net_unwatch_greeting(listener, greeting);
+    duo_net_hang_up(&greeting->stream);
+}
+
 void duo_net_take_greeting(duo_listener *listener, duo_net_greeting **place)
 {
     const duo_net_greeting *taken = *place;
@@ -82,23 +88,19 @@ static bool end_failed(duo_listener *listener)
 {
     duo_net_greeting **failed = find_failed(listener);
     if (failed == NULL) return false;
-    duo_net_hang_up(&(*failed)->stream);
+    duo_net_hang_up_greeting(listener, *failed);
     duo_net_end_greeting(listener, failed);
     return true;
 }
 
-static bool is_busy(duo_listener *listener)
+bool duo_net_is_busy(duo_listener *listener)
 {
     return listener->greeting_count >= most_greetings(listener) && find_failed(listener) == NULL;
 }
 
-/*
- * Whether another connection may be accepted. While no further handshake may begin, waiting connections may have sent
- * something, so none of them gives way.
- */
-static bool may_accept(duo_listener *listener)
+bool duo_net_may_accept(duo_listener *listener)
 {
-    return listener->silent_count < most_silent(listener) || !is_busy(listener);
+    return listener->silent_count < most_silent(listener) || !duo_net_is_busy(listener);
 }
 
 /* Ends the connection that has been silent longest; false if none is, or something has arrived on it by now. */
@@ -114,7 +116,7 @@ static bool end_silent(duo_listener *listener)
     const duo_str unknown = {NULL, 0};
     duo_net_report_refused(first, listener->options.observer, listener->tls != NULL, unknown, DUO_LATE,
                            DUO_VERDICT_EQUAL, NULL);
-    duo_net_hang_up(&first->stream);
+    duo_net_hang_up_greeting(listener, first);
     duo_net_end_greeting(listener, place);
     return true;
 }
@@ -140,7 +142,7 @@ static void refuse(const duo_listener *listener, duo_net_greeting *greeting)
         /* A connection that is closed with unread data is reset. Then the peer might not find the answer. */
         (void)duo_net_read_plain(&greeting->stream, bytes, sizeof bytes);
     }
-    duo_net_hang_up(&greeting->stream);
+    duo_net_hang_up_greeting(listener, greeting);
 }
 
 /* Lets a new connection wait; false if memory ran out. */
@@ -152,6 +154,7 @@ static bool wait_for_hello(duo_listener *listener, int taken, bool is_socket)
     if (made == NULL) return false;
     made->place = NULL;
     made->events = POLLIN;
+    made->watched = 0;
     made->size = 0;
     made->certificate = NULL;
     made->certificate_size = 0;
@@ -184,7 +187,7 @@ void duo_net_take_connections(duo_listener *listener)
     const uint64_t now = duo_net_now();
     make_place(listener);
     if (now < listener->recovers_at) return;
-    while (may_accept(listener)) {
+    while (duo_net_may_accept(listener)) {
 #ifdef __linux__
         int taken = accept4(listener->descriptor, NULL, NULL, SOCK_CLOEXEC);
 #else
@@ -265,7 +268,7 @@ void duo_net_await_connections(duo_listener *listener, uint64_t until)
     bool recovers = duo_net_now() < listener->recovers_at;
     if (recovers && listener->recovers_at < until) until = listener->recovers_at;
     /* A negative descriptor is ignored. */
-    bool accepts = !recovers && may_accept(listener), has_places = !is_busy(listener);
+    bool accepts = !recovers && duo_net_may_accept(listener), has_places = !duo_net_is_busy(listener);
     polled[count++] = (struct pollfd){accepts ? listener->descriptor : -1, POLLIN, 0};
     for (const duo_net_greeting *one = listener->greetings; one != NULL; one = one->next) {
         bool waits = one->is_silent && !has_places;

@@ -101,7 +101,11 @@ bool duo_net_is_ready(duo_endpoint asked)
     const duo_notifier *notifier =
         duo_atomic_load(&endpoint.session->sides[endpoint.turn & 1].notifier, memory_order_acquire);
     if (notifier != NULL) duo_net_unwatch(endpoint.session, notifier);
-    return check(duo_net_of(endpoint), duo_asks_writable(asked));
+    duo_net *net = duo_net_of(endpoint);
+    pthread_mutex_lock(&net->lock);
+    duo_net_keep_unread(net, endpoint.turn);
+    pthread_mutex_unlock(&net->lock);
+    return check(net, duo_asks_writable(asked));
 }
 
 /* A deadline as a time of `duo_net_now`. */
@@ -358,6 +362,11 @@ duo_status duo_net_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *no
     net->role = endpoint.turn & 1;
     net->asks_writable = duo_asks_writable(asked);
     net->watch = *watch;
+    /* Whatever uses the endpoint from now on has to find that it is in a set. */
+    pthread_mutex_lock(&net->lock);
+    duo_net_keep_unread(net, endpoint.turn);
+    duo_net_end_lane(net);
+    pthread_mutex_unlock(&net->lock);
     link_side(&(*watch)->first, net);
     (*watch)->count += 1;
     duo_atomic_store(&net->remote.session.sides[net->role].notifier, notifier, memory_order_release);

@@ -24,6 +24,9 @@
 #define TICK UINT64_C(1000000)
 #define IDLE_TICKS 50
 
+/* How often it visits a session that goes on sending numbers, in nanoseconds. */
+#define PERIOD UINT64_C(2000000)
+
 /* The pauses between checks of a state whose time has passed, and the most reads of one check. */
 #define LEAST_PAUSE UINT64_C(50000000)
 #define MOST_PAUSE UINT64_C(10000000000)
@@ -61,7 +64,11 @@ static void release(void)
 
 static void forget_list(duo_net **list)
 {
-    for (duo_net *net = *list; net != NULL; net = net->next_listed) net->is_listed = false;
+    for (duo_net *net = *list; net != NULL; net = net->next_listed) {
+        net->is_listed = net->is_collected = false;
+        /* The next number that this process sends goes through the library. */
+        duo_atomic_store(&net->asleep, 1, memory_order_relaxed);
+    }
     *list = NULL;
 }
 
@@ -117,7 +124,7 @@ static void move_net(duo_net *net, duo_net **list)
 static void unlist(duo_net *net)
 {
     take_off(net);
-    net->is_listed = false;
+    net->is_listed = net->is_collected = false;
     listed -= 1;
 }
 
@@ -196,6 +203,7 @@ static void visit(duo_net *net, uint64_t now, uint64_t *next)
         move_net(net, list_of(now + TICK));
         return;
     }
+    bool is_news = duo_net_settle(net);
     beat(net, now);
     uint64_t checks = check_time(net, now), shrinks = shrink(net, now);
     bool is_done = duo_net_write(net) || net->cannot_write;
@@ -203,7 +211,11 @@ static void visit(duo_net *net, uint64_t now, uint64_t *next)
     /* If something was written, the time may have begun only now. */
     if (net->late_at > now && !net->lingers) checks = net->late_at;
     bool beats = net->beat != 0 && !net->cannot_write && !net->lingers && net->ended == DUO_OK;
+    /* Numbers that were sent since the last visit: more may follow. */
+    net->is_collected = is_done && !is_over && (is_news || !duo_net_let_sleep(net));
+    if (!net->is_collected) net->alike = 0;
     uint64_t due = earlier(checks, shrinks);
+    if (net->is_collected) due = earlier(due, now + PERIOD);
     if (beats) due = earlier(due, net->written_at + net->beat / 2);
     if (is_over || (is_done && due == DUO_FOREVER)) {
         unlist(net);
@@ -247,6 +259,8 @@ static void *write_all(void *context)
 {
     (void)context;
     unsigned idle = 0;
+    /* For lanes: see net_lane.c. */
+    (void)duo_has_barrier();
     hold();
     for (;;) {
         polled_count = 0;

@@ -116,6 +116,81 @@ static void session_to_pool(duo_session *session)
     session_to_pool(one_too_many);
 }
 
+#ifdef DUO_DEBUG
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
+
+/* A session that has begun in this process, and the place in the program. */
+typedef struct begun {
+    const duo_session *session;
+    void *place;
+    struct begun *next;
+} begun;
+
+static begun *all_begun;
+
+/* Without memory the session is not reported. */
+static void note_begin(const duo_session *session, void *place)
+{
+    begun *made = malloc(sizeof *made);
+    if (made == NULL) return;
+    lock_pool();
+    *made = (begun){session, place, all_begun};
+    all_begun = made;
+    unlock_pool();
+}
+
+static void note_end(const duo_session *session)
+{
+    lock_pool();
+    begun **from = &all_begun;
+    while (*from != NULL && (*from)->session != session) from = &(*from)->next;
+    begun *gone = *from;
+    if (gone != NULL) *from = gone->next;
+    unlock_pool();
+    free(gone);
+}
+
+/* Reports the sessions that are not over. */
+static void report_begun(void)
+{
+    lock_pool();
+    for (const begun *one = all_begun; one != NULL; one = one->next) {
+        void *place = one->place;
+        char **name = NULL;
+#ifdef __GLIBC__
+        name = backtrace_symbols(&place, 1);
+#endif
+        if (name != NULL) fprintf(stderr, "duologue: a session that began in %s is not over\n", name[0]);
+        else fprintf(stderr, "duologue: a session that began at %p is not over\n", place);
+        free(name);
+    }
+    unlock_pool();
+}
+
+/* The instruction after the call of the function that begins a session. */
+#define CALLER __builtin_return_address(0)
+#else
+#define CALLER NULL
+
+static void note_begin(const duo_session *session, void *place)
+{
+    (void)session, (void)place;
+}
+
+static void note_end(const duo_session *session)
+{
+    (void)session;
+}
+
+static void report_begun(void)
+{
+}
+#endif
+
 void duo_empty_too(duo_emptier *emptier)
 {
     lock_pool();
@@ -125,6 +200,7 @@ void duo_empty_too(duo_emptier *emptier)
 
 size_t duo_shutdown(void)
 {
+    report_begun();
     lock_pool();
     duo_session *gone[] = {ringless, ringed};
     ringless = ringed = NULL;
@@ -170,6 +246,7 @@ duo_status duo_open(const duo_protocol *protocol, duo_endpoint *server, duo_endp
         }
     }
     duo_begin(session, protocol, &shape, was_used, server, client);
+    note_begin(session, CALLER);
     return DUO_OK;
 }
 
@@ -179,6 +256,7 @@ void duo_session_release(duo_session *session)
 {
 #ifndef DUO_NO_MALLOC
     if (session->is_pooled) {
+        note_end(session);
         session_to_pool(session);
         return;
     }

@@ -17,7 +17,8 @@
  * after a delay in which earlier stores can be expected to become visible. If a store took longer, the descriptor
  * would not report that message until something else in the set is ready, or `duo_ports_wait` is called.
  *
- * An interrupt is a flag that is set and read in the same places as the list, so the same holds for it.
+ * An interrupt is a flag that is set and read in the same places as the list, and so are the endpoints that other threads
+ * give. So the same holds for them.
  *
  * No thread of this process sends to an endpoint whose peer is in another process. Such endpoints are watched: their
  * notifiers are called by the set's own thread when it has nothing to report, and, if there is a descriptor, by a
@@ -25,8 +26,8 @@
  */
 #define _GNU_SOURCE
 #include "backoff.h"
+#include "ports.h"
 #include "ring.h"
-#include "transport.h"
 
 #ifndef DUO_NO_MALLOC
 
@@ -36,79 +37,7 @@
 #include <sys/eventfd.h>
 #endif
 
-typedef struct duo_port_node {
-    duo_notifier notifier;
-    duo_ports *ports;
-    duo_endpoint endpoint;
-    void *with;
-    /* Counts the endpoints that were here, so that an old `duo_port` does not remove a new one. */
-    uint64_t generation;
-    /* The next on the list `notified`, in the queue, or among the free nodes. */
-    struct duo_port_node *next;
-    /* The node that was created before this one. */
-    struct duo_port_node *older;
-    /* On the list or in the queue. Written by the sender while the notifier is installed, and by the set afterwards. */
-    bool is_notified;
-    bool is_removed;
-    /* In the set, not reported and not removed. */
-    bool is_in;
-    /* On the list `unseen`, and the next one there. */
-    bool is_unseen;
-    struct duo_port_node *next_unseen;
-} node;
-
-/* The number of transports. */
-enum { TRANSPORTS = 2 };
-
-typedef struct transport_watch {
-    const duo_transport *transport;
-    duo_watch *watch;
-} transport_watch;
-
-struct duo_ports {
-    /* Notified, the latest first. */
-    node *DUO_ATOMIC notified;
-    /* 1 while the set's thread sleeps on it, or is about to. */
-    alignas(8) DUO_ATOMIC uint64_t asleep;
-    /* The next wait that would sleep returns instead. */
-    DUO_ATOMIC bool is_interrupted;
-    /* The descriptor has been written to since it was last read. */
-    DUO_ATOMIC bool signalled;
-    /* -1 until it is requested. */
-    DUO_ATOMIC int descriptor;
-    /* Ready and not reported, the earliest first. */
-    node *first;
-    node **last;
-    node *unseen;
-    /* For endpoints whose peer is in another process: one for each transport of which there have been some. */
-    transport_watch watches[TRANSPORTS];
-    size_t watch_count;
-    /* Endpoints whose peer is in this process have been added. */
-    bool has_near;
-    node *free;
-    node *newest;
-    size_t count;
-    /* Unique among all sets of the process, however many are created and freed. */
-    uint64_t id;
-};
-
-static void signal_descriptor(duo_ports *ports)
-{
-    int descriptor = duo_atomic_load(&ports->descriptor, memory_order_acquire);
-    if (descriptor < 0) return;
-    if (duo_atomic_exchange(&ports->signalled, true, memory_order_acq_rel)) return;
-    uint64_t one = 1;
-    /* It cannot be full: it is never written twice before it is read. */
-    while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) continue;
-}
-
-/* Wakes the set's thread, or the thread that waits for its descriptor, after something was published for it. */
-static void wake_set(duo_ports *ports)
-{
-    if (duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel) != 0)
-        duo_wake(&ports->asleep, DUO_LOW_HALF);
-    signal_descriptor(ports);
-}
+typedef duo_port_node node;
 
 static void notify_port(duo_notifier *notifier)
 {
@@ -119,14 +48,7 @@ static void notify_port(duo_notifier *notifier)
     do notified->next = before;
     while (!duo_atomic_compare_exchange_weak(&ports->notified, &before, notified, memory_order_release,
                                              memory_order_relaxed));
-    wake_set(ports);
-}
-
-void duo_ports_interrupt(duo_ports *ports)
-{
-    /* Release: a wait that takes the interrupt sees what this thread did before. */
-    duo_atomic_store(&ports->is_interrupted, true, memory_order_release);
-    wake_set(ports);
+    duo_ports_wake(ports);
 }
 
 static void append(duo_ports *ports, node *ready)
@@ -258,13 +180,15 @@ duo_ports *duo_ports_new(void)
     duo_ports *ports = duo_allocate(sizeof *ports);
     if (ports == NULL) return NULL;
     duo_atomic_init(&ports->notified, NULL);
+    duo_atomic_init(&ports->given, NULL);
     duo_atomic_init(&ports->asleep, 0);
     duo_atomic_init(&ports->is_interrupted, false);
     duo_atomic_init(&ports->signalled, false);
     duo_atomic_init(&ports->descriptor, -1);
     ports->first = ports->free = ports->newest = ports->unseen = NULL;
     ports->watch_count = 0;
-    ports->has_near = false;
+    ports->has_near = ports->is_open = false;
+    ports->refused = NULL;
     ports->last = &ports->first;
     ports->count = 0;
     /* A zeroed `duo_port` belongs to no set. */
@@ -273,9 +197,28 @@ duo_ports *duo_ports_new(void)
     return ports;
 }
 
+duo_ports *duo_ports_new_open(void)
+{
+    duo_ports *ports = duo_ports_new();
+    /* Endpoints over sockets then have a thread, so the set's thread sleeps on a word that others can change. */
+    if (ports != NULL) ports->has_near = ports->is_open = true;
+    return ports;
+}
+
+static void free_given(duo_given *given)
+{
+    while (given != NULL) {
+        duo_given *gone = given;
+        given = gone->next;
+        duo_release(gone);
+    }
+}
+
 void duo_ports_free(duo_ports *ports)
 {
     if (ports == NULL) return;
+    free_given(ports->refused);
+    free_given(duo_ports_take_given(ports));
     for (size_t i = 0; i < ports->watch_count; i++)
         if (ports->watches[i].watch != NULL) ports->watches[i].transport->free_watch(ports->watches[i].watch);
     while (ports->newest != NULL) {
@@ -312,10 +255,10 @@ static node *new_node(duo_ports *ports)
 static duo_status watch(duo_ports *ports, node *added, duo_endpoint asked)
 {
     const duo_transport *transport = duo_transport_of(asked);
-    transport_watch *of = ports->watches;
+    duo_transport_watch *of = ports->watches;
     while (of < ports->watches + ports->watch_count && of->transport != transport) of++;
     if (of == ports->watches + ports->watch_count) {
-        *of = (transport_watch){transport, NULL};
+        *of = (duo_transport_watch){transport, NULL};
         ports->watch_count += 1;
     }
     duo_status status = transport->watch(&of->watch, asked, &added->notifier);
@@ -361,7 +304,7 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint asked, void *with, duo_p
         if (duo_atomic_load(&ports->descriptor, memory_order_relaxed) >= 0)
             is_news = confirm(ports);
     }
-    if (is_news) signal_descriptor(ports);
+    if (is_news) duo_ports_signal(ports);
     return DUO_OK;
 }
 
@@ -383,6 +326,40 @@ bool duo_ports_remove(duo_ports *ports, duo_port port)
     return true;
 }
 
+/* Whether other threads have given endpoints. */
+static bool has_given(const duo_ports *ports)
+{
+    return duo_atomic_load(&ports->given, memory_order_relaxed) != NULL;
+}
+
+/* Adds what other threads have given. What cannot be added is reported, so that its owner finds out why. */
+static void add_given(duo_ports *ports)
+{
+    duo_given **refused = &ports->refused;
+    while (*refused != NULL) refused = &(*refused)->next;
+    for (duo_given *given = duo_ports_take_given(ports); given != NULL;) {
+        duo_given *here = given;
+        given = here->next;
+        here->next = NULL;
+        if (duo_ports_add(ports, here->asked, here->with, NULL) == DUO_OK) {
+            duo_release(here);
+        } else {
+            *refused = here;
+            refused = &here->next;
+        }
+    }
+}
+
+static bool take_refused(duo_ports *ports, void **with)
+{
+    duo_given *refused = ports->refused;
+    if (refused == NULL) return false;
+    ports->refused = refused->next;
+    *with = refused->with;
+    duo_release(refused);
+    return true;
+}
+
 /* Spins and yields for a while; false if no notifier was called. */
 static bool polls_ports(duo_ports *ports)
 {
@@ -393,7 +370,7 @@ static bool polls_ports(duo_ports *ports)
     duo_backoff backoff = duo_backoff_begin(spins);
     do {
         poll_watches(ports);
-        if (duo_atomic_load(&ports->notified, memory_order_relaxed) != NULL) return true;
+        if (duo_atomic_load(&ports->notified, memory_order_relaxed) != NULL || has_given(ports)) return true;
     } while (duo_backoff_pass(&backoff, checks));
     return false;
 }
@@ -405,10 +382,10 @@ static bool polls_ports(duo_ports *ports)
  */
 static bool sleep_on_ports(duo_ports *ports, const struct timespec *until)
 {
-    const transport_watch *sleeper = NULL;
+    const duo_transport_watch *sleeper = NULL;
     bool is_alone = ports->watch_count == 1 && !ports->has_near, lacks_thread = false;
     for (size_t i = 0; i < ports->watch_count; i++) {
-        const transport_watch *one = &ports->watches[i];
+        const duo_transport_watch *one = &ports->watches[i];
         if (one->watch == NULL) continue;
         if (is_alone || one->transport->wakes_on_words) sleeper = one;
         else lacks_thread |= one->transport->start_thread(one->watch) != DUO_OK;
@@ -453,18 +430,24 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
     bool in_time = wait != DUO_AT_ONCE;
     uint64_t pause = 0;
     for (;;) {
+        if (has_given(ports)) add_given(ports);
+        if (take_refused(ports, with)) {
+            duo_ports_signal(ports);
+            return DUO_OK;
+        }
         bool is_news = ports->first == NULL && gather(ports);
         node *ready = next_ready(ports);
         if (ready != NULL) {
             *with = ready->with;
-            if (ports->first != NULL) signal_descriptor(ports);
+            if (ports->first != NULL) duo_ports_signal(ports);
             return DUO_OK;
         }
         if (is_news || confirm(ports)) continue;
-        if (takes_interrupt(ports) || !in_time || ports->count == 0) return DUO_EMPTY;
+        if (takes_interrupt(ports) || !in_time) return DUO_EMPTY;
+        if (ports->count == 0 && !ports->is_open) return DUO_EMPTY;
         if (!polls_ports(ports)) {
             duo_atomic_exchange(&ports->asleep, 1, memory_order_acq_rel);
-            if (duo_atomic_load(&ports->notified, memory_order_acquire) == NULL &&
+            if (duo_atomic_load(&ports->notified, memory_order_acquire) == NULL && !has_given(ports) &&
                 !duo_atomic_load(&ports->is_interrupted, memory_order_relaxed))
                 in_time = sleep_until(ports, has_deadline ? &deadline : NULL, &pause);
         }
@@ -477,7 +460,7 @@ int duo_ports_descriptor(duo_ports *ports)
     int descriptor = duo_atomic_load(&ports->descriptor, memory_order_relaxed);
 #ifdef __linux__
     for (size_t i = 0; i < ports->watch_count; i++) {
-        const transport_watch *one = &ports->watches[i];
+        const duo_transport_watch *one = &ports->watches[i];
         if (one->watch != NULL && one->transport->start_thread(one->watch) != DUO_OK) return -1;
     }
     if (descriptor >= 0) return descriptor;
@@ -490,7 +473,7 @@ int duo_ports_descriptor(duo_ports *ports)
      */
     duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel);
     confirm(ports);
-    signal_descriptor(ports);
+    duo_ports_signal(ports);
 #else
     errno = ENOSYS;
 #endif

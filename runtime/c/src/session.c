@@ -19,15 +19,16 @@ static size_t aligned(size_t size)
 }
 
 /* Entries and everything they refer to, in one block; NULL if memory ran out. */
-static void *block_of(const duo_message *message, const void *entries)
+static void *block_of(const duo_session *session, const duo_message *message, const void *entries)
 {
     /* Measuring changes nothing, although the type of the walk would allow it. */
     size_t start = aligned(message->size), spread;
     if (!duo_spread(message->type, (void *)(uintptr_t)entries, &spread)) return NULL;
-    char *block = duo_allocate(start + spread);
+    void *block = duo_allocate_block(session->allocator, start + spread);
     if (block == NULL) return NULL;
-    memcpy(block, entries, message->size);
-    duo_copy(message->type, block, block + start);
+    char *inside = duo_in_block(block);
+    memcpy(inside, entries, message->size);
+    duo_copy(message->type, inside, inside + start);
     return block;
 }
 
@@ -53,25 +54,27 @@ static duo_status take_back(const duo_message *message, const void *entries, voi
                             duo_endpoint *next)
 {
     if (message->type != NULL && message->type->moves) duo_move_back(message->type, entries);
-    if (block != NULL) duo_release(block);
+    if (block != NULL) duo_release_block(block);
     if (next != NULL) memset(next, 0, sizeof *next);
     return DUO_CLOSED;
 }
 
 /* Puts a payload that is more than a few plain words into its slot; `block` is set to its block, if it has one. */
-static duo_status fill(char *place, const duo_message *message, const void *entries, void **block)
+static duo_status fill(const duo_session *session, char *place, const duo_message *message, const void *entries,
+                       void **block)
 {
     const duo_type *type = message->type;
     void *payload = place;
     if (type != NULL && type->spreads) {
-        payload = *block = block_of(message, entries);
-        if (payload == NULL) return DUO_NO_MEMORY;
+        *block = block_of(session, message, entries);
+        if (*block == NULL) return DUO_NO_MEMORY;
+        payload = duo_in_block(*block);
         memcpy(place, block, sizeof *block);
     } else {
         memcpy(payload, entries, message->size);
     }
     if (type == NULL || !type->moves || duo_move(type, payload)) return DUO_OK;
-    if (*block != NULL) duo_release(*block);
+    if (*block != NULL) duo_release_block(*block);
     return DUO_USED;
 }
 
@@ -148,7 +151,7 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
     duo_status status = DUO_OK;
     if (needs_credit(session, side->at)) status = await_credit(session, side, wait, next);
     if (status == DUO_OK && !is_small(message))
-        status = fill(payload_slot(session, side), message, entries, &block);
+        status = fill(session, payload_slot(session, side), message, entries, &block);
     else if (status == DUO_OK) copy_words(payload_slot(session, side), entries, message->size);
     if (status != DUO_OK) {
         if (status != DUO_CLOSED) duo_unclaim(side);
@@ -196,7 +199,7 @@ RARELY static duo_status take_slowly(duo_session *session, duo_side *side, uint6
     const void *payload = payload_slot(session, side);
     if (kind->type != NULL && kind->type->spreads) {
         memcpy(&arrived.block, payload, sizeof arrived.block);
-        payload = arrived.block;
+        payload = duo_in_block(arrived.block);
     }
     if (kind->size > 0) memcpy(entries, payload, kind->size);
     memcpy(message, &arrived, sizeof arrived);
@@ -250,6 +253,15 @@ duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, vo
     return recv_within(from, state, wait, message);
 }
 
+#ifndef DUO_NO_MALLOC
+duo_status duo_use_allocator(duo_endpoint endpoint, const duo_allocator *allocator)
+{
+    if (duo_check_handle(endpoint) == NULL) return DUO_USED;
+    endpoint.session->allocator = allocator;
+    return DUO_OK;
+}
+#endif
+
 void duo_free(const duo_state *state, void *message)
 {
     /* Only these bytes are the tag: those between it and the block need not be what was received. */
@@ -263,7 +275,7 @@ void duo_free(const duo_state *state, void *message)
     /* A view that is used afterwards leads nowhere, instead of to memory that happens to be unchanged. */
     memset((char *)message + state->entries, DUO_POISON, state->messages[tag - 1].size);
 #endif
-    if (arrived.block != NULL) duo_release(arrived.block);
+    if (arrived.block != NULL) duo_release_block(arrived.block);
     arrived = (struct arrival){0, NULL};
     memcpy(message, &arrived, sizeof arrived);
 }

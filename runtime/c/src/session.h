@@ -7,14 +7,6 @@
 #include "duologue/tables.h"
 #include "duologue/pipe.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define DUO_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define DUO_THREAD_SANITIZER 1
-#endif
-#endif
-
 #ifdef DUO_NO_THREADS
 #define DUO_EACH_THREAD
 #else
@@ -32,6 +24,12 @@ void *duo_allocate(size_t size);
 /* `size` is a multiple of `alignment`. */
 void *duo_allocate_aligned(size_t alignment, size_t size);
 void duo_release(void *memory);
+/*
+ * The block of a message, from the allocator of its session, or NULL. If it has an allocator of its own, the block comes
+ * after a pointer to it, which the lowest bit says; so the thread that frees the message need not know the session.
+ */
+void *duo_allocate_block(const duo_allocator *allocator, size_t size);
+void duo_release_block(void *block);
 #else
 /* An allocator that is always out of memory. */
 static inline void *duo_allocate(size_t size)
@@ -51,7 +49,28 @@ static inline void duo_release(void *memory)
 {
     (void)memory;
 }
+
+static inline void *duo_allocate_block(const duo_allocator *allocator, size_t size)
+{
+    (void)allocator, (void)size;
+    return NULL;
+}
+
+static inline void duo_release_block(void *block)
+{
+    (void)block;
+}
 #endif
+
+/* What is in a block of a message. */
+static inline void *duo_in_block(void *block)
+{
+#ifndef DUO_NO_MALLOC
+    return (char *)block - ((uintptr_t)block & 1);
+#else
+    return block;
+#endif
+}
 
 /* pool.c */
 /* Frees a pool and returns how many of the objects that were created for it are still alive. */
@@ -140,6 +159,10 @@ void duo_yield(void);
 /* barrier.c */
 /* Whether sessions that begin now use the barrier. */
 bool duo_has_barrier(void);
+#ifndef DUO_NO_THREADS
+/* The same, but false if that is not known yet: finding out takes milliseconds in a process that has threads. */
+bool duo_is_known_to_have_barrier(void);
+#endif
 /*
  * The receiver's half of the barrier, between its write and its read. A system call. False if the kernel refuses
  * it: then this was a full fence of this thread alone, and the barrier is lost.

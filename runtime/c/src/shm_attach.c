@@ -395,6 +395,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     duo_shm_begin_run(shm, turn);
     /* The line counts as full until both have met, so that everything is left to the functions that wait for that. */
     if (!shm->is_met) shm->cells = DUO_SHM_CELLS;
+    shm->remote.session.allocator = NULL;
     endpoint->session = &shm->remote.session;
     endpoint->turn = turn;
     return DUO_OK;

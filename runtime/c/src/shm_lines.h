@@ -224,8 +224,8 @@ duo_status duo_shm_take_fragment(duo_shm *shm, uint64_t word);
 /* Decodes the entries of a long message that is complete. */
 duo_status duo_shm_decode_long(duo_shm *shm, const duo_message *kind, const duo_wire *wire,
                                char *entries, arrival *arrived);
-/* Assembles a decoded message. Takes ownership of `block`, if it is given; otherwise copies `size` bytes. */
-duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes, size_t size,
+/* Assembles a decoded message. Takes ownership of `buffer`, which has the bytes, if it is given; otherwise copies them. */
+duo_status duo_shm_assemble(const duo_shm *shm, const duo_wire *wire, char *buffer, const char *bytes, size_t size,
                             size_t space, char *entries, arrival *arrived);
 
 /* shm_recv.c */
@@ -239,6 +239,9 @@ duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, c
                                 uint64_t wait, duo_endpoint *next);
 duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint64_t wait,
                                 void *message);
+void duo_shm_lane_go_on(duo_endpoint next);
+void duo_shm_lane_line_ends(duo_endpoint next);
+duo_status duo_shm_answer(duo_endpoint next, uint32_t flags);
 
 /* More of them, in shm_watch.c. */
 bool duo_shm_is_ready(duo_endpoint endpoint);

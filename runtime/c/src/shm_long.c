@@ -147,18 +147,20 @@ bool duo_shm_has_credit_for(duo_shm *shm, size_t size)
            shm->line_at + lines_of(shm, size) <= shm->line_limit;
 }
 
-duo_status duo_shm_assemble(const duo_wire *wire, char *block, const char *bytes, size_t size,
+duo_status duo_shm_assemble(const duo_shm *shm, const duo_wire *wire, char *buffer, const char *bytes, size_t size,
                             size_t space, char *entries, arrival *arrived)
 {
-    if (block == NULL || space > 0) {
+    const duo_allocator *allocator = shm->remote.session.allocator;
+    void *block = buffer;
+    if (buffer == NULL || space > 0 || allocator != NULL) {
         /* Items first, since they need alignment; then the bytes that text points into. */
-        char *whole_block = duo_allocate(space + size > 0 ? space + size : 1);
-        if (whole_block == NULL) return DUO_NO_MEMORY;
-        if (bytes != NULL) memcpy(whole_block + space, bytes, size);
-        if (block != NULL) duo_release(block);
-        block = whole_block;
+        block = duo_allocate_block(allocator, space + size > 0 ? space + size : 1);
+        if (block == NULL) return DUO_NO_MEMORY;
+        if (bytes != NULL) memcpy((char *)duo_in_block(block) + space, bytes, size);
+        if (buffer != NULL) duo_release(buffer);
     }
-    duo_wire_decode(wire, (const uint8_t *)block + space, entries, block);
+    char *inside = duo_in_block(block);
+    duo_wire_decode(wire, (const uint8_t *)inside + space, entries, inside);
     arrived->block = block;
     return DUO_OK;
 }
@@ -212,7 +214,7 @@ duo_status duo_shm_decode_long(duo_shm *shm, const duo_message *kind, const duo_
     duo_status status = DUO_OK;
     if (kind->type != NULL && kind->type->spreads) {
         if (!duo_shm_allows(shm, space, shm->arriving_size)) return DUO_TOO_LARGE;
-        status = duo_shm_assemble(wire, shm->arriving, shm->arriving, shm->arriving_size, space,
+        status = duo_shm_assemble(shm, wire, shm->arriving, shm->arriving, shm->arriving_size, space,
                                   entries, arrived);
     } else {
         duo_wire_decode(wire, bytes, entries, NULL);

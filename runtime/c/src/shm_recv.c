@@ -120,7 +120,7 @@ static duo_status decode_short(duo_shm *shm, const duo_message *kind, const duo_
         return DUO_OK;
     }
     if (!duo_shm_allows(shm, space, taken)) return DUO_TOO_LARGE;
-    return duo_shm_assemble(wire, NULL, bytes, taken, space, entries, arrived);
+    return duo_shm_assemble(shm, wire, NULL, bytes, taken, space, entries, arrived);
 }
 
 duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
@@ -274,7 +274,7 @@ static inline void check_next_line(duo_shm *shm, duo_endpoint from, unsigned tag
     lane->ahead = lines_alike(shm, lines < most ? lines : most);
 }
 
-void duo_lane_line_ends(duo_endpoint next)
+void duo_shm_lane_line_ends(duo_endpoint next)
 {
     duo_shm *shm = shm_of(next);
     duo_endpoint from = {next.session, next.turn - 2};

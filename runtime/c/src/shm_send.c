@@ -128,7 +128,7 @@ static inline void lane_goes_on(duo_shm *shm, duo_endpoint from, const duo_messa
     duo_prefetch_write(lane->line, DUO_LINES_AHEAD * DUO_LINE);
 }
 
-void duo_lane_go_on(duo_endpoint next)
+void duo_shm_lane_go_on(duo_endpoint next)
 {
     duo_shm *shm = shm_of(next);
     const duo_message *message = shm->remote.lane.of;
@@ -144,7 +144,7 @@ static duo_status answer(duo_shm *shm, uint32_t flags)
     return flags & (DUO_SHM_LEFT | DUO_SHM_DONE) ? duo_shm_end(shm, DUO_CLOSED, NULL) : DUO_OK;
 }
 
-duo_status duo_answer_peer(duo_endpoint next, uint32_t flags)
+duo_status duo_shm_answer(duo_endpoint next, uint32_t flags)
 {
     return answer(shm_of(next), flags);
 }

@@ -25,6 +25,10 @@ typedef struct duo_transport {
                        uint64_t wait, duo_endpoint *next);
     duo_status (*recv)(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
     duo_status (*close)(duo_endpoint endpoint, const duo_state *state);
+    /* The functions of lane.h. A transport whose lanes have no lines needs no `lane_line_ends`. */
+    void (*lane_go_on)(duo_endpoint next);
+    void (*lane_line_ends)(duo_endpoint next);
+    duo_status (*answer_peer)(duo_endpoint next, uint32_t flags);
 
     /* From here on endpoints are in the form of ready.h: with a mark if they wait for free space. */
     /* Whether the next `_try_recv` returns something other than DUO_EMPTY, or `_try_send_M` other than DUO_FULL. */

@@ -163,6 +163,77 @@ static void nothing_after_opening(void)
     CHECK(left == 0);
 }
 
+/* Memory of one session. */
+typedef struct arena {
+    long left;
+    long live;
+} arena;
+
+static void *take(void *context, size_t size)
+{
+    arena *own = context;
+    if (own->left-- <= 0) return NULL;
+    own->live++;
+    return malloc(size);
+}
+
+static void give_back(void *context, void *memory)
+{
+    ((arena *)context)->live--;
+    free(memory);
+}
+
+/* The payloads of a session are in memory of its own, wherever they end. */
+static void own_memory(void)
+{
+    arena arenas[2] = {{1000, 0}, {1000, 0}};
+    const duo_allocator own[] = {{take, give_back, &arenas[0]}, {take, give_back, &arenas[1]}};
+    courier_server_carry_t servers[2];
+    courier_client_carry_t clients[2];
+    courier_carry_t parcel;
+    left = 1000;
+    for (int i = 0; i < 2; i++) {
+        const courier_server_carry_t none = {{0}};
+        CHECK(courier_init(&servers[i], &clients[i]) == DUO_OK);
+        CHECK(duo_use_allocator(none.receives, &own[i]) == DUO_USED);
+        CHECK(duo_use_allocator(servers[i].receives, &own[i]) == DUO_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        for (int n = 0; n < 3; n++) {
+            numbers_server_stream_t in;
+            numbers_client_stream_t out;
+            CHECK(numbers_init(&in, &out) == DUO_OK && numbers_client_stream_close(out) == DUO_OK);
+            CHECK(courier_client_carry_send_parcel(clients[i], DUO_STR("note"), in, &clients[i]) == DUO_OK);
+        }
+    }
+    CHECK(arenas[0].live == 3 && arenas[1].live == 3);
+    /* Read and freed, here in the reverse order; then unread; then out of memory; then returned. */
+    for (int i = 1; i >= 0; i--) {
+        CHECK(courier_server_carry_recv(servers[i], &parcel) == DUO_OK && parcel.tag == COURIER_CARRY_PARCEL);
+        CHECK(duo_str_equal(parcel.as.parcel.note, DUO_STR("note")));
+        servers[i] = parcel.as.parcel.next;
+        courier_carry_free(&parcel);
+        CHECK(arenas[i].live == 2);
+    }
+    CHECK(courier_server_carry_close(servers[0]) == DUO_OK);
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    CHECK(numbers_init(&in, &out) == DUO_OK);
+    CHECK(courier_client_carry_send_parcel(clients[0], DUO_STR("note"), in, &clients[0]) == DUO_CLOSED);
+    CHECK(arenas[0].live == 0);
+    arenas[1].left = 0;
+    CHECK(courier_client_carry_send_parcel(clients[1], DUO_STR("note"), in, &clients[1]) == DUO_NO_MEMORY);
+    CHECK(courier_client_carry_close(clients[1]) == DUO_OK && courier_server_carry_close(servers[1]) == DUO_OK);
+    CHECK(arenas[1].live == 0);
+    CHECK(numbers_client_stream_close(out) == DUO_OK && numbers_server_stream_close(in) == DUO_OK);
+    /* A later session in the same memory has no allocator. */
+    CHECK(courier_init(&servers[0], &clients[0]) == DUO_OK);
+    CHECK(numbers_init(&in, &out) == DUO_OK && numbers_client_stream_close(out) == DUO_OK);
+    long after = live;
+    CHECK(courier_client_carry_send_parcel(clients[0], DUO_STR("note"), in, &clients[0]) == DUO_OK && live == after + 1);
+    CHECK(courier_client_carry_close(clients[0]) == DUO_OK && courier_server_carry_close(servers[0]) == DUO_OK);
+}
+
 /* Everything is released except for what running sessions have; those continue, and so does the library. */
 static void shutting_down(void)
 {
@@ -202,6 +273,7 @@ int main(void)
     /* The pool: as many sessions as were alive at once, and the ring of the one that last had one. */
     CHECK(live == 3);
     many_at_once();
+    own_memory();
     shutting_down();
     return 0;
 }

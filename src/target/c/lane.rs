@@ -1,4 +1,4 @@
-//! Numbers sent between processes, which the header writes to the region and reads back without a call.
+//! Numbers sent between processes, which the header sends and receives without a call.
 
 use super::ctype::CType;
 use super::view::UnitView;
@@ -17,7 +17,7 @@ impl UnitView<'_> {
         )
     }
 
-    /// Whether a message is an 8-byte number that leads back to its state, in a protocol that can be used in shared memory.
+    /// Whether a message is an 8-byte number that leads back to its state, in a protocol that can be used between processes.
     pub fn is_lane(&self, index: usize, message: &Message) -> bool {
         let [only] = message.entries.as_slice() else {
             return false;
@@ -49,7 +49,7 @@ impl UnitView<'_> {
     pub fn is_single_line_turn(&self, index: usize, message: &Message) -> bool {
         let mut entries = message.entries.iter();
         let size = 8 * message.entries.len() as u64;
-        self.has_lanes
+        self.has_single_line_turns
             && message.entries.len() <= 7
             && message.at_most.is_none_or(|limit| limit.most >= size)
             && self.edge(index, message) == Edge::Turn

@@ -113,7 +113,8 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         let wire = leaves.then(|| wire::Wire::of(&view));
         view.ring = options.c.ring;
         view.leaves = matches!(wire, Some(Ok(Some(_))));
-        view.has_lanes = view.leaves && options.c.shm;
+        view.has_lanes = view.leaves;
+        view.has_single_line_turns = view.leaves && options.c.shm;
         obstacles.extend(view.allocation_note());
         write(&unit.file_name, "h", view.header());
         write(&unit.file_name, "c", view.source());

@@ -31,8 +31,10 @@ pub struct UnitView<'a> {
     pub may_wait: Vec<bool>,
     /// Whether its sessions can be between processes.
     pub leaves: bool,
-    /// Whether they can be in memory that two processes share.
+    /// Whether the header sends and receives numbers between processes without a call.
     pub has_lanes: bool,
+    /// Whether it does so for numbers that each reverse the direction: in memory that two processes share.
+    pub has_single_line_turns: bool,
     /// The size in bytes of a ring with unbounded runs; `None` if that is left to the runtime.
     pub ring: Option<u32>,
 }
@@ -136,6 +138,7 @@ impl<'a> UnitView<'a> {
             may_wait: vec![false; unit.states.len()],
             leaves: false,
             has_lanes: false,
+            has_single_line_turns: false,
             ring: None,
         };
         if unit.kind != UnitKind::Mentioned {

@@ -34,8 +34,6 @@ typedef struct loop {
     gateway gateway;
     duo_listener *listener;
     int epoll;
-    /* Until then, sessions may begin on connections that the system has already accepted. */
-    duo_time_limit greets_until;
     /* `epoll` cannot wait for the input, because it is a file. */
     bool input_is_file;
     /* The current line of the input; a line that is too long is cut off. */
@@ -147,20 +145,16 @@ static bool read_commands(loop *own)
 static bool turn(loop *own, int milliseconds)
 {
     struct epoll_event events[3];
-    const bool greets = duo_time_left(own->greets_until) != 0;
-    /* A session begins with bytes on a connection that this `epoll` does not watch. */
-    if (greets && (milliseconds < 0 || milliseconds > 5)) milliseconds = 5;
     if (own->input_is_file) milliseconds = 0;
     const int count = epoll_wait(own->epoll, events, 3, milliseconds);
     bool goes_on = !own->input_is_file || read_commands(own);
     for (int i = 0; i < count; i++) {
         switch (events[i].data.u32) {
-        case LISTENER: own->greets_until = duo_time_limit_in(2 * HELLO); break;
+        case LISTENER: accept_sessions(own); break;
         case SESSIONS: serve_sessions(own); break;
         case INPUT: goes_on = read_commands(own); break;
         }
     }
-    if (own->listener != NULL && duo_time_left(own->greets_until) != 0) accept_sessions(own);
     handle_outcomes(&own->gateway);
     return goes_on;
 }
@@ -174,7 +168,6 @@ static void say_goodbye(loop *own)
     own->input_is_file = false;
     duo_listener_close(own->listener);
     own->listener = NULL;
-    own->greets_until = duo_time_limit_in(0);
     while (own->gateway.first != NULL && duo_time_left(limit) != 0) turn(own, (int)(duo_time_left(limit) / 1000000) + 1);
     sessions_close(&own->gateway);
 }

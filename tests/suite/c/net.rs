@@ -97,6 +97,32 @@ fn sessions_keep_what_the_header_promises() {
 }
 
 #[test]
+fn a_listener_wakes_a_loop_of_the_program() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-loop", "tests/processes/talk.proto", "loop.c");
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[&folder(&case)], &[]);
+    }
+}
+
+#[test]
+fn numbers_of_a_run_arrive_in_order() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-numbers", "tests/processes/talk.proto", "numbers.c");
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[], &[]);
+    }
+    let checked = "-DDUO_CHECKED";
+    case.run_watched_as(Watch::Plain, &[checked], &[checked]);
+    let without = "-DDUO_NO_MEMBARRIER";
+    case.run_watched_as(Watch::Plain, &[without], &[without]);
+}
+
+#[test]
 fn observers_are_called() {
     if !is_tested("c") {
         return;

@@ -212,6 +212,29 @@ fn freed_messages_are_poisoned() {
 }
 
 #[test]
+fn forgotten_endpoints_are_reported() {
+    if !is_tested("c") {
+        return;
+    }
+    for watch in [Watch::Plain, Watch::Address] {
+        let protos = [repository().join("protocols/bank.proto")];
+        let generated = generate(&format!("forgotten-{watch:?}"), &protos);
+        let program = repository().join("tests/misuse/forgotten.c");
+        let sources = [sources_in(&generated), vec![program]].concat();
+        let includes = [generated.clone(), runtime().join("tests")];
+        let report = format!("-DREPORT=\"{}\"", generated.join("report").display());
+        let program = Program {
+            flags: &[report.as_str()],
+            runtime: &["-DDUO_DEBUG"],
+            ..quiet(watch, &sources, &includes, &generated)
+        };
+        if let Err(complaint) = program.run() {
+            panic!("{watch:?}:\n{complaint}");
+        }
+    }
+}
+
+#[test]
 fn payloads_arrive_and_what_is_left_is_destroyed_once() {
     if !is_tested("c") {
         return;

@@ -27,7 +27,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "link",
         may_use: "floor ring",
-        files: "arming.c credit.c handle.c leave.c park.c payload.c peer.c",
+        files: "arming.c credit.c handle.c lane.c leave.c park.c payload.c peer.c",
     },
     Layer {
         name: "session",
@@ -37,7 +37,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "many",
         may_use: "floor ring link session",
-        files: "ports.c select.c shared.c",
+        files: "ports.c ports.h ports_wake.c select.c shared.c",
     },
     Layer {
         name: "wire",
@@ -52,9 +52,9 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "net",
         may_use: "floor ring link wire",
-        files: "net.c net.h net_accept.c net_accept.h net_address.c net_buffer.c net_connect.c net_greet.c net_hello.c net_listen.c \
-                net_listener.h net_observe.c net_peers.c net_recv.c net_send.c net_serve.c net_stream.h net_system.c net_waiting.c \
-                net_watch.c net_writer.c",
+        files: "net.c net.h net_accept.c net_accept.h net_address.c net_buffer.c net_connect.c net_descriptor.c net_greet.c \
+                net_hello.c net_lane.c net_listen.c net_listener.h net_observe.c net_peers.c net_recv.c net_send.c \
+                net_serve.c net_stream.h net_system.c net_waiting.c net_watch.c net_writer.c",
     },
     Layer {
         name: "tls",
@@ -72,6 +72,7 @@ const CIRCLES: &[(&[&str], &str)] = &[
     (
         &[
             "net.c",
+            "net_lane.c",
             "net_recv.c",
             "net_send.c",
             "net_watch.c",

@@ -23,6 +23,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__SANITIZE_THREAD__)
+#define DUO_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DUO_THREAD_SANITIZER 1
+#endif
+#endif
+
 #ifndef DUO_NO_THREADS
 
 #include <stdatomic.h>

@@ -283,10 +283,13 @@ DUO_MUST_CHECK duo_status duo_listen(const char *address, const duo_net_options 
 const char *duo_listener_address(const duo_listener *listener);
 
 /*
- * A descriptor for poll, select or epoll that is readable when `_accept` should be called with DUO_AT_ONCE. It belongs
- * to the listener. While connections are in the handshake, also call `_accept` from time to time.
+ * A descriptor for poll, select or epoll that is readable when `_accept` has something to do: call it with DUO_AT_ONCE
+ * until it does not return DUO_OK. That includes handshakes that go on, those whose time has passed, and a listener that
+ * was stopped, so a loop needs no time limit for them. It belongs to the listener and is created by the first call, for
+ * which two descriptors are needed; -1 if the system has none left (see `errno`). Never read from it. Outside of Linux it
+ * is the socket: there, also call `_accept` from time to time while connections are in the handshake.
  */
-int duo_listener_descriptor(const duo_listener *listener);
+int duo_listener_descriptor(duo_listener *listener);
 
 /*
  * Called by the generated functions `_accept`: waits for a session of one protocol, for at most that many nanoseconds.

@@ -97,6 +97,8 @@ struct duo_session {
     /* In memory provided by the caller: a session has begun there and has not ended. */
     DUO_ATOMIC bool is_running;
     struct duo_session *next_free;
+    /* Of the blocks of its messages; NULL: that of all sessions. */
+    const struct duo_allocator *allocator;
     /* Which half of the ring was emptied last, and flags: see credit.c. It changes twice per lap. */
     alignas(8) DUO_ATOMIC uint64_t credit;
     duo_side sides[2];
@@ -132,9 +134,9 @@ struct duo_session {
 
 /*
  * Numbers that may follow and are like the last one, so that handling them changes nothing but lines shared
- * with another process. Their count is what the sender may still put into its line, the last of them filling
+ * with another process, or the numbers of a session over a socket, which are one long line. Their count is what the sender may still put into its line, the last of them filling
  * it, or what the receiver has seen there. The turn, which counts by two, determines which of them is next.
- * Further lines may follow if they only have to be begun. See runtime/c/src/shm.h.
+ * Further lines may follow if they only have to be begun. See runtime/c/src/shm.h and runtime/c/src/net_lane.c.
  */
 typedef struct duo_lane {
     /* The turn after the last of them in the line; 0 if there are none. */
@@ -238,13 +240,19 @@ DUO_INLINE uint64_t duo_publish_word(duo_line *line, uint64_t word, bool swaps, 
 /*
  * Publishes the word of a line, where both processes have the barrier of (b) in runtime/c/src/shm.h. Every message
  * between them takes this step, whether the header or the library sends it. Returns the peer's flags; 0 if it neither
- * sleeps nor has disconnected.
+ * sleeps nor has disconnected. Over a socket the other side is the thread that writes: see (b) in runtime/c/src/net_lane.c.
  */
 DUO_INLINE uint32_t duo_lane_publish(DUO_ATOMIC uint64_t *line, uint64_t word, const DUO_ATOMIC uint32_t *peer)
 {
+#ifdef DUO_THREAD_SANITIZER
+    /* It does not understand the barrier. */
+    duo_atomic_exchange(line, word, memory_order_seq_cst);
+    return duo_atomic_load(peer, memory_order_seq_cst);
+#else
     duo_atomic_store(line, word, memory_order_release);
     duo_signal_fence(memory_order_seq_cst);
     return duo_atomic_load(peer, memory_order_relaxed);
+#endif
 }
 
 /*

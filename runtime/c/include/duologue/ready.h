@@ -116,6 +116,12 @@ typedef struct duo_port {
 /* Creates an empty set; NULL if memory ran out. Only one thread at a time may use it. */
 duo_ports *duo_ports_new(void);
 
+/*
+ * Creates an empty set to which any thread may add endpoints with `duo_ports_give`: a wait does not end because the set is
+ * empty. Only one thread at a time may do anything else with it, as with every set, apart from `duo_ports_interrupt`.
+ */
+duo_ports *duo_ports_new_open(void);
+
 /* Frees the set. The endpoints that were in it are untouched and still belong to the caller. */
 void duo_ports_free(duo_ports *ports);
 
@@ -131,6 +137,14 @@ DUO_MUST_CHECK duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint,
                                         duo_port *port);
 
 /*
+ * Adds an endpoint, from any thread, and wakes the thread that waits on the set, which was created by `duo_ports_new_open`.
+ * So one thread can wait for many sessions and leave each that is ready to another thread, which gives it back when it is
+ * done. If the endpoint cannot be added, because it has been used, is in a set already or memory ran out, the set reports
+ * `with` at once. The set must not be freed meanwhile. DUO_NO_MEMORY: it was not given.
+ */
+DUO_MUST_CHECK duo_status duo_ports_give(duo_ports *ports, duo_endpoint endpoint, void *with);
+
+/*
  * Removes an endpoint. Returns false and changes nothing if the set has reported it, if it was already
  * removed, or if `port` belongs to another set, whether that set still exists or not. A zeroed `port`
  * belongs to no set.
@@ -140,7 +154,7 @@ bool duo_ports_remove(duo_ports *ports, duo_port port);
 /*
  * Waits until an endpoint of the set is ready, returns the `with` that it was added with and
  * removes it from the set. DUO_EMPTY: none became ready within `wait` nanoseconds, the wait was
- * interrupted, or the set is empty (then at once).
+ * interrupted, or the set is empty (then at once, unless any thread may add endpoints).
  */
 DUO_MUST_CHECK duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with);
 

@@ -1,0 +1,219 @@
+/* Sets to which any thread adds endpoints: one thread waits, and others use what is ready and give it back. */
+#include <poll.h>
+
+#include "check.h"
+#include "duologue/ready.h"
+#include "golden.h"
+
+enum { LINES = 20, WORKERS = 3, MESSAGES = 2000 };
+
+static const uint64_t MOMENT = 2000000;
+
+typedef struct line {
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    uint64_t heard;
+    struct line *next;
+} line;
+
+static line new_line(void)
+{
+    line made = {.heard = 0};
+    CHECK(numbers_init(&made.in, &made.out) == DUO_OK);
+    return made;
+}
+
+static void close_line(line gone)
+{
+    CHECK(numbers_client_stream_close(gone.out) == DUO_OK);
+    CHECK(numbers_server_stream_close(gone.in) == DUO_OK);
+}
+
+static void say(line *to, uint64_t value)
+{
+    CHECK(numbers_client_stream_send_send(to->out, value, &to->out) == DUO_OK);
+}
+
+static uint64_t hear(line *from)
+{
+    numbers_stream_t got;
+    CHECK(numbers_server_stream_try_recv(from->in, &got) == DUO_OK);
+    from->in = got.as.send.next;
+    return got.as.send.value;
+}
+
+typedef struct giving {
+    duo_ports *ports;
+    line *line;
+} giving;
+
+static void *give_late(void *context)
+{
+    const giving *given = context;
+    take_a_moment();
+    CHECK(duo_ports_give(given->ports, DUO_READY(given->line->in), given->line) == DUO_OK);
+    return NULL;
+}
+
+static void *interrupt_late(void *ports)
+{
+    take_a_moment();
+    duo_ports_interrupt(ports);
+    return NULL;
+}
+
+/* A wait for an empty set ends when it is interrupted, when its time has passed, and when what was given is ready. */
+static void an_empty_set_waits(void)
+{
+    duo_ports *ports = duo_ports_new_open();
+    void *with = NULL;
+    CHECK(ports != NULL && duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY);
+    CHECK(duo_ports_wait(ports, MOMENT, &with) == DUO_EMPTY);
+    pthread_t thread = start(interrupt_late, ports);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY);
+    finish(thread);
+    line one = new_line();
+    say(&one, 1);
+    giving given = {ports, &one};
+    thread = start(give_late, &given);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &one && hear(&one) == 1);
+    finish(thread);
+    CHECK(duo_ports_count(ports) == 0);
+#ifdef __linux__
+    struct pollfd polled = {duo_ports_descriptor(ports), POLLIN, 0};
+    CHECK(polled.fd >= 0);
+    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY && poll(&polled, 1, 0) == 0);
+    say(&one, 2);
+    thread = start(give_late, &given);
+    CHECK(poll(&polled, 1, -1) == 1);
+    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK && with == &one && hear(&one) == 2);
+    finish(thread);
+#endif
+    /* What nobody has taken yet still belongs to its owner. */
+    CHECK(duo_ports_give(ports, DUO_READY(one.in), &one) == DUO_OK);
+    duo_ports_free(ports);
+    say(&one, 3);
+    CHECK(hear(&one) == 3);
+    close_line(one);
+}
+
+/* What cannot be added is reported, in the order in which it was given, before what is ready. */
+static void refused(void)
+{
+    line one = new_line(), other = new_line(), third = new_line();
+    const numbers_server_stream_t old = one.in;
+    say(&one, 1);
+    CHECK(hear(&one) == 1);
+    duo_ports *ports = duo_ports_new_open(), *others = duo_ports_new();
+    CHECK(ports != NULL && others != NULL && duo_ports_add(others, DUO_READY(other.in), &other, NULL) == DUO_OK);
+    say(&third, 3);
+    CHECK(duo_ports_give(ports, DUO_READY(third.in), &third) == DUO_OK);
+    CHECK(duo_ports_give(ports, DUO_READY(old), &one) == DUO_OK);
+    CHECK(duo_ports_give(ports, DUO_READY(other.in), &other) == DUO_OK);
+    void *with = NULL;
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &one);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &other);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &third && hear(&third) == 3);
+    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY);
+    duo_ports_free(ports);
+    duo_ports_free(others);
+    close_line(one);
+    close_line(other);
+    close_line(third);
+}
+
+/* What the waiting thread leaves to the workers. */
+typedef struct work {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    line *first;
+    bool is_over;
+    duo_ports *ports;
+    size_t done;
+} work;
+
+static line *take_work(work *own)
+{
+    pthread_mutex_lock(&own->lock);
+    while (own->first == NULL && !own->is_over) pthread_cond_wait(&own->changed, &own->lock);
+    line *taken = own->first;
+    if (taken != NULL) own->first = taken->next;
+    pthread_mutex_unlock(&own->lock);
+    return taken;
+}
+
+static void *use(void *context)
+{
+    work *own = context;
+    for (line *here; (here = take_work(own)) != NULL;) {
+        CHECK(hear(here) == here->heard++);
+        if (here->heard < MESSAGES) {
+            CHECK(duo_ports_give(own->ports, DUO_READY(here->in), here) == DUO_OK);
+            continue;
+        }
+        pthread_mutex_lock(&own->lock);
+        own->done++;
+        pthread_mutex_unlock(&own->lock);
+        duo_ports_interrupt(own->ports);
+    }
+    return NULL;
+}
+
+static void *talk(void *context)
+{
+    line *lines = context;
+    for (uint64_t i = 0; i < MESSAGES; i++) {
+        for (size_t which = 0; which < LINES; which++) say(&lines[which], i);
+        if (i % 100 == 0) take_a_moment();
+    }
+    return NULL;
+}
+
+static bool is_done(work *own)
+{
+    pthread_mutex_lock(&own->lock);
+    bool is_done = own->done == LINES;
+    pthread_mutex_unlock(&own->lock);
+    return is_done;
+}
+
+/* One thread waits, some use what is ready. Every message is received once and in order. */
+static void workers(void)
+{
+    static line lines[LINES];
+    work own = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .ports = duo_ports_new_open()};
+    CHECK(own.ports != NULL);
+    pthread_t threads[WORKERS], talker;
+    for (size_t i = 0; i < LINES; i++) lines[i] = new_line();
+    for (size_t i = 0; i < WORKERS; i++) threads[i] = start(use, &own);
+    for (size_t i = 0; i < LINES; i++) CHECK(duo_ports_give(own.ports, DUO_READY(lines[i].in), &lines[i]) == DUO_OK);
+    talker = start(talk, lines);
+    while (!is_done(&own)) {
+        void *with;
+        if (duo_ports_wait(own.ports, DUO_FOREVER, &with) != DUO_OK) continue;
+        line *ready = with;
+        pthread_mutex_lock(&own.lock);
+        ready->next = own.first;
+        own.first = ready;
+        pthread_cond_signal(&own.changed);
+        pthread_mutex_unlock(&own.lock);
+    }
+    pthread_mutex_lock(&own.lock);
+    own.is_over = true;
+    pthread_cond_broadcast(&own.changed);
+    pthread_mutex_unlock(&own.lock);
+    for (size_t i = 0; i < WORKERS; i++) finish(threads[i]);
+    finish(talker);
+    CHECK(duo_ports_count(own.ports) == 0);
+    duo_ports_free(own.ports);
+    for (size_t i = 0; i < LINES; i++) close_line(lines[i]);
+}
+
+int main(void)
+{
+    an_empty_set_waits();
+    refused();
+    workers();
+    CHECK(duo_shutdown() == 0);
+    return 0;
+}
