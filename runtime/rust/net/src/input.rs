@@ -65,15 +65,16 @@ impl Input {
             self.bytes.truncate(COLLECTED);
             self.bytes.shrink_to(COLLECTED);
         }
+        // What is left of the last read is nearly always the beginning of one frame. Moving it costs less than a read
+        // into the rest of the buffer, and at most as much as what was delivered since the last move.
+        let is_full = self.end == self.bytes.len();
+        if self.start > 0 && (is_full || self.end - self.start <= self.start) {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
         if self.end == self.bytes.len() {
-            if self.start > 0 {
-                self.bytes.copy_within(self.start..self.end, 0);
-                self.end -= self.start;
-                self.start = 0;
-            } else {
-                let size = (2 * self.bytes.len()).max(SMALL_BUFFER);
-                self.bytes.resize(size, 0);
-            }
+            let size = (2 * self.bytes.len()).max(SMALL_BUFFER);
+            self.bytes.resize(size, 0);
         } else if self.was_filled && self.bytes.len() < COLLECTED {
             // More arrives at once than one read takes.
             self.bytes.resize(COLLECTED, 0);
