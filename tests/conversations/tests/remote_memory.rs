@@ -156,13 +156,9 @@ fn idle_sessions_take_little() {
 /// What is sent to the reader that sleeps, in messages and bytes, by threads and by tasks.
 const SENT: [(usize, usize); 2] = [(1 << 30, 64 << 10), (1 << 28, 6_000)];
 
-/// More than the slots of a ring of these messages.
-const SLOTS: usize = 1_100;
-
-/// What both sides together may take, in bytes. A message is in a few buffers at once, which may be growing. While another thread works for
-/// the session, a side fills its ring.
+/// What both sides together may take, in bytes. A message is in a few buffers at once, which may be growing.
 fn most(message: usize) -> usize {
-    (8 << 20).max(32 * message) + SLOTS * message
+    (8 << 20).max(32 * message)
 }
 
 /// How a side sends.

@@ -359,6 +359,7 @@ impl Session {
         });
         act(&mut core, &mut after);
         while self.again.swap(false, SeqCst) {
+            self.hold.forwards();
             self.forward(&mut core, &mut after);
             // The side may send faster than this thread forwards.
             self.hold.note(core.pending());
