@@ -179,8 +179,8 @@ impl Listener {
         self
     }
 
-    /// Sets the function that decides, given a hello, whether the peer is admitted: by its address, certificate or
-    /// token. By default, all peers are.
+    /// Sets the function that decides, given a hello, whether the peer is admitted: by its address, user,
+    /// certificate or token. By default, all peers are.
     pub fn admit(
         &mut self,
         admits: impl Fn(&Peer<'_>) -> bool + Send + Sync + 'static,
