@@ -1,4 +1,4 @@
-//! Generates the protocol with every kind of payload, for the target `socket`.
+//! Generates the protocol with every kind of payload, for the targets `socket` and `region`.
 
 fn main() {
     duologue_compiler::build::Builder::new()

@@ -1,4 +1,4 @@
-//! Coverage-guided fuzzing of the front end and of what arrives over sockets, for a bounded time, where `DUOLOGUE_TEST_WITH` names `fuzz`.
+//! Coverage-guided fuzzing of the front end and of what arrives from other processes, for a bounded time, where `DUOLOGUE_TEST_WITH` names `fuzz`.
 //! `tests/fuzz/README.md` says how to run it for longer.
 
 use crate::support::rust::tool;
@@ -103,4 +103,9 @@ fn a_fuzzer_finds_nothing_in_comparing_versions() {
 #[test]
 fn a_fuzzer_finds_nothing_in_what_arrives_over_sockets() {
     finds_nothing("socket");
+}
+
+#[test]
+fn a_fuzzer_finds_nothing_in_what_arrives_in_shared_memory() {
+    finds_nothing("region");
 }

@@ -7,8 +7,9 @@ use conversations::protocols::bank::{Login, LoginResponse, client, server};
 use conversations::protocols::{numbers, pingpong};
 use conversations::sockets::{accepted, listener, unhex};
 use duologue::{Closed, Endpoint, Select, TryRecvError, Why};
-use duologue_net::{Connector, Error, Fingerprint, Open, Socket, Stream};
+use duologue_net::{Connector, Error, Fingerprint, Listener, Open, Socket, Stream, Verdict};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
@@ -114,6 +115,39 @@ fn accepting_admits_older_versions() {
         let refused = refused.join().expect("it does not panic");
         assert!(matches!(refused, Err(Error::Refused { .. })));
     });
+}
+
+/// Over a Unix socket a listener sees whose process has connected; over TCP it sees an address.
+#[test]
+fn admit_sees_the_user_of_a_peer() {
+    let user = std::fs::metadata("/proc/self")
+        .expect("this is Linux")
+        .uid();
+    let (mut unix, _) = listener("user");
+    let mut tcp = Listener::bind("tcp://127.0.0.1:0").expect("a port is free");
+    let refused = |listener: &mut Listener| {
+        let address = listener.address().to_string();
+        thread::scope(|scope| {
+            let connecting = scope.spawn(|| duologue_net::connect::<client::Login>(&address).err());
+            let accepted = listener.accept_within::<server::Login>(Duration::from_millis(500));
+            (accepted.is_ok(), connecting.join().expect("no panic"))
+        })
+    };
+    unix.admit(move |peer| peer.user == Some(user) && peer.address.is_none());
+    assert!(matches!(refused(&mut unix), (true, None)));
+    unix.admit(move |peer| peer.user != Some(user));
+    assert!(matches!(
+        refused(&mut unix),
+        (
+            false,
+            Some(Error::Refused {
+                verdict: Verdict::NotAdmitted,
+                ..
+            })
+        )
+    ));
+    tcp.admit(|peer| peer.user.is_none() && peer.address.is_some());
+    assert!(matches!(refused(&mut tcp), (true, None)));
 }
 
 /// The `broken` lines of `tests/wire/streams.txt`.

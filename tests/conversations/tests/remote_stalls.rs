@@ -111,6 +111,95 @@ fn what_is_left_in_the_ring_is_forwarded_when_the_connection_accepts_more() {
     assert!(server.recv().is_err_and(|closed| closed.why() == Why::Left));
 }
 
+/// A session in whose client the thread that writes what was collected holds the session and is stopped, until the sender
+/// that is returned is dropped.
+fn stopped_while_it_writes() -> (file::server::Pieces, file::client::Pieces, mpsc::Sender<()>) {
+    let is_stopped = Arc::new(AtomicUsize::new(0));
+    let (go_on, waits) = mpsc::channel();
+    let refuses = {
+        let (is_stopped, waits) = (Arc::clone(&is_stopped), Mutex::new(waits));
+        move |_, _| {
+            // Later writes of that thread, and all of others, are as fast as the connection.
+            let is_first = is_stopped.compare_exchange(1, 2, SeqCst, SeqCst).is_ok();
+            if is_first {
+                let _gone = waits.lock().expect("nothing panics here").recv();
+            }
+            Ok(())
+        }
+    };
+    let (server, client): (file::server::Pieces, file::client::Pieces) = pair(refuses);
+    is_stopped.store(1, SeqCst);
+    let client = client.piece(Vec::new()).expect("it is open");
+    let until = Instant::now() + LONG;
+    while is_stopped.load(SeqCst) != 2 {
+        assert!(Instant::now() < until, "what was collected is written");
+        thread::sleep(Duration::from_millis(1));
+    }
+    (server, client, go_on)
+}
+
+/// Reads to the end. Returns how many pieces there are.
+fn pieces(mut server: file::server::Pieces) -> usize {
+    let mut count = 0;
+    while let Ok(Pieces::Piece(_, next)) = server.recv() {
+        count += 1;
+        server = next;
+    }
+    count
+}
+
+/// More messages than two lines of the ring have, and fewer than the ring has slots.
+const TWO_LINES: usize = 16;
+
+/// The memory of what senders are ahead is bounded, also while the session is held by a thread that does not go on.
+#[test]
+fn shared_senders_do_not_fill_the_ring_while_another_thread_forwards() {
+    let (server, client, go_on) = stopped_while_it_writes();
+    let shared = file::client::SharedPieces::from(client);
+    let mut sent = 1;
+    while sent < 10 * TWO_LINES && shared.try_piece(vec![7; COLLECTED]).is_ok() {
+        sent += 1;
+    }
+    assert!(sent <= TWO_LINES, "{sent}");
+    let full = shared.try_piece(vec![7; COLLECTED]);
+    assert!(matches!(full, Err(TrySendError::Full(_))));
+    let waiting = [1, 2].map(|_| {
+        let shared = shared.clone();
+        thread::spawn(move || shared.piece(vec![7; COLLECTED]))
+    });
+    drop(shared);
+    thread::sleep(Duration::from_millis(20));
+    assert!(waiting.iter().all(|thread| !thread.is_finished()));
+    drop(go_on);
+    let reading = thread::spawn(|| pieces(server));
+    for thread in waiting {
+        thread.join().expect("no panic").expect("it is open");
+    }
+    assert_eq!(reading.join().expect("no panic"), sent + 2);
+}
+
+/// The same for one sender, which waits for that thread.
+#[test]
+fn a_sender_does_not_fill_the_ring_while_another_thread_forwards() {
+    let (server, mut client, go_on) = stopped_while_it_writes();
+    let sent = Arc::new(AtomicUsize::new(1));
+    let sending = {
+        let sent = Arc::clone(&sent);
+        thread::spawn(move || {
+            for _ in 0..10 * TWO_LINES {
+                client = client.piece(vec![7; COLLECTED]).expect("it is open");
+                sent.fetch_add(1, SeqCst);
+            }
+        })
+    };
+    thread::sleep(Duration::from_millis(50));
+    assert!(sent.load(SeqCst) <= TWO_LINES, "{sent:?}");
+    drop(go_on);
+    let reading = thread::spawn(|| pieces(server));
+    sending.join().expect("no panic");
+    assert_eq!(reading.join().expect("no panic"), 1 + 10 * TWO_LINES);
+}
+
 /// A side that disconnects inside a run waits for its peer, but not forever.
 #[test]
 fn leaving_inside_a_run_takes_a_limited_time() {

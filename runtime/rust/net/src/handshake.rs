@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
+use rustix::net::sockopt::{socket_domain, socket_peercred};
+use rustix::net::AddressFamily;
 
 use crate::error::Verdict;
 use crate::hello::{refusal, Answer, Hello, HEAD};
@@ -42,6 +44,8 @@ pub struct Peer<'a> {
     pub trace: Option<TraceContext>,
     /// Where a TCP connection comes from. The other end of a Unix socket has no address.
     pub address: Option<&'a Address>,
+    /// Over a Unix socket, the user of this system whose process has connected.
+    pub user: Option<u32>,
     /// Over TLS, its certificate, in DER, which an authority of the listener has issued.
     pub certificate: Option<&'a [u8]>,
 }
@@ -55,6 +59,16 @@ impl Peer<'_> {
     pub fn has_name(&self, name: &str) -> bool {
         crate::tls::has_name(self.certificate, name)
     }
+}
+
+/// The user at the other end of a Unix socket.
+fn user(stream: &dyn Stream) -> Option<u32> {
+    let descriptor = stream.descriptor()?;
+    if socket_domain(descriptor) != Ok(AddressFamily::UNIX) {
+        return None;
+    }
+    let credentials = socket_peercred(descriptor).ok()?;
+    Some(credentials.uid.as_raw())
 }
 
 /// How hellos are answered.
@@ -285,6 +299,7 @@ impl Policy {
             token: hello.token.as_deref(),
             trace,
             address,
+            user: user(stream),
             certificate: certificate.as_deref(),
         };
         if !(self.admits)(&peer) {

@@ -1,5 +1,7 @@
 //! What was read from a connection but has not been delivered yet.
 
+use std::cell::Cell;
+use std::mem;
 use std::time::{Duration, Instant};
 
 use duologue::transport::Why;
@@ -8,12 +10,19 @@ use crate::frame::{self, Allowed, Frame};
 use crate::session::COLLECTED;
 use crate::stream::{is_early, Stream};
 
-/// How much is read at once, at first; and the largest buffer that an idle session keeps.
+/// How much is read at once, at first; and the largest buffer that an idle session keeps for what it writes.
 pub(crate) const SMALL_BUFFER: usize = 4 << 10;
 /// How much is read and discarded, at most, before a connection is closed.
 const READ_OFF: usize = 1 << 20;
 
+thread_local! {
+    /// An empty buffer of [`SMALL_BUFFER`] bytes, for the session that this thread reads next.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 /// What was read but has not been delivered yet: `bytes[start..end]`.
+///
+/// A session has a small buffer only while a thread reads, or while there is something in it.
 pub(crate) struct Input {
     pub(crate) bytes: Vec<u8>,
     pub(crate) start: usize,
@@ -52,8 +61,17 @@ impl Input {
         if self.start == self.end && self.is_large() {
             (self.start, self.end) = (0, 0);
             self.was_filled = false;
-            self.bytes.truncate(SMALL_BUFFER);
-            self.bytes.shrink_to(SMALL_BUFFER);
+            self.bytes = Vec::new();
+        }
+    }
+
+    /// Returns a small buffer that is empty to the thread.
+    pub(crate) fn release(&mut self) {
+        if self.start == self.end && self.bytes.len() == SMALL_BUFFER && !self.was_filled {
+            (self.start, self.end) = (0, 0);
+            let bytes = mem::take(&mut self.bytes);
+            // While a thread's variables are destroyed, it keeps no buffer.
+            let _ending = SPARE.try_with(|spare| spare.set(bytes));
         }
     }
 
@@ -65,15 +83,19 @@ impl Input {
             self.bytes.truncate(COLLECTED);
             self.bytes.shrink_to(COLLECTED);
         }
+        // What is left of the last read is nearly always the beginning of one frame. Moving it costs less than a read
+        // into the rest of the buffer, and at most as much as what was delivered since the last move.
+        let is_full = self.end == self.bytes.len();
+        if self.start > 0 && (is_full || self.end - self.start <= self.start) {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.bytes.is_empty() {
+            self.bytes = SPARE.try_with(Cell::take).unwrap_or_default();
+        }
         if self.end == self.bytes.len() {
-            if self.start > 0 {
-                self.bytes.copy_within(self.start..self.end, 0);
-                self.end -= self.start;
-                self.start = 0;
-            } else {
-                let size = (2 * self.bytes.len()).max(SMALL_BUFFER);
-                self.bytes.resize(size, 0);
-            }
+            let size = (2 * self.bytes.len()).max(SMALL_BUFFER);
+            self.bytes.resize(size, 0);
         } else if self.was_filled && self.bytes.len() < COLLECTED {
             // More arrives at once than one read takes.
             self.bytes.resize(COLLECTED, 0);
@@ -87,6 +109,7 @@ impl Input {
                 self.quiet_since = None;
             }
             Err(error) if is_early(&error) => {
+                self.release();
                 let Some((patience, began)) = self.patience.zip(began) else {
                     return false;
                 };

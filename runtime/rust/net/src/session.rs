@@ -359,6 +359,7 @@ impl Session {
         });
         act(&mut core, &mut after);
         while self.again.swap(false, SeqCst) {
+            self.hold.forwards();
             self.forward(&mut core, &mut after);
             // The side may send faster than this thread forwards.
             self.hold.note(core.pending());
@@ -487,6 +488,7 @@ impl Session {
                 }
                 Frame::Broken => return self.leave(core, after, Why::Broken, &frame::BROKEN),
                 Frame::Incomplete => {
+                    input.release();
                     if let Some(why) = input.ended {
                         self.close(core, after, why);
                     }

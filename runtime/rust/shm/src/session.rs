@@ -19,6 +19,7 @@
 //! [`helper`]: crate::helper
 
 mod driven;
+mod hold;
 mod step;
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -37,6 +38,7 @@ use crate::outgoing::Outgoing;
 use crate::position::Position;
 use crate::terms::Terms;
 
+use hold::Hold;
 use step::{Next, State};
 
 /// How long a session that is over keeps trying to write its last messages while the peer reads none.
@@ -59,6 +61,7 @@ pub(crate) struct Session {
     is_awaited: AtomicBool,
     /// Whether tasks use the session, or threads that wait for several sessions: their sends do not wait.
     never_waits: AtomicBool,
+    hold: Hold,
     why: AtomicU8,
     /// What the helper knows about the session.
     helped: helper::Helped,
@@ -96,6 +99,8 @@ struct After {
     /// The first waiter; nearly always the only one, for which nothing is allocated.
     woken: Option<Woken>,
     more_woken: Vec<Woken>,
+    /// The side that was held back.
+    released: Option<Waker>,
     /// A far end that disconnects.
     far: Option<FarEnd>,
     /// What a session that is over keeps no longer.
@@ -187,6 +192,7 @@ pub(crate) fn open<E: Open>(end: Arc<End>, alive: Alive, terms: Terms) -> E {
             is_leaving: AtomicBool::new(false),
             is_awaited: AtomicBool::new(false),
             never_waits: AtomicBool::new(false),
+            hold: Hold::default(),
             why: AtomicU8::new(code(Why::Left)),
             helped: helper::Helped::default(),
         });
@@ -231,6 +237,7 @@ impl Session {
                 self.again.store(false, Relaxed);
                 let state = self.step(core, &mut after, next);
                 if !self.again.load(Relaxed) {
+                    after.released = self.hold.compare(state.is_pending && !core.is_closed);
                     break state;
                 }
             }
@@ -248,12 +255,19 @@ impl Session {
             helper::check_later(self, pause);
         }
         let After {
-            far, alive, waker, ..
+            far,
+            alive,
+            waker,
+            released,
+            ..
         } = after;
         guarded(|| drop(far));
         drop(alive);
         for woken in after.woken.into_iter().chain(after.more_woken) {
             guarded(|| woken.wake());
+        }
+        if let Some(waker) = released {
+            guarded(|| waker.wake());
         }
         // The session may end here.
         drop(waker);

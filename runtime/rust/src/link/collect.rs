@@ -46,8 +46,9 @@
 //! memory, far checks the ring before each line: then the ring has the messages of one line, unless the connection accepts
 //! nothing. Near waits for the connection in step 3. If near never waits there, it is not ready before the connection
 //! has accepted more ([`Driver::holds_back`]), and if it sends all the same, it waits once it is far ahead
-//! ([`Driver::catch_up`]). So near is ahead of the connection by two lines of messages, and by what the driver collects. But while another
-//! thread forwards, near does not wait for it, and may fill the ring; so may senders that share an endpoint.
+//! ([`Driver::catch_up`]). While another thread forwards, near waits for that thread, or is not ready before it has
+//! forwarded. So near, or all senders that share an endpoint, are ahead of the connection by two lines of messages, and by what the
+//! driver collects.
 //!
 //! # Why no waiting far end is missed
 //!

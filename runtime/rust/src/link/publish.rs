@@ -113,7 +113,7 @@ impl Pipe {
         forwards: Forwards,
     ) -> Sent<P> {
         debug_assert!(self.at() == self.at().in_state(stays));
-        if then == Then::Stay && self.at().is_inside(layout.segment()) {
+        if then == Then::Stay && self.at().is_inside(layout.segment(), needs_drop::<P>()) {
             // As below, with far fewer instructions for most messages of a stream.
             // SAFETY: as below; where the segment began, there was space for the whole segment.
             return unsafe { self.store(layout, index, payload, then, true) };

@@ -1,6 +1,7 @@
 //! How a message is found where it may still have to arrive from another process, and how one that was found is taken.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::mem::needs_drop;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Instant;
 
 use super::arming::Wait;
@@ -31,6 +32,39 @@ impl Pipe {
         let (at, per_line) = (self.at(), layout.per_line());
         let is_last = at.next_slot(per_line).is_none() && layout.may_end_segment(at.line() + 1);
         (!is_last).then(|| at.stayed(per_line))
+    }
+
+    /// Takes the messages with this index that are published here and after it in the current line, as long as `take`
+    /// accepts them. Their payloads have no destructor. Leaves the last message of a segment, which the receiver has to
+    /// report. Returns the position after what was taken.
+    #[inline(always)]
+    pub(crate) fn take_line<P>(
+        &self,
+        layout: &Layout,
+        index: u8,
+        mut take: impl FnMut(&P) -> bool,
+    ) -> Position {
+        debug_assert!(!needs_drop::<P>());
+        let mut at = self.at();
+        let word = self.word_in(layout).load(Acquire);
+        let mut count = match at.is_in(word) {
+            true => at.ahead(word),
+            false => 0,
+        };
+        while count > 0 && word.index(layout, at.slot()) == index {
+            let Some(next) = self.moved(at).next_in_segment(layout) else {
+                break;
+            };
+            // SAFETY: the word says that the message at this position is published, with the index that the caller has
+            // found in a message of the same state.
+            let payload = unsafe { self.moved(at).read::<P>(layout) };
+            at = next;
+            if !take(&payload) {
+                break;
+            }
+            count -= 1;
+        }
+        at
     }
 
     /// Like [`Pipe::next_in_segment`], where the message may empty a segment.

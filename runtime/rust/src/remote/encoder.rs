@@ -75,12 +75,6 @@ impl Encoder {
         self.frames
     }
 
-    /// Makes space for this many further bytes.
-    #[inline]
-    pub(crate) fn reserve(&mut self, count: usize) {
-        self.bytes.reserve(count);
-    }
-
     /// Appends a frame, which `put` encodes, and whose payload takes as many bytes as `put` returns. Appends nothing and
     /// returns false if that is more than `largest`, or if the payload has lists that are nested too deeply or a value
     /// that is longer than its bound.

@@ -61,7 +61,8 @@ pub trait Driver: Send + Sync {
     fn collected(&self, ahead: Ahead);
 
     /// Whether the side, which sends, is ahead of the connection by more than it should be, because it
-    /// [`never_waits`](Driver::never_waits) or because only one of those that share its endpoint waits. If so,
+    /// [`never_waits`](Driver::never_waits) or because only one of those that share its endpoint waits, or whether a thread that
+    /// forwards has not come to what the side has sent. If so,
     /// it is not ready although the ring has free slots. This may become true only in [`collected`](Driver::collected): a
     /// side that is ready remains ready. The waker is called when it becomes false. It replaces an earlier one, and is kept in
     /// any case. With a waker, this may be called while locks of this crate are held that belong to the waker's owner.
@@ -70,8 +71,8 @@ pub trait Driver: Send + Sync {
         false
     }
 
-    /// The side sends inside a run although it may be [held back](Driver::holds_back): waits if it is far ahead of the connection. If
-    /// it was ready, does not wait.
+    /// The side sends inside a run although it may be [held back](Driver::holds_back): waits if it is far ahead of the connection, and
+    /// until what it has sent before is forwarded. If it was ready, does not wait.
     fn catch_up(&self) {}
 
     /// Writes what the side has sent.

@@ -12,7 +12,7 @@ use crate::floor::layout::{MAX_LINES, MAX_PER_LINE};
 
 /// An endpoint's position and what else it remembers, packed so that an endpoint takes two machine words.
 ///
-/// From the top: 22 bits of epoch, 3 bits of slot in the line, 6 zero bits, the flags, 26 bits of line. Epoch and slot
+/// From the top: 22 bits of epoch, 3 bits of slot in the line, 5 zero bits, the flags, 26 bits of line. Epoch and slot
 /// are where a line's word has epoch and count, so that one subtraction compares a word with a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position(u64);
@@ -22,14 +22,16 @@ pub(crate) const EPOCHS: u32 = 1 << 22;
 const ONE: u64 = 1 << COUNT_SHIFT;
 const SLOT: u64 = 7 << COUNT_SHIFT;
 /// The other side belongs to a transport, which itself checks what is sent inside a run.
-const NEAR: u64 = 1 << 31;
+const NEAR: u64 = 1 << 33;
 /// This side belongs to such a transport.
 const FAR: u64 = 1 << 32;
+/// Every message that this side sends is swapped.
+const NEVER_STORES: u64 = 1 << 31;
 const LAP: u64 = 1 << 30;
 const SIDE: u64 = 1 << 29;
 /// The receiver is known to be a task.
 const PEER_IS_TASK: u64 = 1 << 28;
-/// Every message is swapped.
+/// Every message is swapped, except what a side with [`NEAR`] sends inside a run.
 const SWAPS: u64 = 1 << 27;
 /// The state has messages that keep the direction.
 const STAYS: u64 = 1 << 26;
@@ -76,14 +78,17 @@ impl Position {
     #[inline]
     pub(crate) fn first(side: usize, epoch: u32, swaps: bool) -> Position {
         let side = if side == 0 { 0 } else { SIDE };
-        let swaps = u64::from(swaps) * SWAPS;
+        let swaps = u64::from(swaps) * (SWAPS | NEVER_STORES);
         Position(u64::from(epoch) << EPOCH_SHIFT | side | swaps)
     }
 
     /// The same for a side that belongs to a transport (`is_far`), or whose peer does. See `link::collect`.
     #[inline]
     pub(crate) fn collecting(self, is_far: bool) -> Position {
-        Position(self.0 | if is_far { FAR } else { NEAR })
+        match is_far {
+            true => Position(self.0 | FAR),
+            false => Position(self.0 & !NEVER_STORES | NEAR),
+        }
     }
 
     /// Whether the other side belongs to a transport that itself checks what is sent inside a run.
@@ -172,10 +177,12 @@ impl Position {
 
     /// Whether the message here is published by a plain store, as far as the sender knows, in a line that is neither the
     /// first nor one of the last two of a segment of this many lines (a power of two, or 0 where there are no segments).
+    /// `owns_memory`: payloads do, so a side whose peer belongs to a transport has it forward before each line.
     #[inline]
-    pub(crate) fn is_inside(self, segment: usize) -> bool {
+    pub(crate) fn is_inside(self, segment: usize, owns_memory: bool) -> bool {
         // One comparison covers everything: what is not plain becomes a large number.
-        let bits = SWAPS | PEER_IS_TASK | (segment as u64).wrapping_sub(1) & LINE;
+        let not_stored = if owns_memory { SWAPS } else { NEVER_STORES };
+        let bits = not_stored | PEER_IS_TASK | (segment as u64).wrapping_sub(1) & LINE;
         segment > 3 && ((self.0 + 2) & bits).wrapping_sub(3) < segment as u64 - 3
     }
 
@@ -279,7 +286,7 @@ impl Position {
     #[inline]
     pub(crate) fn turned(self) -> Position {
         const RENEWED: u64 = ((RENEWAL - 1) as u64) << EPOCH_SHIFT;
-        const KEPT: u64 = SIDE | SWAPS | PEER_IS_TASK | NEAR | FAR;
+        const KEPT: u64 = SIDE | SWAPS | NEVER_STORES | PEER_IS_TASK | NEAR | FAR;
         Position((self.0 & (RENEWED | KEPT)) + (1 << EPOCH_SHIFT))
     }
 }
@@ -410,17 +417,26 @@ mod tests {
 
     #[test]
     fn the_lines_inside_a_segment_are_neither_the_first_nor_one_of_the_last_two() {
+        let first = |swaps| Position::first(1, EPOCHS - 1, swaps).next_line(1);
+        let all = [
+            (first(false), [true, true]),
+            (first(true), [false, false]),
+            (first(false).knowing_task(), [false, false]),
+            (first(true).knowing_task(), [false, false]),
+            // Payloads that own memory are forwarded line by line.
+            (first(true).collecting(false), [true, false]),
+            (first(true).collecting(true), [false, false]),
+        ];
         for segment in [0, 1, 2, 4, 32] {
-            for (swaps, knows) in [(false, false), (true, false), (false, true), (true, true)] {
-                let mut at = Position::first(1, EPOCHS - 1, swaps).next_line(1);
-                if knows {
-                    at = at.knowing_task();
-                }
+            for (mut at, stores) in all {
                 for line in 0..100 {
                     let place = line % segment.max(1);
-                    let is_inside = at.is_plain() && place > 0 && place + 2 < segment;
-                    for at in [at, at.in_state(true), Position(at.0 + 6 * ONE)] {
-                        assert_eq!(at.is_inside(segment), is_inside);
+                    let has_place = place > 0 && place + 2 < segment;
+                    for (owns_memory, stores) in [(false, stores[0]), (true, stores[1])] {
+                        for at in [at, at.in_state(true), Position(at.0 + 6 * ONE)] {
+                            let is_inside = at.is_inside(segment, owns_memory);
+                            assert_eq!(is_inside, has_place && stores);
+                        }
                     }
                     let last = Position(at.0 + 6 * ONE);
                     assert_eq!(last.stayed(7), last.next_line(MAX_LINES));
@@ -428,5 +444,7 @@ mod tests {
                 }
             }
         }
+        let turned = first(true).collecting(false).turned().next_line(9);
+        assert!(turned.is_inside(4, false) && !turned.is_inside(4, true));
     }
 }

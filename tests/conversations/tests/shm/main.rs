@@ -3,6 +3,7 @@
 #![cfg(all(feature = "shared-memory", feature = "sockets"))]
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod attacks;
 mod begins;
 mod killed;

@@ -3,6 +3,10 @@
 //!
 //! The thread that holds `core` compares what is to be written with what the connection has accepted, and releases the side. Only
 //! the side's own thread holds it back, when it has sent a message: a side that was ready remains ready.
+//!
+//! While another thread holds `core`, what the side sends stays in the ring, and nothing is compared. So a side whose
+//! messages were passed over in this way is held back as well, until that thread has forwarded them. Then it has at most
+//! the messages of two lines in the ring.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -14,6 +18,9 @@ use super::{guarded, lock, COLLECTED, FAR_AHEAD};
 pub(super) struct Hold {
     /// Whether the side is too far ahead. Changed by the thread that holds `core`.
     is_behind: AtomicBool,
+    /// Whether what the side has sent was not forwarded, because another thread holds `core`. That thread forwards it, and
+    /// changes this before.
+    is_passed_over: AtomicBool,
     /// Whether the side is held back.
     is_held: AtomicBool,
     /// Whether it sends all the same, and is much further ahead.
@@ -26,6 +33,7 @@ impl Hold {
     pub(super) fn new() -> Hold {
         Hold {
             is_behind: AtomicBool::new(false),
+            is_passed_over: AtomicBool::new(false),
             is_held: AtomicBool::new(false),
             is_far_ahead: AtomicBool::new(false),
             waker: Mutex::new(None),
@@ -40,6 +48,22 @@ impl Hold {
         }
     }
 
+    /// The side has sent messages that have to be forwarded. Called before [`Session::run`](super::Session), by the side's thread.
+    pub(super) fn sent(&self) {
+        self.is_passed_over.store(true, SeqCst);
+    }
+
+    /// What the side has sent is forwarded now. The caller holds `core`.
+    #[inline]
+    pub(super) fn forwards(&self) {
+        self.is_passed_over.store(false, SeqCst);
+    }
+
+    /// Whether what the side has sent was not forwarded.
+    pub(super) fn is_passed_over(&self) -> bool {
+        self.is_passed_over.load(SeqCst)
+    }
+
     /// Notes how many bytes the side is ahead of the connection. Returns what is to be called if the side was held back and no longer
     /// is. The caller holds `core`.
     #[inline]
@@ -48,7 +72,11 @@ impl Hold {
         // Only threads that hold `core` change it.
         let was_behind = self.is_behind.load(Relaxed);
         if !is_behind && !was_behind {
-            return None;
+            // It was held back because it was passed over, if at all.
+            return match self.is_held.load(SeqCst) {
+                true => self.release(),
+                false => None,
+            };
         }
         // Only tells the side whether to wait for `core`.
         let is_far_ahead = ahead >= FAR_AHEAD;
@@ -63,16 +91,18 @@ impl Hold {
         }
     }
 
-    /// Holds the side back if the connection is behind it. The caller is the side's thread, and holds no lock.
+    /// Holds the side back if the connection is behind it, or if it was passed over. The caller is the side's thread, and
+    /// holds no lock.
     pub(super) fn hold(&self) {
         // If this misses that the connection is behind, the next call finds it.
-        if !self.is_behind.load(Relaxed) {
+        if !self.is_behind.load(Relaxed) && !self.is_passed_over.load(Relaxed) {
             return;
         }
         self.is_held.store(true, SeqCst);
-        // This store and the next load, and in `compare` the store and the swap of `release`, are sequentially consistent. So
-        // either this thread finds that the connection has caught up, or the thread that notes it finds that the side is held.
-        if !self.is_behind.load(SeqCst) {
+        // This store and the next loads, the stores in `forwards` and `compare`, and after those the load of `compare` and the
+        // swap of `release` are sequentially consistent. So either this thread finds that the connection has caught up
+        // and nothing was passed over, or the thread that holds `core` finds that the side is held.
+        if !self.is_behind.load(SeqCst) && !self.is_passed_over.load(SeqCst) {
             let released = self.release();
             guarded(|| released.into_iter().for_each(Waker::wake));
         }

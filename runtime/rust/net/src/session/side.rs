@@ -234,6 +234,7 @@ impl Driver for Driven {
         let patience = match ahead {
             // Others that share the endpoint do not wait for a thread that writes: that one works once more.
             Ahead::More => {
+                session.hold.sent();
                 session.run();
                 return session.hold.hold();
             }
@@ -256,6 +257,12 @@ impl Driver for Driven {
 
     fn catch_up(&self) {
         let session = &self.0;
+        if session.hold.is_passed_over() {
+            let after = session.with_core(Patience::Endless, |core, after| {
+                session.forward(core, after);
+            });
+            session.finish(after);
+        }
         if session.hold.is_far_ahead() {
             let after = session.with_core(Patience::None, |core, after| {
                 session.forward_and_write(core, after, Next::Later, Some(None));

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::Arc;
-use std::task::Wake;
+use std::task::{Wake, Waker};
 use std::time::Instant;
 
 use duologue::transport::{Ahead, Driver, Why};
@@ -83,12 +83,25 @@ impl Driver for Driven {
 
     fn collected(&self, ahead: Ahead) {
         match ahead {
-            Ahead::More => self.0.run(Next::Later, None),
+            Ahead::More => {
+                self.0.run(Next::Later, None);
+                self.0.hold.hold();
+            }
             Ahead::Last => self.0.run(Next::AwaitedHere, None),
             Ahead::Leaves => {
                 self.0.is_leaving.store(true, SeqCst);
                 self.0.run(Next::AwaitedHere, Some(LAST_WRITE));
             }
+        }
+    }
+
+    fn holds_back(&self, waker: Option<Waker>) -> bool {
+        self.0.hold.holds(waker)
+    }
+
+    fn catch_up(&self) {
+        if self.0.hold.is_far_ahead() {
+            self.0.wait_for(Goal::Written, Next::Later, None);
         }
     }
 
