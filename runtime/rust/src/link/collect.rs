@@ -95,26 +95,7 @@
 use std::sync::Arc;
 
 use crate::ring::driver::{Ahead, Driver};
-use crate::ring::observer::Watched;
 use crate::ring::pipe::Pipe;
-
-/// What a sender does after it has published a message under a lock.
-pub(crate) enum Deferred {
-    /// Has the driver forward what was sent.
-    Forward(Arc<dyn Driver>),
-    /// Reports what was sent.
-    Report(Arc<Watched>),
-}
-
-impl Deferred {
-    /// Does it. The caller holds no lock.
-    pub(crate) fn run(self) {
-        match self {
-            Deferred::Forward(driver) => driver.collected(Ahead::More),
-            Deferred::Report(watched) => watched.deliver(),
-        }
-    }
-}
 
 impl Pipe {
     /// Has the driver forward what was sent before in this run.
@@ -131,22 +112,16 @@ impl Pipe {
         owns_memory && self.at().slot() == 0
     }
 
-    /// What a sender that publishes under a lock has to do after it: see [`Forwards::Caller`]. Calls the driver before the
-    /// next message, if it forwards there inside such a run, or reports the message. `owns_memory`: the payloads do.
+    /// The driver to call before the next message, if it forwards there inside such a run. For a sender that publishes
+    /// under a lock and calls the driver after it: see [`Forwards::Caller`]. `owns_memory`: the payloads do.
     ///
     /// [`Forwards::Caller`]: super::publish::Forwards::Caller
     #[inline]
-    pub(crate) fn deferred(&self, owns_memory: bool) -> Option<Deferred> {
-        if !self.at().publishes_apart() {
-            return None;
-        }
-        if let Some(watched) = self.watched() {
-            return Some(Deferred::Report(Arc::clone(watched)));
-        }
+    pub(crate) fn driver_at_segment(&self, owns_memory: bool) -> Option<Arc<dyn Driver>> {
         let is_stored = || self.collects_in(self.layout()) && !self.forwards_at_line(owns_memory);
         if !self.is_inside_collected_run() || is_stored() {
             return None;
         }
-        self.driver().cloned().map(Deferred::Forward)
+        self.driver().cloned()
     }
 }

@@ -42,13 +42,12 @@ pub(crate) struct Step {
     pub(crate) names: &'static Names,
 }
 
-/// Which code calls the driver of a session to forward what was stored inside a run (see `link::collect`), or reports to
-/// the session's observer.
+/// Which code calls the driver of a session to forward what was stored inside a run (see `link::collect`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forwards {
     /// The sender itself, before it publishes.
     Sender,
-    /// The caller, after the message is published and no lock is held: [`Pipe::deferred`].
+    /// The caller, after the message is published and no lock is held: [`Pipe::driver_at_segment`].
     Caller,
 }
 
@@ -124,7 +123,7 @@ impl Pipe {
         payload: P,
         forwards: Forwards,
     ) -> Sent<P> {
-        let Step { index, then, .. } = step;
+        let Step { index, then, names } = step;
         debug_assert!(self.at() == self.at().in_state(stays));
         if then == Then::Stay && self.at().is_inside(layout.segment()) {
             // As below, with far fewer instructions for most messages of a stream.
@@ -153,7 +152,9 @@ impl Pipe {
                         return match self.copy().store_for_far(index, then, needs_drop::<P>()) {
                             Ok(next) => Sent::Published(next),
                             Err(true) => Sent::Noticed(self.noticed(then, false)),
-                            Err(false) => Sent::Noticed(self.send_apart(step, forwards)),
+                            Err(false) => {
+                                Sent::Noticed(self.send_apart(index, then, names, forwards))
+                            }
                         };
                     }
                     self.exchange(layout, index, then, swaps)

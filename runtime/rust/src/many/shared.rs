@@ -31,9 +31,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::floor::backoff::BeforeSleep;
 use crate::floor::sync::{current, park, Mutex, MutexGuard};
 use crate::floor::wait_slot::{with_each, PendingWake, Waiter};
-use crate::link::collect::Deferred;
 use crate::link::publish::{Forwards, Unsent};
-use crate::ring::driver::Why;
+use crate::ring::driver::{Ahead, Driver, Why};
 use crate::typed::endpoint::does_not_fit;
 use crate::typed::ends::Sender;
 use crate::typed::error::{Closed, SendError, TrySendError};
@@ -64,8 +63,8 @@ type Done<P> = Result<(), SendError<P>>;
 
 /// The outcome of one attempt.
 enum Attempt<P> {
-    /// With the receiver if it waits, and what is to be done where no lock is held.
-    Sent(Option<Waiter>, Option<Deferred>),
+    /// With the receiver if it waits, and the driver if it has to forward what was sent.
+    Sent(Option<Waiter>, Option<Arc<dyn Driver>>),
     /// The peer is gone: this attempt has found out, and ends the session.
     Closed(Unsent<P>),
     /// An earlier attempt has found out, and why.
@@ -78,12 +77,12 @@ impl<P> Attempt<P> {
     /// Does the remaining work, where no lock is held. Returns the payload if there is no space.
     fn done(self, state: &'static &'static str) -> Result<Done<P>, P> {
         match self {
-            Attempt::Sent(receiver, deferred) => {
+            Attempt::Sent(receiver, driver) => {
                 if let Some(receiver) = receiver {
                     receiver.wake();
                 }
-                if let Some(deferred) = deferred {
-                    deferred.run();
+                if let Some(driver) = driver {
+                    driver.collected(Ahead::More);
                 }
                 Ok(Ok(()))
             }
@@ -244,9 +243,11 @@ where
     }
     match sender.publish_as::<INDEX>(payload, Forwards::Caller) {
         Ok((next, receiver)) => {
-            let deferred = next.pipe().deferred(mem::needs_drop::<S::Payload>());
+            let driver = next
+                .pipe()
+                .driver_at_segment(mem::needs_drop::<S::Payload>());
             *end = End::Open(next);
-            Attempt::Sent(receiver.and_then(PendingWake::fetch), deferred)
+            Attempt::Sent(receiver.and_then(PendingWake::fetch), driver)
         }
         Err(unsent) => {
             *end = End::Closed(unsent.left.why());

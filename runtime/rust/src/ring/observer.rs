@@ -6,7 +6,7 @@
 //!
 //! A message is published while the lock of [`Watched`] is held, and its event is queued before the lock is released. The
 //! other side needs the lock to publish its answer, to disconnect or to end the session, so events are in the order in
-//! which they occurred. They are delivered when no lock is held, by one thread at a time.
+//! which they occurred. They are delivered when that lock is not held, by one thread at a time.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -30,7 +30,7 @@ const MOST_WAITING: usize = 1 << 10;
 ///
 /// The thread that calls is one that sends in the session or drops one of its endpoints, so an observer must not wait
 /// for anything. If it cannot keep up with a session, some messages and runs are not reported; the counts of `ended` are
-/// complete. No lock of this crate is held. If an observer panics, the process's panic hook reports that, and the session
+/// complete. No lock of this crate is held, except that of a shared sender through which the thread sends. If an observer panics, the process's panic hook reports that, and the session
 /// and later calls go on as if it had returned.
 pub trait Observer: Send + Sync {
     /// A session has begun.
@@ -301,7 +301,7 @@ impl Watched {
         self.tally().left.get_or_insert(self.sides[side]);
     }
 
-    /// Calls the observer, unless another thread already does: then that one goes on. The caller holds no lock.
+    /// Calls the observer, unless another thread already does: then that one goes on.
     pub(crate) fn deliver(&self) {
         if mem::replace(&mut self.tally().is_delivering, true) {
             return;

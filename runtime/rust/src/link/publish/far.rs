@@ -11,6 +11,7 @@ use crate::link::leave::Ending;
 use crate::ring::driver::Ahead;
 use crate::ring::flags::PeerFlags;
 use crate::ring::line_word::LineWord;
+use crate::ring::observer::Names;
 use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
 
@@ -63,10 +64,16 @@ impl Pipe {
     /// A `P` was written here, and belongs to the sender.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn send_apart<P>(self, step: Step, forwards: Forwards) -> Noticed<P> {
-        let Step { index, then, .. } = step;
+    pub(super) unsafe fn send_apart<P>(
+        self,
+        index: u8,
+        then: Then,
+        names: &'static Names,
+        forwards: Forwards,
+    ) -> Noticed<P> {
         if self.at().is_observed() {
-            let published = self.copy().publish_observed(step, forwards);
+            let step = Step { index, then, names };
+            let published = self.copy().publish_observed(step);
             // SAFETY: the receiver is gone, and by the caller a `P` was written here.
             return published.ok_or_else(|| unsafe { self.taken_back() });
         }

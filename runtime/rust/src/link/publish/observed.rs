@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::AcqRel;
 use std::sync::Arc;
 
-use super::{Forwards, Step, Then};
+use super::{Step, Then};
 use crate::floor::wait_slot::PendingWake;
 use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
@@ -11,11 +11,7 @@ use crate::ring::word::Awaitable;
 impl Pipe {
     /// Publishes what was written here, by a swap, and reports it. Returns the sender's next pipe, and the receiver if it
     /// waits; `None` if the receiver is gone.
-    pub(super) fn publish_observed(
-        self,
-        step: Step,
-        forwards: Forwards,
-    ) -> Option<(Pipe, Option<PendingWake>)> {
+    pub(super) fn publish_observed(self, step: Step) -> Option<(Pipe, Option<PendingWake>)> {
         let Step { index, then, names } = step;
         // After the last message, the receiver may end the session at any time.
         let watched = self.watched().map(Arc::clone)?;
@@ -30,9 +26,7 @@ impl Pipe {
         let next = self.stepped(&layout, then);
         // SAFETY: the swap lowered the peer's flag.
         let pending = (old.is_awaited()).then(|| unsafe { self.pending_wake() });
-        if forwards == Forwards::Sender {
-            watched.deliver();
-        }
+        watched.deliver();
         Some((next, pending))
     }
 }
