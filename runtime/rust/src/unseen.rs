@@ -269,7 +269,7 @@ fn a_sender_finds_with_its_next_message_that_the_receiver_left() {
         let sent = sender.send(
             &layout,
             true,
-            step(0, Then::Stay),
+            &step(0, Then::Stay),
             Number(2),
             Forwards::Sender,
         );
@@ -285,7 +285,7 @@ fn a_sender_finds_with_its_last_message_that_the_receiver_left() {
         let sent = sender.send(
             &layout,
             true,
-            step(0, Then::End),
+            &step(0, Then::End),
             Number(2),
             Forwards::Sender,
         );

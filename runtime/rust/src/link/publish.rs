@@ -119,11 +119,11 @@ impl Pipe {
         self,
         layout: &Layout,
         stays: bool,
-        step: Step,
+        step: &Step,
         payload: P,
         forwards: Forwards,
     ) -> Sent<P> {
-        let Step { index, then, names } = step;
+        let Step { index, then, .. } = *step;
         debug_assert!(self.at() == self.at().in_state(stays));
         if then == Then::Stay && self.at().is_inside(layout.segment()) {
             // As below, with far fewer instructions for most messages of a stream.
@@ -152,9 +152,7 @@ impl Pipe {
                         return match self.copy().store_for_far(index, then, needs_drop::<P>()) {
                             Ok(next) => Sent::Published(next),
                             Err(true) => Sent::Noticed(self.noticed(then, false)),
-                            Err(false) => {
-                                Sent::Noticed(self.send_apart(index, then, names, forwards))
-                            }
+                            Err(false) => Sent::Noticed(self.send_apart(step, forwards)),
                         };
                     }
                     self.exchange(layout, index, then, swaps)

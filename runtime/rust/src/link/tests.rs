@@ -62,7 +62,7 @@ pub(crate) fn step(index: u8, then: Then) -> Step {
 /// Sends and reads one message.
 fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
     let layout = *from.layout();
-    let Sent::Published(from) = from.send(&layout, true, step(3, then), value, Forwards::Sender)
+    let Sent::Published(from) = from.send(&layout, true, &step(3, then), value, Forwards::Sender)
     else {
         panic!("no waiter and no disconnect")
     };
@@ -170,7 +170,7 @@ fn wrap((mut first, mut second): (Pipe, Pipe)) {
     }
     assert!(second.die(&mut None).is_ok());
     let layout = *first.layout();
-    let sent = first.send(&layout, true, step(0, Then::Stay), 1_u64, Forwards::Sender);
+    let sent = first.send(&layout, true, &step(0, Then::Stay), 1_u64, Forwards::Sender);
     let Sent::Noticed(Err(Unsent { payload: 1, left })) = sent else {
         panic!("the receiver is gone")
     };
@@ -258,7 +258,7 @@ impl Walk {
         let Sent::Published(next) = sender.send(
             &self.layout,
             true,
-            step(3, then),
+            &step(3, then),
             self.sent,
             Forwards::Sender,
         ) else {

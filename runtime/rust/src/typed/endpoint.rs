@@ -148,16 +148,16 @@ impl<S: State> Sender<S> {
         }
         let layout = layout_in::<S>(self.pipe());
         let pipe = self.into_pipe();
-        let step = Step {
-            index: INDEX,
-            then: S::Next::THEN,
-            names: const {
-                &Names {
+        let step = const {
+            &Step {
+                index: INDEX,
+                then: S::Next::THEN,
+                names: &Names {
                     state: S::NAME,
                     message: S::MESSAGE,
                     next: S::Next::NAME,
-                }
-            },
+                },
+            }
         };
         match pipe.send(&layout, S::STAYS, step, payload, forwards) {
             Sent::Published(pipe) => Ok((S::Next::mine(pipe, S::STAYS), None)),

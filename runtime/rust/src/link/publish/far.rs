@@ -11,7 +11,6 @@ use crate::link::leave::Ending;
 use crate::ring::driver::Ahead;
 use crate::ring::flags::PeerFlags;
 use crate::ring::line_word::LineWord;
-use crate::ring::observer::Names;
 use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
 
@@ -64,15 +63,9 @@ impl Pipe {
     /// A `P` was written here, and belongs to the sender.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn send_apart<P>(
-        self,
-        index: u8,
-        then: Then,
-        names: &'static Names,
-        forwards: Forwards,
-    ) -> Noticed<P> {
+    pub(super) unsafe fn send_apart<P>(self, step: &Step, forwards: Forwards) -> Noticed<P> {
+        let Step { index, then, .. } = *step;
         if self.at().is_observed() {
-            let step = Step { index, then, names };
             let published = self.copy().publish_observed(step);
             // SAFETY: the receiver is gone, and by the caller a `P` was written here.
             return published.ok_or_else(|| unsafe { self.taken_back() });

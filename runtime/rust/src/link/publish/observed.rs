@@ -11,8 +11,8 @@ use crate::ring::word::Awaitable;
 impl Pipe {
     /// Publishes what was written here, by a swap, and reports it. Returns the sender's next pipe, and the receiver if it
     /// waits; `None` if the receiver is gone.
-    pub(super) fn publish_observed(self, step: Step) -> Option<(Pipe, Option<PendingWake>)> {
-        let Step { index, then, names } = step;
+    pub(super) fn publish_observed(self, step: &Step) -> Option<(Pipe, Option<PendingWake>)> {
+        let Step { index, then, names } = *step;
         // After the last message, the receiver may end the session at any time.
         let watched = self.watched().map(Arc::clone)?;
         let layout = *self.layout();
