@@ -1,7 +1,7 @@
 //! The Rust target: the generated code, and the programs that use it.
 
 use crate::support::rust::{
-    Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch,
+    Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch, tool,
 };
 use crate::support::{edit, repository, succeed};
 use duologue::target::{self, Options, Target};
@@ -143,6 +143,40 @@ fn has_long_names(path: &Path) -> bool {
     let text = fs::read_to_string(path).expect("the folder holds protocols");
     text.split(|c: char| !c.is_alphanumeric() && c != '_')
         .any(|word| word.len() > 60)
+}
+
+/// The page of a receiver links to the messages, and every link leads somewhere.
+#[test]
+fn rustdoc_leads_from_a_receiver_to_its_messages() {
+    let folder = scratch("rustdoc");
+    let text = library("protocols", &folder, &Options::default());
+    // A lint that a module allows is not reported.
+    for file in protocols_in("protocols") {
+        let name = file.file_stem().expect("a file").to_string_lossy();
+        let path = folder.join(format!("tree/{name}.rs"));
+        if let Ok(text) = fs::read_to_string(&path) {
+            fs::write(&path, text.replace("    rustdoc::all,\n", "")).expect("it can be written");
+        }
+    }
+    fs::write(folder.join("program.rs"), text).expect("it can be written");
+    let mut rustdoc = tool("rustdoc", "rustup toolchain install stable");
+    rustdoc.args(rustc(Edition::E2024).get_args());
+    rustdoc.args([
+        "-Drustdoc::broken_intra_doc_links",
+        "--crate-name",
+        "program",
+        "--out-dir",
+    ]);
+    rustdoc
+        .arg(folder.join("doc"))
+        .arg(folder.join("program.rs"));
+    succeed(&mut rustdoc).unwrap_or_else(|failure| panic!("{failure}"));
+    let page = folder.join("doc/program/protocols/bank/client/type.LoginResponse.html");
+    let page = fs::read_to_string(page).expect("it is documented");
+    for message in ["Ok", "Invalid"] {
+        let link = format!("href=\"../enum.LoginResponse.html#variant.{message}\"");
+        assert!(page.contains(&link), "{link}");
+    }
 }
 
 #[test]

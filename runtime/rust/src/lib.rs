@@ -52,6 +52,7 @@ pub use typed::error::{Closed, SendError, TryRecvError, TrySendError};
 pub use typed::futures::Watch;
 pub use typed::futures::{Endpoint, Ready, Recv};
 pub use typed::held::Held;
+pub use typed::observed::observed;
 pub use typed::scheme::Finished;
 pub use typed::sending::Sending;
 #[cfg(feature = "futures")]
@@ -64,6 +65,19 @@ pub use {
     link::lap::model_laps,
     ring::block::model_sessions,
 };
+
+/// Observing sessions within a process: for logs, traces and metrics. [`observed`] begins it.
+///
+/// With the feature `tracing`, `Spans` is an observer that opens a span of the crate `tracing` for each session.
+/// `duologue-net` has observers of sessions over sockets.
+pub mod observe {
+    pub use crate::ring::observer::{End, Message, Observer, Run, Session, Side};
+    #[doc(hidden)]
+    pub use crate::typed::observed::Handle;
+    pub use crate::typed::observed::Observable;
+    #[cfg(feature = "tracing")]
+    pub use crate::typed::spans::Spans;
+}
 
 /// What generated modules are built from. Programs do not use it: its names may change whenever the version of the
 /// format does.

@@ -20,7 +20,7 @@ use crate::golden::stream::{self, Stream};
 use crate::link::arming::Wait;
 use crate::link::park;
 use crate::link::publish::{Forwards, Sent, Then};
-use crate::link::tests::store_unseen;
+use crate::link::tests::{step, store_unseen};
 use crate::ring::flags::Report;
 use crate::ring::pipe::{Found, Pipe};
 use crate::typed::futures::Endpoint;
@@ -266,7 +266,13 @@ fn a_sender_finds_with_its_next_message_that_the_receiver_left() {
     alone(|| {
         let sender = left(Then::Stay);
         let layout = *sender.layout();
-        let sent = sender.send(&layout, true, 0, Number(2), Then::Stay, Forwards::Sender);
+        let sent = sender.send(
+            &layout,
+            true,
+            &step(0, Then::Stay),
+            Number(2),
+            Forwards::Sender,
+        );
         assert_eq!(returned(sent), Some(2));
     });
 }
@@ -276,7 +282,13 @@ fn a_sender_finds_with_its_last_message_that_the_receiver_left() {
     alone(|| {
         let sender = left(Then::Stay);
         let layout = *sender.layout();
-        let sent = sender.send(&layout, true, 0, Number(2), Then::End, Forwards::Sender);
+        let sent = sender.send(
+            &layout,
+            true,
+            &step(0, Then::End),
+            Number(2),
+            Forwards::Sender,
+        );
         assert_eq!(returned(sent), Some(2));
     });
 }

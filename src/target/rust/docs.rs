@@ -88,6 +88,13 @@ fn is_of_one_kind(marker: &str) -> bool {
     marker.chars().all(|c| c == '`') || marker.chars().all(|c| c == '~')
 }
 
+/// The warning about a method that may block. `for_tasks`: the method to call in tasks.
+pub(super) fn blocks(for_tasks: &str) -> String {
+    format!(
+        "Waits while no slot is free. **In a task, use [`{for_tasks}`](Self::{for_tasks}): this method blocks the thread.**"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! The endpoints of one side, in the form that the template of a protocol's module takes.
 
-use super::docs::{alternatives, comment, linked_alternatives, with_sentence};
+use super::docs::{alternatives, blocks, comment, linked_alternatives, with_sentence};
 use super::layout::{Document, chain, definition, head, signature};
 use super::methods::{MethodView, Way, forms, method_names};
 use super::shared::SharedView;
@@ -175,11 +175,7 @@ impl States<'_> {
             let wrap = type_name(&self.protocol().state(*state).name);
             calls.push(Document::call(".map", vec![Document::word(wrap)]));
         }
-        let warning = for_tasks.map(|method| {
-            format!(
-                "Waits while no slot is free. **In a task, use [`{method}`](Self::{method}): this method blocks the thread.**"
-            )
-        });
+        let warning = for_tasks.map(blocks);
         let docs = match (way, &warning) {
             (Way::Waits, None) => message.docs.iter().map(AsRef::as_ref).collect(),
             (Way::Waits, Some(warning)) => with_sentence(&message.docs, warning),

@@ -4,6 +4,7 @@ use super::fields::{self, NEXT};
 use super::methods::{forms, method_names};
 use super::shared::shared_name;
 use super::spelling::{module_name, type_name, value_name};
+use super::table::receiving_module;
 use super::{ALWAYS_FIT, packages, state_names};
 use crate::check::{Scope, Spelled};
 use crate::endpoint::{Endpoint, may_wait};
@@ -136,7 +137,8 @@ fn protocol_spellings(module: &str, protocol: &Protocol, hand_over: &mut dyn FnM
 fn own_spellings(module: &str, hand_over: &mut dyn FnMut(Scope)) {
     let own = ["CAPACITY", "init", "client", "server", "state"].map(ours);
     hand_over(scope(format!("module `{module}`"), own.into()));
-    let own = vec![ours("slot")];
+    let mut own = vec![ours("slot")];
+    own.extend([Side::Client, Side::Server].map(|side| ours(&receiving_module(side))));
     hand_over(scope(format!("module `{module}::state`"), own));
 }
 
@@ -154,6 +156,9 @@ fn endpoint_spellings(
         scope(format!("module `{module}::{inner}`"), names.collect())
     };
     hand_over(own("state"));
+    for side in [Side::Client, Side::Server] {
+        hand_over(own(&format!("state::{}", receiving_module(side))));
+    }
     for state in states().filter(|_| has_methods) {
         for message in &state.messages {
             let fields = fields::of_message(&message.entries);

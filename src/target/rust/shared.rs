@@ -1,6 +1,6 @@
 //! Shared senders: generated code for endpoints with several senders.
 
-use super::docs::{alternatives, comment};
+use super::docs::{alternatives, blocks, comment, with_sentence};
 use super::layout::{Document, chain, head, signature};
 use super::methods::{FORMS, Form, MethodView, Way, free, method_names};
 use super::spelling::{prelude, type_name};
@@ -50,8 +50,10 @@ impl States<'_> {
         let mut methods = Vec::new();
         let named = state.messages.iter().zip(method_names(state));
         for (index, (message, own)) in named.enumerate() {
-            for (form, name) in FORMS.iter().zip(own) {
-                methods.push(self.shared_method(index, message, form, &name, &names, &marker));
+            let [_, _, for_tasks] = &own;
+            for (form, name) in FORMS.iter().zip(&own) {
+                let called = (name.as_str(), for_tasks.as_str());
+                methods.push(self.shared_method(index, message, form, called, &names, &marker));
             }
         }
         let end = Document::angle(own, words(&names));
@@ -76,12 +78,14 @@ impl States<'_> {
         })
     }
 
+    /// A method that sends a message, and what the method that does so in tasks is called. A shared sender may always have to
+    /// wait: every message of its state keeps the direction.
     fn shared_method(
         self,
         index: usize,
         message: &Message,
         form: &Form,
-        name: &str,
+        (name, for_tasks): (&str, &str),
         names: &[String],
         marker: &Document,
     ) -> MethodView {
@@ -109,8 +113,9 @@ impl States<'_> {
             }
             Way::Tries => ("try_send", result("TrySendError")),
         };
+        let warning = blocks(for_tasks);
         let docs: Vec<&str> = match form.way {
-            Way::Waits => message.docs.iter().map(AsRef::as_ref).collect(),
+            Way::Waits => with_sentence(&message.docs, &warning),
             Way::Tries => vec!["The same, but never waits: fails if no slot is free."],
             Way::Awaits => vec![
                 "The same for tasks.",

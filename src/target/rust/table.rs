@@ -6,11 +6,13 @@ use super::remote;
 use super::spelling::type_name;
 use super::states::{States, payload, slot_of, words};
 use crate::endpoint::{self, Activity, Edge, Endpoint};
-use crate::protocol::{Message, Next, State, StateId, Type};
+use crate::protocol::{Message, Next, Side, State, StateId, Type};
+use crate::target::layout::{WIDTH, spaces};
 
 /// A state and its messages as the runtime sees them.
 pub(super) struct StateView {
-    pub(super) declaration: String,
+    /// Its declaration, unless that is in the module of the states in which one side receives.
+    pub(super) declaration: Option<String>,
     pub(super) is_terminal: bool,
     pub(super) head: String,
     pub(super) message: String,
@@ -28,6 +30,13 @@ pub(super) struct StateView {
     pub(super) arms: Vec<ArmView>,
 }
 
+/// The declarations of the states in which one side receives.
+pub(super) struct ReceivingView {
+    pub(super) side: &'static str,
+    pub(super) module: String,
+    pub(super) declarations: Vec<String>,
+}
+
 pub(super) struct ArmView {
     pub(super) index: usize,
     pub(super) names: String,
@@ -35,8 +44,14 @@ pub(super) struct ArmView {
     pub(super) head: String,
     pub(super) payload: String,
     pub(super) next: String,
+    pub(super) name: String,
     /// The constructor of its row in the table of a far end.
     pub(super) row: String,
+}
+
+/// The module of the states in which a side receives.
+pub(super) fn receiving_module(side: Side) -> String {
+    format!("{}_receives", side.word())
 }
 
 impl States<'_> {
@@ -51,14 +66,7 @@ impl States<'_> {
         let (names, bounds) = (self.parameters(state), self.bounds(state, scope));
         let own = type_name(&state.name);
         let ty = Document::angle(own.as_str(), words(&names)).flat();
-        let declaration = if names.is_empty() {
-            format!("pub enum {own} {{}}")
-        } else {
-            let all = payload(words(&names)).flat();
-            let marker = Document::word(format!("fn({all}) -> {all}"));
-            let marker = Document::angle("::std::marker::PhantomData", vec![marker]);
-            Document::round(format!("pub struct {ty}"), vec![marker]).laid_out(4, 4, 1) + ";"
-        };
+        let is_terminal = state.active_side().is_none();
         let all = Document::angle("impl", words(&names)).flat();
         let head = |of: &str| {
             implementation(
@@ -92,8 +100,8 @@ impl States<'_> {
             definition(8, "const SESSION: ::duologue::generated::Session", &value)
         });
         StateView {
-            declaration,
-            is_terminal: state.active_side().is_none(),
+            declaration: is_terminal.then(|| self.declaration(state, 4)),
+            is_terminal,
             head: head("State"),
             remote: self.leaves(id).then(|| {
                 let bounds = self.bounds_of_wire(state, carried, scope);
@@ -113,6 +121,40 @@ impl States<'_> {
             session,
             arms: state.messages.iter().enumerate().map(arm).collect(),
         }
+    }
+
+    /// The type that stands for a state.
+    fn declaration(self, state: &State, indent: usize) -> String {
+        let names = self.parameters(state);
+        let own = type_name(&state.name);
+        if names.is_empty() {
+            return format!("pub enum {own} {{}}");
+        }
+        let ty = Document::angle(own, words(&names)).flat();
+        let all = payload(words(&names)).flat();
+        let mut marker = format!("fn({all}) -> {all}");
+        // Where this does not fit into a line of its own, with a comma.
+        let inside = indent + 8;
+        if inside + marker.len() >= WIDTH {
+            let (more, less) = (spaces(inside + 4), spaces(inside));
+            marker = format!("fn(\n{more}{all},\n{less}) -> {all}");
+        }
+        let marker = Document::angle("::std::marker::PhantomData", vec![Document::word(marker)]);
+        let whole = Document::round(format!("pub struct {ty}"), vec![marker]);
+        whole.laid_out(indent, indent, 1) + ";"
+    }
+
+    /// The declarations of the states in which a side receives, in a module of their own, so that the compiler's errors about a
+    /// receiver name the side; `None` if there are none.
+    pub(super) fn receiving(self, side: Side) -> Option<ReceivingView> {
+        let states = self.protocol().states.iter();
+        let states = states.filter(|state| state.active_side() == Some(side.dual()));
+        let declarations: Vec<_> = states.map(|state| self.declaration(state, 8)).collect();
+        (!declarations.is_empty()).then(|| ReceivingView {
+            side: side.word(),
+            module: receiving_module(side),
+            declarations,
+        })
     }
 
     /// For each state, the positions of the start state's parameters among the state's own. `None` if the state does not have all
@@ -200,6 +242,11 @@ impl States<'_> {
             head,
             payload: definition(8, "type Payload", &payload(payloads)),
             next: definition(8, "type Next", &follows),
+            name: definition(
+                8,
+                "const MESSAGE: &'static str",
+                &Document::word(format!("\"{}\"", message.name.text())),
+            ),
             row,
         }
     }

@@ -7,7 +7,7 @@ use super::fields;
 use super::layout::{Document, signature, variants};
 use super::spelling::{NameScope, type_name};
 use super::states::{States, payload, slot_of, words};
-use super::table::StateView;
+use super::table::{ReceivingView, StateView};
 use crate::check::CheckedProtocol;
 use crate::endpoint::may_wait;
 use crate::graph::Capacity;
@@ -28,6 +28,8 @@ pub struct ProtocolView {
     /// The enums of all states that have a direction.
     enums: Vec<MessagesView>,
     sides: [SideView; 2],
+    /// The types of the states, by the side that receives in them.
+    receiving: Vec<ReceivingView>,
     /// The states as the runtime sees them.
     states: Vec<StateView>,
     /// How sessions begin between processes, or nothing.
@@ -117,6 +119,10 @@ impl ProtocolView {
             init: states.init(),
             enums: enums.collect(),
             sides: [Side::Client, Side::Server].map(|side| states.side(side)),
+            receiving: [Side::Client, Side::Server]
+                .into_iter()
+                .filter_map(|side| states.receiving(side))
+                .collect(),
             states: tables.collect(),
             start: states.remote_start(),
         }

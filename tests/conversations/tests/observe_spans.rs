@@ -1,9 +1,9 @@
-//! The spans of sessions over sockets, with the feature `tracing`.
+//! The spans of sessions over sockets and within a process, with the features `tracing`.
 #![cfg(feature = "sockets")]
 #![forbid(unsafe_code)]
 
 use conversations::observing::{accepted, serve, shop};
-use conversations::protocols::bank::client;
+use conversations::protocols::bank::{self, client};
 use conversations::sockets::listener;
 use duologue_net::Connector;
 use duologue_net::observe::{Observer, Spans};
@@ -38,12 +38,12 @@ impl Visit for Fields<'_> {
     }
 }
 
-/// A subscriber of nothing but this crate.
+/// A subscriber of nothing but the runtimes.
 struct Counting(Arc<Counted>);
 
 impl Subscriber for Counting {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("duologue_net")
+        metadata.target().starts_with("duologue")
     }
 
     fn new_span(&self, attributes: &Attributes<'_>) -> Id {
@@ -142,4 +142,45 @@ fn a_session_has_one_span() {
     assert_eq!((*span, events.len()), (None, 13));
     assert!(refused.starts_with("WARN message=no session"), "{refused}");
     assert!(refused.contains("could not connect"), "{refused}");
+    within_a_process(&counted);
+}
+
+/// A session within the process has one span for both sides, with an event for each message.
+fn within_a_process(counted: &Counted) {
+    counted.events.lock().expect("nobody panics here").clear();
+    let spans = Arc::new(duologue::observe::Spans::new());
+    let (server, client) = duologue::observed(bank::init(), spans);
+    let serving = thread::spawn(move || serve(server));
+    shop(client).expect("it is open");
+    (serving.join().expect("it does not panic")).expect("it is open");
+    assert_eq!(counted.open.load(SeqCst), 0);
+    let spans = counted.spans.lock().expect("nobody panics here").clone();
+    let [.., span] = &spans[..] else {
+        panic!("no span")
+    };
+    assert_eq!(spans.len(), 3, "one for both sides: {spans:?}");
+    assert!(
+        span.starts_with("session id=1 protocol=\"bank\" "),
+        "{span}"
+    );
+    assert!(
+        span.ends_with("sent_by_client=6 sent_by_server=2 "),
+        "{span}"
+    );
+    assert!(!span.contains("left="), "{span}");
+    let events = counted.events.lock().expect("nobody panics here").clone();
+    assert!(events.iter().all(|(of, _)| *of == Some(3)), "{events:?}");
+    let of = |level: &str| {
+        let events = events.iter().map(|(_, text)| text.as_str());
+        events
+            .filter(|text| text.starts_with(level))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((of("TRACE").len(), of("DEBUG").len()), (8, 5), "{events:?}");
+    let deposit = "TRACE state=\"bank.connected\" message=\"deposit\" sender=\"client\" ";
+    assert!(of("TRACE").contains(&deposit), "{events:?}");
+    let [end] = of("INFO")[..] else {
+        panic!("one end: {events:?}")
+    };
+    assert!(end.starts_with("INFO message=ended "), "{end}");
 }

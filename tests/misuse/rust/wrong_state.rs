@@ -1,6 +1,6 @@
 // It is the other side's turn.
 //~ error[E0599]: no method named `withdrawal` found for struct `duologue_runtime::Receiver<S>` in the current scope
-//~ method not found in `duologue_runtime::Receiver<bank::state::LoginResponse>`
+//~ method not found in `duologue_runtime::Receiver<bank::state::client_receives::LoginResponse>`
 #![allow(dead_code, unused_variables)]
 mod protocols {
     include!(env!("PROTOCOLS"));

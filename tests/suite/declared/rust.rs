@@ -32,7 +32,9 @@ impl Finder {
         match tree {
             UseTree::Path(inner) => self.used(path, &inner.tree),
             UseTree::Name(name) => self.add(place_of(path), &name.ident),
-            UseTree::Rename(_) | UseTree::Glob(_) | UseTree::Group(_) => {
+            // What it imports is found where it is declared.
+            UseTree::Glob(_) => {}
+            UseTree::Rename(_) | UseTree::Group(_) => {
                 panic!("an unexpected kind of import")
             }
         }

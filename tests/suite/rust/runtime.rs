@@ -1,7 +1,10 @@
 //! The tests of the Rust runtime in builds other than Cargo's default: optimized, under loom, under sanitizers.
 
-use crate::support::rust::{compile_runtime, scratch, tool};
+use crate::support::rust::{checked, compile_runtime, protocols_in, scratch, tool};
 use crate::support::{is_named, repository, succeed};
+use crate::tidy::files;
+use duologue::target::{self, Options, Target};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -132,4 +135,55 @@ fn succeed_in(tests: &mut Command) {
         printed.contains("test result: ok. ") && !printed.contains(" 0 passed"),
         "{printed}"
     );
+}
+
+/// The functions for tasks in a text, and whether each says in its documentation what happens if its future is dropped.
+fn cancel_safety(text: &str) -> Vec<(String, bool)> {
+    let mut is_said = false;
+    let mut found = Vec::new();
+    for line in text.lines().map(str::trim_start) {
+        if line.starts_with("///") {
+            is_said |= line == "/// # Cancel safety";
+            continue;
+        }
+        let head = line.trim_start_matches("pub ");
+        let name = head
+            .strip_prefix("fn ")
+            .and_then(|rest| rest.split(['<', '(']).next());
+        let is_public = line.starts_with("pub ") || line.starts_with("fn ready(&mut self)");
+        // `ready` of a `Select` blocks.
+        let of_tasks = |name: &&str| name.ends_with("_async") || line.starts_with("fn ready(");
+        if let Some(name) = name.filter(of_tasks).filter(|_| is_public) {
+            found.push((name.to_owned(), is_said));
+        }
+        is_said &= line.starts_with("#[");
+    }
+    found
+}
+
+/// In the runtimes and in generated code.
+#[test]
+fn each_function_for_tasks_says_what_happens_if_its_future_is_dropped() {
+    let folders = [
+        "runtime/rust/src",
+        "runtime/rust/net/src",
+        "runtime/rust/shm/src",
+    ];
+    let paths = folders.into_iter().flat_map(files);
+    let texts = paths.map(|path| fs::read_to_string(path).expect("it can be read"));
+    let generated = target::generate(
+        &checked(&protocols_in("protocols")),
+        Target::Rust,
+        &Options::default(),
+    );
+    let texts: Vec<String> = texts
+        .chain(generated.files.into_iter().map(|file| file.text))
+        .collect();
+    let found: Vec<_> = texts.iter().flat_map(|text| cancel_safety(text)).collect();
+    for known in ["recv_async", "ready", "attach_async", "send_async"] {
+        let is_there = found.iter().any(|(name, _)| name == known);
+        assert!(is_there, "{known} is not found");
+    }
+    let silent: Vec<_> = found.iter().filter(|(_, is_said)| !is_said).collect();
+    assert!(silent.is_empty(), "{silent:?}");
 }

@@ -136,7 +136,7 @@ pub fn compile_runtime(library: &Path) -> Command {
         "--check-cfg",
         "cfg(duologue_without, values(any()))",
         "--check-cfg",
-        "cfg(feature, values(\"futures\", \"membarrier\", \"pool\"))",
+        "cfg(feature, values(\"futures\", \"membarrier\", \"pool\", \"tracing\"))",
         "--crate-name",
         "duologue_runtime",
         "-o",

@@ -124,7 +124,12 @@ impl Attach {
     }
 
     /// Takes the side whose first endpoint is `E`, for a task that waits for the other side: with any executor, and without a
-    /// thread for each session. If the future is dropped before it completes, the side is given up.
+    /// thread for each session.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future holds the side. Dropping it before it completes gives the side up. To go on waiting after a time limit, poll a
+    /// reference to the future.
     ///
     /// # Errors
     /// Those of [`attach`] that do not depend on the other side. The future returns the others.

@@ -120,7 +120,9 @@ impl Pipe {
     #[inline]
     pub(crate) fn driver_at_segment(&self, owns_memory: bool) -> Option<Arc<dyn Driver>> {
         let is_stored = || self.collects_in(self.layout()) && !self.forwards_at_line(owns_memory);
-        if !self.is_inside_collected_run() || is_stored() {
+        // An observed session has no driver.
+        let may_forward = self.at().publishes_apart() && !self.at().begins_run();
+        if !may_forward || is_stored() {
             return None;
         }
         self.driver().cloned()

@@ -164,6 +164,7 @@ impl Pipe {
 
     #[inline(never)]
     fn leave_slowly(self) {
+        self.note_leaving();
         // It may have waited for space.
         let _left = Wait::for_room(&self).disarm();
         let is_collected = self.is_inside_collected_run();
@@ -227,6 +228,7 @@ impl Pipe {
     pub(crate) fn die(self, left: &mut Option<Waiter>) -> Result<(), Pipe> {
         // The session may end as soon as this side has disconnected.
         let driver = self.driver().cloned();
+        self.note_leaving();
         self.die_undriven(left)?;
         if let Some(driver) = driver {
             driver.abandoned();

@@ -1,6 +1,7 @@
 //! How a message is published, by a swap or by a store (see [`super`]).
 
 mod far;
+mod observed;
 
 use std::mem::{self, needs_drop, ManuallyDrop};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -16,6 +17,7 @@ use crate::floor::wait_slot::PendingWake;
 use crate::ring::driver::Why;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
+use crate::ring::observer::Names;
 use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
 
@@ -28,6 +30,16 @@ pub enum Then {
     Turn,
     /// The session is over.
     End,
+}
+
+/// A message without its payload.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    /// Its index among those of its state.
+    pub(crate) index: u8,
+    pub(crate) then: Then,
+    /// What it is called, for observers.
+    pub(crate) names: &'static Names,
 }
 
 /// Which code calls the driver of a session to forward what was stored inside a run (see `link::collect`).
@@ -107,11 +119,11 @@ impl Pipe {
         self,
         layout: &Layout,
         stays: bool,
-        index: u8,
+        step: &Step,
         payload: P,
-        then: Then,
         forwards: Forwards,
     ) -> Sent<P> {
+        let Step { index, then, .. } = *step;
         debug_assert!(self.at() == self.at().in_state(stays));
         if then == Then::Stay && self.at().is_inside(layout.segment(), needs_drop::<P>()) {
             // As below, with far fewer instructions for most messages of a stream.
@@ -136,11 +148,11 @@ impl Pipe {
                 // SAFETY: as below; and what was written is published with its own type.
                 return unsafe {
                     self.write(layout, payload);
-                    if self.at().is_near() {
+                    if self.at().publishes_apart() {
                         return match self.copy().store_for_far(index, then, needs_drop::<P>()) {
                             Ok(next) => Sent::Published(next),
                             Err(true) => Sent::Noticed(self.noticed(then, false)),
-                            Err(false) => Sent::Noticed(self.send_to_far(index, then, forwards)),
+                            Err(false) => Sent::Noticed(self.send_apart(step, forwards)),
                         };
                     }
                     self.exchange(layout, index, then, swaps)

@@ -1,9 +1,10 @@
 //! Positions at which epochs go back or wrap around, which no conversation reaches in the time of a test.
 
 use super::credit::Space;
-use super::publish::{Forwards, Sent, Then, Unsent};
+use super::publish::{Forwards, Sent, Step, Then, Unsent};
 use crate::floor::layout::{Capacity, Layout, Slot};
 use crate::ring::line_word::LineWord;
+use crate::ring::observer::Names;
 use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::{renewed, RENEWAL};
 
@@ -44,10 +45,25 @@ fn take(from: Pipe, word: LineWord, then: Then) -> (u64, Pipe) {
     (got, next.sending(true))
 }
 
+/// A message without its payload.
+pub(crate) fn step(index: u8, then: Then) -> Step {
+    const NAMES: &Names = &Names {
+        state: "",
+        message: "",
+        next: None,
+    };
+    Step {
+        index,
+        then,
+        names: NAMES,
+    }
+}
+
 /// Sends and reads one message.
 fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
     let layout = *from.layout();
-    let Sent::Published(from) = from.send(&layout, true, 3, value, then, Forwards::Sender) else {
+    let Sent::Published(from) = from.send(&layout, true, &step(3, then), value, Forwards::Sender)
+    else {
         panic!("no waiter and no disconnect")
     };
     let Found::Message(word) = to.find() else {
@@ -154,7 +170,7 @@ fn wrap((mut first, mut second): (Pipe, Pipe)) {
     }
     assert!(second.die(&mut None).is_ok());
     let layout = *first.layout();
-    let sent = first.send(&layout, true, 0, 1_u64, Then::Stay, Forwards::Sender);
+    let sent = first.send(&layout, true, &step(0, Then::Stay), 1_u64, Forwards::Sender);
     let Sent::Noticed(Err(Unsent { payload: 1, left })) = sent else {
         panic!("the receiver is gone")
     };
@@ -239,9 +255,13 @@ impl Walk {
             self.sender = Some(sender);
             return false;
         }
-        let Sent::Published(next) =
-            sender.send(&self.layout, true, 3, self.sent, then, Forwards::Sender)
-        else {
+        let Sent::Published(next) = sender.send(
+            &self.layout,
+            true,
+            &step(3, then),
+            self.sent,
+            Forwards::Sender,
+        ) else {
             panic!("no waiter and no disconnect")
         };
         self.sent += 1;

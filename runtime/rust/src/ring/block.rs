@@ -96,8 +96,9 @@ pub(crate) struct Block {
     /// The address of the queue that destroys or destroyed messages of this session, or 0: see `link::drop_queue`. The
     /// side that receives accesses it.
     pub(crate) dropped_by: AtomicUsize,
-    /// Null within a process. Otherwise a box, which belongs to the block and is freed when the session ends.
-    driver: AtomicPtr<Attached>,
+    /// Null within a process, unless the session is observed. Otherwise a box, which belongs to the block and is freed when
+    /// the session ends.
+    attached: AtomicPtr<Attached>,
     /// It changes only a few times in a lap, so it can share a cache line with the constants.
     pub(crate) credit: Shared<Credit>,
     pub(crate) public: [PublicSide; 2],
@@ -193,7 +194,7 @@ impl Block {
             class: layout.class() as u32,
             epoch: 1,
             dropped_by: AtomicUsize::new(0),
-            driver: AtomicPtr::new(ptr::null_mut()),
+            attached: AtomicPtr::new(ptr::null_mut()),
             credit: Shared::new(Credit::NONE),
             public: [public(), public()],
             private: [private(), private()],
@@ -298,23 +299,23 @@ impl Block {
         }
     }
 
-    /// Sets the session's driver, which it does not have yet.
+    /// Attaches a driver or an observer to the session, which has none yet.
     ///
     /// # Safety
     /// The session has not ended.
     pub(crate) unsafe fn attach(block: NonNull<Block>, attached: Attached) {
         let attached = Box::into_raw(Box::new(attached));
-        // SAFETY: by the caller. A side that uses the driver reads the pointer with Acquire.
-        unsafe { (*block.as_ptr()).driver.store(attached, Release) };
+        // SAFETY: by the caller. A side that uses it reads the pointer with Acquire.
+        unsafe { (*block.as_ptr()).attached.store(attached, Release) };
     }
 
-    /// The session's driver, if it has one.
+    /// What is attached to the session.
     ///
     /// # Safety
     /// The session does not end during `'a`.
     pub(crate) unsafe fn attached<'a>(block: NonNull<Block>) -> Option<&'a Attached> {
         // SAFETY: by the caller: the box is freed only when the session ends.
-        unsafe { (*block.as_ptr()).driver.load(Acquire).as_ref() }
+        unsafe { (*block.as_ptr()).attached.load(Acquire).as_ref() }
     }
 
     /// Ends the session, whose newest epoch was `epoch`. Payloads that are still in the ring are not destroyed.
@@ -332,17 +333,17 @@ impl Block {
             let class = (*header).class as usize;
             let [one, other] = &(*header).public;
             let has_waiter = one.slot.is_busy() | other.slot.is_busy();
-            let is_driven = !(*header).driver.load(Relaxed).is_null();
+            let has_more = !(*header).attached.load(Relaxed).is_null();
             // A session after `epoch` could turn before it has rewritten anything.
-            if epoch >= RENEWAL || has_waiter || is_driven || class == pool::CLASSES {
+            if epoch >= RENEWAL || has_waiter || has_more || class == pool::CLASSES {
                 return Block::end_slowly(block, epoch);
             }
             Block::put_away(block, epoch);
         }
     }
 
-    /// Like [`Block::end`], where the stamps must be cleared, waiters remain that were not woken, there is a driver,
-    /// or the block is not kept.
+    /// Like [`Block::end`], where the stamps must be cleared, waiters remain that were not woken, there is a driver or an
+    /// observer, or the block is not kept.
     ///
     /// # Safety
     /// As for [`Block::end`].
@@ -353,11 +354,11 @@ impl Block {
         unsafe {
             let header = block.as_ptr();
             let [one, other] = &(*header).public;
-            // Dropping a waiter or a driver runs user code, which may use the block, or panic and so keep it from being
+            // Dropping a waiter, a driver or an observer runs user code, which may use the block, or panic and so keep it from being
             // put away.
             let _left = [&one.slot, &other.slot].map(|slot| WaitSlot::take(slot));
-            let driver = NonNull::new((*header).driver.swap(ptr::null_mut(), Acquire));
-            let _driver = driver.map(|driver| Box::from_raw(driver.as_ptr()));
+            let attached = NonNull::new((*header).attached.swap(ptr::null_mut(), Acquire));
+            let _attached = attached.map(|attached| Box::from_raw(attached.as_ptr()));
             if (*header).class as usize == pool::CLASSES {
                 return Block::release(block);
             }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
+use super::observer::Observed;
+
 /// Why a session was closed before its protocol ended.
 // As wide as the value that a successful receive returns in its place: with a narrower one, the compiler stores the next
 // endpoint in pieces and loads it as a whole, which costs more than a message.
@@ -85,9 +87,14 @@ pub trait Driver: Send + Sync {
     fn why(&self) -> Why;
 }
 
-/// A session's driver, and which side it is.
-pub(crate) struct Attached {
-    pub(crate) driver: Arc<dyn Driver>,
-    /// The side that belongs to the driver. It is not driven itself.
-    pub(crate) far: usize,
+/// What is attached to a session.
+pub(crate) enum Attached {
+    /// Its driver.
+    Driver {
+        driver: Arc<dyn Driver>,
+        /// The side that belongs to the driver. It is not driven itself.
+        far: usize,
+    },
+    /// Its observer, within a process.
+    Observer(Observed),
 }

@@ -25,6 +25,7 @@ pub(crate) mod driver;
 pub(crate) mod flags;
 pub(crate) mod laps;
 pub(crate) mod line_word;
+pub(crate) mod observer;
 pub(crate) mod pipe;
 pub(crate) mod position;
 pub(crate) mod task_note;

@@ -12,7 +12,7 @@ use crate::floor::layout::{MAX_LINES, MAX_PER_LINE};
 
 /// An endpoint's position and what else it remembers, packed so that an endpoint takes two machine words.
 ///
-/// From the top: 22 bits of epoch, 3 bits of slot in the line, 5 zero bits, the flags, 26 bits of line. Epoch and slot
+/// From the top: 22 bits of epoch, 3 bits of slot in the line, 4 zero bits, the flags, 26 bits of line. Epoch and slot
 /// are where a line's word has epoch and count, so that one subtraction compares a word with a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position(u64);
@@ -27,6 +27,8 @@ const NEAR: u64 = 1 << 33;
 const FAR: u64 = 1 << 32;
 /// Every message that this side sends is swapped.
 const NEVER_STORES: u64 = 1 << 31;
+/// The session is observed. `NEAR` is set, too, for the code that tests a single bit.
+const OBSERVED: u64 = 1 << 34;
 const LAP: u64 = 1 << 30;
 const SIDE: u64 = 1 << 29;
 /// The receiver is known to be a task.
@@ -91,10 +93,29 @@ impl Position {
         }
     }
 
+    /// The same for a side of an observed session.
+    #[inline]
+    pub(crate) fn observed(self) -> Position {
+        Position(self.0 | NEAR | OBSERVED)
+    }
+
+    /// Whether the session is observed.
+    #[inline]
+    pub(crate) fn is_observed(self) -> bool {
+        self.0 & OBSERVED != 0
+    }
+
+    /// Whether what is sent here, in a session that swaps messages, is not published like others: the other side belongs to a
+    /// transport that itself checks what is sent inside a run, or the session is observed.
+    #[inline]
+    pub(crate) fn publishes_apart(self) -> bool {
+        self.0 & NEAR != 0
+    }
+
     /// Whether the other side belongs to a transport that itself checks what is sent inside a run.
     #[inline]
     pub(crate) fn is_near(self) -> bool {
-        self.0 & NEAR != 0
+        self.0 & (NEAR | OBSERVED) == NEAR
     }
 
     /// Whether this side belongs to such a transport.
@@ -228,6 +249,12 @@ impl Position {
         self.0 & PEER_IS_TASK != 0
     }
 
+    /// Whether the state has messages that keep the direction.
+    #[inline]
+    pub(crate) fn stays(self) -> bool {
+        self.0 & STAYS != 0
+    }
+
     /// This position in a state that has messages that keep the direction (`stays`) or has none.
     #[inline]
     pub(crate) fn in_state(self, stays: bool) -> Position {
@@ -286,7 +313,7 @@ impl Position {
     #[inline]
     pub(crate) fn turned(self) -> Position {
         const RENEWED: u64 = ((RENEWAL - 1) as u64) << EPOCH_SHIFT;
-        const KEPT: u64 = SIDE | SWAPS | NEVER_STORES | PEER_IS_TASK | NEAR | FAR;
+        const KEPT: u64 = SIDE | SWAPS | NEVER_STORES | PEER_IS_TASK | NEAR | FAR | OBSERVED;
         Position((self.0 & (RENEWED | KEPT)) + (1 << EPOCH_SHIFT))
     }
 }

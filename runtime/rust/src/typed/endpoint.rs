@@ -10,9 +10,10 @@ use super::scheme::{End, Finish, Finished, Follow, State, Stay, Transition, Turn
 use crate::floor::layout::{Capacity, Layout, Session, Slot};
 use crate::floor::wait_slot::PendingWake;
 use crate::link::park;
-use crate::link::publish::{Forwards, Sent, Then, Unsent};
+use crate::link::publish::{Forwards, Sent, Step, Then, Unsent};
 use crate::ring::block::StateInfo;
 use crate::ring::line_word::LineWord;
+use crate::ring::observer::Names;
 use crate::ring::pipe::{Found, Pipe};
 
 /// Begins a session in state `S`. Returns the endpoint that sends first and the endpoint that receives first.
@@ -147,7 +148,18 @@ impl<S: State> Sender<S> {
         }
         let layout = layout_in::<S>(self.pipe());
         let pipe = self.into_pipe();
-        match pipe.send(&layout, S::STAYS, INDEX, payload, S::Next::THEN, forwards) {
+        let step = const {
+            &Step {
+                index: INDEX,
+                then: S::Next::THEN,
+                names: &Names {
+                    state: S::NAME,
+                    message: S::MESSAGE,
+                    next: S::Next::NAME,
+                },
+            }
+        };
+        match pipe.send(&layout, S::STAYS, step, payload, forwards) {
             Sent::Published(pipe) => Ok((S::Next::mine(pipe, S::STAYS), None)),
             Sent::Noticed(noticed) => {
                 noticed.map(|(pipe, awaited)| (S::Next::mine(pipe, S::STAYS), awaited))
@@ -331,6 +343,7 @@ impl<S: State> Follow for Stay<S> {
     type Mine = Sender<S>;
     type Theirs = Receiver<S>;
     const THEN: Then = Then::Stay;
+    const NAME: Option<&'static str> = Some(S::NAME);
     const SESSION: Session = S::SESSION;
     #[inline(always)]
     fn mine(pipe: Pipe, stayed: bool) -> Sender<S> {
@@ -346,6 +359,7 @@ impl<S: State> Follow for Turn<S> {
     type Mine = Receiver<S>;
     type Theirs = Sender<S>;
     const THEN: Then = Then::Turn;
+    const NAME: Option<&'static str> = Some(S::NAME);
     const SESSION: Session = S::SESSION;
     #[inline(always)]
     fn mine(pipe: Pipe, _: bool) -> Receiver<S> {

@@ -81,6 +81,10 @@ macro_rules! owns_pipe {
                 &self.pipe
             }
 
+            pub(super) fn pipe_mut(&mut self) -> &mut Pipe {
+                &mut self.pipe
+            }
+
             pub(crate) fn wait(&self) -> Wait<'_> {
                 Wait::$what(&self.pipe)
             }

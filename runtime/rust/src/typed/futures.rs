@@ -180,7 +180,8 @@ pub(super) fn poll_message<S: State, T>(
     }
 }
 
-/// Implements what all generated sending endpoints have in common: `Debug` and [`Endpoint`].
+/// Implements what all generated sending endpoints have in common: `Debug`, [`Endpoint`] and
+/// [`Observable`](crate::observe::Observable).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! endpoint {
@@ -198,6 +199,12 @@ macro_rules! endpoint {
 
             fn is_ready(&self) -> bool {
                 $crate::Endpoint::is_ready(&self.0)
+            }
+        }
+
+        impl $(<$($parameter),+>)? $crate::observe::Observable for $name $(<$($parameter),+>)? {
+            fn handle(&mut self) -> $crate::observe::Handle<'_> {
+                $crate::observe::Observable::handle(&mut self.0)
             }
         }
     };

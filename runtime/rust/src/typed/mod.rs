@@ -5,8 +5,11 @@ pub(crate) mod ends;
 pub(crate) mod error;
 pub(crate) mod futures;
 pub(crate) mod held;
+pub(crate) mod observed;
 pub(crate) mod scheme;
 pub(crate) mod sending;
 pub(crate) mod series;
+#[cfg(feature = "tracing")]
+pub(crate) mod spans;
 #[cfg(feature = "futures")]
 pub(crate) mod streams;

@@ -37,6 +37,9 @@ pub trait Transition<const INDEX: u8>: State {
 
     /// [`Stay`], [`Turn`], [`End`] or [`Finish`].
     type Next: Next;
+
+    /// The message's name in the protocol, for observers.
+    const MESSAGE: &'static str = "";
 }
 
 /// The same side sends again, in state `S`.
@@ -94,6 +97,8 @@ mod follow {
         type Theirs;
         /// What the pipe does after the message.
         const THEN: Then;
+        /// The name of the state that follows, unless the session is over.
+        const NAME: Option<&'static str> = None;
         /// [`State::SESSION`](super::State::SESSION) of the state that follows.
         const SESSION: Session = Session::UNKNOWN;
         /// Creates the sender's next endpoint. `stayed` is [`State::STAYS`](super::State::STAYS) of the state that

@@ -74,6 +74,10 @@ impl<S: State> Sender<S> {
     }
 
     /// A future that waits until the ring is not full, and sends the message.
+    ///
+    /// # Cancel safety
+    ///
+    /// That of [`Sending`].
     #[inline]
     pub fn send_async<E, N, const INDEX: u8>(self, payload: S::Payload) -> Sending<E, N, INDEX>
     where

@@ -80,6 +80,11 @@ impl<S: Series> FusedStream for Incoming<S> {
 /// The sink waits only while no slot is free, and keeps nothing back. Closing it sends the message that ends the session, or drops the
 /// endpoint if there is none. If the session is closed, the payload is dropped with the error: the methods of the endpoint
 /// return it instead.
+///
+/// # Cancel safety
+///
+/// Waiting until the sink is ready, and flushing it, loses nothing if it is given up. A future of an adapter that has a
+/// payload, such as `send`, drops it with itself if it was not sent.
 #[must_use = "a dropped endpoint closes its session"]
 pub struct Outgoing<E: Waits> {
     endpoint: Held<E>,

@@ -100,11 +100,13 @@ pub mod stream {
         impl<T: Send> ::duologue::generated::Transition<0> for Stream<T> {
             type Payload = T;
             type Next = ::duologue::generated::Stay<Stream<T>>;
+            const MESSAGE: &'static str = "send";
         }
 
         impl<T: Send> ::duologue::generated::Transition<1> for Stream<T> {
             type Payload = ();
             type Next = ::duologue::generated::End;
+            const MESSAGE: &'static str = "stop";
         }
     }
 }
@@ -151,6 +153,8 @@ pub mod type_switch {
         }
 
         pub type Wait<T> = ::duologue::Receiver<state::Wait<T>>;
+
+        ::duologue::generated::endpoint!(Start);
     }
 
     pub mod server {
@@ -189,11 +193,13 @@ pub mod type_switch {
         impl ::duologue::generated::Transition<0> for Start {
             type Payload = ();
             type Next = ::duologue::generated::Turn<Wait<i64>>;
+            const MESSAGE: &'static str = "get_int";
         }
 
         impl ::duologue::generated::Transition<1> for Start {
             type Payload = ();
             type Next = ::duologue::generated::Turn<Wait<String>>;
+            const MESSAGE: &'static str = "get_str";
         }
 
         pub struct Wait<T>(::std::marker::PhantomData<fn(T) -> T>);
@@ -213,6 +219,7 @@ pub mod type_switch {
         impl<T: Send> ::duologue::generated::Transition<0> for Wait<T> {
             type Payload = T;
             type Next = ::duologue::generated::Turn<Start>;
+            const MESSAGE: &'static str = "thing";
         }
     }
 }
@@ -271,6 +278,7 @@ pub mod nest {
         impl ::duologue::generated::Transition<0> for Outer {
             type Payload = super::server::Outer;
             type Next = ::duologue::generated::End;
+            const MESSAGE: &'static str = "inner";
         }
     }
 }
@@ -365,6 +373,7 @@ pub mod greeting {
         impl ::duologue::generated::Transition<0> for Hello {
             type Payload = String;
             type Next = ::duologue::generated::Stay<More>;
+            const MESSAGE: &'static str = "welcome";
         }
 
         pub enum More {}
@@ -384,6 +393,7 @@ pub mod greeting {
         impl ::duologue::generated::Transition<0> for More {
             type Payload = String;
             type Next = ::duologue::generated::Turn<Reply>;
+            const MESSAGE: &'static str = "advice";
         }
 
         pub enum Reply {}
@@ -409,11 +419,13 @@ pub mod greeting {
         impl ::duologue::generated::Transition<0> for Reply {
             type Payload = ();
             type Next = ::duologue::generated::Turn<Hello>;
+            const MESSAGE: &'static str = "again";
         }
 
         impl ::duologue::generated::Transition<1> for Reply {
             type Payload = ();
             type Next = ::duologue::generated::End;
+            const MESSAGE: &'static str = "bye";
         }
     }
 }

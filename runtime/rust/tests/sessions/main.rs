@@ -16,6 +16,7 @@ mod flow;
 mod futures;
 mod golden;
 mod held;
+mod observed;
 mod port_set;
 mod random;
 #[cfg(all(target_os = "linux", feature = "membarrier"))]

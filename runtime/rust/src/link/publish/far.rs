@@ -3,7 +3,7 @@
 use std::mem::{self, needs_drop, ManuallyDrop};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
-use super::{Forwards, LeavesInPanic, Left, Noticed, Then, Unsent};
+use super::{Forwards, LeavesInPanic, Left, Noticed, Step, Then, Unsent};
 use crate::floor::barrier;
 use crate::floor::layout::Layout;
 use crate::floor::wait_slot::PendingWake;
@@ -56,19 +56,20 @@ impl Pipe {
         self.flags_of_peer().load(Acquire) == PeerFlags::NONE
     }
 
-    /// Publishes what was written here, in a session whose other side is a far end that checks the ring itself (see
-    /// `link::collect`).
+    /// Publishes what was written here, in a session that is observed, or whose other side is a far end that checks the ring
+    /// itself (see `link::collect`).
     ///
     /// # Safety
     /// A `P` was written here, and belongs to the sender.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn send_to_far<P>(
-        self,
-        index: u8,
-        then: Then,
-        forwards: Forwards,
-    ) -> Noticed<P> {
+    pub(super) unsafe fn send_apart<P>(self, step: &Step, forwards: Forwards) -> Noticed<P> {
+        let Step { index, then, .. } = *step;
+        if self.at().is_observed() {
+            let published = self.copy().publish_observed(step);
+            // SAFETY: the receiver is gone, and by the caller a `P` was written here.
+            return published.ok_or_else(|| unsafe { self.taken_back() });
+        }
         // This function owns the payload while the driver is called, which may panic.
         // SAFETY: by the caller.
         let payload = unsafe { self.read::<P>(self.layout()) };

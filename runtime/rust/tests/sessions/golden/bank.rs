@@ -163,6 +163,7 @@ pub mod state {
     impl ::duologue::generated::Transition<0> for Login {
         type Payload = (String, String);
         type Next = ::duologue::generated::Turn<LoginResponse>;
+        const MESSAGE: &'static str = "login";
     }
 
     pub enum LoginResponse {}
@@ -185,11 +186,13 @@ pub mod state {
     impl ::duologue::generated::Transition<0> for LoginResponse {
         type Payload = ();
         type Next = ::duologue::generated::Turn<Connected>;
+        const MESSAGE: &'static str = "ok";
     }
 
     impl ::duologue::generated::Transition<1> for LoginResponse {
         type Payload = ();
         type Next = ::duologue::generated::Turn<Login>;
+        const MESSAGE: &'static str = "invalid";
     }
 
     pub enum Connected {}
@@ -224,16 +227,19 @@ pub mod state {
     impl ::duologue::generated::Transition<0> for Connected {
         type Payload = f64;
         type Next = ::duologue::generated::Stay<Connected>;
+        const MESSAGE: &'static str = "deposit";
     }
 
     impl ::duologue::generated::Transition<1> for Connected {
         type Payload = f64;
         type Next = ::duologue::generated::Turn<WithdrawalResponse>;
+        const MESSAGE: &'static str = "withdrawal";
     }
 
     impl ::duologue::generated::Transition<2> for Connected {
         type Payload = ();
         type Next = ::duologue::generated::End;
+        const MESSAGE: &'static str = "quit";
     }
 
     pub enum WithdrawalResponse {}
@@ -261,10 +267,12 @@ pub mod state {
     impl ::duologue::generated::Transition<0> for WithdrawalResponse {
         type Payload = f64;
         type Next = ::duologue::generated::Turn<Connected>;
+        const MESSAGE: &'static str = "money";
     }
 
     impl ::duologue::generated::Transition<1> for WithdrawalResponse {
         type Payload = ();
         type Next = ::duologue::generated::Turn<Connected>;
+        const MESSAGE: &'static str = "insufficient_funds";
     }
 }

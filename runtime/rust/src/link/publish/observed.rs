@@ -1,0 +1,32 @@
+//! How a message of an observed session is published (see `ring::observer`).
+
+use std::sync::atomic::Ordering::AcqRel;
+use std::sync::Arc;
+
+use super::{Step, Then};
+use crate::floor::wait_slot::PendingWake;
+use crate::ring::pipe::Pipe;
+use crate::ring::word::Awaitable;
+
+impl Pipe {
+    /// Publishes what was written here, by a swap, and reports it. Returns the sender's next pipe, and the receiver if it
+    /// waits; `None` if the receiver is gone.
+    pub(super) fn publish_observed(self, step: &Step) -> Option<(Pipe, Option<PendingWake>)> {
+        let Step { index, then, names } = *step;
+        // After the last message, the receiver may end the session at any time.
+        let watched = self.watched().map(Arc::clone)?;
+        let layout = *self.layout();
+        let stamp = self.stamp(&layout, index, then);
+        let publish = || {
+            let old = self.word_in(&layout).swap(stamp, AcqRel);
+            (!old.is_dead()).then_some(old)
+        };
+        let is_turn = then != Then::Stay;
+        let old = watched.publish(self.at().side(), names, is_turn, publish)?;
+        let next = self.stepped(&layout, then);
+        // SAFETY: the swap lowered the peer's flag.
+        let pending = (old.is_awaited()).then(|| unsafe { self.pending_wake() });
+        watched.deliver();
+        Some((next, pending))
+    }
+}
