@@ -219,7 +219,7 @@ fn certificates(scala: Scala) -> PathBuf {
 }
 
 /// The lines of one side.
-fn lines_of(case: &str, side: &str) -> Vec<String> {
+pub fn lines_of(case: &str, side: &str) -> Vec<String> {
     let expected = read(
         &repository()
             .join("tests/run")
