@@ -10,7 +10,7 @@ use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
 use duologue::relation::Verdict;
 use duologue::report;
-use duologue::target::{Attribute, Options};
+use duologue::target::{Attribute, Options, ScalaVersion};
 use std::path::PathBuf;
 
 /// Import directories, configuration, reports and rule levels.
@@ -206,6 +206,9 @@ pub struct Choices {
     /// Scala: the package for files without `package` [default: protocols]
     #[arg(long, value_name = "NAME")]
     scala_package: Option<String>,
+    /// Scala: generate for this version alone, with its enums and opaque types [default: for 2.13 and 3]
+    #[arg(long, value_name = "VERSION")]
+    scala_version: Option<OnlyScala>,
     /// C: add this prefix to every name
     #[arg(long, value_name = "PREFIX")]
     c_prefix: Option<String>,
@@ -223,6 +226,13 @@ pub struct Choices {
     c_events: bool,
 }
 
+/// A version of Scala for which code is generated alone.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OnlyScala {
+    #[value(name = "3")]
+    Three,
+}
+
 impl From<Choices> for Options {
     fn from(choices: Choices) -> Options {
         let mut options = Options::default();
@@ -234,6 +244,10 @@ impl From<Choices> for Options {
         options.c.inline_bounds = choices.c_inline_bounds;
         options.c.events = choices.c_events;
         options.scala.package = choices.scala_package;
+        options.scala.version = match choices.scala_version {
+            Some(OnlyScala::Three) => ScalaVersion::Three,
+            None => ScalaVersion::Cross,
+        };
         options.remote = choices.remote;
         options
     }

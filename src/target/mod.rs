@@ -9,7 +9,7 @@ mod spelling;
 
 pub use c::COptions;
 pub use rust::{Attribute, AttributeError, RustOptions, check_attributes};
-pub use scala::ScalaOptions;
+pub use scala::{ScalaOptions, ScalaVersion};
 
 use crate::check::{CheckedProgram, Scope};
 use crate::protocol::{LANGUAGES, Program};

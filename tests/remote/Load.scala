@@ -1,7 +1,9 @@
 package cases
 
+import com.sun.management.OperatingSystemMXBean
 import duologue.abandon
 import duologue.net.{Limits, Listener}
+import java.lang.management.ManagementFactory
 import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicIntegerArray}
 import protocols.pingpong
@@ -24,6 +26,12 @@ object Load {
   private def memory(): Long = {
     for (_ <- 1 to 3) System.gc()
     Runtime.getRuntime.totalMemory - Runtime.getRuntime.freeMemory
+  }
+
+  /** How long the threads of the process have run, in nanoseconds. */
+  private def processorTime(): Long = ManagementFactory.getOperatingSystemMXBean match {
+    case system: OperatingSystemMXBean => system.getProcessCpuTime
+    case _                             => 0L
   }
 
   private final class Counts(sessions: Int, turns: Int) {
@@ -74,9 +82,10 @@ object Load {
     counts.done.await()
     val ofSession = counts.all
     say("turns " + ofSession.min.toString + " " + ofSession.max.toString)
-    val began = System.nanoTime()
+    val (began, used) = (System.nanoTime(), processorTime())
     all.forEach(ping => abandon(ping))
     listener.drain(1.minute): Unit
-    say("drained " + ((System.nanoTime() - began) / 1000000L).toString)
+    val times = List(System.nanoTime() - began, processorTime() - used)
+    say("drained " + times.map(_ / 1000000L).mkString(" "))
   }
 }

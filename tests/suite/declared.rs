@@ -33,10 +33,10 @@ fn options() -> Options {
 }
 
 /// The names on the target's list.
-fn listed(program: &CheckedProgram, target: Target) -> BTreeSet<Declared> {
+fn listed(program: &CheckedProgram, target: Target, options: &Options) -> BTreeSet<Declared> {
     let mut listed = BTreeSet::new();
     let (program, all) = (program.program(), Names::All);
-    target::declarations(program, target, &options(), all, &mut |scope| {
+    target::declarations(program, target, options, all, &mut |scope| {
         let names = scope.names.into_iter();
         listed.extend(names.map(|name| plain((scope.place.clone(), name.spelling))));
     });
@@ -50,11 +50,15 @@ fn plain((place, name): Declared) -> Declared {
 
 /// Checks, group by group, that what `find` finds in the generated files is on the list.
 fn check(target: Target, find: impl Fn(&OutputFile) -> Vec<Declared>) {
+    check_with(target, &options(), find);
+}
+
+fn check_with(target: Target, options: &Options, find: impl Fn(&OutputFile) -> Vec<Declared>) {
     for group in GROUPS {
         let program = checked(&protocols_in(group));
-        let listed = listed(&program, target);
+        let listed = listed(&program, target, options);
         let mut count = 0;
-        for file in target::generate(&program, target, &options()).files {
+        for file in target::generate(&program, target, options).files {
             for declared in find(&file).into_iter().map(plain) {
                 count += 1;
                 let (place, name) = &declared;

@@ -6,6 +6,7 @@ pub mod net;
 mod sbt;
 mod snapshots;
 mod stress;
+mod three;
 
 use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in, tool};
 use crate::support::{is_named, is_tested, repository, succeed};
@@ -178,7 +179,7 @@ fn sources() -> &'static [PathBuf] {
             ["Driver.scala", "Transcript.scala", "names/Hosts.scala"]
                 .map(|file| support.join(file)),
         );
-        for misuse in misuse::all() {
+        for misuse in misuse::all("scala") {
             sources.push(misuse.write_right(&folder("right")));
             sources.extend((misuse.how == "throws").then_some(misuse.path));
         }
@@ -265,7 +266,10 @@ fn main_program(checked: &CheckedProgram) -> String {
         )
         .expect("writing into memory does not fail");
     }
-    for misuse in misuse::all().iter().filter(|misuse| misuse.how == "throws") {
+    for misuse in misuse::all("scala")
+        .iter()
+        .filter(|misuse| misuse.how == "throws")
+    {
         let (name, what) = (&misuse.name, &misuse.what);
         writeln!(text, "    Driver.throws({name:?}, {what:?})(misuse.{name}.Program.run())\n    right.{name}.Program.run()")
             .expect("writing into memory does not fail");
@@ -399,12 +403,18 @@ fn the_programs_run_in_scala_2() {
     programs_run(Scala::Two);
 }
 
+fn compiler_reports_misuse(scala: Scala) {
+    let driver = [programs(scala)];
+    let path = scala.path_with(&[programs(scala), scala.runtime()]);
+    misuse::is_reported_by_the_compiler(scala, &misuse::all("scala"), &driver, &path);
+}
+
 #[test]
 fn the_scala_3_compiler_reports_misuse() {
     if !is_tested("scala") {
         return;
     }
-    misuse::is_reported_by_the_compiler(Scala::Three, &programs(Scala::Three));
+    compiler_reports_misuse(Scala::Three);
 }
 
 #[test]
@@ -412,5 +422,5 @@ fn the_scala_2_compiler_reports_misuse() {
     if !is_tested("scala") {
         return;
     }
-    misuse::is_reported_by_the_compiler(Scala::Two, &programs(Scala::Two));
+    compiler_reports_misuse(Scala::Two);
 }

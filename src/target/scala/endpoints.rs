@@ -4,6 +4,7 @@ use super::layout::{Document, declaration, docs, fits};
 use super::object_scope::{GENERATED, nested, tuple_paths};
 use super::payload::{Number, check, moved, number, tuple};
 use super::spelling;
+use super::three;
 use super::view::Writer;
 use crate::endpoint::{self, Activity, Edge};
 use crate::protocol::{Message, Next, Side, State, StateId, Type};
@@ -308,7 +309,7 @@ impl Writer<'_> {
             [] => Vec::new(),
             [only] => vec![Document::word(self.number(message).map_or_else(
                 || format!("payload.asInstanceOf[{only}]"),
-                |number| number.decode.to_owned(),
+                |number| three::converted(&self.scope, &message.entries[0].ty, number.decode),
             ))],
             _ => paths
                 .iter()

@@ -7,6 +7,7 @@ mod object_scope;
 mod payload;
 mod remote;
 mod spelling;
+mod three;
 mod types;
 mod view;
 mod whole;
@@ -33,6 +34,19 @@ use whole::Whole;
 pub struct ScalaOptions {
     /// The package for files without `package`; without it, `protocols`.
     pub package: Option<String>,
+    /// The versions that the code is for.
+    pub version: ScalaVersion,
+}
+
+/// The versions of Scala that generated code compiles with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ScalaVersion {
+    /// 2.13 and 3.
+    #[default]
+    Cross,
+    /// 3 alone: declared enums are enums, and other names of built-in types are opaque types.
+    Three,
 }
 
 /// The word for this target in mappings.
@@ -221,6 +235,7 @@ fn head(whole: &Whole, id: FileId) -> String {
         file: base_name(file),
         docs: &file.docs,
         package: object_scope::package(whole.program, whole.options, id).join("."),
+        is_for_three: whole.is_for_three(),
     };
     let mut text = String::new();
     write(&mut text, &head);

@@ -2,13 +2,14 @@
 
 use super::object_scope::package;
 use super::spelling::{
-    entry_name, field_name, method_name, object_name, type_name, types_object, wire_object,
+    case_field_name, entry_name, field_name, method_name, object_name, type_name, types_object,
+    wire_object,
 };
 use super::whole::side_objects;
 use crate::check::{Scope, Spelled};
 use crate::name::Name;
 use crate::protocol::{Definition, File, FileId, Program, Protocol, TypeDeclaration};
-use crate::target::{Names, Options};
+use crate::target::{Names, Options, ScalaVersion};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Passes on what the packages declare. Inside an object no new clash can arise: the names of each name space differ in more than
@@ -74,7 +75,7 @@ pub fn spellings(
     if wanted == Names::All {
         for (index, file) in program.files.iter().enumerate() {
             let package = package(program, options, FileId::new(index)).join(".");
-            inside(program, file, &package, options.remote, hand_over);
+            inside(program, file, &package, options, hand_over);
         }
     }
 }
@@ -84,9 +85,14 @@ fn inside(
     program: &Program,
     file: &File,
     package: &str,
-    is_remote: bool,
+    options: &Options,
     hand_over: &mut dyn FnMut(Scope),
 ) {
+    let is_remote = options.remote;
+    let case_field = match options.scala.version {
+        ScalaVersion::Cross => field_name,
+        ScalaVersion::Three => case_field_name,
+    };
     let mut declare = |place: &str, names: Vec<Spelled>| {
         hand_over(scope(format!("`{package}.{place}`"), names));
     };
@@ -130,6 +136,9 @@ fn inside(
             }
             Definition::Enum(variants) => {
                 declare(&path, moved());
+                if options.scala.version == ScalaVersion::Three {
+                    declare(&path, vec![ours("$checked")]);
+                }
                 for variant in variants {
                     let name = type_name(variant.name.text());
                     declare(
@@ -138,11 +147,13 @@ fn inside(
                     );
                     let fields = variant.entries.iter().map(|entry| &entry.name);
                     let fields =
-                        fields.map(|name| spelled(field_name(name.text()), name, "a field"));
+                        fields.map(|name| spelled(case_field(name.text()), name, "a field"));
                     declare(&format!("{path}.{name}"), fields.chain(moved()).collect());
                 }
             }
-            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {}
+            // What the object of an opaque type declares.
+            Definition::Alias(_) => declare(&path, vec![ours("apply")]),
+            Definition::Extern(..) | Definition::Undeclared => {}
         }
     }
 }

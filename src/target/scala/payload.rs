@@ -58,6 +58,8 @@ fn check_at(depth: usize, whole: &Whole, ty: &Type, name: &str, value: &str) -> 
             parts.collect()
         }
         Type::Named(id) => match &whole.program.ty(*id).definition {
+            // An opaque type checks its values when they are created.
+            Definition::Alias(_) if whole.is_distinct(ty) => Vec::new(),
             Definition::Alias(target) => check_at(depth + 1, whole, target, name, value),
             Definition::Struct(_)
             | Definition::Enum(_)
@@ -131,6 +133,11 @@ pub fn number(whole: &Whole, types: &[&Type]) -> Option<Number> {
     };
     let widened = |value: &str| format!("{value}.toLong");
     let (encode, decode): (fn(&str) -> String, _) = match builtin {
+        // In Scala 3, `-new-syntax` rejects the other form.
+        Builtin::Bool if whole.is_for_three() => (
+            |value| format!("if {value} then 1L else 0L"),
+            "number != 0L",
+        ),
         Builtin::Bool => (|value| format!("if ({value}) 1L else 0L"), "number != 0L"),
         Builtin::U8 | Builtin::U16 | Builtin::I32 => (widened, "number.toInt"),
         Builtin::I8 => (widened, "number.toByte"),

@@ -4,6 +4,7 @@ use super::layout::Document;
 use super::object_scope::{GENERATED, ObjectScope, nested, tuple_paths};
 use super::payload::number;
 use super::spelling;
+use super::three;
 use super::whole::Whole;
 use crate::check::{CheckedProgram, CheckedProtocol};
 use crate::graph::Capacity;
@@ -312,6 +313,9 @@ impl Coder<'_, '_> {
     /// How a payload that is kept as a number is encoded.
     fn number(&self, ty: &Type) -> (Vec<String>, Document) {
         let (put, get) = match ty {
+            Type::Builtin(Builtin::Bool) if self.scope.whole.is_for_three() => {
+                ("out.bool(number != 0L)", "if in.bool() then 1L else 0L")
+            }
             Type::Builtin(Builtin::Bool) => ("out.bool(number != 0L)", "if (in.bool()) 1L else 0L"),
             Type::Builtin(Builtin::U8) => ("out.u8(number.toInt)", "in.u8().toLong"),
             Type::Builtin(Builtin::U16) => ("out.u16(number.toInt)", "in.u16().toLong"),
@@ -425,7 +429,8 @@ impl Coder<'_, '_> {
             }
             Type::Named(id) => {
                 if let Some((builtin, lengths)) = self.builtin(ty) {
-                    self.get(builtin, lengths, from)
+                    let code = self.get(builtin, lengths, from).flat();
+                    Document::word(three::converted(self.scope, ty, &code))
                 } else {
                     Document::word(format!("{}.get({from})", self.scope.wire(*id)))
                 }

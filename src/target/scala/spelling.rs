@@ -170,6 +170,14 @@ pub fn field_name(name: &str) -> String {
     escaped(name)
 }
 
+/// A value of a variant of an enum in Scala 3, which has a member `ordinal`.
+pub fn case_field_name(name: &str) -> String {
+    match field_name(name) {
+        name if name == "ordinal" => name + "_",
+        name => name,
+    }
+}
+
 /// A value of a message, whose last field is `next`.
 pub fn entry_name(name: &str) -> String {
     match field_name(name) {

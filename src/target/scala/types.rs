@@ -4,7 +4,8 @@ use super::layout::{declaration, docs, extended, fits, typed};
 use super::object_scope::{GENERATED, ObjectScope, type_arguments};
 use super::payload::{check, moved};
 use super::remote::Remote;
-use super::{head_of_role, spelling, wire};
+use super::view::rendered;
+use super::{head_of_role, spelling, three, wire};
 use crate::check::CheckedProgram;
 use crate::protocol::{
     Definition, Field, InstanceId, Side, Type, TypeDeclaration, TypeId, Variant,
@@ -93,6 +94,9 @@ fn write_type(scope: &mut ObjectScope, id: TypeId) -> String {
     let ty = scope.whole.program.ty(id);
     let name = spelling::type_name(ty.name.text());
     match &ty.definition {
+        Definition::Alias(target) if scope.whole.is_distinct(&Type::Named(id)) => {
+            three::opaque_type(scope, id, target)
+        }
         Definition::Alias(target) => format!(
             "{}  type {name} = {}",
             docs(&ty.docs, 2),
@@ -138,6 +142,9 @@ fn record(scope: &mut ObjectScope, ty: &TypeDeclaration, name: &str, fields: &[F
 fn base(scope: &ObjectScope, name: &str, is_carrier: bool) -> String {
     let object = spelling::types_object(&scope.whole.program.file(scope.file).stem);
     let object = scope.object(scope.file, &object);
+    if scope.whole.is_for_three() {
+        return three::base(scope, &format!("{object}.{name}"), is_carrier);
+    }
     let base = if is_carrier { "Carrier" } else { "Value" };
     format!("extends {GENERATED}.{base}[{object}.{name}]")
 }
@@ -147,6 +154,9 @@ fn choice(scope: &mut ObjectScope, id: TypeId, name: &str, variants: &[Variant])
     let is_carrier = scope.whole.holds_endpoints(&Type::Named(id));
     let object = spelling::types_object(&scope.whole.program.file(scope.file).stem);
     scope.hide(std::iter::empty());
+    if scope.whole.is_for_three() && !variants.is_empty() {
+        return three::enumeration(scope, id, variants);
+    }
     let base = base(scope, name, is_carrier);
     let head = extended(&format!("sealed trait {name}"), &base, 2);
     let mut write = |variant: &Variant| {
@@ -215,11 +225,8 @@ fn write_values(
     is_carrier: bool,
 ) -> String {
     // Variants are one level deeper than structs.
-    let indent = if extends.contains('.') && !extends.contains(GENERATED) {
-        "    "
-    } else {
-        "  "
-    };
+    let is_struct = extends.contains(GENERATED) || extends.starts_with(" derives");
+    let indent = if is_struct { "  " } else { "    " };
     let whole = scope.whole;
     scope.hide(values.iter().map(|value| value.name.clone()));
     let fields: Vec<String> = values
@@ -265,10 +272,6 @@ fn write_values(
         has_body,
         indent,
     })
-}
-
-fn rendered(view: &impl Template) -> String {
-    view.render().expect("writing to a string cannot fail")
 }
 
 impl InstanceView {

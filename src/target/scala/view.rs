@@ -16,6 +16,7 @@ pub struct Head<'a> {
     pub file: &'a str,
     pub docs: &'a [Box<str>],
     pub package: String,
+    pub is_for_three: bool,
 }
 
 /// The object of a protocol, up to the messages.
@@ -216,4 +217,9 @@ impl<'a> Writer<'a> {
             }
         }
     }
+}
+
+/// The text of a view.
+pub fn rendered(view: &impl Template) -> String {
+    view.render().expect("writing to a string cannot fail")
 }

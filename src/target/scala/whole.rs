@@ -2,8 +2,8 @@
 
 use super::spelling::{is_common_type, type_name};
 use crate::protocol::{Definition, Program, Protocol, ProtocolId, Side, Type, TypeId};
-use crate::target::Options;
 use crate::target::aliases::Aliases;
+use crate::target::{Options, ScalaVersion};
 use std::collections::HashSet;
 
 /// A program with the facts that the Scala target needs about its types.
@@ -79,6 +79,20 @@ impl<'a> Whole<'a> {
     /// What an alias stands for; other types stand for themselves.
     pub fn underlying<'t>(&'t self, ty: &'t Type) -> &'t Type {
         self.aliases.underlying(self.program, ty)
+    }
+
+    /// Whether the code is for Scala 3 alone.
+    pub fn is_for_three(&self) -> bool {
+        self.options.scala.version == ScalaVersion::Three
+    }
+
+    /// Whether a type is another name of a built-in type, and in the generated code a type of its own.
+    pub fn is_distinct(&self, ty: &Type) -> bool {
+        let is_alias =
+            |id: &TypeId| matches!(self.program.ty(*id).definition, Definition::Alias(_));
+        self.is_for_three()
+            && matches!(ty, Type::Named(id) if is_alias(id))
+            && matches!(self.underlying(ty), Type::Builtin(_))
     }
 
     fn is_carrier(&self, ty: &Type) -> bool {

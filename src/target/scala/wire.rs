@@ -82,7 +82,11 @@ fn of_enum(code: &Coder, ty: &str, variants: &[Variant]) -> (Vec<String>, Vec<St
         put.push(format!("    out.count({position}L)"));
         let mut parts = Vec::new();
         for entry in &variant.entries {
-            let field = spelling::field_name(entry.name.text());
+            let field = if code.scope.whole.is_for_three() {
+                spelling::case_field_name(entry.name.text())
+            } else {
+                spelling::field_name(entry.name.text())
+            };
             let (ty, lengths) = (&entry.ty, &entry.lengths);
             let each = code.put(ty, lengths, &format!("it.{field}"), "out");
             put.extend(each.iter().map(|line| format!("    {line}")));

@@ -1,7 +1,7 @@
 //! Declarations in generated Scala.
 
-use super::{Declared, check};
-use duologue::target::{OutputFile, Target};
+use super::{Declared, check, check_with, options};
+use duologue::target::{OutputFile, ScalaVersion, Target};
 
 /// The text without comments and without what is in quotes.
 fn without_comments(text: &str) -> String {
@@ -64,11 +64,18 @@ fn members(words: &mut std::slice::Iter<String>, path: &str, found: &mut Vec<Dec
                 Some(name) => members(words, &format!("{path}.{name}"), found),
                 None => pass_over(words),
             },
-            "object" | "class" | "trait" if before != "." => {
+            "case" if matches!(words.as_slice(), [next, ..] if next != "class" && next != "object") =>
+            {
+                let name = words.next().expect("it has a name");
+                found.push((place(path), name.clone()));
+                open = None;
+                parameters(words, &place(&format!("{path}.{name}")), found);
+            }
+            "object" | "class" | "trait" | "enum" if before != "." => {
                 let name = words.next().expect("it has a name");
                 found.push((place(path), name.clone()));
                 open = Some(name.clone());
-                if word == "class" {
+                if word == "class" || word == "enum" {
                     parameters(words, &place(&format!("{path}.{name}")), found);
                 }
             }
@@ -110,7 +117,8 @@ fn parameters(words: &mut std::slice::Iter<String>, place: &str, found: &mut Vec
             Some("[") => brackets += 1,
             Some("]") => brackets -= 1,
             Some("(") if brackets == 0 => break,
-            Some("extends" | "{" | "object" | "class" | "def") | None => return,
+            Some("extends" | "derives" | "{" | "}" | "case" | "object" | "class" | "def")
+            | None => return,
             Some(_) => {}
         }
         at += 1;
@@ -150,6 +158,47 @@ fn declared(file: &OutputFile) -> Vec<Declared> {
 #[test]
 fn what_scala_declares_is_listed() {
     check(Target::Scala, declared);
+}
+
+#[test]
+fn what_scala_3_alone_declares_is_listed() {
+    let mut options = options();
+    options.scala.version = ScalaVersion::Three;
+    check_with(Target::Scala, &options, declared);
+}
+
+#[test]
+fn declarations_of_scala_3_are_found() {
+    let text = "package p\n\nobject aTypes {\n  opaque type M <: Int = Int\n  object M {\n    def apply(value: Int): M = {\n      u8(value)\n      \
+        value\n    }\n  }\n  enum E(@unused $checked: Unit) extends C[aTypes.E] {\n    case A extends aTypes.E(())\n    \
+        case B(x: Int, y: Int) extends aTypes.E({ u8(x); u8(y) })\n    def $moved(m: M): E = this match {\n      case it: aTypes.E.B => it\n    \
+        }\n  }\n  enum F derives CanEqual {\n    case G\n    case H(z: Int)\n  }\n}\n";
+    let file = OutputFile {
+        path: "aTypes.scala".to_owned(),
+        text: text.to_owned(),
+    };
+    let found = declared(&file).into_iter();
+    let found: Vec<String> = found
+        .map(|(place, name)| format!("{place} {name}"))
+        .collect();
+    let expected = [
+        "package `p` aTypes",
+        "`p.aTypes` M",
+        "`p.aTypes` M",
+        "`p.aTypes.M` apply",
+        "`p.aTypes` E",
+        "`p.aTypes.E` $checked",
+        "`p.aTypes.E` A",
+        "`p.aTypes.E` B",
+        "`p.aTypes.E.B` x",
+        "`p.aTypes.E.B` y",
+        "`p.aTypes.E` $moved",
+        "`p.aTypes` F",
+        "`p.aTypes.F` G",
+        "`p.aTypes.F` H",
+        "`p.aTypes.F.H` z",
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -159,6 +159,9 @@ fn write(seed: u64, folder: &Path, mark: String, program: RandomProgram) -> Opti
         code => panic!("{code:?}\n{said}{}", source(seed, folder, &program)),
     }
     supply(folder, &mark, &program);
+    if seed.is_multiple_of(2) {
+        for_scala_3(folder, &mark, &program, remote);
+    }
     Some(Written {
         seed,
         mark,
@@ -166,6 +169,19 @@ fn write(seed: u64, folder: &Path, mark: String, program: RandomProgram) -> Opti
         program,
     })
 }
+
+/// Writes a program for Scala 3 alone.
+fn for_scala_3(folder: &Path, mark: &str, program: &RandomProgram, remote: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
+    command.current_dir(folder).arg("gen");
+    command.args(program.files.iter().map(|(name, _)| name));
+    command.args(["--scala", SCALA_3, "--scala-version", "3"]);
+    command.args(["--scala-package", mark]).args(remote);
+    succeed(command.args(["--quiet", "-A", "all"])).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// The folder with a program for Scala 3 alone.
+const SCALA_3: &str = "scala-3";
 
 /// Declares in C and in Scala what the program has to supply.
 fn supply(folder: &Path, mark: &str, program: &RandomProgram) {
@@ -300,7 +316,16 @@ fn compile_in(scala: Scala) {
         .expect("the target folder can be written");
     let mut sources = vec![host];
     for written in written() {
-        sources.extend(sources_in(&written.folder.join("scala")));
+        let alone = written.folder.join(SCALA_3);
+        let is_alone = scala == Scala::Three && alone.exists();
+        // What the program supplies is not in a folder of a package.
+        let both = written.folder.join("scala");
+        let is_supplied = |source: &PathBuf| source.parent() == Some(&both);
+        let all = sources_in(&both).into_iter();
+        sources.extend(all.filter(|source| !is_alone || is_supplied(source)));
+        if is_alone {
+            sources.extend(sources_in(&alone));
+        }
     }
     scala
         .compile(&sources, &[scala.runtime()], &folder.join("classes"))

@@ -20,9 +20,9 @@ pub struct Misuse {
     text: String,
 }
 
-/// All programs of `tests/misuse/scala`.
-pub fn all() -> Vec<Misuse> {
-    let files = sources_in(&repository().join("tests/misuse/scala"));
+/// All programs of a folder of `tests/misuse`.
+pub fn all(folder: &str) -> Vec<Misuse> {
+    let files = sources_in(&repository().join("tests/misuse").join(folder));
     files.into_iter().map(Misuse::of).collect()
 }
 
@@ -75,29 +75,33 @@ impl Misuse {
     }
 }
 
-/// `programs` holds the protocols and the driver that calls the compiler.
-pub fn is_reported_by_the_compiler(scala: Scala, programs: &Path) {
-    let told: Vec<Misuse> = all()
-        .into_iter()
+/// `driver` holds the program that calls the compiler, and `class_path` the protocols.
+pub fn is_reported_by_the_compiler(
+    scala: Scala,
+    programs: &[Misuse],
+    driver: &[PathBuf],
+    class_path: &str,
+) {
+    let told: Vec<&Misuse> = programs
+        .iter()
         .filter(|misuse| misuse.how != "throws")
         .collect();
     assert!(!told.is_empty());
     let out = folder("misuse").join(scala.name());
     fs::create_dir_all(&out).expect("the target folder can be written");
-    let class_path = scala.path_with(&[programs.to_owned(), scala.runtime()]);
     let out = out.display().to_string();
     let warnings = scala.warnings().filter(|flag| *flag != "-Werror");
     let mut arguments: Vec<&str> = Vec::new();
     for flag in warnings {
         arguments.push(flag);
     }
-    arguments.extend(["-classpath", &class_path, "-d", &out, "--"]);
+    arguments.extend(["-classpath", class_path, "-d", &out, "--"]);
     let paths: Vec<String> = told
         .iter()
         .map(|misuse| misuse.path.display().to_string())
         .collect();
     arguments.extend(paths.iter().map(String::as_str));
-    let printed = scala.run(&[programs.to_owned()], "misuse.Compile", &arguments);
+    let printed = scala.run(driver, "misuse.Compile", &arguments);
     let printed = printed.unwrap_or_else(|failure| panic!("{failure}"));
     for (misuse, path) in told.iter().zip(&paths) {
         let findings: Vec<Vec<&str>> = printed

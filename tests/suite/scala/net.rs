@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 const POM: &str = "runtime/scala/net/pom.xml";
 
 /// The suites of the module. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 8] = [
+const SUITES: [&str; 9] = [
     "duologue.net.WireSuite",
     "duologue.net.StreamsSuite",
     "duologue.net.NetworkSuite",
@@ -27,6 +27,7 @@ const SUITES: [&str; 8] = [
     "duologue.net.ObserverSuite",
     "duologue.net.TlsSuite",
     "duologue.net.HostileSuite",
+    "duologue.net.AdmitSuite",
 ];
 
 /// The cases whose protocol can leave the process, and the sources of all of it.
@@ -219,7 +220,7 @@ fn certificates(scala: Scala) -> PathBuf {
 }
 
 /// The lines of one side.
-fn lines_of(case: &str, side: &str) -> Vec<String> {
+pub fn lines_of(case: &str, side: &str) -> Vec<String> {
     let expected = read(
         &repository()
             .join("tests/run")

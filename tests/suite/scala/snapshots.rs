@@ -2,7 +2,7 @@
 
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
-use duologue::target::{self, Options, Target};
+use duologue::target::{self, Options, ScalaVersion, Target};
 
 fn side_by_side(name: &str, text: &str) -> String {
     written(name, text, &Options::default())
@@ -103,4 +103,38 @@ proto! local { open:send { lend(drawing::client::ready<str>) -> ! } }
     let mut options = Options::default();
     options.remote = true;
     insta::assert_snapshot!(written("drawing", text, &options));
+}
+
+#[test]
+fn scala_3_alone() {
+    let text = "\
+package acme.jobs;
+
+/// Cents.
+type money = i64;
+type percent = u8;
+type fee = percent;
+type name = str<255>;
+type names = [name];
+
+struct job { price: money, fee: fee?, reply: reply::client::open }
+
+/// What to do.
+enum order {
+    none,
+    /// One job.
+    one(job),
+    many([job], share: percent, ordinal: u16, (u8, bool))
+}
+
+enum weekday { monday, tuesday(percent, names) }
+
+proto! reply { open:send { done(money) -> again, more(flag: bool) -> again } again:recv { ok(fee) -> !, no(weekday, names) -> ! } }
+
+proto! orders { open:send { order(order) -> ! } }
+";
+    let mut options = Options::default();
+    options.remote = true;
+    options.scala.version = ScalaVersion::Three;
+    insta::assert_snapshot!(written("jobs", text, &options));
 }

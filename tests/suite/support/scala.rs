@@ -66,11 +66,23 @@ impl Scala {
 
     /// Like `compile`, with a class path that contains the compiler and whatever else the sources need.
     pub fn compile_with(self, path: &str, sources: &[PathBuf], out: &Path) -> Result<(), String> {
+        self.compile_strictly(&[], path, sources, out)
+    }
+
+    /// Like `compile_with`, with more settings than the common ones.
+    pub fn compile_strictly(
+        self,
+        settings: &[&str],
+        path: &str,
+        sources: &[PathBuf],
+        out: &Path,
+    ) -> Result<(), String> {
         let _ = std::fs::remove_dir_all(out);
         std::fs::create_dir_all(out).expect("the target folder can be written");
         let mut scalac = tool("java");
         scalac.args(SHORT_RUN).args(["-Xss8m", "-cp", path]);
         scalac.arg(self.compiler()).args(self.warnings());
+        scalac.args(settings);
         scalac.args(["-classpath", path, "-d"]).arg(out);
         // A list of this length goes into a file, or it would hide the compiler's messages.
         let list = out.with_extension("sources");

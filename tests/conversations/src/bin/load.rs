@@ -3,14 +3,15 @@
 //! The client begins the sessions, and plays one turn in each. Then it prints `open`, waits until a line is written to its
 //! input, and plays until the server ends the sessions. The server prints `listening ADDRESS`, then how much memory a session
 //! takes once each has had its first turn, then the least and the most turns of a session when all together have had
-//! `TURNS` times `SESSIONS` further turns. Then it drains: it ends all sessions, and prints how long that took. The servers in
-//! C and Scala print the same.
+//! `TURNS` times `SESSIONS` further turns. Then it drains: it ends all sessions, and prints how many milliseconds that took, and
+//! how many of them it used a processor. The servers in C and Scala print the same.
 #![forbid(unsafe_code)]
 
 use conversations::protocols::pingpong::{Ping, Pong, client, server};
 use duologue::{Closed, Why};
 use duologue_net::{Connector, Error, Listener};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
 use std::error::Error as Failure;
 use std::io::Write;
 use std::sync::Arc;
@@ -43,6 +44,12 @@ fn memory() -> io::Result<usize> {
     let sizes = fs::read_to_string("/proc/self/statm")?;
     let pages = sizes.split(' ').nth(1).and_then(|pages| pages.parse().ok());
     Ok(PAGE * pages.unwrap_or(0))
+}
+
+/// How long the threads of the process have run.
+fn processor_time() -> Duration {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(used).expect("it has run")
 }
 
 /// What the tasks of a server count.
@@ -122,10 +129,11 @@ fn serve(address: &str, sessions: usize, turns: usize) -> Result<(), Box<dyn Fai
             let (least, most) = (all.clone().min(), all.max());
             let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
             print(&format!("turns {least} {most}"))?;
-            let start = Instant::now();
+            let (start, used) = (Instant::now(), processor_time());
             drain.begin();
             tasks.shutdown().await;
-            print(&format!("drained {}", start.elapsed().as_millis()))?;
+            let used = processor_time().saturating_sub(used).as_millis();
+            print(&format!("drained {} {used}", start.elapsed().as_millis()))?;
             Ok(())
         });
         accepting.join().expect("it does not panic")?;

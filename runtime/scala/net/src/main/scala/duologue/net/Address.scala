@@ -3,6 +3,7 @@ package duologue.net
 import java.net.{InetSocketAddress, SocketAddress, StandardProtocolFamily, StandardSocketOptions, UnixDomainSocketAddress}
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.nio.file.{Files, Path}
+import jdk.net.{ExtendedSocketOptions, UnixDomainPrincipal}
 
 /** The address of a listener: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`,
   * `tls://host:7000`.
@@ -43,18 +44,17 @@ private[net] object Address {
         case address: InetSocketAddress =>
           val bytes = address.getAddress.getAddress
           bytes.take(if (bytes.length == 16) 8 else 4).toVector
-        case _ => user(socket)
+        case _ => user(socket).map(_.toString)
       }
     catch { case _: java.io.IOException => None }
 
-  /** The user at the other end of a Unix socket, as text, on systems that have this option; otherwise `None`. */
-  private def user(socket: SocketChannel): AnyRef = {
-    var found: AnyRef = None
-    socket.supportedOptions.forEach { option =>
-      if (option.name == "SO_PEERCRED") found = String.valueOf(socket.getOption(option))
-    }
-    found
-  }
+  /** The user at the other end of a Unix socket, on systems that have this option; otherwise `None`. */
+  def user(socket: SocketChannel): Option[UnixDomainPrincipal] =
+    try
+      if (socket.supportedOptions.contains(ExtendedSocketOptions.SO_PEERCRED))
+        Option(socket.getOption(ExtendedSocketOptions.SO_PEERCRED))
+      else None
+    catch { case _: java.io.IOException => None }
 
   private def tcp(host: String, port: Int, isSecure: Boolean): String = {
     val shown = if (host.contains(':')) "[" + host + "]" else host

@@ -2,6 +2,7 @@ package duologue.net
 
 import java.nio.ByteBuffer
 import java.nio.channels.{SelectionKey, Selector, SocketChannel}
+import java.security.cert.X509Certificate
 
 /** A connection that does not block. One thread at a time reads, writes and closes it. */
 private[net] trait Channel extends AutoCloseable {
@@ -22,6 +23,9 @@ private[net] trait Channel extends AutoCloseable {
   def isBuffered: Boolean
 
   override def close(): Unit
+
+  /** The peer's certificate and those that lead to an authority; empty without TLS. */
+  def certificates: Seq[X509Certificate] = Nil
 
   final def keyFor(selector: Selector): SelectionKey = socket.keyFor(selector)
 

@@ -32,7 +32,7 @@ final class Listener private (
     isSecure: Boolean,
     observer: Option[Observer]
 ) extends AutoCloseable {
-  import Listener.{Served, named}
+  import Listener.{Begin, Served, named}
 
   private val count = new AtomicInteger
   private val places = new Semaphore(limits.handshakes)
@@ -54,9 +54,25 @@ final class Listener private (
     * with: see `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
     */
   def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
-    val begin = (channel: Channel, hello: Hello, verdict: Int, incoming: Incoming) =>
-      work(begun(role, channel, hello, verdict, incoming))(handler)
-    synchronized { served = served :+ new Served(role, accepts.toSet, begin) }
+    val begin: Begin = (channel, hello, verdict, incoming) => work(begun(role, channel, hello, verdict, incoming))(handler)
+    synchronized { served = served :+ new Served(role, accepts.toSet, _ => Some(begin)) }
+    this
+  }
+
+  /** Like [[serve]], but lets `admit` decide about each peer, and passes what it returns on to the handler. A peer for which it
+    * returns `None` is refused with verdict 19. It runs in the handshake of the session, so its time counts as that of the handshake.
+    * If it throws an exception, the connection is closed, and the exception goes to the thread's uncaught exception handler.
+    *
+    * {{{
+    * listener.serveAdmitted(bank.server)(peer => peer.token.flatMap(accounts.get))((login, account) => teller(login, account))
+    * }}}
+    */
+  def serveAdmitted[A](role: Role, accepts: Seq[Fingerprint] = Nil)(admit: Peer => Option[A])(
+      handler: (role.$First, A) => Unit
+  ): Listener = {
+    def admitted(value: A): Begin = (channel, hello, verdict, incoming) =>
+      work(begun(role, channel, hello, verdict, incoming))(handler(_, value))
+    synchronized { served = served :+ new Served(role, accepts.toSet, peer => admit(peer).map(admitted(_))) }
     this
   }
 
@@ -77,9 +93,8 @@ final class Listener private (
     val waiting = accepting.computeIfAbsent(role, _ => new LinkedBlockingQueue[Endpoint])
     synchronized {
       if (!served.exists(_.role eq role)) {
-        val begin = (channel: Channel, hello: Hello, verdict: Int, incoming: Incoming) =>
-          offer(waiting, begun(role, channel, hello, verdict, incoming))
-        served = served :+ new Served(role, accepts.toSet, begin)
+        val begin: Begin = (channel, hello, verdict, incoming) => offer(waiting, begun(role, channel, hello, verdict, incoming))
+        served = served :+ new Served(role, accepts.toSet, _ => Some(begin))
       }
       start(): Unit
     }
@@ -177,7 +192,7 @@ final class Listener private (
       open = channel
       val judged = Dialogue(channel, incoming.deadline) { dialogue =>
         dialogue.secure()
-        val judged = judge(dialogue, hello => name = Some(hello.name))
+        val judged = judge(dialogue, channel, hello => name = Some(hello.name))
         isCounted = judged.exists(_.isRight)
         judged.foreach {
           case Left(verdict)           => dialogue.write(Answer.refusal(verdict).encode)
@@ -186,9 +201,9 @@ final class Listener private (
         judged
       }
       judged match {
-        case Some(Right((answer, chosen, hello))) =>
+        case Some(Right((answer, begin, hello))) =>
           isDone = true
-          chosen.begin(channel, hello, answer.verdict, incoming)
+          begin(channel, hello, answer.verdict, incoming)
         case Some(Left(verdict)) => refused(socket, name, Some(verdict), None)
         case None                => refused(socket, name, None, None)
       }
@@ -207,29 +222,36 @@ final class Listener private (
     )
 
   /** `read` is called with the hello, if it can be read. */
-  private def judge(dialogue: Dialogue, read: Hello => Unit): Option[Either[Int, (Answer, Served, Hello)]] = {
+  private def judge(dialogue: Dialogue, channel: Channel, read: Hello => Unit): Option[Either[Int, (Answer, Begin, Hello)]] = {
     val head = dialogue.read(Handshake.Head)
     Handshake.helloHead(head).map(_.flatMap { length =>
       val hello =
         try Right(Handshake.hello(head, dialogue.read(length)))
         catch { case _: duologue.MalformedPayload => Left(Verdict.Malformed) }
       hello.foreach(read)
-      hello.flatMap(choose)
+      hello.flatMap(choose(_, channel))
     })
   }
 
-  private def choose(hello: Hello): Either[Int, (Answer, Served, Hello)] =
+  private def choose(hello: Hello, channel: Channel): Either[Int, (Answer, Begin, Hello)] =
     if (isDraining) Left(Verdict.Draining)
-    else if (count.incrementAndGet() > limits.sessions) {
-      count.decrementAndGet(): Unit
-      Left(Verdict.Full)
-    } else {
-      val choice = matching(hello).map { case (verdict, chosen) =>
-        val session = Answer.Session(chosen.fingerprint, limits.largest, limits.heartbeat)
-        (Answer(verdict, Some(session), 0L), chosen, hello)
-      }
-      if (choice.isLeft) count.decrementAndGet(): Unit
-      choice
+    else {
+      var isCounted = false
+      try {
+        val choice: Either[Int, (Answer, Begin, Hello)] =
+          if (count.incrementAndGet() > limits.sessions) Left(Verdict.Full)
+          else
+            for {
+              found <- matching(hello)
+              (verdict, chosen) = found
+              begin <- chosen.admit(new Peer(hello, channel, isSecure)).toRight(Verdict.NotAdmitted)
+            } yield {
+              val session = Answer.Session(chosen.fingerprint, limits.largest, limits.heartbeat)
+              (Answer(verdict, Some(session), 0L), begin, hello)
+            }
+        isCounted = choice.isRight
+        choice
+      } finally if (!isCounted) count.decrementAndGet(): Unit
     }
 
   private def matching(hello: Hello): Either[Int, (Int, Served)] = {
@@ -289,8 +311,11 @@ object Listener {
   private val Grace = 1000L
   private val LongestHello = 4 << 10
 
-  /** One side of a protocol that is served. */
-  private final class Served(val role: Role, val accepts: Set[Fingerprint], val begin: (Channel, Hello, Int, Incoming) => Unit) {
+  /** Begins a session of a peer whose hello was answered with a verdict. */
+  private type Begin = (Channel, Hello, Int, Incoming) => Unit
+
+  /** One side of a protocol that is served. `admit` returns how to begin a session with a peer, if it is admitted. */
+  private final class Served(val role: Role, val accepts: Set[Fingerprint], val admit: Peer => Option[Begin]) {
     val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
     val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
   }

@@ -3,8 +3,9 @@ package duologue.net
 import java.io.{EOFException, IOException}
 import java.nio.ByteBuffer
 import java.nio.channels.{SelectionKey, SocketChannel}
+import java.security.cert.X509Certificate
 import javax.net.ssl.SSLEngineResult.{HandshakeStatus, Status}
-import javax.net.ssl.{SSLContext, SSLEngine, SSLEngineResult, SSLException}
+import javax.net.ssl.{SSLContext, SSLEngine, SSLEngineResult, SSLException, SSLPeerUnverifiedException}
 import scala.annotation.tailrec
 
 /** A connection that carries its bytes over TLS. */
@@ -31,6 +32,10 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
   @volatile private var hasMore = false
 
   def isBuffered: Boolean = hasMore
+
+  override def certificates: Seq[X509Certificate] =
+    try engine.getSession.getPeerCertificates.toVector.collect { case certificate: X509Certificate => certificate }
+    catch { case _: SSLPeerUnverifiedException => Nil }
 
   def handshake(deadline: Long): Int = {
     if (!isBegun) {

@@ -1,0 +1,174 @@
+//! Code for Scala 3 alone: compiled under stricter settings than code for both versions, used by programs in Scala 3, and compared with
+//! the bytes of all languages.
+
+use super::misuse::{self, Misuse};
+use super::net::{self, lines_of, remote_program};
+use super::{folders_in, read};
+use crate::support::running::converse;
+use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in, tool};
+use crate::support::{is_tested, repository, succeed};
+use duologue::target::{Options, ScalaVersion};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Settings that reject what later versions of Scala 3 are to drop, such as `_` for an unknown type; the syntax of Scala 2 for
+/// conditions; and null where the type does not say so.
+const STRICT: [&str; 3] = ["-source:future", "-new-syntax", "-Yexplicit-nulls"];
+
+/// The cases of `tests/run` with a program that passes a number or a text for another name of its type. Here it would have to convert
+/// it.
+const UNCONVERTED: [&str; 5] = ["bank", "buyer", "file_server", "seller", "smtp"];
+
+/// Generated code for everything: the examples, difficult names and the payloads of all types.
+fn generated() -> Vec<PathBuf> {
+    let root = repository();
+    let support = root.join("tests/suite/support/scala");
+    let out = folder("three");
+    let groups = [
+        (protocols_in(&root.join("protocols")), None),
+        (protocols_in(&support.join("names")), Some("names")),
+        (protocols_in(&root.join("tests/names")), Some("shared")),
+        (vec![root.join("tests/wire/payloads.proto")], None),
+    ];
+    let mut sources = Vec::new();
+    for (index, (inputs, package)) in groups.iter().enumerate() {
+        let mut options = Options::default();
+        options.remote = true;
+        options.scala.version = ScalaVersion::Three;
+        options.scala.package = package.map(str::to_owned);
+        let out = out.join(index.to_string());
+        generate_with(inputs, &options, &out);
+        sources.extend(sources_in(&out));
+    }
+    sources.push(support.join("names/Hosts.scala"));
+    sources.push(root.join("tests/run/work_queue/Ticket.scala"));
+    sources
+}
+
+/// The folders with the programs and with the generated code.
+struct Built {
+    programs: PathBuf,
+    generated: PathBuf,
+}
+
+impl Built {
+    /// Its own classes come before those of the same names that are for both versions.
+    fn class_path(&self) -> String {
+        let all = net::class_path(Scala::Three);
+        let own = [&self.programs, &self.generated];
+        let own: Vec<String> = own.iter().map(|it| it.display().to_string()).collect();
+        format!("{}:{all}", own.join(":"))
+    }
+
+    fn java(&self) -> Command {
+        let mut java = tool("java");
+        java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
+        java.arg(self.class_path());
+        java
+    }
+}
+
+fn built() -> &'static Built {
+    static BUILT: OnceLock<Result<Built, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let root = repository();
+        let out = folder("three");
+        let built = Built {
+            programs: out.join("programs"),
+            generated: out.join("classes"),
+        };
+        let scala = Scala::Three;
+        let path = scala.path_with(&[scala.runtime()]);
+        scala.compile_strictly(&STRICT, &path, &generated(), &built.generated)?;
+        let support = root.join("tests/suite/support/scala");
+        let mut sources = sources_in(&root.join("tests/scala3"));
+        let cases = folders_in(&root.join("tests/run")).into_iter();
+        for case in cases.filter(|case| !UNCONVERTED.contains(&case.as_str())) {
+            sources.extend(sources_in(&root.join("tests/run").join(case)));
+        }
+        // A server that only reads amounts needs no conversion.
+        sources.push(root.join("tests/run/bank/Server.scala"));
+        sources.retain(|source| !source.ends_with("Ticket.scala"));
+        sources.extend(sources_in(&support.join("misuse").join(scala.name())));
+        sources.extend(
+            misuses()
+                .iter()
+                .map(|it| it.write_right(&out.join("right"))),
+        );
+        let page = read(&root.join("docs/targets/scala.md"));
+        let program = page.split("```scala 3\n").nth(1);
+        let program = program.and_then(|text| text.split("```").next());
+        let source = out.join("Documented.scala");
+        fs::write(&source, program.expect("the page has a program in Scala 3"))
+            .expect("the target folder can be written");
+        sources.push(source);
+        let main = out.join("ThreeMain.scala");
+        fs::write(&main, MAIN).expect("the target folder can be written");
+        sources.push(main);
+        scala.compile_with(&built.class_path(), &sources, &built.programs)?;
+        Ok(built)
+    });
+    built.as_ref().unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Runs the client of `bank`, like the programs of the conversations.
+const MAIN: &str = "package cases\n\nobject ThreeMain:\n  def main(arguments: Array[String]): Unit =\n    \
+    Remote.play(arguments(0), arguments(2))(protocols.bank.client)(bank.Client.run(_, _))(protocols.bank.server)(bank.Server.run(_, _))\n";
+
+fn misuses() -> Vec<Misuse> {
+    misuse::all("scala3")
+}
+
+fn runs(main: &str) {
+    let printed = succeed(built().java().arg(main));
+    assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
+}
+
+#[test]
+fn programs_for_scala_3_alone_run() {
+    if !is_tested("scala") {
+        return;
+    }
+    runs("cases.Files");
+    runs("example.ScalaThree");
+}
+
+#[test]
+fn code_for_scala_3_alone_has_the_encoding_of_all_languages() {
+    if !is_tested("scala") {
+        return;
+    }
+    let mut java = built().java();
+    java.arg(format!("-Dduologue.repository={}", repository().display()));
+    java.args(["org.junit.runner.JUnitCore", "duologue.net.WireSuite"]);
+    succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn a_program_for_scala_3_alone_talks_to_one_for_scala_2() {
+    if !is_tested("scala") {
+        return;
+    }
+    let socket = folder("three").join("bank.sock");
+    let _ = fs::remove_file(&socket);
+    let mut client = built().java();
+    client.arg("cases.ThreeMain");
+    let address = format!("unix:{}", socket.display());
+    let ends = converse(client, remote_program(Scala::Two), "bank", &address, None);
+    for (outcome, side) in ends.iter().zip(["client", "server"]) {
+        assert_eq!(outcome.code, Some(0), "the {side}: {outcome:?}");
+        assert_eq!(outcome.lines, lines_of("bank", side), "the {side}");
+    }
+}
+
+#[test]
+fn the_scala_3_compiler_reports_misuse_of_its_own_types() {
+    if !is_tested("scala") {
+        return;
+    }
+    let built = built();
+    let driver = [built.programs.clone()];
+    misuse::is_reported_by_the_compiler(Scala::Three, &misuses(), &driver, &built.class_path());
+}
