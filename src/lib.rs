@@ -32,6 +32,9 @@ pub mod endpoint;
 pub mod fingerprint;
 #[doc(hidden)]
 pub mod graph;
+#[cfg(feature = "reports")]
+#[doc(hidden)]
+pub mod model;
 #[doc(hidden)]
 pub mod name;
 #[doc(hidden)]

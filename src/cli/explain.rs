@@ -15,6 +15,9 @@ const EXAMPLES: &str = "\
 /// The page for errors in a configuration, which is not a rule for protocols.
 const CONFIGURATION: &str = include_str!("../../docs/configuration.md");
 
+/// The page for findings of plugins.
+const PLUGINS: &str = include_str!("../../docs/plugins.md");
+
 /// Explain a rule: why it exists, what breaks it, and how to satisfy it.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
@@ -28,6 +31,7 @@ impl Explain {
         let page = match rule(&self.rule) {
             Some(rule) => rule.page,
             None if self.rule == "configuration" => CONFIGURATION,
+            None if self.rule == "plugin" => PLUGINS,
             None => return Err(Failure::Usage(unknown(&self.rule))),
         };
         let page: String = page.lines().map(shown).collect();

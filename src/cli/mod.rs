@@ -21,7 +21,10 @@ mod graph;
 mod inputs;
 mod levels;
 mod man;
+mod model;
 mod named;
+mod plugin;
+mod plugin_process;
 mod protoc;
 mod protocol_table;
 mod reports;
@@ -51,7 +54,7 @@ const EXITS: &str = "\
   0  no errors
   1  the protocols have errors, a change is incompatible, or files are not up to date or not formatted
   2  the command line is wrong
-  3  a file cannot be read or written";
+  3  a file cannot be read or written, or a plugin fails";
 
 const TEMPLATE: &str =
     "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}\n";
@@ -85,6 +88,7 @@ enum Command {
     Graph(graph::Graph),
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
+    Model(model::Model),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -133,6 +137,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Graph(graph) => graph.run(&terminal),
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
+        Command::Model(model) => model.run(&terminal),
         Command::Completions(completions) => completions.run(&terminal),
         Command::Man(man) => man.run(&terminal),
     };
@@ -141,12 +146,13 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 9] = [
+    let unused: [(&str, &[&str]); 10] = [
         ("explain", &["ascii", "quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
         ("graph", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
+        ("model", &["quiet", "verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),
         ("man", &["color", "ascii", "quiet", "verbose"]),
         ("fmt", &[]),

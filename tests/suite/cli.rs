@@ -283,6 +283,7 @@ mod usage {
             "graph",
             "breaking",
             "fingerprint",
+            "model",
             "completions",
             "man",
         ] {
