@@ -87,6 +87,18 @@ impl StateGraph {
         StateGraph { graph }
     }
 
+    /// The graph without the transitions from and to a state.
+    #[must_use]
+    pub fn without(&self, state: StateId) -> StateGraph {
+        let node = NodeIndex::new(state.index());
+        let mut graph = self.graph.clone();
+        graph.retain_edges(|graph, edge| {
+            let ends = graph.edge_endpoints(edge);
+            ends.is_some_and(|(from, to)| from != node && to != node)
+        });
+        StateGraph { graph }
+    }
+
     fn states(&self) -> usize {
         self.graph.node_count() - 1
     }

@@ -12,12 +12,15 @@ mod drift;
 mod dual;
 mod dual_compare;
 mod explain;
+mod explain_state;
 mod fingerprint;
 mod fix;
 mod fmt;
 mod generate;
 mod git;
 mod graph;
+mod guarantee;
+mod guarantee_claims;
 mod inputs;
 mod levels;
 mod man;
@@ -47,6 +50,7 @@ const EXAMPLES: &str = "\
   duologue --rust_out=gen -I protocols bank.proto    the same, as protoc users type it
   duologue fmt                                       format every .proto file below this directory
   duologue explain stuck-state                       what a rule requires, and how to satisfy it
+  duologue explain bank.proto#bank/login             the ways to a state, and what each side may do there
 ";
 
 const EXITS: &str = "\
@@ -86,6 +90,7 @@ enum Command {
     Rules(rules::Rules),
     Dual(dual::Dual),
     Graph(graph::Graph),
+    Guarantee(guarantee::Guarantee),
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
     Model(model::Model),
@@ -135,6 +140,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Rules(rules) => rules.run(&terminal),
         Command::Dual(dual) => dual.run(&terminal),
         Command::Graph(graph) => graph.run(&terminal),
+        Command::Guarantee(guarantee) => guarantee.run(&terminal),
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
         Command::Model(model) => model.run(&terminal),
@@ -146,11 +152,12 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 10] = [
-        ("explain", &["ascii", "quiet", "verbose"]),
+    let unused: [(&str, &[&str]); 11] = [
+        ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
         ("graph", &["quiet", "verbose"]),
+        ("guarantee", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
         ("model", &["quiet", "verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),

@@ -12,6 +12,7 @@ use crate::source::{SourceId, Sources, Span};
 use crate::target::Options;
 use crate::wire::Sizes;
 use names::AllNames;
+pub use protocols::activity;
 use protocols::{InstanceModel, ProtocolModel};
 use serde::Serialize;
 use std::collections::HashMap;

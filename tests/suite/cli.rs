@@ -256,6 +256,8 @@ mod usage {
             "graph ",
             "breaking ",
             "fingerprint ",
+            "model ",
+            "guarantee ",
             "completions ",
             "man ",
         ] {
@@ -281,6 +283,7 @@ mod usage {
             "rules",
             "dual",
             "graph",
+            "guarantee",
             "breaking",
             "fingerprint",
             "model",

@@ -18,6 +18,7 @@ mod fix;
 mod format;
 mod fuzz;
 mod generation;
+mod guarantee;
 mod layers;
 mod model;
 mod networking;
