@@ -37,6 +37,9 @@ pub mod graph;
 pub mod model;
 #[doc(hidden)]
 pub mod name;
+#[cfg(feature = "pictures")]
+#[doc(hidden)]
+pub mod picture;
 #[doc(hidden)]
 pub mod promela;
 #[doc(hidden)]

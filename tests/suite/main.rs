@@ -26,6 +26,7 @@ mod oldest;
 mod outputs;
 mod packages;
 mod pages;
+mod pictures;
 mod plugins;
 mod programs;
 mod readme;

@@ -93,6 +93,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "report",
         ],
     ),
+    ("picture", &["source", "protocol", "diagram"]),
     ("dual", &["source", "protocol"]),
     ("files", &["compile", "target"]),
     (
@@ -121,6 +122,7 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("clap", "cli"),
     ("clap_complete", "cli"),
     ("clap_mangen", "cli"),
+    ("dagre", "picture"),
     ("heck", "target"),
     ("ignore", "cli"),
     ("pest", "syntax"),
