@@ -194,9 +194,9 @@ fn fact(claim: &Claim, checked: CheckedProtocol<'_>, sizes: &Sizes) -> (Holds, O
         }
         About::Waiting => match is_bounded(checked) {
             Holds::Yes => (Holds::Yes, None),
-            no => {
+            Holds::No | Holds::NotApplicable => {
                 let words = "in a run without a bound, a sender waits while the ring is full";
-                (no, Some(words.to_owned()))
+                (Holds::No, Some(words.to_owned()))
             }
         },
         About::Fingerprint => match Plan::of(View::of(checked.program(), checked.id())) {

@@ -105,17 +105,17 @@ impl Program<'_> {
     fn cannot_start(&self, error: &io::Error) -> Failure {
         let (name, path) = (self.name, self.path.to_string_lossy());
         let path = harmless(&path);
-        let words = match error.kind() {
-            io::ErrorKind::NotFound if self.is_path => {
-                format!("plugin `{name}`: there is no program {path}")
-            }
-            io::ErrorKind::NotFound => format!(
+        let kind = error.kind();
+        let words = if kind == io::ErrorKind::NotFound && self.is_path {
+            format!("plugin `{name}`: there is no program {path}")
+        } else if kind == io::ErrorKind::NotFound {
+            format!(
                 "plugin `{name}`: there is no program `{path}` in PATH; install it, or give a path, as in --plugin ./{path}=DIR"
-            ),
-            io::ErrorKind::PermissionDenied => {
-                format!("plugin `{name}`: {path} is not executable")
-            }
-            _ => format!("plugin `{name}`: {path} cannot be started: {error}"),
+            )
+        } else if kind == io::ErrorKind::PermissionDenied {
+            format!("plugin `{name}`: {path} is not executable")
+        } else {
+            format!("plugin `{name}`: {path} cannot be started: {error}")
         };
         Failure::Environment(words)
     }

@@ -221,10 +221,7 @@ fn declared(program: &Program, target: Target) -> BTreeMap<String, BTreeSet<Stri
         let place = quoted.and_then(|rest| rest.rsplit_once('`'));
         let place = place.map_or("", |(place, _)| place);
         let names = scope.names.into_iter().map(|name| name.spelling);
-        let place = match target {
-            Target::C => "",
-            _ => place,
-        };
+        let place = if target == Target::C { "" } else { place };
         declared.entry(place.to_owned()).or_default().extend(names);
     });
     declared
@@ -276,7 +273,7 @@ fn state_names(protocol: &duologue::protocol::Protocol, names: &ProtocolNames) -
         let names = names.as_ref()?;
         let active = match protocol.state(StateId::new(index)).active_side() {
             Some(duologue::protocol::Side::Server) => &names.server,
-            _ => &names.client,
+            Some(duologue::protocol::Side::Client) | None => &names.client,
         };
         let types = [&names.client, &names.server].into_iter();
         let messages = names.messages.iter();
@@ -293,9 +290,6 @@ fn state_names(protocol: &duologue::protocol::Protocol, names: &ProtocolNames) -
 
 /// The place and the name of a path.
 fn split(path: &str, target: Target) -> (&str, &str) {
-    let separator = match target {
-        Target::Rust => "::",
-        _ => ".",
-    };
+    let separator = if target == Target::Rust { "::" } else { "." };
     path.rsplit_once(separator).unwrap_or(("", path))
 }
