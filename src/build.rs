@@ -250,11 +250,8 @@ impl Builder {
         };
         target::check_attributes(checked.program(), &self.options.rust.attributes)?;
         let generated = target::generate(checked, Target::Rust, &self.options);
-        let outputs = Outputs::plan(vec![Tree {
-            target: Target::Rust,
-            directory: out_dir,
-            files: generated.files,
-        }])?;
+        let tree = Tree::of_target(Target::Rust, out_dir, generated.files);
+        let outputs = Outputs::plan(vec![tree])?;
         outputs.refuse_foreign()?;
         outputs.write(&[])?;
         Ok(Report {

@@ -6,7 +6,8 @@ use crate::source::Sources;
 use std::fmt::Write;
 
 /// Which side sends in a state.
-fn turn(state: &State) -> String {
+#[must_use]
+pub fn turn(state: &State) -> String {
     match state.active_side() {
         Some(active) => format!("{} sends", active.word()),
         None => "over".to_owned(),
@@ -36,7 +37,7 @@ pub fn dot(protocol: &Protocol, sources: &Sources) -> String {
     };
     let edge = |step: Step| {
         let message = &protocol.state(step.state).messages[step.message];
-        format!("label={}", quoted_dot(&words(message, sources)))
+        format!("label={}", quoted_dot(&message_text(message, sources)))
     };
     let content = StateGraph::of(protocol).dot(&node, &edge);
     let name = quoted_dot(protocol.name.text());
@@ -59,7 +60,7 @@ pub fn mermaid(protocol: &Protocol, sources: &Sources) -> String {
                 Next::End => "[*]".to_owned(),
                 Next::State { state, .. } => format!("s{}", state.index()),
             };
-            let label = escaped_mermaid(&words(message, sources));
+            let label = escaped_mermaid(&message_text(message, sources));
             let _ = writeln!(text, "    s{index} --> {to} : {label}");
         }
         if state.direction.is_none() {
@@ -70,7 +71,8 @@ pub fn mermaid(protocol: &Protocol, sources: &Sources) -> String {
 }
 
 /// The state's name with its type parameters.
-fn title(state: &State) -> String {
+#[must_use]
+pub fn title(state: &State) -> String {
     let name = state.name.text();
     if state.parameters.is_empty() {
         return name.to_owned();
@@ -83,7 +85,8 @@ fn title(state: &State) -> String {
 }
 
 /// The message with its payload as written in the source.
-fn words(message: &Message, sources: &Sources) -> String {
+#[must_use]
+pub fn message_text(message: &Message, sources: &Sources) -> String {
     let name = message.name.text();
     if message.entries.is_empty() {
         return name.to_owned();

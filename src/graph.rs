@@ -44,6 +44,22 @@ pub struct Step {
     pub message: usize,
 }
 
+/// A shortest dialogue, of which only one step is kept, so that the ways of all states take little memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// The number of messages.
+    pub length: usize,
+    /// One of its steps; `None` if there are none.
+    pub step: Option<Step>,
+}
+
+fn step(edge: petgraph::graph::EdgeReference<'_, u32>) -> Step {
+    Step {
+        state: StateId::new(edge.source().index()),
+        message: *edge.weight() as usize,
+    }
+}
+
 impl StateGraph {
     /// The graph of a resolved protocol.
     #[must_use]
@@ -68,6 +84,18 @@ impl StateGraph {
                 graph.add_edge(NodeIndex::new(from), to, position);
             }
         }
+        StateGraph { graph }
+    }
+
+    /// The graph without the transitions from and to a state.
+    #[must_use]
+    pub fn without(&self, state: StateId) -> StateGraph {
+        let node = NodeIndex::new(state.index());
+        let mut graph = self.graph.clone();
+        graph.retain_edges(|graph, edge| {
+            let ends = graph.edge_endpoints(edge);
+            ends.is_some_and(|(from, to)| from != node && to != node)
+        });
         StateGraph { graph }
     }
 
@@ -208,35 +236,69 @@ impl StateGraph {
     /// The shortest dialogue from the start to a state, or `None` if it cannot be reached.
     #[must_use]
     pub fn shortest_dialogue(&self, to: StateId) -> Option<Vec<Step>> {
-        let mut came_by: Vec<Option<Step>> = vec![None; self.graph.node_count()];
+        let here = self.ways_here();
+        let mut way = here[to.index()]?;
+        let mut steps = Vec::new();
+        while let Some(step) = way.step {
+            steps.push(step);
+            way = here[step.state.index()].expect("the way leads through states that are reached");
+        }
+        steps.reverse();
+        Some(steps)
+    }
+
+    /// For each state, the end of a shortest dialogue from the start, or `None` if it cannot be reached. The dialogue to the state
+    /// of its step is the rest. Among dialogues of the same length, the one whose messages are written first.
+    #[must_use]
+    pub fn ways_here(&self) -> Vec<Option<Way>> {
+        let mut ways: Vec<Option<Way>> = vec![None; self.graph.node_count()];
         let mut queue = std::collections::VecDeque::from([0usize]);
-        let mut seen = vec![false; self.graph.node_count()];
-        seen[0] = true;
+        ways[0] = Some(Way::default());
         while let Some(node) = queue.pop_front() {
-            if node == to.index() {
-                let mut steps = Vec::new();
-                let mut at = node;
-                while let Some(step) = came_by[at] {
-                    steps.push(step);
-                    at = step.state.index();
-                }
-                steps.reverse();
-                return Some(steps);
-            }
+            let length = ways[node].map_or(0, |way| way.length) + 1;
             let mut edges: Vec<_> = self.graph.edges(NodeIndex::new(node)).collect();
             edges.sort_by_key(|edge| *edge.weight());
             for edge in edges {
                 let target = edge.target().index();
-                if !std::mem::replace(&mut seen[target], true) {
-                    came_by[target] = Some(Step {
-                        state: StateId::new(node),
-                        message: *edge.weight() as usize,
-                    });
+                if ways[target].is_none() {
+                    let step = Some(step(edge));
+                    ways[target] = Some(Way { length, step });
                     queue.push_back(target);
                 }
             }
         }
-        None
+        ways.truncate(self.states());
+        ways
+    }
+
+    /// For each state, the beginning of a shortest dialogue to the end of the session, or `None` if there is none. Among dialogues of
+    /// the same length, the one whose first message is written first.
+    #[must_use]
+    pub fn ways_out(&self) -> Vec<Option<Way>> {
+        let over = self.graph.node_indices().filter(|node| self.is_over(*node));
+        let mut queue: std::collections::VecDeque<NodeIndex> = over.collect();
+        let mut lengths: Vec<Option<usize>> = vec![None; self.graph.node_count()];
+        for node in &queue {
+            lengths[node.index()] = Some(0);
+        }
+        while let Some(node) = queue.pop_front() {
+            let length = lengths[node.index()].map(|length| length + 1);
+            for before in self.graph.neighbors_directed(node, Along::Incoming) {
+                if lengths[before.index()].is_none() {
+                    lengths[before.index()] = length;
+                    queue.push_back(before);
+                }
+            }
+        }
+        let way = |node: usize| {
+            let length = lengths[node]?;
+            let edges = self.graph.edges(NodeIndex::new(node));
+            let nearer = edges
+                .filter(|edge| lengths[edge.target().index()].map(|rest| rest + 1) == Some(length));
+            let step = nearer.map(step).min_by_key(|step| step.message);
+            Some(Way { length, step })
+        };
+        (0..self.states()).map(way).collect()
     }
 
     /// The graph in the DOT language, without the `digraph { }` around it. `node` gives the attributes of a state, or of the
@@ -255,12 +317,8 @@ impl StateGraph {
         let node_attributes = |_, (index, _): (NodeIndex, &Option<Direction>)| {
             node((index != end).then(|| StateId::new(index.index())))
         };
-        let edge_attributes = |_, reference: petgraph::graph::EdgeReference<'_, u32>| {
-            edge(Step {
-                state: StateId::new(reference.source().index()),
-                message: *reference.weight() as usize,
-            })
-        };
+        let edge_attributes =
+            |_, reference: petgraph::graph::EdgeReference<'_, u32>| edge(step(reference));
         let config = [
             Config::GraphContentOnly,
             Config::NodeNoLabel,

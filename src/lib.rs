@@ -32,8 +32,14 @@ pub mod endpoint;
 pub mod fingerprint;
 #[doc(hidden)]
 pub mod graph;
+#[cfg(feature = "reports")]
+#[doc(hidden)]
+pub mod model;
 #[doc(hidden)]
 pub mod name;
+#[cfg(feature = "pictures")]
+#[doc(hidden)]
+pub mod picture;
 #[doc(hidden)]
 pub mod promela;
 #[doc(hidden)]

@@ -60,6 +60,13 @@ pub enum Format {
     Github,
 }
 
+/// For people or for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shape {
+    Human,
+    Json,
+}
+
 /// The role of findings in the output of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Findings {

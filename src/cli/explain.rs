@@ -1,5 +1,7 @@
-//! `duologue explain`: the page of a rule.
+//! `duologue explain`: the page of a rule, or a state of a protocol.
 
+use super::args::{Shape, Sources};
+use super::explain_state;
 use super::levels::unknown;
 use super::terminal::{GOOD, QUIET, Terminal, styled};
 use super::{Failure, Outcome, TEMPLATE};
@@ -10,25 +12,48 @@ const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
   duologue explain stuck-state        what the rule requires, a wrong protocol and a right one
   duologue rules                      the names of all rules
+  duologue explain bank.proto#bank/connected
+                                      a state: the ways here and out, what each side may do, and what breaks without it
 ";
 
 /// The page for errors in a configuration, which is not a rule for protocols.
 const CONFIGURATION: &str = include_str!("../../docs/configuration.md");
 
-/// Explain a rule: why it exists, what breaks it, and how to satisfy it.
+/// The page for findings of plugins.
+const PLUGINS: &str = include_str!("../../docs/plugins.md");
+
+/// Explain a rule, or a state of a protocol
+///
+/// Of a rule: why it exists, what breaks it, and how to satisfy it. Of a state: the shortest ways from the start and to the end, what
+/// each side may do, what that is called in generated code, and what breaks if the state is removed.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Explain {
-    /// The rule's name, as shown in brackets in a finding
-    rule: String,
+    /// A rule's name, as shown in brackets in a finding, or FILE#PROTOCOL/STATE
+    topic: String,
+    /// How a state is explained: human or json
+    #[arg(
+        long,
+        value_enum,
+        default_value = "human",
+        hide_possible_values = true,
+        value_name = "STYLE"
+    )]
+    format: Shape,
+    #[command(flatten)]
+    sources: Sources,
 }
 
 impl Explain {
     pub fn run(self, terminal: &Terminal) -> Outcome {
-        let page = match rule(&self.rule) {
+        if self.topic.contains('#') {
+            return explain_state::run(&self.topic, self.format, self.sources, terminal);
+        }
+        let page = match rule(&self.topic) {
             Some(rule) => rule.page,
-            None if self.rule == "configuration" => CONFIGURATION,
-            None => return Err(Failure::Usage(unknown(&self.rule))),
+            None if self.topic == "configuration" => CONFIGURATION,
+            None if self.topic == "plugin" => PLUGINS,
+            None => return Err(Failure::Usage(unknown(&self.topic))),
         };
         let page: String = page.lines().map(shown).collect();
         terminal.print(page)?;

@@ -1,15 +1,17 @@
 //! `duologue gen`: typed endpoints for both sides, in the requested languages.
 
 use super::args::{Choices, Findings, Sources, Style};
+use super::baseline::checked;
 use super::depfile::depfile;
+use super::plugin::{PluginTree, Plugins, Replies};
 use super::summary::{self, Summary};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE, drift};
 use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use duologue::check::CheckedProgram;
-use duologue::compile::Compilation;
-use duologue::files::{Change, OutputError, Outputs, Planned, Tree};
-use duologue::target::{self, Options, Target};
+use duologue::compile::{Compilation, Request};
+use duologue::files::{Change, Disk, Manifest, OutputError, Outputs, Planned, Producer, Tree};
+use duologue::target::{self, Options, OutputFile, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,6 +29,8 @@ const EXAMPLES: &str = "\
                                       the same, and show what would change
   duologue gen bank.proto --c gen --depfile gen/bank.d
                                       also write a dependency file for make, Ninja or CMake
+  duologue gen bank.proto --plugin mermaid=docs
+                                      run duologue-gen-mermaid, which writes files into docs
 ";
 
 /// Generate typed endpoints for both sides of each protocol.
@@ -61,6 +65,8 @@ pub struct Gen {
     #[command(flatten)]
     sources: Sources,
     #[command(flatten)]
+    plugins: Plugins,
+    #[command(flatten)]
     choices: Choices,
 }
 
@@ -73,7 +79,8 @@ impl Args for Directories {
         let group = ArgGroup::new("Directories")
             .required(true)
             .multiple(true)
-            .args(Target::ALL.map(Target::name));
+            .args(Target::ALL.map(Target::name))
+            .arg("plugin");
         let argument = |target: Target| {
             let name = target.name();
             Arg::new(name)
@@ -123,18 +130,37 @@ impl Gen {
         let started = Instant::now();
         let mut options: Options = self.choices.into();
         options.targets = self.directories.0.keys().copied().collect();
-        let compiled = self.sources.compile(
+        let check = |request: &Request| {
+            let mut compilation = checked(request, &Disk)?;
+            let replies = self.plugins.run(&mut compilation, &options)?;
+            Ok((compilation, replies))
+        };
+        let sources = self.sources.leaving_out_unreadable();
+        let (format, findings) = (self.style.format, Findings::Aside);
+        let (compiled, replies) = sources.compile_by(
+            check,
             &self.paths,
             options.clone(),
-            self.style.format,
-            Findings::Aside,
+            format,
+            findings,
             terminal,
         )?;
+        terminal.tell(&replies.errors)?;
         let Some(checked) = &compiled.checked else {
             terminal.tell(summary::nothing_written(&compiled))?;
             return Err(Failure::Findings);
         };
-        let (trees, notes) = self.directories.generate(checked, &options);
+        let (mut trees, mut notes) = self.directories.generate(checked, &options);
+        let Replies {
+            trees: plugin_trees,
+            notes: plugin_notes,
+            programs,
+            ..
+        } = replies;
+        notes.extend(plugin_notes);
+        let origins = Origins::of(&compiled);
+        let plugin_trees = plugin_trees.into_iter();
+        trees.extend(plugin_trees.map(|tree| origins.tree(tree, checked, self.clean)));
         let outputs = Outputs::plan(trees)?;
         if self.list_outputs {
             for file in &outputs.files {
@@ -142,7 +168,6 @@ impl Gen {
             }
             return Ok(());
         }
-        let origins = Origins::of(&compiled);
         let orphans = outputs.orphans(&|origin| origins.is_gone_or_read(origin))?;
         if self.check || self.diff {
             return drift::report(&outputs, &orphans, self.diff, terminal);
@@ -150,12 +175,14 @@ impl Gen {
         if !self.force {
             outputs.refuse_foreign()?;
         }
-        let mut notes = notes;
         notes.extend(lost_modules(&outputs, &orphans));
         let paths = outputs.files.iter().map(|file| file.path.as_path());
-        let extra = self
-            .depfile
-            .map(|path| (path, depfile(paths, &compiled.files_read)));
+        let extra = self.depfile.map(|path| {
+            (
+                path,
+                depfile(paths, &[&compiled.files_read[..], &programs].concat()),
+            )
+        });
         outputs.write(extra.as_slice())?;
         if self.clean {
             for path in &orphans {
@@ -184,11 +211,7 @@ impl Directories {
         for (target, directory) in self.0 {
             let generated = target::generate(checked, target, options);
             notes.extend(generated.notes);
-            trees.push(Tree {
-                target,
-                directory,
-                files: generated.files,
-            });
+            trees.push(Tree::of_target(target, directory, generated.files));
         }
         (trees, notes)
     }
@@ -203,7 +226,10 @@ fn lost_modules(outputs: &Outputs, orphans: &[PathBuf]) -> Vec<String> {
     };
     let is_updated = |file: &&Planned| {
         let is_list = file.path.file_name().is_some_and(|name| name == "mod.rs");
-        file.target == Target::Rust && file.change == Change::Updated && is_list && !file.is_foreign
+        file.producer == Producer::Target(Target::Rust)
+            && file.change == Change::Updated
+            && is_list
+            && !file.is_foreign
     };
     let mut notes = Vec::new();
     for file in outputs.files.iter().filter(is_updated) {
@@ -243,6 +269,36 @@ impl Origins {
             read: paths
                 .filter_map(|path| fs::canonicalize(path).ok())
                 .collect(),
+        }
+    }
+
+    /// The files of a plugin with the list of them. If stale files are removed, the list no longer has them.
+    fn tree(&self, tree: PluginTree, checked: &CheckedProgram, cleans: bool) -> Tree {
+        let PluginTree {
+            plugin,
+            directory,
+            mut files,
+            manifest,
+        } = tree;
+        let inputs = checked.program().files.iter();
+        let inputs = inputs.filter(|file| file.is_input);
+        let inputs: BTreeSet<String> = inputs.map(|file| file.path.clone()).collect();
+        let paths = files.iter().map(|file| file.path.clone()).collect();
+        let is_stale = |origin: &str| self.is_gone_or_read(origin);
+        let stale: BTreeSet<&str> = match cleans {
+            true => manifest.files_of(&is_stale).collect(),
+            false => BTreeSet::new(),
+        };
+        let is_kept = |file: &str| !stale.contains(file) && directory.join(file).is_file();
+        files.push(OutputFile {
+            path: Manifest::name(&plugin),
+            text: manifest.updated(&plugin, &inputs, &paths, &is_kept),
+        });
+        Tree {
+            producer: Producer::Plugin(plugin),
+            directory,
+            files,
+            manifest,
         }
     }
 

@@ -1,19 +1,26 @@
 //! `duologue graph`: protocols as graphs of their states.
 
 use super::args::{Findings, Format, Sources};
-use super::named::{Named, select};
+use super::named::{Named, find_state, select};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::{Args, ValueEnum};
 use duologue::diagram;
+use duologue::picture::{self, Layout, MOST_ARROWS, MOST_STATES, TooLarge};
 use duologue::promela::promela;
+use duologue::protocol::Protocol;
+use duologue::source;
 use duologue::target::Options;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
-  duologue graph bank.proto | dot -Tsvg > bank.svg
-                                      a picture, drawn by Graphviz
+  duologue graph bank.proto#bank --format svg > bank.svg
+                                      a picture, for light and dark pages
+  duologue graph bank.proto#bank/connected --format svg > connected.svg
+                                      a state with the states nearest to it
+  duologue graph bank.proto | dot -Tpng > bank.png
+                                      the same, drawn by Graphviz
   duologue graph bank.proto bank --format mermaid
                                       the same for a Markdown page
   duologue graph bank.proto bank --format promela > bank.pml
@@ -24,11 +31,12 @@ const EXAMPLES: &str = "\
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Graph {
-    /// A protocol file, or - for standard input; FILE#PROTOCOL names a protocol in it
+    /// A protocol file, or - for standard input; FILE#PROTOCOL names a protocol in it, and FILE#PROTOCOL/STATE a state, which svg
+    /// shows with the states nearest to it
     file: PathBuf,
     /// The protocol; by default all protocols of the file, which only dot can show together
     protocol: Option<String>,
-    /// The language: dot for Graphviz, mermaid for Markdown, or promela, a model for SPIN
+    /// The language: svg, a picture, dot for Graphviz, mermaid for Markdown, or promela, a model for SPIN
     #[arg(
         long,
         value_enum,
@@ -45,6 +53,8 @@ pub struct Graph {
 enum Language {
     /// For Graphviz
     Dot,
+    /// A picture
+    Svg,
     /// For Markdown on GitHub and elsewhere
     Mermaid,
     /// For the model checker SPIN
@@ -55,6 +65,11 @@ impl Graph {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let mut named = Named::parse(&self.file);
         named.protocol = self.protocol.or(named.protocol);
+        let state = named.take_state();
+        if state.is_some() && !matches!(self.format, Language::Svg) {
+            let words = "only `--format svg` draws a state with the states nearest to it";
+            return Err(Failure::Usage(words.to_owned()));
+        }
         let files = [named.file];
         let options = Options::default();
         let compiled =
@@ -64,6 +79,7 @@ impl Graph {
         let selected = select(checked, named.protocol.as_deref())?;
         let whole = match self.format {
             Language::Dot => None,
+            Language::Svg => Some("picture"),
             Language::Mermaid => Some("diagram"),
             Language::Promela => Some("model"),
         };
@@ -76,6 +92,7 @@ impl Graph {
         for id in selected {
             let protocol = checked.program().protocol(id);
             terminal.print(match self.format {
+                Language::Svg => draw(protocol, &compiled.sources, state.as_deref())?,
                 Language::Dot => diagram::dot(protocol, &compiled.sources),
                 Language::Mermaid => diagram::mermaid(protocol, &compiled.sources),
                 Language::Promela => promela(protocol),
@@ -83,4 +100,23 @@ impl Graph {
         }
         Ok(())
     }
+}
+
+/// A protocol, or a state of it with those nearest to it, as SVG.
+fn draw(
+    protocol: &Protocol,
+    sources: &source::Sources,
+    state: Option<&str>,
+) -> Result<String, Failure> {
+    let picture = match state {
+        Some(state) => picture::surroundings(protocol, sources, find_state(protocol, state)?),
+        None => picture::whole(protocol, sources).map_err(|TooLarge { states, arrows }| {
+            let (name, first) = (&protocol.name, &protocol.start().name);
+            Failure::Usage(format!(
+                "`{name}` has {states} states and {arrows} arrows, and a picture at most {MOST_STATES} and {MOST_ARROWS}; name a state, as in \
+                 FILE#{name}/{first}, to draw the states nearest to it, or use `--format dot` and Graphviz"
+            ))
+        })?,
+    };
+    Ok(picture::svg(&picture, &Layout::of(&picture)))
 }

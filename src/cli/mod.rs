@@ -12,16 +12,22 @@ mod drift;
 mod dual;
 mod dual_compare;
 mod explain;
+mod explain_state;
 mod fingerprint;
 mod fix;
 mod fmt;
 mod generate;
 mod git;
 mod graph;
+mod guarantee;
+mod guarantee_claims;
 mod inputs;
 mod levels;
 mod man;
+mod model;
 mod named;
+mod plugin;
+mod plugin_process;
 mod protoc;
 mod protocol_table;
 mod reports;
@@ -44,6 +50,7 @@ const EXAMPLES: &str = "\
   duologue --rust_out=gen -I protocols bank.proto    the same, as protoc users type it
   duologue fmt                                       format every .proto file below this directory
   duologue explain stuck-state                       what a rule requires, and how to satisfy it
+  duologue explain bank.proto#bank/login             the ways to a state, and what each side may do there
 ";
 
 const EXITS: &str = "\
@@ -51,7 +58,7 @@ const EXITS: &str = "\
   0  no errors
   1  the protocols have errors, a change is incompatible, or files are not up to date or not formatted
   2  the command line is wrong
-  3  a file cannot be read or written";
+  3  a file cannot be read or written, or a plugin fails";
 
 const TEMPLATE: &str =
     "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}\n";
@@ -83,8 +90,10 @@ enum Command {
     Rules(rules::Rules),
     Dual(dual::Dual),
     Graph(graph::Graph),
+    Guarantee(guarantee::Guarantee),
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
+    Model(model::Model),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -131,8 +140,10 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Rules(rules) => rules.run(&terminal),
         Command::Dual(dual) => dual.run(&terminal),
         Command::Graph(graph) => graph.run(&terminal),
+        Command::Guarantee(guarantee) => guarantee.run(&terminal),
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
+        Command::Model(model) => model.run(&terminal),
         Command::Completions(completions) => completions.run(&terminal),
         Command::Man(man) => man.run(&terminal),
     };
@@ -141,12 +152,14 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 9] = [
-        ("explain", &["ascii", "quiet", "verbose"]),
+    let unused: [(&str, &[&str]); 11] = [
+        ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
         ("graph", &["quiet", "verbose"]),
+        ("guarantee", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
+        ("model", &["quiet", "verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),
         ("man", &["color", "ascii", "quiet", "verbose"]),
         ("fmt", &[]),

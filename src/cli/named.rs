@@ -3,7 +3,7 @@
 use super::Failure;
 use duologue::check::CheckedProgram;
 use duologue::name::nearest;
-use duologue::protocol::ProtocolId;
+use duologue::protocol::{Protocol, ProtocolId, StateId};
 use std::path::{Path, PathBuf};
 
 /// A file, and a protocol in it.
@@ -29,6 +29,14 @@ impl Named {
             },
             None => whole,
         }
+    }
+
+    /// Reads `PROTOCOL/STATE` as the name of a state, and leaves the protocol.
+    pub fn take_state(&mut self) -> Option<String> {
+        let (protocol, state) = self.protocol.as_deref()?.split_once('/')?;
+        let (protocol, state) = (protocol.to_owned(), state.to_owned());
+        self.protocol = Some(protocol);
+        Some(state)
     }
 
     /// The protocol that is meant: the named one, or the only one in the file.
@@ -74,4 +82,23 @@ pub fn select(checked: &CheckedProgram, name: Option<&str>) -> Result<Vec<Protoc
             }
         })),
     }
+}
+
+/// The state of this name.
+pub fn find_state(protocol: &Protocol, name: &str) -> Result<StateId, Failure> {
+    let names = || protocol.states.iter().map(|state| state.name.text());
+    if let Some(index) = names().position(|known| known == name) {
+        return Ok(StateId::new(index));
+    }
+    let hint = match nearest(name, names()) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => {
+            let names = names().map(|name| format!("`{name}`"));
+            format!(", only {}", names.collect::<Vec<_>>().join(", "))
+        }
+    };
+    Err(Failure::Usage(format!(
+        "there is no state `{name}` in `{}`{hint}",
+        protocol.name
+    )))
 }

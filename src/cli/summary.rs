@@ -4,7 +4,7 @@ use super::protocol_table::overview;
 use super::terminal::{GOOD, NAME, PATH, QUIET, Terminal, WARNING, styled};
 use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;
-use duologue::files::{Change, Outputs, Planned};
+use duologue::files::{Change, Outputs, Planned, Producer};
 use duologue::report::{self, counted};
 use duologue::target::Target;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// At most this many protocols are listed; `-v` lists all.
 const PROTOCOLS: usize = 12;
-/// At most this many files of one target are listed; `-v` lists all.
+/// At most this many files of one target or plugin are listed; `-v` lists all.
 const FILES: usize = 4;
 
 /// Everything that the summary of a run that wrote files reports.
@@ -59,7 +59,8 @@ impl Summary<'_> {
         let new = self.outputs.files.iter().filter(is_new);
         let mut hints = Vec::new();
         for target in Target::ALL {
-            let mut of = new.clone().filter(|file| file.target == target);
+            let producer = Producer::Target(target);
+            let mut of = new.clone().filter(|file| file.producer == producer);
             hints.extend(
                 of.find_map(|file| self.usage(file))
                     .map(|hint| (target, hint)),
@@ -81,17 +82,25 @@ impl Summary<'_> {
             let other = file.directory.join(other);
             self.outputs.files.iter().any(|file| file.path == other)
         };
-        file.target.usage(&file.directory, path, &is_generated)
+        match file.producer {
+            Producer::Target(target) => target.usage(&file.directory, path, &is_generated),
+            Producer::Plugin(_) => None,
+        }
     }
 
-    /// A line for each target, and with `-v` also one for each file.
+    fn of<'a>(&'a self, producer: &'a Producer) -> impl Iterator<Item = &'a Planned> {
+        let files = self.outputs.files.iter();
+        files.filter(move |file| file.producer == *producer)
+    }
+
+    /// A line for each target and plugin, and with `-v` also one for each file.
     fn written(&self, text: &mut String, terminal: &Terminal) {
-        let of = |target| {
-            self.outputs
-                .files
-                .iter()
-                .filter(move |file| file.target == target)
-        };
+        let mut producers: Vec<&Producer> = Vec::new();
+        for file in &self.outputs.files {
+            if !producers.contains(&&file.producer) {
+                producers.push(&file.producer);
+            }
+        }
         let directory = |file: &Planned| file.directory.display().to_string();
         let width = self
             .outputs
@@ -109,21 +118,21 @@ impl Summary<'_> {
             "up to date"
         };
         let _ = writeln!(text, "{}", styled(GOOD, heading));
-        for target in Target::ALL {
-            let Some(first) = of(target).next() else {
+        for producer in producers {
+            let Some(first) = self.of(producer).next() else {
                 continue;
             };
             let (width, directory) = (width.unwrap_or(0), directory(first));
             let _ = write!(
                 text,
                 "  {}  {}  {}",
-                styled(NAME, format_args!("{:5}", target.name())),
+                styled(NAME, format_args!("{:5}", producer.name())),
                 styled(PATH, format_args!("{directory:width$}")),
-                changes(of(target)),
+                changes(self.of(producer)),
             );
             if terminal.verbose {
                 text.push('\n');
-                for file in of(target) {
+                for file in self.of(producer) {
                     let sign = match file.change {
                         Change::New => styled(GOOD, '+'),
                         Change::Updated | Change::LineEnds => styled(WARNING, '~'),
@@ -132,7 +141,7 @@ impl Summary<'_> {
                     let _ = writeln!(text, "    {sign} {}", file.path.display());
                 }
             } else {
-                let _ = writeln!(text, "{}", styled(QUIET, names(of(target))));
+                let _ = writeln!(text, "{}", styled(QUIET, names(self.of(producer))));
             }
         }
     }

@@ -146,7 +146,7 @@ pub fn unless_unread(written: io::Result<()>) -> io::Result<()> {
 
 /// A text in which control characters, except line endings and tabs, are replaced by symbols, and overrides of the text direction
 /// are replaced too.
-fn harmless(text: &str) -> Cow<'_, str> {
+pub fn harmless(text: &str) -> Cow<'_, str> {
     let shown = |letter: char| match letter {
         '\n' | '\t' => letter,
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('?'),

@@ -3,11 +3,15 @@
 //! Shared by the command line and by build scripts; the stages between reading and writing access no files.
 
 mod find;
+mod manifest;
 mod outputs;
 mod staging;
 
 pub use find::{is_protocol_file, protocol_files};
-pub use outputs::{Change, MARKER, OutputError, Outputs, Planned, Tree};
+pub use manifest::MARKER;
+#[doc(hidden)]
+pub use manifest::{Manifest, stays_inside};
+pub use outputs::{Change, OutputError, Outputs, Planned, Producer, Tree};
 
 use crate::compile::Files;
 use staging::Staging;

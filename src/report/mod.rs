@@ -21,6 +21,8 @@ pub use json::{json, json_of_versions};
 #[cfg(feature = "reports")]
 pub use junit::junit;
 #[cfg(feature = "reports")]
+pub(crate) use record::{Range, range};
+#[cfg(feature = "reports")]
 pub use sarif::sarif;
 
 pub use crate::diagnostic::{counted, duration};

@@ -146,7 +146,8 @@ fn place(label: &Label, sources: &Sources) -> LabeledRange {
     }
 }
 
-fn range(span: Span, sources: &Sources) -> Range {
+/// The range of a span.
+pub(crate) fn range(span: Span, sources: &Sources) -> Range {
     let point = |byte: u32| {
         let byte = byte as usize;
         let source = sources.get(span.source);

@@ -3,6 +3,8 @@
 mod aliases;
 pub mod c;
 mod layout;
+#[doc(hidden)]
+pub mod public_names;
 pub mod rust;
 pub mod scala;
 mod spelling;
@@ -13,6 +15,7 @@ pub use scala::{ScalaOptions, ScalaVersion};
 
 use crate::check::{CheckedProgram, Scope};
 use crate::protocol::{LANGUAGES, Program};
+use public_names::PublicNames;
 use std::path::Path;
 
 /// A language Duologue generates.
@@ -36,6 +39,7 @@ struct TargetSpec {
     protoc_options: [&'static str; 2],
     generate: fn(&CheckedProgram, &Options) -> Generated,
     spellings: fn(&Program, &Options, Names, &mut dyn FnMut(Scope)),
+    public_names: fn(&Program, &Options) -> PublicNames,
     usage: Usage,
 }
 
@@ -51,6 +55,7 @@ const TARGETS: [TargetSpec; LANGUAGES.len()] = [
         protoc_options: ["rust_out", "rust-out"],
         generate: rust::generate,
         spellings: rust::spellings,
+        public_names: rust::public_names,
         usage: rust::usage,
     },
     TargetSpec {
@@ -59,6 +64,7 @@ const TARGETS: [TargetSpec; LANGUAGES.len()] = [
         protoc_options: ["c_out", "c-out"],
         generate: c::generate,
         spellings: c::spellings,
+        public_names: c::public_names,
         usage: c::usage,
     },
     TargetSpec {
@@ -67,6 +73,7 @@ const TARGETS: [TargetSpec; LANGUAGES.len()] = [
         protoc_options: ["scala_out", "scala-out"],
         generate: scala::generate,
         spellings: scala::spellings,
+        public_names: scala::public_names,
         usage: scala::usage,
     },
 ];
@@ -213,4 +220,11 @@ pub fn declarations(
     hand_over: &mut dyn FnMut(Scope),
 ) {
     (target.spec().spellings)(program, options, names, hand_over);
+}
+
+/// The names in a target's generated code that programs use.
+#[doc(hidden)]
+#[must_use]
+pub fn public_names(program: &Program, target: Target, options: &Options) -> PublicNames {
+    (target.spec().public_names)(program, options)
 }

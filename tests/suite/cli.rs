@@ -256,6 +256,8 @@ mod usage {
             "graph ",
             "breaking ",
             "fingerprint ",
+            "model ",
+            "guarantee ",
             "completions ",
             "man ",
         ] {
@@ -281,8 +283,10 @@ mod usage {
             "rules",
             "dual",
             "graph",
+            "guarantee",
             "breaking",
             "fingerprint",
+            "model",
             "completions",
             "man",
         ] {

@@ -13,11 +13,7 @@ fn file(path: &str, body: &str) -> OutputFile {
 }
 
 fn tree(scratch: &Scratch, target: Target, directory: &str, files: Vec<OutputFile>) -> Tree {
-    Tree {
-        target,
-        directory: scratch.path(directory),
-        files,
-    }
+    Tree::of_target(target, scratch.path(directory), files)
 }
 
 fn plan(scratch: &Scratch, body: &str) -> Outputs {

@@ -1,5 +1,5 @@
-//! The README: its protocol, diagram and error are what the program reads and prints, and its programs are those of the pages on
-//! the targets, which are compiled and run.
+//! The README: its protocol and error are what the program reads and prints, and its programs are those of the pages on the targets,
+//! which are compiled and run. Its picture is compared in `pictures`.
 
 use crate::support::program::{Scratch, run};
 use crate::support::repository;
@@ -41,16 +41,10 @@ fn the_programs_are_those_of_the_pages() {
 }
 
 #[test]
-fn the_protocol_and_its_diagram_are_current() {
+fn the_protocol_is_current() {
     let readme = read("README.md");
     let bank = read("protocols/bank.proto");
     assert_eq!(blocks(&readme, "proto").first(), Some(&bank.as_str()));
-    let scratch = Scratch::with("readme", &[("bank.proto", &bank)]);
-    let drawn = run(scratch.duologue("graph bank.proto --format mermaid"), b"");
-    assert_eq!(
-        blocks(&readme, "mermaid"),
-        [String::from_utf8_lossy(&drawn.stdout)]
-    );
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod layouts;
 mod library;
 mod names;
 mod plain;
+mod public_names;
 mod record;
 mod recv;
 mod remote;
@@ -36,6 +37,7 @@ mod view;
 mod waiting;
 mod wire;
 
+pub use public_names::public_names;
 pub use record::spellings;
 
 use crate::check::CheckedProgram;

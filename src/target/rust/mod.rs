@@ -13,6 +13,7 @@ mod instance;
 mod layout;
 mod methods;
 mod names;
+mod public_names;
 mod remote;
 mod shared;
 mod spelling;
@@ -23,6 +24,7 @@ mod view;
 
 pub use attributes::{Attribute, AttributeError, check_attributes};
 pub use names::spellings;
+pub use public_names::public_names;
 
 use crate::check::CheckedProgram;
 use crate::name::Name;

@@ -5,6 +5,7 @@ mod layout;
 mod names;
 mod object_scope;
 mod payload;
+mod public_names;
 mod remote;
 mod spelling;
 mod three;
@@ -14,6 +15,7 @@ mod whole;
 mod wire;
 
 pub use names::spellings;
+pub use public_names::public_names;
 
 use crate::check::{CheckedProgram, CheckedProtocol};
 use crate::protocol::{Definition, File, FileId, InstanceId, Side, StateId};

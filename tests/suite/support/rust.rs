@@ -5,6 +5,7 @@ use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
 use duologue::protocol::{Definition, Program};
+use duologue::source::Sources;
 use duologue::target::{self, Options, Target};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -51,14 +52,27 @@ pub fn protocols_in(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
+/// A checked program with its texts.
+pub struct Checked {
+    pub program: CheckedProgram,
+    pub sources: Sources,
+}
+
 /// Checks protocols, which must have no errors.
 pub fn checked(inputs: &[PathBuf]) -> CheckedProgram {
+    checked_with_sources(inputs).program
+}
+
+/// Checks protocols, which must have no errors, and keeps their texts.
+pub fn checked_with_sources(inputs: &[PathBuf]) -> Checked {
     let mut request = Request::default();
     request.inputs = inputs.iter().cloned().map(Input::Path).collect();
     let compilation = compile(&request, &Disk).unwrap_or_else(|error| panic!("{error:?}"));
-    compilation
-        .checked
-        .unwrap_or_else(|| panic!("{:#?}", compilation.diagnostics))
+    let program = compilation.checked;
+    Checked {
+        program: program.unwrap_or_else(|| panic!("{:#?}", compilation.diagnostics)),
+        sources: compilation.sources,
+    }
 }
 
 /// Generates Rust code for protocols below a folder; returns what was compiled.

@@ -1,0 +1,295 @@
+//! The model of a program as JSON: it keeps to the committed schema, the schema only grows, and what the model says is so.
+
+use crate::support::program::Scratch;
+use crate::support::repository;
+use crate::support::rust::{Checked, checked_with_sources, protocols_in};
+use duologue::model::{Model, SCHEMA};
+use duologue::protocol::{Program, ProtocolId, StateId};
+use duologue::target::public_names::ProtocolNames;
+use duologue::target::{self, Names, Options, Target};
+use insta::assert_snapshot;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+const GROUPS: [&str; 7] = [
+    "protocols",
+    "tests/corpus/2012",
+    "tests/corpus/literature",
+    "tests/names",
+    "tests/nasty",
+    "tests/payloads",
+    "tests/events",
+];
+
+fn groups() -> impl Iterator<Item = (&'static str, Checked)> {
+    let groups = GROUPS.into_iter();
+    groups.map(|group| (group, checked_with_sources(&protocols_in(group))))
+}
+
+fn model(checked: &Checked) -> Value {
+    let options = Options::default();
+    let model = Model::of(&checked.program, &checked.sources, &options);
+    serde_json::from_str(&model.pretty()).expect("it is JSON")
+}
+
+fn schema() -> Value {
+    serde_json::from_str(SCHEMA).expect("the schema is JSON")
+}
+
+/// The definitions of the schema.
+fn definitions(schema: &mut Value) -> &mut Map<String, Value> {
+    schema["$defs"].as_object_mut().expect("definitions")
+}
+
+/// In the committed schema objects may have more properties, because versions to come add some. Here they may not, so that every
+/// property is described.
+fn closed() -> Value {
+    let mut schema = schema();
+    for definition in definitions(&mut schema).values_mut() {
+        let definition = definition.as_object_mut().expect("an object");
+        if definition.contains_key("properties") {
+            definition.insert("additionalProperties".to_owned(), json!(false));
+        }
+    }
+    schema
+}
+
+#[test]
+fn models_keep_to_the_schema() {
+    let validator = jsonschema::validator_for(&closed()).expect("a schema");
+    let mut protocols = 0;
+    for (group, checked) in groups() {
+        let model = model(&checked);
+        let errors = validator.iter_errors(&model);
+        let errors: Vec<_> = errors
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert_eq!(errors, [""; 0], "{group}");
+        protocols += model["protocols"].as_array().expect("a list").len();
+    }
+    assert!(protocols > 100, "only {protocols} protocols were found");
+}
+
+/// Every property of every definition, required or not, and the values that are allowed where they are listed.
+fn promises() -> BTreeSet<String> {
+    let mut promises = BTreeSet::new();
+    for (name, definition) in definitions(&mut schema()).iter() {
+        let required = definition["required"].as_array();
+        for property in required.into_iter().flatten() {
+            let property = property.as_str().expect("a name");
+            promises.insert(format!("{name}.{property} is always there"));
+        }
+        let properties = definition["properties"].as_object();
+        for (property, of) in properties.into_iter().flatten() {
+            promises.insert(format!("{name} may have {property}"));
+            for value in of["enum"].as_array().into_iter().flatten() {
+                promises.insert(format!("{name}.{property} may be {value}"));
+            }
+        }
+    }
+    promises
+}
+
+/// A program that reads version 1 relies on every line of the list. A line may be added with a property, and none is removed or
+/// changed without a new version.
+#[test]
+fn the_schema_only_grows() {
+    let path = repository().join("tests/model/version-1.txt");
+    let list = fs::read_to_string(&path).expect("the list can be read");
+    let listed: BTreeSet<String> = list.lines().map(str::to_owned).collect();
+    let promises = promises();
+    let broken: Vec<_> = listed.difference(&promises).collect();
+    assert!(
+        broken.is_empty(),
+        "the schema no longer says this of version 1: {broken:#?}"
+    );
+    let new: Vec<_> = promises.difference(&listed).cloned().collect();
+    assert!(
+        new.is_empty(),
+        "add these lines to {}, which is sorted:\n{}",
+        path.display(),
+        new.join("\n")
+    );
+}
+
+/// One protocol with all of its fields, and a program with every kind of type.
+#[test]
+fn what_a_model_looks_like() {
+    let files = [
+        (
+            "main.proto",
+            "//! A shop.\npackage demo.shop;\nimport \"types.proto\";\n\
+             /// Buying things.\n#[at_most(1 KiB)]\nproto! orders {\n    /// Choose.\n    #[within(5s)]\n    \
+             choose:send {\n        /// Take it.\n        take(item, count: u8?) -> choose,\n        pay([str<20>; 3]) -> paying,\n    }\n    \
+             paying:recv { paid -> over, again -> choose }\n    over { }\n}\n",
+        ),
+        (
+            "types.proto",
+            "/// A thing.\nstruct item { /// Its name.\n name: str<40>, color: color }\n\
+             enum color { red, other(str) }\nextern bound shown { rust: std::fmt::Display }\nextern type date { c: time_t from \"<time.h>\" } : copy;\n\
+             proto! stream {\n    open:send<T: clone + shown> { next(T, (date, unknown)) -> open<T>, hand(stream::server::open<[T]>) -> ! }\n}\n\
+             proto! dates = stream<date>;\n",
+        ),
+    ];
+    let scratch = Scratch::with("model", &files);
+    assert_snapshot!(scratch.transcript("model main.proto"));
+}
+
+#[test]
+fn the_schema_is_printed() {
+    let scratch = Scratch::new("model-schema");
+    let printed = scratch.transcript("model --schema");
+    assert_eq!(
+        printed,
+        format!("$ duologue model --schema\n{SCHEMA}--- exit 0 ---\n")
+    );
+    let printed = scratch.transcript("model --schema bank.proto");
+    assert!(printed.ends_with("--- exit 2 ---\n"), "{printed}");
+}
+
+#[test]
+fn a_program_with_errors_has_no_model() {
+    let wrong = "proto! p { s:send { m -> t } }\n";
+    let scratch = Scratch::with("model-errors", &[("p.proto", wrong)]);
+    let output = scratch.duologue("model p.proto").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("unknown-state"), "{errors}");
+}
+
+/// Follows the ways of each state, and finds that they are dialogues of the stated length which lead where they should.
+#[test]
+fn ways_lead_here_and_out() {
+    let mut longest = 0;
+    for (group, checked) in groups() {
+        let model = model(&checked);
+        for protocol in model["protocols"].as_array().expect("a list") {
+            let states = protocol["states"].as_array().expect("a list");
+            for (index, state) in states.iter().enumerate() {
+                let place = format!("{group}: {}, {}", protocol["name"], state["name"]);
+                assert_eq!(
+                    state["is_reachable"],
+                    json!(!state["here"].is_null()),
+                    "{place}"
+                );
+                let number = |value: &Value| {
+                    usize::try_from(value.as_u64().expect("a number")).expect("small")
+                };
+                let mut at = index;
+                let mut rest = state["here"]["length"].as_u64();
+                while let Some(step) = states[at]["here"]["last"].as_object() {
+                    let from = number(&step["state"]);
+                    let message = &states[from]["messages"][number(&step["message"])];
+                    assert_eq!(number(&message["next"]["state"]), at, "{place}");
+                    at = from;
+                    rest = rest.and_then(|rest| rest.checked_sub(1));
+                    assert_eq!(states[at]["here"]["length"].as_u64(), rest, "{place}");
+                    longest += 1;
+                }
+                if !state["here"].is_null() {
+                    assert_eq!((at, rest), (0, Some(0)), "{place}");
+                }
+                let mut at = index;
+                let mut rest = state["out"]["length"].as_u64();
+                while let Some(first) = states[at]["out"]["first"].as_u64() {
+                    rest = rest.and_then(|rest| rest.checked_sub(1));
+                    let message = &states[at]["messages"][usize::try_from(first).expect("small")];
+                    if message["next"].is_null() {
+                        break;
+                    }
+                    at = number(&message["next"]["state"]);
+                    assert_eq!(states[at]["out"]["length"].as_u64(), rest, "{place}");
+                }
+                if !state["out"].is_null() {
+                    assert_eq!(rest, Some(0), "{place}");
+                }
+            }
+        }
+    }
+    assert!(longest > 500, "only {longest} steps were followed");
+}
+
+/// The names that a target declares, by the end of the place that the list of names says: `bank::client`.
+fn declared(program: &Program, target: Target) -> BTreeMap<String, BTreeSet<String>> {
+    let mut declared: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let options = Options::default();
+    target::declarations(program, target, &options, Names::All, &mut |scope| {
+        // A name in Scala may have such quotes itself.
+        let quoted = scope.place.split_once('`').map(|(_, rest)| rest);
+        let place = quoted.and_then(|rest| rest.rsplit_once('`'));
+        let place = place.map_or("", |(place, _)| place);
+        let names = scope.names.into_iter().map(|name| name.spelling);
+        let place = if target == Target::C { "" } else { place };
+        declared.entry(place.to_owned()).or_default().extend(names);
+    });
+    declared
+}
+
+/// What the model calls things is on the target's list of names, which is compared with generated code elsewhere.
+#[test]
+fn names_are_those_of_generated_code() {
+    let mut count = 0;
+    for (group, checked) in groups() {
+        let program = checked.program.program();
+        for target in Target::ALL {
+            let declared = declared(program, target);
+            let mut is_declared = |place: &str, name: &str| {
+                let names = declared.get(place);
+                let is_there = names.is_some_and(|names| names.contains(name));
+                assert!(is_there, "{group}, {target:?}: `{name}` in `{place}`");
+                count += 1;
+            };
+            let names = target::public_names(program, target, &Options::default());
+            for (index, of) in names.protocols.iter().enumerate() {
+                let protocol = program.protocol(ProtocolId::new(index));
+                assert!(of.is_some() || protocol.is_generic() && target == Target::C);
+                for state in of.iter().flat_map(|of| state_names(protocol, of)) {
+                    let (active, types, messages) = state;
+                    for full in types {
+                        let (place, name) = split(&full, target);
+                        is_declared(place, name);
+                    }
+                    for (send, received) in messages {
+                        let (place, name) = split(&received, target);
+                        is_declared(place, name);
+                        let place = if target == Target::C { "" } else { &active };
+                        is_declared(place, &send);
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 3_000, "only {count} names were compared");
+}
+
+/// The active side's endpoint, the types, and for each message how it is sent and recognized.
+type OfState = (String, Vec<String>, Vec<(String, String)>);
+
+fn state_names(protocol: &duologue::protocol::Protocol, names: &ProtocolNames) -> Vec<OfState> {
+    let states = names.states.iter().enumerate();
+    let states = states.filter_map(|(index, names)| {
+        let names = names.as_ref()?;
+        let active = match protocol.state(StateId::new(index)).active_side() {
+            Some(duologue::protocol::Side::Server) => &names.server,
+            Some(duologue::protocol::Side::Client) | None => &names.client,
+        };
+        let types = [&names.client, &names.server].into_iter();
+        let messages = names.messages.iter();
+        Some((
+            active.clone(),
+            types.chain(&names.received).cloned().collect(),
+            messages
+                .map(|names| (names.send.clone(), names.received.clone()))
+                .collect(),
+        ))
+    });
+    states.collect()
+}
+
+/// The place and the name of a path.
+fn split(path: &str, target: Target) -> (&str, &str) {
+    let separator = if target == Target::Rust { "::" } else { "." };
+    path.rsplit_once(separator).unwrap_or(("", path))
+}

@@ -1,0 +1,278 @@
+//! `graph --format svg`: nothing overlaps in any picture, pictures do not change from run to run, and large protocols have limits.
+
+use crate::support::program::{Scratch, run};
+use crate::support::repository;
+use crate::support::rust::{checked_with_sources, protocols_in};
+use crate::support::texts::Texts;
+use duologue::picture::{Area, Layout, MOST_STATES, Node, Picture, surroundings, svg, whole};
+use duologue::protocol::Protocol;
+use duologue::source::Sources;
+use std::fmt::Write as _;
+use std::fs;
+
+const GROUPS: [&str; 7] = [
+    "protocols",
+    "tests/corpus/2012",
+    "tests/corpus/literature",
+    "tests/names",
+    "tests/nasty",
+    "tests/payloads",
+    "tests/events",
+];
+
+/// Calls `look` for each protocol of these folders.
+fn each_protocol(groups: &[&str], mut look: impl FnMut(&str, &Protocol, &Sources)) {
+    for group in groups {
+        let checked = checked_with_sources(&protocols_in(group));
+        for protocol in checked.program.protocols() {
+            let place = format!("{group}: {}", protocol.protocol().name);
+            look(&place, protocol.protocol(), &checked.sources);
+        }
+    }
+}
+
+/// The picture of a protocol or, if that is too large, of the surroundings of some of its states.
+fn pictures(protocol: &Protocol, sources: &Sources) -> Vec<Picture> {
+    match whole(protocol, sources) {
+        Ok(picture) => vec![picture],
+        Err(_) => {
+            let states = protocol.state_ids().step_by(7);
+            states
+                .map(|state| surroundings(protocol, sources, state))
+                .collect()
+        }
+    }
+}
+
+/// What overlaps in a picture, or is not all inside it, or is too narrow for its text. Characters are 7.5 wide.
+fn faults(picture: &Picture, layout: &Layout) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut areas: Vec<(String, Area)> = Vec::new();
+    let mut add = |name: String, area: Area, lines: &[&str]| {
+        let right = area.x + area.width / 2.0;
+        let bottom = area.y + area.height / 2.0;
+        let is_inside = area.x * 2.0 >= area.width
+            && area.y * 2.0 >= area.height
+            && right <= layout.width
+            && bottom <= layout.height;
+        if !is_inside {
+            faults.push(format!("{name} is not inside the picture"));
+        }
+        let widest = lines.iter().map(|line| line.chars().count()).max();
+        let widest = u32::try_from(widest.unwrap_or(0)).expect("short lines");
+        if f64::from(widest) * 7.5 > area.width {
+            faults.push(format!("{name} is too narrow for its text"));
+        }
+        areas.push((name, area));
+    };
+    for (node, area) in picture.nodes.iter().zip(&layout.nodes) {
+        match node {
+            Node::State { name, turn, .. } => add(format!("state {name}"), *area, &[name, turn]),
+            Node::Start => add("the start".to_owned(), *area, &[]),
+            Node::End => add("the end".to_owned(), *area, &[]),
+        }
+    }
+    for (arrow, label) in picture.arrows.iter().zip(&layout.labels) {
+        let lines: Vec<&str> = arrow.lines.iter().map(String::as_str).collect();
+        match label {
+            Some(area) => add(format!("the label {lines:?}"), *area, &lines),
+            None => assert!(lines.is_empty(), "{lines:?} is drawn nowhere"),
+        }
+    }
+    for (index, (name, area)) in areas.iter().enumerate() {
+        for (other, beside) in &areas[index + 1..] {
+            if area.overlaps(beside) {
+                faults.push(format!("{name} overlaps {other}"));
+            }
+        }
+    }
+    faults
+}
+
+#[test]
+fn nothing_overlaps() {
+    let (mut drawn, mut labels) = (0, 0);
+    each_protocol(&GROUPS, |place, protocol, sources| {
+        for picture in pictures(protocol, sources) {
+            let layout = Layout::of(&picture);
+            assert_eq!(faults(&picture, &layout), [""; 0], "{place}");
+            for (arrow, points) in picture.arrows.iter().zip(&layout.points) {
+                assert!(points.len() >= 2, "{place}: {arrow:?} is not drawn");
+            }
+            check_xml(&svg(&picture, &layout));
+            drawn += 1;
+            labels += layout.labels.iter().flatten().count();
+        }
+    });
+    assert!(
+        drawn > 100 && labels > 300,
+        "only {drawn} pictures with {labels} labels"
+    );
+}
+
+#[test]
+fn overlaps_are_found() {
+    let area = |x: f64, width: f64| Area {
+        x,
+        y: 10.0,
+        width,
+        height: 20.0,
+    };
+    assert!(area(10.0, 20.0).overlaps(&area(25.0, 20.0)));
+    assert!(area(10.0, 20.0).overlaps(&area(10.0, 2.0)));
+    assert!(!area(10.0, 20.0).overlaps(&area(30.0, 20.0)));
+    let above = Area {
+        y: 31.0,
+        ..area(10.0, 20.0)
+    };
+    assert!(!area(10.0, 20.0).overlaps(&above));
+}
+
+/// The elements are closed in the order in which they were opened, and only the characters of names, texts and values are there.
+fn check_xml(text: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let (before, element) = rest.split_at(at);
+        assert!(!before.contains('>'), "{before}");
+        for entity in before.split('&').skip(1) {
+            let is_known = ["amp;", "lt;", "gt;"]
+                .iter()
+                .any(|known| entity.starts_with(known));
+            assert!(is_known, "{before}");
+        }
+        let end = element.find('>').expect("each element ends");
+        let inner = &element[1..end];
+        let name = inner.split([' ', '/']).find(|part| !part.is_empty());
+        let name = name.expect("each element has a name");
+        assert!(inner.matches('"').count() % 2 == 0, "{inner}");
+        if inner.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "{text}");
+        } else if !inner.ends_with('/') {
+            open.push(name);
+        }
+        rest = &element[end + 1..];
+    }
+    assert!(open.is_empty(), "{open:?} is not closed");
+    let is_allowed = |letter: char| letter == '\n' || !letter.is_control();
+    assert!(text.chars().all(is_allowed), "{text:?}");
+}
+
+/// The layout has maps with random seeds inside, which must not show.
+#[test]
+fn pictures_are_the_same_in_each_run() {
+    each_protocol(&GROUPS[..3], |place, protocol, sources| {
+        for picture in pictures(protocol, sources) {
+            let draw = || svg(&picture, &Layout::of(&picture));
+            let first = draw();
+            assert!(first.contains("prefers-color-scheme:dark"), "{place}");
+            assert!(first == draw() && first == draw(), "{place}");
+        }
+    });
+}
+
+#[test]
+fn the_readme_shows_the_bank() {
+    let scratch = Scratch::new("picture-readme");
+    let mut command = scratch.duologue("graph --format svg");
+    command.arg(repository().join("protocols/bank.proto"));
+    let drawn = String::from_utf8(run(command, b"").stdout).expect("UTF-8");
+    let path = repository().join("docs/bank.svg");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, &drawn).expect("it can be written");
+    }
+    let kept = fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        kept, drawn,
+        "redraw docs/bank.svg with UPDATE_DOCS=1 cargo test"
+    );
+    let readme = fs::read_to_string(repository().join("README.md")).expect("it is there");
+    assert!(
+        readme.contains("](docs/bank.svg)"),
+        "the README does not show the picture"
+    );
+}
+
+/// A state sends a message to each of the next ones, in a ring.
+fn ring(name: &str, states: usize, messages: usize) -> String {
+    let mut text = format!("proto! {name} {{\n");
+    for state in 0..states {
+        let _ = write!(text, "    s{state}:send {{");
+        for message in 1..=messages {
+            let _ = write!(text, " m{message}(str) -> s{},", (state + message) % states);
+        }
+        text += " end -> ! }\n";
+    }
+    text + "}\n"
+}
+
+#[test]
+fn large_protocols_are_drawn_in_parts() {
+    let scratch = Scratch::new("picture-large");
+    scratch.write(
+        "large.proto",
+        ring("large", MOST_STATES + 1, 1) + &ring("dense", 20, 12),
+    );
+    let printed = scratch.transcript("graph large.proto#large --format svg");
+    let words = "`large` has 61 states and 122 arrows, and a picture at most 60 and 180; name a state, as in FILE#large/s0";
+    assert!(printed.contains(words), "{printed}");
+    assert!(printed.ends_with("--- exit 2 ---\n"), "{printed}");
+    let printed = scratch.transcript("graph large.proto#dense --format svg");
+    assert!(printed.ends_with("--- exit 2 ---\n"), "{printed}");
+    let drawn = run(
+        scratch.duologue("graph large.proto#large/s30 --format svg"),
+        b"",
+    )
+    .stdout;
+    let drawn = String::from_utf8(drawn).expect("UTF-8");
+    check_xml(&drawn);
+    for state in 22..=37 {
+        assert!(drawn.contains(&format!(">s{state}<")), "s{state}");
+    }
+    assert!(
+        !drawn.contains(">s21<") && !drawn.contains(">s38<"),
+        "{drawn}"
+    );
+    assert_eq!(drawn.matches(" cut\"").count(), 2, "{drawn}");
+    for (arguments, words) in [
+        (
+            "large.proto#large/s99 --format svg",
+            "there is no state `s99` in `large`",
+        ),
+        (
+            "large.proto#large/s1 --format dot",
+            "only `--format svg` draws a state",
+        ),
+        ("large.proto --format svg", "a picture shows one protocol"),
+    ] {
+        let printed = scratch.transcript(&format!("graph {arguments}"));
+        assert!(printed.contains(words), "{printed}");
+        assert!(printed.ends_with("--- exit 2 ---\n"), "{printed}");
+    }
+}
+
+/// Protocols that are denser than people write them: also with the most messages of a state, and with states of every size.
+#[test]
+fn dense_protocols_do_not_overlap() {
+    let long = "x".repeat(100);
+    let many: String = (0..256).map(|index| format!("m{index} -> s, ")).collect();
+    let texts = [
+        ring("p", 30, 3),
+        ring("p", 12, 8),
+        format!("proto! p {{ s:send {{ {many} }} }}"),
+        format!("proto! p {{ {long}:send {{ {long}({long}: str) -> {long}, a -> ! }} }}"),
+        "proto! p { a:send { x -> b, y -> c, z -> a } b:recv { x -> a, y -> b } c:send { x -> a, y -> ! } d:send { x -> e } e { } }".to_owned(),
+    ];
+    for text in texts {
+        let compilation = Texts::default()
+            .with("p.proto", format!("#[allow(all)]\n{text}"))
+            .compile();
+        let checked = compilation.checked.expect("it has no errors");
+        for protocol in checked.protocols() {
+            let picture = whole(protocol.protocol(), &compilation.sources).expect("not too large");
+            let layout = Layout::of(&picture);
+            assert_eq!(faults(&picture, &layout), [""; 0], "{text}");
+            check_xml(&svg(&picture, &layout));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Plugins that answer wrongly, fail, hang or never stop printing.
+
+use super::{RUN, answering, with_script};
+use crate::support::program::{run, transcript};
+use serde_json::json;
+use std::fs::{self, File};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Answers that cannot be used, each with a part of the message.
+#[test]
+fn faulty_answers_are_refused() {
+    let file = |path: &str| json!({ "files": [{ "path": path, "text": "" }] }).to_string();
+    let span = |file: usize, start: usize, end: usize| {
+        let span = json!({ "file": file, "start": { "byte": start }, "end": { "byte": end } });
+        json!({ "findings": [{ "level": "error", "message": "m", "span": span }] }).to_string()
+    };
+    let cases = [
+        (String::new(), "printed no answer"),
+        ("{".to_owned(), "cannot be read: EOF"),
+        ("[]".to_owned(), "cannot be read: it is a list"),
+        ("{} {}".to_owned(), "cannot be read: trailing"),
+        ("[".repeat(1_000_000), "cannot be read"),
+        (json!({ "file": [] }).to_string(), "unknown field `file`"),
+        (
+            json!({ "findings": [{ "level": "fatal" }] }).to_string(),
+            "unknown variant `fatal`",
+        ),
+        (file("../up.txt"), "`../up.txt`, which is not a path inside"),
+        (file("/up.txt"), "`/up.txt`, which is not a path inside"),
+        (file("a/../../up.txt"), "which is not a path inside"),
+        (file("./a"), "which is not a path inside"),
+        (file("a\\b"), "which is not a path inside"),
+        (file(""), "which is not a path inside"),
+        (
+            file("\u{1b}[31m"),
+            "`\u{241b}[31m`, which is not a path inside",
+        ),
+        (file(".duologue-test"), "which is the list of its files"),
+        (
+            json!({ "files": [{ "path": "a", "text": "" }, { "path": "a", "text": "" }] })
+                .to_string(),
+            "wants to write `a` twice",
+        ),
+        (
+            json!({ "files": [{ "path": "a", "text": "" }, { "path": "a/b/c", "text": "" }] })
+                .to_string(),
+            "wants to write `a/b/c`, and `a` as a file",
+        ),
+        (span(0, 5, 100_000), "which is no such place"),
+        (span(0, 7, 6), "which is no such place"),
+        (span(9, 0, 1), "which is no such place"),
+    ];
+    let scratch = answering("plugin-faulty", &json!({}));
+    for (answer, words) in cases {
+        scratch.write("answer.json", &answer);
+        let output = run(scratch.duologue(RUN), b"");
+        let printed = transcript(RUN, &output);
+        let shown: String = answer.chars().take(80).collect();
+        assert!(
+            printed.contains("error: plugin `test` "),
+            "{shown}: {printed}"
+        );
+        assert!(printed.contains(words), "{shown}: {printed}");
+        assert!(
+            printed.contains("nothing was written"),
+            "{shown}: {printed}"
+        );
+        assert!(printed.ends_with("--- exit 3 ---\n"), "{shown}: {printed}");
+        assert!(!scratch.path("out").exists() && !scratch.path("up.txt").exists());
+    }
+}
+
+/// A link in the directory that leads out of it.
+#[test]
+fn a_link_does_not_lead_out() {
+    let out = json!({ "files": [{ "path": "up/light.txt", "text": "" }] });
+    let scratch = answering("plugin-link", &out);
+    fs::create_dir_all(scratch.path("out")).expect("it can be created");
+    std::os::unix::fs::symlink("..", scratch.path("out/up")).expect("it can be linked");
+    let printed = scratch.transcript(RUN);
+    assert!(
+        printed.contains("is outside its output directory"),
+        "{printed}"
+    );
+    assert!(!scratch.path("light.txt").exists());
+}
+
+/// Programs that fail, and ones that never end or print without end. Each is over long before the test is given up.
+#[test]
+fn faulty_programs_are_stopped() {
+    let cases = [
+        ("exit 7", "failed with exit code 7", ""),
+        (
+            "printf '\\033[31mbroken' >&2; exit 1",
+            "it printed:\n\u{241b}[31mbroken",
+            "",
+        ),
+        ("kill -9 $$", "was ended by a signal", ""),
+        (
+            "sleep 1000",
+            "did not answer within 1 s",
+            "--plugin-timeout 1",
+        ),
+        // The answer is there, but the output stays open, or the program does not end.
+        (
+            "sleep 1000 & printf '{}'",
+            "did not answer within 1 s",
+            "--plugin-timeout 1",
+        ),
+        (
+            "printf '{}'; exec >&-; sleep 1000",
+            "did not answer within 1 s",
+            "--plugin-timeout 1",
+        ),
+        (
+            "yes '                                        '",
+            "more than 64 MiB",
+            "",
+        ),
+        ("yes >&2", "did not answer within 1 s", "--plugin-timeout 1"),
+    ];
+    let start = Instant::now();
+    for (number, (script, words, options)) in cases.into_iter().enumerate() {
+        let script = script.replace("sleep 1000", "sleep 20");
+        let scratch = with_script(
+            &format!("plugin-stopped-{number}"),
+            &(script.clone() + "\n"),
+        );
+        let mut command = scratch.duologue(RUN);
+        command.args(options.split_whitespace());
+        // A process that the plugin leaves behind would keep a pipe open.
+        let errors = File::create(scratch.path("errors.txt")).expect("it can be created");
+        command.stdout(Stdio::null()).stderr(errors);
+        let status = command.status().expect("it starts");
+        let printed = scratch.read("errors.txt");
+        assert_eq!(status.code(), Some(3), "{script}: {printed}");
+        assert!(
+            printed.contains("error: plugin `test` "),
+            "{script}: {printed}"
+        );
+        assert!(printed.contains(words), "{script}: {printed}");
+        assert!(!scratch.path("out").exists(), "{script}");
+    }
+    assert!(
+        start.elapsed() < Duration::from_secs(300),
+        "they are not stopped"
+    );
+}
