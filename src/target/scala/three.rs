@@ -142,9 +142,10 @@ pub fn opaque_type(scope: &ObjectScope, id: TypeId, target: &Type) -> String {
     let name = spelling::type_name(ty.name.text());
     let builtin = whole.underlying(target);
     // A type of another file is opaque here too.
-    let value = match target {
-        Type::Builtin(_) => "value".to_owned(),
-        _ => format!("value.asInstanceOf[{name}]"),
+    let value = if let Type::Builtin(_) = target {
+        "value".to_owned()
+    } else {
+        format!("value.asInstanceOf[{name}]")
     };
     rendered(&OpaqueView {
         docs: docs(&ty.docs, 2),
