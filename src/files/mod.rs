@@ -6,7 +6,7 @@ mod find;
 mod outputs;
 mod staging;
 
-pub use find::{is_protocol_file, protocol_files};
+pub use find::{Found, has_protocol_extension, protocol_files};
 pub use outputs::{Change, MARKER, OutputError, Outputs, Planned, Tree};
 
 use crate::compile::Files;

@@ -10,10 +10,12 @@ pub mod format;
 mod grammar;
 mod lex;
 mod mistakes;
+mod protocol_buffers;
 mod scan;
 mod tokens;
 
 pub use decode::decode;
+pub use protocol_buffers::is_protocol_buffers;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};

@@ -79,7 +79,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("report", &["source", "diagnostic", "relation", "check"]),
     ("diagram", &["source", "protocol", "graph"]),
     ("dual", &["source", "protocol"]),
-    ("files", &["compile", "target"]),
+    ("files", &["syntax", "compile", "target"]),
     (
         "build",
         &[
