@@ -4,7 +4,7 @@ use super::Builder;
 use super::attributes::Target;
 use crate::diagnostic::Diagnostic;
 use crate::name::{nearest, norm};
-use crate::protocol::Direction;
+use crate::protocol::{Direction, Referent};
 use crate::syntax::ast::{Item, ItemKind, Message, Parameter, Protocol, State};
 use crate::syntax::grammar::Rule;
 use pest::iterators::Pair;
@@ -54,7 +54,11 @@ impl<'a> Builder<'a> {
         let mut direction_span = name.span.after();
         if let Some(part) = parts.next_if(|part| part.as_rule() == Rule::direction) {
             direction_span = self.span(&part);
+            let word = part.clone().into_inner().next();
             direction = self.direction(part);
+            let referent = direction.map_or(Referent::Unknown, Referent::Direction);
+            let word = word.map(|word| (self.span(&word), referent));
+            self.file.words.extend(word);
         }
         let mut parameters = Vec::new();
         if let Some(part) = parts.next_if(|part| part.as_rule() == Rule::parameters) {

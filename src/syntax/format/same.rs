@@ -28,7 +28,7 @@ macro_rules! same {
 }
 
 same! {
-    File { docs, package, imports, items, misplaced_docs, is_opaque; broken_words }
+    File { docs, package, imports, items, misplaced_docs, is_opaque; broken_words, words }
     Import { path; span }
     Item { docs, name, kind }
     Protocol { levels, dual_of, at_most, states, is_broken }

@@ -23,6 +23,7 @@ fn plain(protocol: &Protocol) -> Machine {
             name: message.name.text().to_owned().leak(),
             payload: "",
             next: match &message.next {
+                Next::Error => unreachable!("it is sound"),
                 Next::End => None,
                 Next::State { state, .. } => Some(state.index()),
             },
