@@ -250,6 +250,8 @@ pub struct Protocol {
     /// Whether states or parts of states could not be parsed and are missing, or two states or two type parameters of a state have
     /// one name. Never in a checked program.
     pub is_broken: bool,
+    /// The whole declaration, with its documentation and attributes.
+    pub span: Span,
 }
 
 impl Protocol {

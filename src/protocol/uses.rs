@@ -86,6 +86,13 @@ impl Uses {
         self.all.iter()
     }
 
+    /// All names in one text.
+    pub fn in_source(&self, source: SourceId) -> impl Iterator<Item = &Use> {
+        let start = self.all.partition_point(|found| found.span.source < source);
+        let all = self.all[start..].iter();
+        all.take_while(move |found| found.span.source == source)
+    }
+
     /// The name at a position, which may be right after it.
     #[must_use]
     pub fn at(&self, source: SourceId, position: usize) -> Option<&Use> {

@@ -105,6 +105,7 @@ impl Resolver {
                     states: Vec::new(),
                     levels: Vec::new(),
                     is_broken: protocol.is_broken,
+                    span: protocol.span,
                     dual_of: Vec::new(),
                 });
                 Declared::Protocol(id)

@@ -81,6 +81,8 @@ pub struct Protocol {
     pub states: Vec<State>,
     /// Whether a part of it did not parse.
     pub is_broken: bool,
+    /// The whole declaration, with its documentation and attributes.
+    pub span: Span,
 }
 
 /// A level attribute.

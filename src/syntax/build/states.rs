@@ -5,6 +5,7 @@ use super::attributes::Target;
 use crate::diagnostic::Diagnostic;
 use crate::name::{nearest, norm};
 use crate::protocol::{Direction, Referent};
+use crate::source::Span;
 use crate::syntax::ast::{Item, ItemKind, Message, Parameter, Protocol, State};
 use crate::syntax::grammar::Rule;
 use pest::iterators::Pair;
@@ -22,23 +23,25 @@ impl<'a> Builder<'a> {
         let sorted = self.sort(attributes, Target::Protocol);
         self.open = Some(Item {
             docs,
-            name,
             kind: ItemKind::Protocol(Protocol {
                 levels: sorted.levels,
                 dual_of: sorted.dual_of,
                 at_most: sorted.at_most,
                 states: Vec::new(),
                 is_broken: false,
+                span: name.span,
             }),
+            name,
         });
     }
 
-    pub fn end_protocol(&mut self, has_errors: bool) {
+    pub fn end_protocol(&mut self, has_errors: bool, span: Span) {
         let Some(mut item) = self.open.take() else {
             return;
         };
         if let ItemKind::Protocol(protocol) = &mut item.kind {
             protocol.is_broken = has_errors;
+            protocol.span = span;
         }
         self.file.items.push(item);
     }
