@@ -58,6 +58,8 @@ pub struct Report {
     pub inputs: Vec<PathBuf>,
     /// The warnings, each formatted as the command line prints it.
     pub warnings: Vec<String>,
+    /// The `.proto` files below the root that were skipped, because they are files of Protocol Buffers.
+    pub skipped: Vec<PathBuf>,
 }
 
 /// Why nothing was generated. The `Debug` form is the same as the `Display` form, so that `unwrap` in a build script prints a
@@ -114,7 +116,7 @@ impl Builder {
         self
     }
 
-    /// Generates code for every `.proto` file below the root.
+    /// Generates code for every `.duo` and `.proto` file below the root, except for files of Protocol Buffers.
     #[must_use]
     pub fn all(mut self) -> Builder {
         self.takes_all = true;
@@ -231,7 +233,8 @@ impl Builder {
             None => variable("OUT_DIR")?,
         };
         let mut watched = Watched::new();
-        let request = self.request(&package, &mut watched)?;
+        let mut skipped = Vec::new();
+        let request = self.request(&package, &mut watched, &mut skipped)?;
         let compiled = crate::compile::compile(&request, &Disk).map_err(|unreadable| {
             watched.missing(&unreadable.path);
             let path = unreadable.path.display();
@@ -258,10 +261,16 @@ impl Builder {
             outputs: outputs.files.into_iter().map(|file| file.path).collect(),
             warnings: findings.collect(),
             inputs: compiled.files_read,
+            skipped,
         })
     }
 
-    fn request(&self, package: &Path, watched: &mut Watched) -> Result<Request, Error> {
+    fn request(
+        &self,
+        package: &Path,
+        watched: &mut Watched,
+        skipped: &mut Vec<PathBuf>,
+    ) -> Result<Request, Error> {
         if !self.misspelled.is_empty() {
             return Err(Error::new(self.misspelled.join("\n")));
         }
@@ -282,11 +291,14 @@ impl Builder {
                 let path = path.display();
                 Error::new(format!("cannot search {path} for protocol files: {error}"))
             })?;
-            inputs.extend(found);
+            // A file may become one of this language.
+            found.skipped.iter().for_each(|path| watched.add(path));
+            inputs.extend(found.protocols);
+            *skipped = found.skipped;
         }
         if inputs.is_empty() {
             let words = if self.takes_all {
-                format!("no .proto files under {}", root.display())
+                format!("no protocol files under {}", root.display())
             } else {
                 "nothing to generate: add a file with `protocol`, or all with `root` and `all`"
                     .to_owned()

@@ -8,6 +8,7 @@ use crate::resolve;
 use crate::source::Sources;
 use crate::target::{self, Options};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use crate::load::{Files, Input, Unreadable};
 
@@ -36,7 +37,9 @@ pub struct Compilation {
     pub sources: Sources,
     /// All findings above level allow, ordered by file, position and rule.
     pub diagnostics: Vec<Diagnostic>,
-    /// The program, if nothing at level deny was found.
+    /// The program as far as it could be parsed and resolved, with everything that was parsed even if there are errors.
+    pub program: Arc<Program>,
+    /// The program with what the checks established about it, if nothing at level deny was found.
     pub checked: Option<CheckedProgram>,
     /// Every file that was read, in order.
     pub files_read: Vec<PathBuf>,
@@ -50,10 +53,10 @@ pub struct Compilation {
 /// An input that cannot be read. Everything else that can go wrong is reported as a diagnostic.
 pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unreadable> {
     let texts = load::load(&request.inputs, &request.import_dirs, files)?;
-    let (mut program, errors) = resolve::resolve(texts.loaded);
+    let (program, errors) = resolve::resolve(texts.loaded);
+    let program = Arc::new(program);
     let mut diagnostics = texts.diagnostics;
     diagnostics.extend(errors);
-    program.is_incomplete = !diagnostics.is_empty();
     let mut found = diagnostics.iter();
     let has_duplicates = found.any(|found| found.rule == "duplicate-name");
     let spell = |program: &Program, hand_over: &mut dyn FnMut(Scope)| {
@@ -63,7 +66,8 @@ pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unre
         }
     };
     let outcome = check::check(
-        program,
+        &program,
+        &diagnostics,
         Levels::new(&request.defaults, &request.levels),
         &spell,
     );
@@ -76,6 +80,7 @@ pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unre
     Ok(Compilation {
         sources: texts.sources,
         diagnostics,
+        program,
         checked: outcome.checked,
         files_read: texts.files_read,
         files_missed: texts.files_missed,

@@ -57,7 +57,7 @@ pub fn mermaid(protocol: &Protocol, sources: &Sources) -> String {
     for (index, state) in protocol.states.iter().enumerate() {
         for message in &state.messages {
             let to = match &message.next {
-                Next::End => "[*]".to_owned(),
+                Next::End | Next::Error => "[*]".to_owned(),
                 Next::State { state, .. } => format!("s{}", state.index()),
             };
             let label = escaped_mermaid(&message_text(message, sources));

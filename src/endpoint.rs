@@ -99,7 +99,7 @@ impl<'a> Endpoint<'a> {
 #[must_use]
 pub fn next<'a>(protocol: &'a Protocol, next: &Next) -> Option<&'a State> {
     match next {
-        Next::End => None,
+        Next::End | Next::Error => None,
         Next::State { state, .. } => Some(protocol.state(*state)),
     }
 }
@@ -158,7 +158,7 @@ pub fn may_wait(protocol: &Protocol, always_fit: u32) -> Vec<bool> {
                 let follows = Edge::of(state, Some(protocol.state(*next))) == Edge::Stay;
                 follows.then(|| next.index())
             }
-            Next::End => None,
+            Next::End | Next::Error => None,
         })
     };
     let mut waits = waiting_states(count, &reached, always_fit, run);

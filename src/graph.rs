@@ -77,7 +77,7 @@ impl StateGraph {
         for (from, state) in protocol.states.iter().enumerate() {
             for (position, message) in state.messages.iter().enumerate() {
                 let to = match &message.next {
-                    Next::End => end,
+                    Next::End | Next::Error => end,
                     Next::State { state, .. } => NodeIndex::new(state.index()),
                 };
                 let position = u32::try_from(position).expect("fewer than 2^32 messages");

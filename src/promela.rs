@@ -94,7 +94,7 @@ fn process(
         text.push_str("\n    if\n");
         for message in &state.messages {
             let next = match &message.next {
-                Next::End => "over".to_owned(),
+                Next::End | Next::Error => "over".to_owned(),
                 Next::State { state, .. } => format!("S{}", state.index()),
             };
             let name = &message.name;

@@ -3,12 +3,15 @@
 mod lengths;
 pub(crate) mod text;
 mod types;
+mod uses;
 
 pub use lengths::{Lengths, Limit};
 pub use types::{
     BoundDeclaration, Builtin, Definition, EndpointType, Entry, Field, LANGUAGES, Language,
     Mapping, Mappings, Type, TypeDeclaration, Variant,
 };
+
+pub use uses::{Referent, Use, Uses};
 
 use crate::name::Name;
 use crate::source::{SourceId, Span};
@@ -66,8 +69,8 @@ pub struct Program {
     pub protocols: Vec<Protocol>,
     /// Instances of all files.
     pub instances: Vec<Instance>,
-    /// Whether errors were reported before it was complete, so that nothing follows from what it lacks. Never in a checked program.
-    pub is_incomplete: bool,
+    /// Every name in the texts of the files.
+    pub uses: Uses,
 }
 
 impl Program {
@@ -244,9 +247,11 @@ pub struct Protocol {
     pub levels: Vec<LevelAttribute>,
     /// `#[dual_of(...)]`: the protocols it must be the dual of, with the span of the attribute's argument.
     pub dual_of: Vec<(ProtocolId, Span)>,
-    /// Whether something in it has already been reported and is missing here: it has an id so that others can refer to it, but
-    /// nothing more can be reported about it.
+    /// Whether states or parts of states could not be parsed and are missing, or two states or two type parameters of a state have
+    /// one name. Never in a checked program.
     pub is_broken: bool,
+    /// The whole declaration, with its documentation and attributes.
+    pub span: Span,
 }
 
 impl Protocol {
@@ -254,6 +259,24 @@ impl Protocol {
     #[must_use]
     pub fn state(&self, id: StateId) -> &State {
         &self.states[id.index()]
+    }
+
+    /// Whether its behavior is known: it has states, nothing of it is missing, each message leads to a state or to the end, and each
+    /// of its types is one.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        let has_error = |message: &Message| {
+            let (next, arguments) = match &message.next {
+                Next::Error => (true, &[][..]),
+                Next::End => (false, &[][..]),
+                Next::State { arguments, .. } => (false, arguments.as_slice()),
+            };
+            let mut entries = message.entries.iter();
+            next || entries.any(|entry| entry.ty.has_error())
+                || arguments.iter().any(Type::has_error)
+        };
+        let mut messages = self.states.iter().flat_map(|state| &state.messages);
+        !self.is_broken && !self.states.is_empty() && !messages.any(has_error)
     }
 
     /// The ids of all states, the start first.
@@ -418,6 +441,8 @@ impl Message {
 pub enum Next {
     /// `!`: the session is over.
     End,
+    /// Something that could not be resolved; an error has been reported. Never in a checked program.
+    Error,
     /// Another state.
     State {
         /// Which one.

@@ -191,7 +191,9 @@ impl Sizes {
                 let argument = arguments.get(*index as usize);
                 argument.is_some_and(|argument| self.is_number(argument))
             }
-            Type::List(_) | Type::Option(_) | Type::Tuple(_) | Type::Endpoint(_) => false,
+            Type::List(_) | Type::Option(_) | Type::Tuple(_) | Type::Endpoint(_) | Type::Error => {
+                false
+            }
         }
     }
 
@@ -247,7 +249,7 @@ impl Sizes {
                 argument.map_or(Size::UNKNOWN, |argument| self.of_type(argument))
             }
             // An obstacle: it has no encoding.
-            Type::Endpoint(_) => Size::UNKNOWN,
+            Type::Endpoint(_) | Type::Error => Size::UNKNOWN,
         }
     }
 
@@ -316,6 +318,7 @@ fn held_by_value(ty: &Type, visit: &mut impl FnMut(TypeId)) {
         Type::Named(id) => visit(*id),
         Type::Option(item) => held_by_value(item, visit),
         Type::Tuple(items) => items.iter().for_each(|item| held_by_value(item, visit)),
-        Type::Builtin(_) | Type::List(_) | Type::Parameter(_) | Type::Endpoint(_) => {}
+        Type::Builtin(_) | Type::List(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => {
+        }
     }
 }

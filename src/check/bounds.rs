@@ -84,7 +84,8 @@ impl<'a> Satisfied<'a> {
                 | Type::List(_)
                 | Type::Option(_)
                 | Type::Tuple(_)
-                | Type::Endpoint(_) => lacks_in_place(part, bound),
+                | Type::Endpoint(_)
+                | Type::Error => lacks_in_place(part, bound),
             };
             if lacks && first.is_none() {
                 first = Some(part);
@@ -161,7 +162,8 @@ fn lacks_in_place(ty: &Type, bound: Bound) -> bool {
         | Type::Option(_)
         | Type::Tuple(_)
         | Type::Named(_)
-        | Type::Parameter(_) => false,
+        | Type::Parameter(_)
+        | Type::Error => false,
     }
 }
 
@@ -181,7 +183,11 @@ fn parts(declaration: &TypeDeclaration) -> Vec<&Type> {
 fn visit<'t>(ty: &'t Type, look: &mut impl FnMut(&'t Type)) {
     look(ty);
     match ty {
-        Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => {}
+        Type::Builtin(_)
+        | Type::Named(_)
+        | Type::Parameter(_)
+        | Type::Endpoint(_)
+        | Type::Error => {}
         Type::List(item) | Type::Option(item) => visit(item, look),
         Type::Tuple(items) => items.iter().for_each(|item| visit(item, look)),
     }

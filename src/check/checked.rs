@@ -3,11 +3,12 @@
 use crate::graph::{Capacity, StateGraph};
 use crate::protocol::{InstanceId, Next, Program, Protocol, ProtocolId, StateId, Type};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A program that follows all rules. Generating code from it cannot fail.
 #[derive(Debug)]
 pub struct CheckedProgram {
-    program: Program,
+    program: Arc<Program>,
     facts: Vec<Facts>,
 }
 
@@ -39,7 +40,7 @@ pub struct CheckedProtocol<'a> {
 
 impl CheckedProgram {
     /// Called only if every check has passed; `facts` has an entry for each protocol, in order.
-    pub(super) fn new(program: Program, facts: Vec<Facts>) -> CheckedProgram {
+    pub(super) fn new(program: Arc<Program>, facts: Vec<Facts>) -> CheckedProgram {
         CheckedProgram { program, facts }
     }
 

@@ -21,7 +21,7 @@ const LIMIT: u32 = 96;
 const LIST: u32 = 4;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    if findings.has_errors(subject.program) {
+    if findings.has_errors() {
         return;
     }
     let program = subject.program;
@@ -169,7 +169,7 @@ impl<'a> Depths<'a> {
                 .unwrap_or(0)
         };
         let depth = match ty {
-            Type::Builtin(_) => 1,
+            Type::Builtin(_) | Type::Error => 1,
             Type::Named(id) => self.named[id.index()].max(1),
             Type::Parameter(index) => arguments.get(*index as usize).copied().unwrap_or(1),
             Type::List(item) => LIST + self.ty(item, arguments),

@@ -91,7 +91,7 @@ fn classes(case: Case<'_>) -> Vec<u32> {
             let entries = message.entries.iter().map(|entry| &entry.ty).collect();
             let name = message.name.text();
             let arguments = match &message.next {
-                Next::End => None,
+                Next::End | Next::Error => None,
                 Next::State { state, arguments } => {
                     let next = u32::try_from(labels.len()).expect("fewer names than messages");
                     let label = *labels.entry(name).or_insert(next);

@@ -127,7 +127,7 @@ impl<'a> Flow<'a> {
         at: Span,
     ) {
         match ty {
-            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => {}
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Error => {}
             Type::List(item) | Type::Option(item) => self.endpoints(place, state, item, at),
             Type::Tuple(items) => {
                 for item in items {
@@ -304,7 +304,8 @@ fn parts(ty: &Type, sizes: &[usize]) -> usize {
             | Type::Option(_)
             | Type::Tuple(_)
             | Type::Named(_)
-            | Type::Endpoint(_) => 1,
+            | Type::Endpoint(_)
+            | Type::Error => 1,
         };
         sum = sum.saturating_add(own);
     });

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 pub struct Subject<'a> {
     pub program: &'a Program,
     pub spell: &'a Spell<'a>,
-    /// One for each protocol; `None` for those that are broken.
+    /// One for each protocol; `None` for those whose behavior is not known.
     pub shapes: Vec<Option<Shape>>,
 }
 
@@ -24,7 +24,7 @@ pub struct Shape {
     pub reachable: Vec<bool>,
 }
 
-/// One protocol that is not broken: it has at least one state.
+/// One protocol whose behavior is known: it has at least one state.
 #[derive(Clone, Copy)]
 pub struct Case<'a> {
     pub id: ProtocolId,
@@ -35,8 +35,7 @@ pub struct Case<'a> {
 impl<'a> Subject<'a> {
     pub fn new(program: &'a Program, spell: &'a Spell<'a>) -> Subject<'a> {
         let shapes = program.protocols.iter().map(|protocol| {
-            let is_sound = !protocol.is_broken && !protocol.states.is_empty();
-            is_sound.then(|| {
+            protocol.is_known().then(|| {
                 let graph = StateGraph::of(protocol);
                 let reachable = graph.reachable();
                 Shape { graph, reachable }
@@ -49,7 +48,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The protocols that are not broken.
+    /// The protocols whose behavior is known.
     pub fn cases(&self) -> impl Iterator<Item = Case<'_>> {
         let all = self.program.protocols.iter().zip(&self.shapes).enumerate();
         all.filter_map(|(index, (protocol, shape))| {
@@ -116,14 +115,17 @@ pub struct Findings {
     pub list: Vec<Diagnostic>,
     /// The spans of the attributes that set the level of a finding.
     heeded: HashSet<Span>,
+    /// Whether an earlier stage reported errors.
+    is_incomplete: bool,
 }
 
 impl Findings {
-    pub fn new(levels: Levels) -> Findings {
+    pub fn new(levels: Levels, is_incomplete: bool) -> Findings {
         Findings {
             levels,
             list: Vec::new(),
             heeded: HashSet::new(),
+            is_incomplete,
         }
     }
 
@@ -140,10 +142,10 @@ impl Findings {
     }
 
     /// Whether an error was found in this stage or an earlier one. If so, nothing follows from a name being unused.
-    pub fn has_errors(&self, program: &Program) -> bool {
+    pub fn has_errors(&self) -> bool {
         let is_error =
             |found: &Diagnostic| super::rule(found.rule).is_some_and(|rule| rule.default.is_none());
-        program.is_incomplete || self.list.iter().any(is_error)
+        self.is_incomplete || self.list.iter().any(is_error)
     }
 
     /// Whether a finding of a rule at a location would be reported.

@@ -45,6 +45,7 @@ use crate::protocol::Program;
 use checked::Facts;
 use findings::{Findings, Subject};
 pub use levels::Levels;
+use std::sync::Arc;
 
 /// An error or a rule.
 #[derive(Debug)]
@@ -133,18 +134,24 @@ pub fn nearest_rule(name: &str) -> Option<&'static str> {
 /// What `check` returns.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The program, if nothing at level deny was found and no protocol was already broken.
+    /// The program with what was established about it, if no stage found anything at level deny.
     pub checked: Option<CheckedProgram>,
     /// All findings above level allow.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Checks the program against every rule. `levels` holds the settings from outside the source files: those of the project, which
+/// Checks the program against every rule. `reported` is what earlier stages found: a program with errors is checked as far as it is
+/// known, and never becomes a [`CheckedProgram`]. `levels` holds the settings from outside the source files: those of the project, which
 /// attributes in the source override, and those of the run, which override everything.
 #[must_use]
-pub fn check(program: Program, levels: Levels, spell: &Spell<'_>) -> Outcome {
-    let subject = Subject::new(&program, spell);
-    let mut findings = Findings::new(levels);
+pub fn check(
+    program: &Arc<Program>,
+    reported: &[Diagnostic],
+    levels: Levels,
+    spell: &Spell<'_>,
+) -> Outcome {
+    let subject = Subject::new(program, spell);
+    let mut findings = Findings::new(levels, !reported.is_empty());
     for rule in RULES {
         if let Some(find) = rule.find {
             find(&subject, &mut findings);
@@ -160,8 +167,8 @@ pub fn check(program: Program, levels: Levels, spell: &Spell<'_>) -> Outcome {
         .iter()
         .all(|diagnostic| diagnostic.level < Level::Deny);
     let checked = facts
-        .filter(|_| is_clean && !program.is_incomplete)
-        .map(|facts| CheckedProgram::new(program, facts));
+        .filter(|_| is_clean && reported.is_empty())
+        .map(|facts| CheckedProgram::new(Arc::clone(program), facts));
     Outcome {
         checked,
         diagnostics,

@@ -181,7 +181,7 @@ fn mentions(program: &Program, id: TypeId) -> Vec<Mention> {
 
 fn collect(ty: &Type, at: Span, is_direct: bool, found: &mut Vec<Mention>) {
     match ty {
-        Type::Builtin(_) | Type::Parameter(_) => {}
+        Type::Builtin(_) | Type::Parameter(_) | Type::Error => {}
         Type::Named(to) => found.push(Mention {
             to: *to,
             at,

@@ -100,7 +100,8 @@ impl Reader<'_> {
             | Type::List(_)
             | Type::Option(_)
             | Type::Tuple(_)
-            | Type::Parameter(_) => {}
+            | Type::Parameter(_)
+            | Type::Error => {}
         });
     }
 

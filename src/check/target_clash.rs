@@ -136,6 +136,7 @@ mod tests {
     use crate::check::{Levels, check};
     use crate::protocol::Program;
     use crate::source::Sources;
+    use std::sync::Arc;
 
     /// The messages about two names of one scope, each a spelling with its origin.
     fn messages(ignores_case: bool, names: [(&str, Option<(usize, usize)>); 2]) -> Vec<String> {
@@ -158,7 +159,7 @@ mod tests {
                 });
             }
         };
-        let found = check(Program::default(), Levels::default(), &spell).diagnostics;
+        let found = check(&Arc::default(), &[], Levels::default(), &spell).diagnostics;
         let told = found.iter().map(|found| {
             let at = found.primary.span.start;
             format!("{at}: {} ({} labels)", found.message, found.related.len())

@@ -146,7 +146,8 @@ impl Search<'_, '_> {
             | Type::List(_)
             | Type::Option(_)
             | Type::Tuple(_)
-            | Type::Endpoint(_) => error.note(why(bound)).help(other(parameter, word)),
+            | Type::Endpoint(_)
+            | Type::Error => error.note(why(bound)).help(other(parameter, word)),
         }
     }
 

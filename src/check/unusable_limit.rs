@@ -394,7 +394,11 @@ impl Seeker<'_> {
                 let mut items = items.iter().enumerate();
                 items.all(|(at, item)| self.is_small(item, lengths.part(at), left))
             }
-            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => true,
+            Type::Builtin(_)
+            | Type::Named(_)
+            | Type::Parameter(_)
+            | Type::Endpoint(_)
+            | Type::Error => true,
         }
     }
 }

@@ -16,7 +16,7 @@ pub const RULE: Rule = Rule {
 
 /// Runs as the last rule, after all others have reported their findings.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    if findings.has_errors(subject.program) {
+    if findings.has_errors() {
         return;
     }
     for case in subject.cases() {

@@ -130,16 +130,17 @@ impl Sources {
         let config = self.config.read(paths, terminal)?;
         let defaults = config.levels();
         let import_dirs = [self.import_dirs, config.import_dirs].concat();
+        let exclude = &config.exclude;
+        let found = match self.leaves_out_unreadable {
+            true => inputs::find_readable(paths, &import_dirs, exclude)?,
+            false => inputs::find(paths, &import_dirs, exclude)?,
+        };
+        found.tell_skipped(terminal)?;
         let inputs::Found {
             inputs,
             mut unreadable,
-        } = match self.leaves_out_unreadable {
-            true => inputs::find_readable(paths, &import_dirs)?,
-            false => inputs::Found {
-                inputs: inputs::find(paths, &import_dirs)?,
-                unreadable: Vec::new(),
-            },
-        };
+            ..
+        } = found;
         let mut request = Request::default();
         request.inputs = inputs;
         request.import_dirs = import_dirs;

@@ -1,5 +1,6 @@
 //! The older version of some files, at another path or in git.
 
+use super::config::Exclude;
 use super::git::Revision;
 use super::{Failure, inputs};
 use duologue::compile::{Compilation, Files, Request, compile};
@@ -36,7 +37,8 @@ impl<'a> Old<'a> {
             Old::Path(_) => false,
             Old::Revision(_, revision) => {
                 let path = std::slice::from_ref(path);
-                let is_gone = !path[0].exists() || inputs::find(path, &[]).is_err();
+                let is_gone =
+                    !path[0].exists() || inputs::find(path, &[], &Exclude::default()).is_err();
                 is_gone && !revision.inputs(path, &[]).is_empty()
             }
         };
@@ -58,7 +60,7 @@ impl<'a> Old<'a> {
         old.levels = vec![("all".to_owned(), Level::Allow)];
         match self {
             Old::Path(path) => {
-                old.inputs = inputs::find(&[path.to_path_buf()], &[])?;
+                old.inputs = inputs::find(&[path.to_path_buf()], &[], &Exclude::default())?.inputs;
                 if path.is_dir() {
                     old.import_dirs.insert(0, path.to_path_buf());
                 }

@@ -8,6 +8,7 @@ use duologue::check::rule;
 use duologue::diagnostic::{Diagnostic, Level};
 use duologue::report;
 use duologue::source::{Sources, Span};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +20,7 @@ use toml::Spanned;
 const NAME: &str = "duologue.toml";
 
 /// Which configuration is read.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Choice {
     /// Read this configuration instead of the `duologue.toml` at or above the first input
     #[arg(long, value_name = "FILE")]
@@ -36,8 +37,24 @@ pub struct Config {
     pub path: String,
     /// The directories in which imports are searched for.
     pub import_dirs: Vec<PathBuf>,
+    /// The files and directories that a search leaves out.
+    pub exclude: Exclude,
     /// Levels with the lines on which they are set; a later one overrides an earlier one.
     pub levels: Vec<(String, Level, usize)>,
+}
+
+/// The patterns of `exclude`, as in a `.gitignore` file beside the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Exclude(Option<Gitignore>);
+
+impl Exclude {
+    /// Whether a file or directory is left out; `path` is absolute and without links.
+    pub fn matches(&self, path: &Path, is_dir: bool) -> bool {
+        let patterns = self.0.as_ref();
+        patterns.is_some_and(|patterns| {
+            path.starts_with(patterns.path()) && patterns.matched(path, is_dir).is_ignore()
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -46,6 +63,8 @@ struct Document {
     version: Spanned<i64>,
     #[serde(default)]
     import_dirs: Vec<PathBuf>,
+    #[serde(default)]
+    exclude: Vec<Spanned<String>>,
     #[serde(default)]
     rules: BTreeMap<Spanned<String>, Spanned<String>>,
 }
@@ -147,9 +166,13 @@ impl Document {
         // A table has no order: the level of a single rule overrides that of `all`.
         levels.sort_by_key(|(line, name, _)| (name != "all", *line));
         let own = path.parent().unwrap_or(Path::new(""));
+        let exclude = exclude(own, self.exclude, &mut |at, message| {
+            errors.push(Diagnostic::error("configuration", span(at), message));
+        });
         let config = Config {
             path: path.display().to_string(),
             import_dirs: self.import_dirs.iter().map(|dir| own.join(dir)).collect(),
+            exclude,
             levels: levels
                 .into_iter()
                 .map(|(line, name, level)| (name, level, line))
@@ -166,6 +189,34 @@ impl Config {
             .iter()
             .map(|(name, level, _)| (name.clone(), *level))
             .collect()
+    }
+}
+
+/// The patterns relative to the directory of the configuration.
+fn exclude(
+    own: &Path,
+    patterns: Vec<Spanned<String>>,
+    report: &mut impl FnMut(std::ops::Range<usize>, String),
+) -> Exclude {
+    if patterns.is_empty() {
+        return Exclude::default();
+    }
+    let here = match own.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => own,
+    };
+    let mut builder = GitignoreBuilder::new(fs::canonicalize(here).unwrap_or(here.to_path_buf()));
+    for pattern in patterns {
+        if let Err(error) = builder.add_line(None, pattern.get_ref()) {
+            report(pattern.span(), error.to_string());
+        }
+    }
+    match builder.build() {
+        Ok(patterns) => Exclude(Some(patterns)),
+        Err(error) => {
+            report(0..0, error.to_string());
+            Exclude::default()
+        }
     }
 }
 

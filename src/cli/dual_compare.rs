@@ -3,6 +3,7 @@
 
 use super::args::{self, Findings, Format, Sources};
 use super::baseline::checked;
+use super::config::Exclude;
 use super::named::Named;
 use super::terminal::{GOOD, Terminal, styled};
 use super::{Failure, Outcome, inputs};
@@ -40,7 +41,12 @@ fn compare_checked(
         return Ok((our_compilation, None));
     };
     let mut other = request.clone();
-    other.inputs = inputs::find(std::slice::from_ref(&theirs.file), &request.import_dirs)?;
+    other.inputs = inputs::find(
+        std::slice::from_ref(&theirs.file),
+        &request.import_dirs,
+        &Exclude::default(),
+    )?
+    .inputs;
     other.levels = vec![("all".to_owned(), Level::Allow)];
     let mut their_compilation = checked(&other, &duologue::files::Disk)?;
     let Some(their_checked) = &their_compilation.checked else {

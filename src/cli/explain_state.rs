@@ -195,7 +195,7 @@ fn way_out(graph: &StateGraph, protocol: &Protocol, from: StateId) -> Option<Vec
         };
         steps.push(step);
         match &protocol.state(at).messages[step.message].next {
-            Next::End => return Some(steps),
+            Next::End | Next::Error => return Some(steps),
             Next::State { state, .. } => at = *state,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::drift::quoted;
 use super::terminal::{GOOD, NAME, PATH, Terminal, styled};
-use super::{Failure, Outcome, TEMPLATE, diff, inputs};
+use super::{Failure, Outcome, TEMPLATE, config, diff, inputs};
 use clap::Args;
 use duologue::compile::{Files as _, Input};
 use duologue::files::{Disk, replace};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
-  duologue fmt                        every .proto file below this directory, in place
+  duologue fmt                        every .duo and .proto file below this directory, in place
   duologue fmt --check                write nothing; fail if a file is not formatted
   duologue fmt bank.proto --diff      show what would change
   duologue fmt - --stdin-filepath bank.proto < bank.proto
@@ -45,6 +45,8 @@ pub struct Fmt {
     /// The path that messages show for standard input; the file does not have to exist
     #[arg(long, alias = "stdin-filename", value_name = "PATH")]
     stdin_filepath: Option<PathBuf>,
+    #[command(flatten)]
+    config: config::Choice,
 }
 
 /// A text before and after formatting.
@@ -75,7 +77,9 @@ impl Fmt {
             let words = "`--stdin-filepath` needs the path `-`, which means standard input";
             return Err(Failure::Usage(words.to_owned()));
         } else {
-            let found = inputs::find_readable(&self.paths, &[])?;
+            let config = self.config.read(&self.paths, terminal)?;
+            let found = inputs::find_readable(&self.paths, &[], &config.exclude)?;
+            found.tell_skipped(terminal)?;
             unreadable = found.unreadable;
             found.inputs
         };

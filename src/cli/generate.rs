@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
   duologue gen bank.proto --rust src/protocols
                                       both sides of every protocol in the file, for Rust
   duologue gen protocols --rust rust/gen --c c/gen --scala scala/gen
-                                      every .proto file of a directory, in three languages
+                                      every protocol file of a directory, in three languages
   duologue gen protocols --rust src/protocols --check
                                       write nothing; fail if a file is not up to date
   duologue gen protocols --rust src/protocols --diff

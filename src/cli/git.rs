@@ -2,7 +2,8 @@
 
 use super::Failure;
 use duologue::compile::{Files, Input};
-use duologue::files::{Disk, LARGEST};
+use duologue::files::{Disk, LARGEST, has_protocol_extension};
+use duologue::syntax::is_protocol_buffers;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -105,26 +106,40 @@ impl Revision {
                 }
                 continue;
             }
-            for entry in self.entries.keys() {
+            for (entry, found) in &self.entries {
                 let Ok(rest) = entry.strip_prefix(&place) else {
                     continue;
                 };
                 let is_hidden = rest
                     .iter()
                     .any(|part| part.as_encoded_bytes().starts_with(b"."));
-                let is_protocol = rest.extension().is_some_and(|ending| ending == "proto");
+                let is_protocol = has_protocol_extension(rest);
                 let shown = if path.as_os_str() == "." {
                     rest.to_path_buf()
                 } else {
                     path.join(rest)
                 };
                 let is_left_out = shown.exists() && !current.contains(shown.as_path());
-                if is_protocol && !is_hidden && !is_left_out && seen.insert(entry.clone()) {
+                if is_protocol
+                    && !is_hidden
+                    && !is_left_out
+                    && !self.is_foreign(rest, found)
+                    && seen.insert(entry.clone())
+                {
                     inputs.push(Input::Path(shown));
                 }
             }
         }
         inputs
+    }
+
+    /// Whether a file is one of Protocol Buffers. A file that cannot be read is not, so that its reader reports why.
+    fn is_foreign(&self, path: &Path, entry: &TreeEntry) -> bool {
+        path.extension()
+            .is_some_and(|extension| extension == "proto")
+            && self
+                .object(&entry.object)
+                .is_ok_and(|bytes| is_protocol_buffers(&String::from_utf8_lossy(&bytes)))
     }
 
     /// The path relative to the root; `None` if it is outside.

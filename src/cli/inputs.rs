@@ -1,8 +1,11 @@
 //! Turns what the user names (files, directories, `-`) into the texts to read.
 
 use super::Failure;
+use super::config::Exclude;
+use super::terminal::{NAME, Terminal, styled};
 use duologue::compile::Input;
-use duologue::files::{is_protocol_file, open, read_limited};
+use duologue::files::{self, open, read_limited};
+use duologue::report::counted;
 use ignore::WalkBuilder;
 use std::collections::HashSet;
 use std::fs;
@@ -15,23 +18,52 @@ pub struct Found {
     pub inputs: Vec<Input>,
     /// A message for each path that cannot be read.
     pub unreadable: Vec<String>,
+    /// The files of Protocol Buffers in the directories, which were skipped.
+    pub skipped: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Notes what was skipped; `-v` lists it.
+    pub fn tell_skipped(&self, terminal: &Terminal) -> io::Result<()> {
+        if self.skipped.is_empty() {
+            return Ok(());
+        }
+        let note = styled(NAME, "note");
+        let files = counted(self.skipped.len(), "Protocol Buffers file");
+        if !terminal.verbose {
+            return terminal.tell(format_args!("{note}: skipped {files} (`-v` lists them)\n"));
+        }
+        terminal.tell(format_args!("{note}: skipped {files}\n"))?;
+        for path in &self.skipped {
+            terminal.tell(format_args!("  {}\n", path.display()))?;
+        }
+        Ok(())
+    }
 }
 
 /// The texts that `paths` name: a directory means all protocol files below it, sorted, and `-` standard input.
 ///
 /// # Errors
 /// The first thing that cannot be read, except for files that the user named.
-pub fn find(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Vec<Input>, Failure> {
-    let Found { inputs, unreadable } = search(paths, import_dirs)?;
-    match unreadable.into_iter().next() {
-        Some(words) => Err(Failure::Environment(words)),
-        None => Ok(inputs),
+pub fn find(
+    paths: &[PathBuf],
+    import_dirs: &[PathBuf],
+    exclude: &Exclude,
+) -> Result<Found, Failure> {
+    let mut found = search(paths, import_dirs, exclude)?;
+    match found.unreadable.is_empty() {
+        true => Ok(found),
+        false => Err(Failure::Environment(found.unreadable.swap_remove(0))),
     }
 }
 
 /// Like [`find`], but leaves out whatever cannot be read.
-pub fn find_readable(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Found, Failure> {
-    let mut found = search(paths, import_dirs)?;
+pub fn find_readable(
+    paths: &[PathBuf],
+    import_dirs: &[PathBuf],
+    exclude: &Exclude,
+) -> Result<Found, Failure> {
+    let mut found = search(paths, import_dirs, exclude)?;
     found.inputs.retain(|input| match input {
         Input::Text { .. } => true,
         Input::Path(path) => match open(path) {
@@ -45,9 +77,10 @@ pub fn find_readable(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Found
     Ok(found)
 }
 
-fn search(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Found, Failure> {
+fn search(paths: &[PathBuf], import_dirs: &[PathBuf], exclude: &Exclude) -> Result<Found, Failure> {
     let mut inputs = Vec::new();
     let mut unreadable = Vec::new();
+    let mut skipped = Vec::new();
     let mut seen = HashSet::new();
     let mut add = |inputs: &mut Vec<Input>, path: PathBuf| {
         if seen.insert(fs::canonicalize(&path).unwrap_or_else(|_| path.clone())) {
@@ -66,14 +99,20 @@ fn search(paths: &[PathBuf], import_dirs: &[PathBuf]) -> Result<Found, Failure> 
                 bytes: stdin()?,
             });
         } else if path.is_dir() {
-            for file in walk(path, &mut unreadable)? {
+            let found = walk(path, exclude, &mut unreadable)?;
+            for file in found.protocols {
                 add(&mut inputs, file);
             }
+            skipped.extend(found.skipped);
         } else {
             add(&mut inputs, locate(path, import_dirs));
         }
     }
-    Ok(Found { inputs, unreadable })
+    Ok(Found {
+        inputs,
+        unreadable,
+        skipped,
+    })
 }
 
 /// Why a file cannot be read.
@@ -107,11 +146,25 @@ fn locate(path: &Path, import_dirs: &[PathBuf]) -> PathBuf {
     path.to_path_buf()
 }
 
-/// All protocol files below a directory, sorted; hidden files and files that git ignores are left out.
-fn walk(directory: &Path, unreadable: &mut Vec<String>) -> Result<Vec<PathBuf>, Failure> {
+/// All protocol files below a directory, sorted; hidden files, files that git ignores, and those that the configuration excludes
+/// are left out.
+fn walk(
+    directory: &Path,
+    exclude: &Exclude,
+    unreadable: &mut Vec<String>,
+) -> Result<files::Found, Failure> {
     let failures = unreadable.len();
-    let mut files = Vec::new();
-    for entry in WalkBuilder::new(directory).build() {
+    let mut found = files::Found::default();
+    let place = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
+    let mut walk = WalkBuilder::new(directory);
+    let (root, exclude) = (directory.to_path_buf(), exclude.clone());
+    walk.filter_entry(move |entry| {
+        let below = entry.path().strip_prefix(&root);
+        let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let is_excluded = below.is_ok_and(|below| exclude.matches(&place.join(below), is_dir));
+        entry.depth() == 0 || !is_excluded
+    });
+    for entry in walk.build() {
         let path = match entry {
             Ok(entry) => entry.into_path(),
             Err(error) => {
@@ -119,20 +172,21 @@ fn walk(directory: &Path, unreadable: &mut Vec<String>) -> Result<Vec<PathBuf>, 
                 continue;
             }
         };
-        if is_protocol_file(&path) {
-            let path = path
-                .strip_prefix(".")
-                .map(Path::to_path_buf)
-                .unwrap_or(path);
-            files.push(path);
-        }
+        let path = path
+            .strip_prefix(".")
+            .map(Path::to_path_buf)
+            .unwrap_or(path);
+        found.add(path);
     }
-    if files.is_empty() && unreadable.len() == failures {
-        let words = format!("no .proto files under {}", directory.display());
-        return Err(Failure::Usage(words));
+    if found.protocols.is_empty() && unreadable.len() == failures {
+        let words = format!("no protocol files under {}", directory.display());
+        return Err(Failure::Usage(match found.skipped.len() {
+            0 => words,
+            many => format!("{words}, only {}", counted(many, "Protocol Buffers file")),
+        }));
     }
-    files.sort();
-    Ok(files)
+    found.sort();
+    Ok(found)
 }
 
 /// Why a directory cannot be searched. The walk wraps the system's error and its path in a text of its own.

@@ -43,12 +43,12 @@ use terminal::Terminal;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
-  duologue check                                     check every .proto file below this directory
+  duologue check                                     check every protocol file below this directory
   duologue gen bank.proto --rust src/protocols       write typed endpoints for both sides
   duologue gen protocols --c c/gen --scala scala/gen --check
                                                      fail if generated files are not up to date
   duologue --rust_out=gen -I protocols bank.proto    the same, as protoc users type it
-  duologue fmt                                       format every .proto file below this directory
+  duologue fmt                                       format every protocol file below this directory
   duologue explain stuck-state                       what a rule requires, and how to satisfy it
   duologue explain bank.proto#bank/login             the ways to a state, and what each side may do there
 ";

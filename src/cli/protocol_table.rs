@@ -93,7 +93,7 @@ fn messages(state: &State, sizes: &Sizes) -> String {
         let limit = encoding.limit.map(size);
         let limit = limit.map_or(String::new(), |size| format!(" (at most {size})"));
         match message.next {
-            Next::End => format!("{name}!{limit}"),
+            Next::End | Next::Error => format!("{name}!{limit}"),
             Next::State { .. } => format!("{name}{limit}"),
         }
     });

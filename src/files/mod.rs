@@ -7,7 +7,7 @@ mod manifest;
 mod outputs;
 mod staging;
 
-pub use find::{is_protocol_file, protocol_files};
+pub use find::{Found, has_protocol_extension, protocol_files};
 pub use manifest::MARKER;
 #[doc(hidden)]
 pub use manifest::{Manifest, stays_inside};

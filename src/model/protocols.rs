@@ -310,7 +310,7 @@ impl Context<'_> {
             Edge::End => "end",
         };
         let next = match &message.next {
-            Next::End => None,
+            Next::End | Next::Error => None,
             Next::State {
                 state: next,
                 arguments,

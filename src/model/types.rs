@@ -333,6 +333,8 @@ impl Context<'_> {
                 state: endpoint.state.index(),
                 arguments: all(&endpoint.arguments),
             },
+            // Never in a checked program.
+            Type::Error => TypeUse::Tuple { items: Vec::new() },
         }
     }
 }

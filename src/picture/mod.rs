@@ -134,7 +134,7 @@ fn groups(protocol: &Protocol) -> BTreeMap<(StateId, Option<StateId>), Vec<&Mess
     for id in protocol.state_ids() {
         for message in &protocol.state(id).messages {
             let to = match &message.next {
-                Next::End => None,
+                Next::End | Next::Error => None,
                 Next::State { state, .. } => Some(*state),
             };
             groups.entry((id, to)).or_default().push(message);

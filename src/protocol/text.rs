@@ -44,6 +44,7 @@ fn write_type(text: &mut String, program: &Program, parameters: &[Parameter], ty
             text.push(')');
         }
         Type::Named(id) => text.push_str(program.ty(*id).name.text()),
+        Type::Error => text.push('_'),
         Type::Parameter(index) => match parameters.get(*index as usize) {
             Some(parameter) => text.push_str(parameter.name.text()),
             None => text.push('_'),

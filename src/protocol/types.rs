@@ -225,6 +225,8 @@ pub enum Type {
     Parameter(u32),
     /// An endpoint.
     Endpoint(Box<EndpointType>),
+    /// Something that could not be resolved; an error has been reported. Never in a checked program.
+    Error,
 }
 
 /// A built-in type without parts.
@@ -314,7 +316,7 @@ impl Type {
     pub fn substitute(&self, arguments: &[Type]) -> Type {
         let all = |types: &[Type]| types.iter().map(|ty| ty.substitute(arguments)).collect();
         match self {
-            Type::Builtin(_) | Type::Named(_) => self.clone(),
+            Type::Builtin(_) | Type::Named(_) | Type::Error => self.clone(),
             Type::List(item) => Type::List(Box::new(item.substitute(arguments))),
             Type::Option(item) => Type::Option(Box::new(item.substitute(arguments))),
             Type::Tuple(items) => Type::Tuple(all(items)),
@@ -326,11 +328,19 @@ impl Type {
         }
     }
 
+    /// Whether it is, or has as a part, something that could not be resolved.
+    #[must_use]
+    pub fn has_error(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |part| found |= *part == Type::Error);
+        found
+    }
+
     /// Calls `visit` for this type and every type written inside it, without following declarations.
     pub fn walk(&self, visit: &mut impl FnMut(&Type)) {
         visit(self);
         match self {
-            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => {}
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Error => {}
             Type::List(item) | Type::Option(item) => item.walk(visit),
             Type::Tuple(items) => items.iter().for_each(|item| item.walk(visit)),
             Type::Endpoint(endpoint) => endpoint.arguments.iter().for_each(|item| item.walk(visit)),

@@ -266,7 +266,8 @@ impl<'a> Limits<'a> {
                 | Type::Tuple(_)
                 | Type::Named(_)
                 | Type::Parameter(_)
-                | Type::Endpoint(_),
+                | Type::Endpoint(_)
+                | Type::Error,
                 _,
             ) => {}
         }

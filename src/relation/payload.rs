@@ -281,7 +281,8 @@ impl<'a> Search<'a, '_> {
                         | Type::Tuple(_)
                         | Type::Named(_)
                         | Type::Parameter(_)
-                        | Type::Endpoint(_),
+                        | Type::Endpoint(_)
+                        | Type::Error,
                         _,
                     ) => return None,
                 };

@@ -278,7 +278,8 @@ impl Comparison<'_> {
                 | Type::Option(_)
                 | Type::Tuple(_)
                 | Type::Parameter(_)
-                | Type::Endpoint(_) => {}
+                | Type::Endpoint(_)
+                | Type::Error => {}
             });
         }
         let place = |program: &Program, ty: &TypeDeclaration| {

@@ -140,6 +140,8 @@ impl<'a> Shapes<'a> {
     pub fn lower(&mut self, origin: Origin, ty: &'a Type, arguments: &[Node]) -> Node {
         let shape = match ty {
             Type::Builtin(builtin) => Shape::Builtin(*builtin),
+            // Equal to itself only: nothing is said about what has been reported.
+            Type::Error => Shape::Parameter(u32::MAX),
             Type::Parameter(index) => match arguments.get(*index as usize) {
                 Some(argument) => return *argument,
                 None => Shape::Parameter(*index),
@@ -243,7 +245,7 @@ impl<'a> Shapes<'a> {
         };
         let stand = stand.clone();
         let next = match &self.message(node, position).next {
-            Next::End => Shape::Over,
+            Next::End | Next::Error => Shape::Over,
             Next::State { state, arguments } => Shape::State(StateInstance {
                 state: *state,
                 arguments: self.lower_all(stand.origin, arguments, &stand.arguments),

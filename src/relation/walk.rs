@@ -393,7 +393,7 @@ impl<'a> Walk<'a> {
                     [(before.left, our), (before.right, their)].map(|(node, message)| {
                         let message = self.shapes.message(node, message);
                         match &message.next {
-                            Next::End => (&[][..], message.next_span),
+                            Next::End | Next::Error => (&[][..], message.next_span),
                             Next::State { arguments, .. } => (&arguments[..], message.next_span),
                         }
                     })

@@ -1,15 +1,16 @@
 //! Protocols and instances.
 
-use super::{Resolver, duplicates};
+use super::{Context, Resolver, duplicates};
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
-use crate::protocol::{FileId, InstanceId, Message, Next, Parameter, ProtocolId, State, StateId};
+use crate::protocol::{
+    FileId, InstanceId, Message, Next, Parameter, ProtocolId, Referent, State, StateId,
+};
 use crate::syntax::ast;
 use std::collections::{HashMap, HashSet};
 
 impl Resolver {
     pub(super) fn protocol(&mut self, file: FileId, protocol: ast::Protocol, id: ProtocolId) {
-        let before = self.diagnostics.len();
         let name = self.program.protocol(id).name.clone();
         if protocol.states.is_empty() && !protocol.is_broken {
             let error = Diagnostic::error(
@@ -20,7 +21,12 @@ impl Resolver {
             .help("add a state: a session starts in the first one");
             self.report(error);
         }
-        self.duplicate_states(&protocol.states);
+        let mut has_duplicates = self.duplicate_states(&protocol.states);
+        for state in &protocol.states {
+            let parameters = state.parameters.iter().map(|parameter| &parameter.name);
+            let what = "type parameters";
+            has_duplicates |= duplicates(parameters, what, &mut self.diagnostics);
+        }
         self.remember_senders(&protocol.states, id);
         let dual_of = protocol.dual_of.iter().filter_map(|name| {
             let dual = self.protocol_named(file, name)?;
@@ -30,21 +36,23 @@ impl Resolver {
         let states: Vec<State> = protocol
             .states
             .into_iter()
-            .map(|mut state| {
+            .enumerate()
+            .map(|(index, mut state)| {
                 state.at_most = state.at_most.or(protocol.at_most);
-                self.state(file, id, state)
+                self.state(file, (id, StateId::new(index)), state)
             })
             .collect();
-        let has_errors = self.diagnostics.len() > before;
         let resolved = &mut self.program.protocols[id.index()];
         resolved.states = states;
         resolved.dual_of = dual_of;
         resolved.levels = protocol.levels;
-        resolved.is_broken |= has_errors;
+        resolved.is_broken |= has_duplicates;
     }
 
     /// Reports states with the same name. If their directions differ, they describe one state in which both sides would send.
-    fn duplicate_states(&mut self, states: &[ast::State]) {
+    /// Returns whether there are any.
+    fn duplicate_states(&mut self, states: &[ast::State]) -> bool {
+        let before = self.diagnostics.len();
         let mut seen: HashMap<&str, &ast::State> = HashMap::new();
         for state in states {
             let name = &state.name;
@@ -69,6 +77,7 @@ impl Resolver {
                 error.help("rename one of them")
             });
         }
+        self.diagnostics.len() > before
     }
 
     /// For each name after an arrow that is not the name of a state, remembers the first state with a message of this name:
@@ -93,12 +102,7 @@ impl Resolver {
         }
     }
 
-    fn state(&mut self, file: FileId, protocol: ProtocolId, state: ast::State) -> State {
-        duplicates(
-            state.parameters.iter().map(|parameter| &parameter.name),
-            "type parameters",
-            &mut self.diagnostics,
-        );
+    fn state(&mut self, file: FileId, id: (ProtocolId, StateId), state: ast::State) -> State {
         let messages = state.messages.iter().map(|message| &message.name);
         duplicates(messages, "messages", &mut self.diagnostics);
         let parameters = state.parameters.into_iter().map(|parameter| {
@@ -112,11 +116,15 @@ impl Resolver {
             }
         });
         let parameters: Vec<Parameter> = parameters.collect();
-        let messages = state.messages.into_iter();
+        let context = Context {
+            parameters: &parameters,
+            state: Some(id),
+        };
+        let messages = (0..).zip(state.messages);
         let messages = messages
-            .map(|mut message| {
+            .map(|(at, mut message)| {
                 message.at_most = message.at_most.or(state.at_most);
-                self.message(file, protocol, &parameters, message)
+                self.message(file, id, at, context, message)
             })
             .collect();
         State {
@@ -135,17 +143,20 @@ impl Resolver {
     fn message(
         &mut self,
         file: FileId,
-        protocol: ProtocolId,
-        parameters: &[Parameter],
+        (protocol, state): (ProtocolId, StateId),
+        at: u32,
+        context: Context<'_>,
         message: ast::Message,
     ) -> Message {
-        let entries = self.entries(file, parameters, message.entries);
+        let entries = self.entries(file, context, message.entries, |entry| {
+            Referent::Entry(protocol, state, at, entry)
+        });
         let next = match &message.next {
             None => Next::End,
             Some((state, arguments)) => self.next(
                 file,
                 protocol,
-                parameters,
+                context,
                 (state, arguments),
                 message.next_span,
             ),
@@ -165,15 +176,15 @@ impl Resolver {
         &mut self,
         file: FileId,
         protocol: ProtocolId,
-        parameters: &[Parameter],
+        context: Context<'_>,
         (name, arguments): (&Name, &[ast::Type]),
         next_span: crate::source::Span,
     ) -> Next {
-        let arguments = self.arguments(file, parameters, arguments);
+        let arguments = self.arguments(file, context, arguments);
         let state = self.state_named(protocol, name, name.span);
         let counted =
             state.filter(|state| self.counts(protocol, *state, arguments.len(), next_span));
-        counted.map_or(Next::End, |state| Next::State { state, arguments })
+        counted.map_or(Next::Error, |state| Next::State { state, arguments })
     }
 
     pub(super) fn instance(
@@ -186,7 +197,7 @@ impl Resolver {
         let span = arguments
             .last()
             .map_or(protocol.span, |last| protocol.span.to(last.span));
-        let arguments = self.arguments(file, &[], arguments);
+        let arguments = self.arguments(file, Context::default(), arguments);
         let Some(generic) = self.protocol_named(file, protocol) else {
             return;
         };

@@ -1,10 +1,9 @@
 //! Protocols, states and endpoints by name.
 
-use super::types::UNKNOWN;
-use super::{Callee, Lookup, Resolver, quoted};
+use super::{Callee, Context, Lookup, Resolver, quoted};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest, norm};
-use crate::protocol::{Builtin, EndpointType, FileId, Parameter, ProtocolId, Side, StateId, Type};
+use crate::protocol::{Builtin, EndpointType, FileId, ProtocolId, Referent, Side, StateId, Type};
 use crate::source::Span;
 use crate::syntax::ast;
 use std::collections::{HashMap, HashSet};
@@ -25,6 +24,17 @@ impl Resolver {
 
     /// The protocol that a name refers to. An instance is not a protocol: its states are those of its protocol.
     pub(super) fn protocol_named(&mut self, file: FileId, name: &Name) -> Option<ProtocolId> {
+        let found = self.find_protocol(file, name);
+        let referent = match (found, self.callee(file, name)) {
+            (Some(id), _) => Referent::Protocol(id),
+            (None, Lookup::One(Callee::Instance(id))) => Referent::Instance(id),
+            _ => Referent::Unknown,
+        };
+        self.used(name.span, referent);
+        found
+    }
+
+    fn find_protocol(&mut self, file: FileId, name: &Name) -> Option<ProtocolId> {
         match self.callee(file, name) {
             Lookup::One(Callee::Protocol(id)) => Some(id),
             Lookup::One(Callee::Instance(id)) => {
@@ -85,12 +95,12 @@ impl Resolver {
     pub(super) fn endpoint(
         &mut self,
         file: FileId,
-        parameters: &[Parameter],
+        context: Context<'_>,
         [protocol, side, state]: [&Name; 3],
         arguments: &[ast::Type],
         span: Span,
     ) -> Type {
-        let arguments = self.arguments(file, parameters, arguments);
+        let arguments = self.arguments(file, context, arguments);
         let side_named = match side.text() {
             "client" => Some(Side::Client),
             "server" => Some(Side::Server),
@@ -109,14 +119,17 @@ impl Resolver {
                 None
             }
         };
+        let referent = side_named.map_or(Referent::Unknown, Referent::Side);
+        self.used(side.span, referent);
         let (Some(id), Some(side)) = (self.protocol_named(file, protocol), side_named) else {
-            return UNKNOWN;
+            self.unknown([state]);
+            return Type::Error;
         };
         let Some(state) = self.state_named(id, state, state.span) else {
-            return UNKNOWN;
+            return Type::Error;
         };
         if !self.counts(id, state, arguments.len(), span) {
-            return UNKNOWN;
+            return Type::Error;
         }
         Type::Endpoint(Box::new(EndpointType {
             protocol: id,
@@ -145,10 +158,12 @@ impl Resolver {
                 false,
             );
             self.report(error);
-            return UNKNOWN;
+            self.unknown([protocol, second]);
+            return Type::Error;
         }
+        self.unknown([second]);
         let Some(id) = self.protocol_named(file, protocol) else {
-            return UNKNOWN;
+            return Type::Error;
         };
         let is_state = self.states[id.index()].contains_key(second.text());
         let is_side = matches!(second.text(), "client" | "server");
@@ -182,7 +197,7 @@ impl Resolver {
         };
         let declared = self.program.protocol(id).name.span;
         self.report(error.related(declared, "the protocol is declared here"));
-        UNKNOWN
+        Type::Error
     }
 
     /// The names of a protocol's states in the order they are declared, at most one more than can be listed.
@@ -249,6 +264,13 @@ impl Resolver {
         name: &Name,
         span: Span,
     ) -> Option<StateId> {
+        let found = self.find_state(protocol, name, span);
+        let referent = found.map_or(Referent::Unknown, |state| Referent::State(protocol, state));
+        self.used(name.span, referent);
+        found
+    }
+
+    fn find_state(&mut self, protocol: ProtocolId, name: &Name, span: Span) -> Option<StateId> {
         let states = &self.states[protocol.index()];
         if let Some(index) = states.get(name.text()) {
             return Some(StateId::new(*index));

@@ -6,7 +6,7 @@ use crate::load::Loaded;
 use crate::name::Name;
 use crate::protocol::{
     Bound, BoundDeclaration, BoundId, Builtin, Definition, File, FileId, Instance, InstanceId,
-    Lengths, Mappings, Protocol, ProtocolId, TypeDeclaration, TypeId,
+    Lengths, Mappings, Protocol, ProtocolId, Referent, StateId, TypeDeclaration, TypeId, Use,
 };
 use crate::source::Span;
 use crate::syntax::ast::{Item, ItemKind};
@@ -27,6 +27,16 @@ impl Resolver {
             let spans = loaded.ast.imports.iter().zip(&loaded.imports);
             let spans = spans.filter_map(|(import, found)| found.map(|_| import.span));
             let import_spans = spans.collect();
+            for (import, found) in loaded.ast.imports.iter().zip(&loaded.imports) {
+                let referent = Referent::Import(found.map(FileId::new));
+                self.used(import.span, referent);
+            }
+            for name in &loaded.ast.package {
+                self.used(name.span, Referent::Package);
+            }
+            for (span, referent) in &loaded.ast.words {
+                self.used(*span, *referent);
+            }
             let package: Vec<&str> = loaded.ast.package.iter().map(Name::text).collect();
             self.files.push(FileNames {
                 package: package.join("."),
@@ -72,6 +82,15 @@ impl Resolver {
                     parameters: u32::try_from(state.parameters.len()).expect("few parameters"),
                 });
                 self.parameters.push(heads.collect());
+                self.declared(name.span, Referent::Protocol(id));
+                for (index, state) in protocol.states.iter().enumerate() {
+                    let state_id = StateId::new(index);
+                    self.declared(state.name.span, Referent::State(id, state_id));
+                    let parameters = state.parameters.iter().map(|found| &found.name);
+                    self.declare_parts(parameters, |at| Referent::Parameter(id, state_id, at));
+                    let messages = state.messages.iter().map(|found| &found.name);
+                    self.declare_parts(messages, |at| Referent::Message(id, state_id, at));
+                }
                 let mut states = HashMap::with_capacity(protocol.states.len());
                 for (index, state) in protocol.states.iter().enumerate() {
                     states.entry(state.name.text().into()).or_insert(index);
@@ -86,12 +105,14 @@ impl Resolver {
                     states: Vec::new(),
                     levels: Vec::new(),
                     is_broken: protocol.is_broken,
+                    span: protocol.span,
                     dual_of: Vec::new(),
                 });
                 Declared::Protocol(id)
             }
             ItemKind::Instance(..) => {
                 let id = InstanceId::new(self.program.instances.len());
+                self.declared(name.span, Referent::Instance(id));
                 self.program.files[file.index()].instances.push(id);
                 self.declare_callee(file, &name, Callee::Instance(id));
                 self.program.instances.push(Instance {
@@ -106,6 +127,7 @@ impl Resolver {
             }
             ItemKind::ExternBound(_) => {
                 let id = BoundId::new(self.program.bounds.len());
+                self.declared(name.span, Referent::Bound(id));
                 self.program.files[file.index()].bounds.push(id);
                 self.refuse_builtin(&name, Bound::named(name.text()).is_some(), "bound");
                 if let Some(first) = self.files[file.index()]
@@ -128,6 +150,7 @@ impl Resolver {
             | ItemKind::Enum(_)
             | ItemKind::ExternType(..) => {
                 let id = TypeId::new(self.program.types.len());
+                self.declared(name.span, Referent::Type(id));
                 self.program.files[file.index()].types.push(id);
                 self.refuse_builtin(&name, Builtin::named(name.text()).is_some(), "type");
                 if let Some(first) = self.files[file.index()]
@@ -147,6 +170,20 @@ impl Resolver {
                 Declared::Type(id)
             }
         }
+    }
+
+    /// Records the names of a declaration's parts.
+    pub(super) fn declare_parts<'n>(
+        &mut self,
+        names: impl Iterator<Item = &'n Name>,
+        referent: impl Fn(u32) -> Referent,
+    ) {
+        let parts = (0..).zip(names).map(|(at, name)| Use {
+            span: name.span,
+            referent: referent(at),
+            is_declaration: true,
+        });
+        self.uses.extend(parts);
     }
 
     fn declare_callee(&mut self, file: FileId, name: &Name, callee: Callee) {

@@ -9,14 +9,17 @@ mod types;
 use crate::diagnostic::Diagnostic;
 use crate::load::Loaded;
 use crate::name::Name;
-use crate::protocol::{BoundId, FileId, InstanceId, Program, ProtocolId, TypeId};
+use crate::protocol::{
+    BoundId, FileId, InstanceId, Parameter, Program, ProtocolId, Referent, StateId, TypeId, Use,
+    Uses,
+};
 use crate::source::Span;
 use crate::syntax::ast;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
-/// Resolves all files of a run together. The program is complete except for the parts that errors were reported about; a protocol
-/// that contains such a part is marked as broken.
+/// Resolves all files of a run together. Everything that was parsed is in the program, with [`Type::Error`](crate::protocol::Type)
+/// and [`Next::Error`](crate::protocol::Next) where an error was reported.
 #[must_use]
 pub fn resolve(files: Vec<Loaded>) -> (Program, Vec<Diagnostic>) {
     let mut resolver = Resolver::default();
@@ -27,6 +30,7 @@ pub fn resolve(files: Vec<Loaded>) -> (Program, Vec<Diagnostic>) {
         }
     }
     resolver.forget_unresolved_instances();
+    resolver.program.uses = Uses::new(resolver.uses);
     (resolver.program, resolver.diagnostics)
 }
 
@@ -62,6 +66,8 @@ struct FileNames {
 struct Resolver {
     program: Program,
     diagnostics: Vec<Diagnostic>,
+    /// Every name that was seen so far, in any order.
+    uses: Vec<Use>,
     /// How many unknown names have been compared with all known ones.
     compared: Cell<u32>,
     files: Vec<FileNames>,
@@ -77,6 +83,13 @@ struct Resolver {
     senders: HashMap<(ProtocolId, Box<str>), Name>,
     /// For each protocol and state, its name and the number of its parameters.
     parameters: Vec<Vec<StateHead>>,
+}
+
+/// Where a type is written: in a declaration, or in a state with its type parameters.
+#[derive(Clone, Copy, Default)]
+struct Context<'a> {
+    parameters: &'a [Parameter],
+    state: Option<(ProtocolId, StateId)>,
 }
 
 /// What other states need to know about a state before it is resolved.
@@ -96,6 +109,24 @@ enum Lookup<T> {
 impl Resolver {
     fn report(&mut self, error: Diagnostic) {
         self.diagnostics.push(error);
+    }
+
+    /// Records what a name that is used refers to.
+    fn used(&mut self, span: Span, referent: Referent) {
+        self.uses.push(Use {
+            span,
+            referent,
+            is_declaration: false,
+        });
+    }
+
+    /// Records what a name declares.
+    fn declared(&mut self, span: Span, referent: Referent) {
+        self.uses.push(Use {
+            span,
+            referent,
+            is_declaration: true,
+        });
     }
 
     /// Whether an unknown name is to be compared with all known ones to suggest one of them. Only the first twenty are, so
@@ -137,7 +168,8 @@ impl Resolver {
         first.map_or(Lookup::None, Lookup::One)
     }
 
-    /// Removes the instances that could not be resolved: their errors have been reported, and nothing refers to them.
+    /// Removes the instances that could not be resolved: their errors have been reported, and nothing but their names refers to
+    /// them.
     fn forget_unresolved_instances(&mut self) {
         let all = std::mem::take(&mut self.program.instances);
         let mut new_ids = HashMap::new();
@@ -146,6 +178,12 @@ impl Resolver {
             if self.resolved_instances.contains(&old) {
                 new_ids.insert(old, InstanceId::new(self.program.instances.len()));
                 self.program.instances.push(instance);
+            }
+        }
+        for found in &mut self.uses {
+            if let Referent::Instance(old) = found.referent {
+                let new = new_ids.get(&old).copied();
+                found.referent = new.map_or(Referent::Unknown, Referent::Instance);
             }
         }
         for file in &mut self.program.files {
@@ -173,7 +211,7 @@ impl Resolver {
                 if let ast::ItemKind::Alias(ty) = &kind {
                     self.program.types[id.index()].lengths = types::lengths(ty);
                 }
-                let definition = self.definition(file, kind);
+                let definition = self.definition(file, id, kind);
                 self.program.types[id.index()].definition = definition;
             }
             _ => unreachable!("an item is declared as what it is"),

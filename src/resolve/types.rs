@@ -1,31 +1,30 @@
 //! Payload types and type declarations.
 
-use super::{Lookup, Resolver, duplicates, quoted};
+use super::{Context, Lookup, Resolver, duplicates, quoted};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
 use crate::protocol::{
     Bound, Builtin, Definition, Entry, Field, FileId, Language, Lengths, Mapping, Mappings,
-    Parameter, Type, TypeDeclaration, TypeId, Variant,
+    Referent, Type, TypeDeclaration, TypeId, Variant,
 };
 use crate::source::Span;
 use crate::syntax::ast::{self, ItemKind, TypeKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A placeholder for a type that could not be resolved; its error is reported and no code is generated.
-pub(super) const UNKNOWN: Type = Type::Builtin(Builtin::Bool);
-
 impl Resolver {
-    pub(super) fn definition(&mut self, file: FileId, kind: ItemKind) -> Definition {
+    pub(super) fn definition(&mut self, file: FileId, id: TypeId, kind: ItemKind) -> Definition {
         match kind {
-            ItemKind::Alias(ty) => Definition::Alias(self.ty(file, &[], &ty)),
+            ItemKind::Alias(ty) => Definition::Alias(self.ty(file, Context::default(), &ty)),
             ItemKind::Struct(fields) => {
                 duplicates(
                     fields.iter().map(|field| &field.name),
                     "fields",
                     &mut self.diagnostics,
                 );
+                let names = fields.iter().map(|field| &field.name);
+                self.declare_parts(names, |at| Referent::Field(id, at));
                 let fields = fields.into_iter().map(|field| Field {
-                    ty: self.ty(file, &[], &field.ty),
+                    ty: self.ty(file, Context::default(), &field.ty),
                     lengths: lengths(&field.ty),
                     ty_span: field.ty.span,
                     name: field.name,
@@ -39,8 +38,12 @@ impl Resolver {
                     "variants",
                     &mut self.diagnostics,
                 );
-                let variants = variants.into_iter().map(|variant| Variant {
-                    entries: self.entries(file, &[], variant.entries),
+                let names = variants.iter().map(|variant| &variant.name);
+                self.declare_parts(names, |at| Referent::Variant(id, at));
+                let variants = (0..).zip(variants).map(|(at, variant)| Variant {
+                    entries: self.entries(file, Context::default(), variant.entries, |value| {
+                        Referent::Value(id, at, value)
+                    }),
                     name: variant.name,
                     docs: variant.docs,
                 });
@@ -67,8 +70,11 @@ impl Resolver {
         );
         let mut mappings = Mappings::default();
         for line in lines {
+            let language = Language::named(line.target.text());
+            let referent = language.map(|language| Referent::Language(language.word));
+            self.used(line.target.span, referent.unwrap_or(Referent::Unknown));
             // The parser has reported words that name no language.
-            if let Some(language) = Language::named(line.target.text()) {
+            if let Some(language) = language {
                 let mapping = Mapping {
                     name: line.name,
                     from: line.from,
@@ -85,8 +91,9 @@ impl Resolver {
     pub(super) fn entries(
         &mut self,
         file: FileId,
-        parameters: &[Parameter],
+        context: Context<'_>,
         entries: Vec<ast::Entry>,
+        referent: impl Fn(u32) -> Referent,
     ) -> Vec<Entry> {
         let written = entries.iter().filter_map(|entry| entry.name.as_ref());
         let has_two = entries.len() > 1;
@@ -94,8 +101,11 @@ impl Resolver {
             duplicates(written, "payload entries", &mut self.diagnostics);
         }
         let mut resolved: Vec<Entry> = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let ty = self.ty(file, parameters, &entry.ty);
+        for (at, entry) in (0..).zip(entries) {
+            let ty = self.ty(file, context, &entry.ty);
+            if let Some(name) = &entry.name {
+                self.declared(name.span, referent(at));
+            }
             let is_derived = entry.name.is_none();
             let name = entry.name.unwrap_or_else(|| {
                 let derived = if let Type::Named(id) = &ty {
@@ -120,6 +130,17 @@ impl Resolver {
     }
 
     pub(super) fn bound(&mut self, file: FileId, name: &Name) -> Option<Bound> {
+        let bound = self.bound_named(file, name);
+        let referent = match bound {
+            Some(Bound::Extern(id)) => Referent::Bound(id),
+            Some(builtin) => Referent::BuiltinBound(builtin),
+            None => Referent::Unknown,
+        };
+        self.used(name.span, referent);
+        bound
+    }
+
+    fn bound_named(&mut self, file: FileId, name: &Name) -> Option<Bound> {
         if let Some(builtin) = Bound::named(name.text()) {
             return Some(builtin);
         }
@@ -167,28 +188,25 @@ impl Resolver {
         self.report(error);
     }
 
-    pub(super) fn ty(&mut self, file: FileId, parameters: &[Parameter], ty: &ast::Type) -> Type {
+    pub(super) fn ty(&mut self, file: FileId, context: Context<'_>, ty: &ast::Type) -> Type {
         match &ty.kind {
-            TypeKind::List(item) => Type::List(Box::new(self.ty(file, parameters, item))),
-            TypeKind::Option(item) => Type::Option(Box::new(self.ty(file, parameters, item))),
-            TypeKind::Tuple(items) => Type::Tuple(self.types(file, parameters, items)),
+            TypeKind::List(item) => Type::List(Box::new(self.ty(file, context, item))),
+            TypeKind::Option(item) => Type::Option(Box::new(self.ty(file, context, item))),
+            TypeKind::Tuple(items) => Type::Tuple(self.types(file, context, items)),
             TypeKind::Path(names, arguments) => match names.as_slice() {
                 [name] => {
-                    let resolved = self.named(file, parameters, name, arguments, ty.span);
-                    self.bounded(file, name, ty, &resolved);
+                    let resolved = self.named(file, context, name, arguments, ty.span);
+                    self.bounded(name, ty, &resolved);
                     resolved
                 }
                 _ if ty.most.is_some() => {
                     self.report(boundless(ty, "an endpoint"));
-                    UNKNOWN
+                    self.unknown(names);
+                    Type::Error
                 }
-                [protocol, side, state] => self.endpoint(
-                    file,
-                    parameters,
-                    [protocol, side, state],
-                    arguments,
-                    ty.span,
-                ),
+                [protocol, side, state] => {
+                    self.endpoint(file, context, [protocol, side, state], arguments, ty.span)
+                }
                 [protocol, second] => self.incomplete_endpoint(file, protocol, second, ty.span),
                 _ => {
                     let text = "an endpoint has three parts: a protocol, a side and a state";
@@ -196,20 +214,27 @@ impl Resolver {
                     self.report(error.help(
                         "write `protocol::client::state` or `protocol::server::state`, without the package",
                     ));
-                    UNKNOWN
+                    self.unknown(names);
+                    Type::Error
                 }
             },
         }
     }
 
+    /// Records names that refer to nothing.
+    pub(super) fn unknown<'n>(&mut self, names: impl IntoIterator<Item = &'n Name>) {
+        for name in names {
+            self.used(name.span, Referent::Unknown);
+        }
+    }
+
     /// Reports a bound after the name of anything but a built-in type that has a length.
-    fn bounded(&mut self, file: FileId, name: &Name, written: &ast::Type, resolved: &Type) {
-        let has_length = matches!(resolved, Type::Builtin(Builtin::Str | Builtin::Bytes));
-        let is_known = Builtin::named(name.text()).is_some() || *resolved != UNKNOWN;
-        if written.most.is_some()
-            && !has_length
-            && (is_known || !self.may_be_declared(file, name.text()))
-        {
+    fn bounded(&mut self, name: &Name, written: &ast::Type, resolved: &Type) {
+        let takes_one = matches!(
+            resolved,
+            Type::Builtin(Builtin::Str | Builtin::Bytes) | Type::Error
+        );
+        if written.most.is_some() && !takes_one {
             self.report(boundless(written, &format!("`{name}`")));
         }
     }
@@ -219,7 +244,7 @@ impl Resolver {
     pub(super) fn arguments(
         &mut self,
         file: FileId,
-        parameters: &[Parameter],
+        context: Context<'_>,
         types: &[ast::Type],
     ) -> Vec<Type> {
         for ty in types {
@@ -233,25 +258,43 @@ impl Resolver {
                 ));
             }
         }
-        self.types(file, parameters, types)
+        self.types(file, context, types)
     }
 
     pub(super) fn types(
         &mut self,
         file: FileId,
-        parameters: &[Parameter],
+        context: Context<'_>,
         types: &[ast::Type],
     ) -> Vec<Type> {
-        types
-            .iter()
-            .map(|ty| self.ty(file, parameters, ty))
-            .collect()
+        types.iter().map(|ty| self.ty(file, context, ty)).collect()
     }
 
     fn named(
         &mut self,
         file: FileId,
-        parameters: &[Parameter],
+        context: Context<'_>,
+        name: &Name,
+        arguments: &[ast::Type],
+        span: Span,
+    ) -> Type {
+        let ty = self.type_named(file, context, name, arguments, span);
+        let referent = match (&ty, context.state) {
+            (Type::Named(id), _) => Referent::Type(*id),
+            (Type::Builtin(builtin), _) => Referent::Builtin(*builtin),
+            (Type::Parameter(at), Some((protocol, state))) => {
+                Referent::Parameter(protocol, state, *at)
+            }
+            _ => Referent::Unknown,
+        };
+        self.used(name.span, referent);
+        ty
+    }
+
+    fn type_named(
+        &mut self,
+        file: FileId,
+        context: Context<'_>,
         name: &Name,
         arguments: &[ast::Type],
         span: Span,
@@ -259,11 +302,10 @@ impl Resolver {
         if !arguments.is_empty() {
             let is_protocol = matches!(self.callee(file, name), Lookup::One(_));
             self.report(with_arguments(name, arguments, span, is_protocol));
-            return UNKNOWN;
+            return Type::Error;
         }
-        let parameter = parameters
-            .iter()
-            .position(|parameter| parameter.name.text() == name.text());
+        let mut parameters = context.parameters.iter();
+        let parameter = parameters.position(|parameter| parameter.name.text() == name.text());
         if let Some(index) = parameter {
             return Type::Parameter(u32::try_from(index).expect("few parameters"));
         }
@@ -272,11 +314,11 @@ impl Resolver {
             Lookup::Several(one, other) => {
                 let places = [one, other].map(|id| self.program.ty(id).name.span);
                 self.ambiguous(name, places);
-                UNKNOWN
+                Type::Error
             }
             Lookup::None => match Builtin::named(name.text()) {
                 Some(builtin) => Type::Builtin(builtin),
-                None if self.may_be_declared(file, name.text()) => UNKNOWN,
+                None if self.may_be_declared(file, name.text()) => Type::Error,
                 None => Type::Named(self.undeclared(file, name)),
             },
         }

@@ -89,7 +89,7 @@ impl Bounded {
                 self.most(argument, Lengths::NONE, &[])
             }
             // An obstacle: it has no encoding.
-            Type::Endpoint(_) => None,
+            Type::Endpoint(_) | Type::Error => None,
         }
     }
 

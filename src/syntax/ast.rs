@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Level;
 use crate::name::Name;
-use crate::protocol::{Direction, Docs, Limit};
+use crate::protocol::{Direction, Docs, Limit, Referent};
 use crate::source::Span;
 use std::collections::HashSet;
 use std::fmt;
@@ -23,6 +23,8 @@ pub struct File {
     /// All words of the pieces that did not parse. A name that is declared nowhere but occurs here may have been declared in one
     /// of them, so it is not reported as missing.
     pub broken_words: HashSet<Box<str>>,
+    /// The words that mean the same everywhere: directions, attributes with their rules, and units.
+    pub words: Vec<(Span, Referent)>,
     /// Whether anything may have been declared here, because the text or one of its imports could not be read.
     pub is_opaque: bool,
 }
@@ -79,6 +81,8 @@ pub struct Protocol {
     pub states: Vec<State>,
     /// Whether a part of it did not parse.
     pub is_broken: bool,
+    /// The whole declaration, with its documentation and attributes.
+    pub span: Span,
 }
 
 /// A level attribute.

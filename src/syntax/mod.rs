@@ -10,10 +10,12 @@ pub mod format;
 mod grammar;
 mod lex;
 mod mistakes;
+mod protocol_buffers;
 mod scan;
 mod tokens;
 
 pub use decode::decode;
+pub use protocol_buffers::is_protocol_buffers;
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
@@ -165,17 +167,21 @@ impl<'a> Reader<'a> {
         if !self.faulty(&rest, faults) {
             self.rest(rest, body, reported);
         }
+        let mut end = piece.at.end;
         if let Some(close) = body.close {
             let tail = close + 1..piece.at.end;
+            end = tail.start;
             if !self.faulty(&tail, faults) {
                 let first = next_token(&self.text[..tail.end], tail.start);
-                let is_end = &self.text[first.clone()] == ";";
-                let start = if is_end { first.end } else { tail.start };
-                self.parse_nothing(start..tail.end);
+                if &self.text[first.clone()] == ";" {
+                    end = first.end;
+                }
+                self.parse_nothing(end..tail.end);
             }
         }
         let is_broken = self.builder.reported() > reported;
-        self.builder.end_protocol(is_broken);
+        let span = Span::new(self.source, piece.at.start, end);
+        self.builder.end_protocol(is_broken, span);
     }
 
     /// The piece after a comma or semicolon that separates it from the state before; reports the separator. It is removed

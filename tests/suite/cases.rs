@@ -9,6 +9,7 @@ mod pages;
 mod protocols;
 mod structure;
 mod types;
+mod uses;
 
 use crate::support::texts::{compile_text, findings, fired};
 use duologue::compile::Compilation;

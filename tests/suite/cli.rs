@@ -1,6 +1,7 @@
 //! The command line: commands, exit codes, what is printed and what is written.
 
 mod manual;
+mod mixed;
 mod unreadable;
 
 use crate::support::program::{Scratch, run, transcript};

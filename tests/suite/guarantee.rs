@@ -106,7 +106,7 @@ fn without(protocol: &Protocol, gone: usize) -> String {
         let _ = write!(text, "    {}{direction} {{", state.name);
         for message in &state.messages {
             let next = match &message.next {
-                Next::End => "!".to_owned(),
+                Next::End | Next::Error => "!".to_owned(),
                 Next::State { state, .. } if state.index() == gone => continue,
                 Next::State { state, .. } => protocol.state(*state).name.to_string(),
             };

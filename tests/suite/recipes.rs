@@ -177,7 +177,7 @@ fn hold(protocols: &Path, run: impl Fn() -> Result<String, String>) {
     let told = || run().unwrap_or_else(|failure| panic!("{failure}"));
     let first = told();
     assert!(first.contains("21 degrees, as int\n"), "{first}");
-    edit(&protocols.join("units.proto"), "i32", "i64");
+    edit(&protocols.join("units.duo"), "i32", "i64");
     let edited = told();
     assert!(edited.contains("21 degrees, as long\n"), "{edited}");
     edit(

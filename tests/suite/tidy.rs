@@ -95,7 +95,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("picture", &["source", "protocol", "diagram"]),
     ("dual", &["source", "protocol"]),
-    ("files", &["compile", "target"]),
+    ("files", &["syntax", "compile", "target"]),
     (
         "build",
         &[

@@ -19,6 +19,7 @@ fn exit_and_text(name: &str, layout: Layout) -> (u8, String) {
         check: false,
         diff: false,
         stdin_filepath: None,
+        config: config::Choice::default(),
     };
     let terminal = Terminal {
         ascii: true,

@@ -3,7 +3,7 @@
 use super::{Builder, Parts};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
-use crate::protocol::Limit;
+use crate::protocol::{Limit, Referent};
 use crate::source::Span;
 use crate::syntax::ast::{Attribute, LevelAttribute, Quantity};
 use crate::syntax::grammar::Rule;
@@ -54,12 +54,22 @@ impl<'a> Builder<'a> {
             };
             for word in words {
                 if word.as_rule() == Rule::quantity {
-                    attribute.quantities.push(self.quantity(word));
+                    let quantity = self.quantity(word);
+                    let unit = quantity.unit.iter();
+                    let words = unit.map(|unit| (unit.span, Referent::Unit));
+                    self.file.words.extend(words);
+                    attribute.quantities.push(quantity);
                 } else {
                     let name = Name::new(word.as_str(), self.span(&word));
                     attribute.arguments.push(name);
                 }
             }
+            let mut words = vec![(attribute.name.span, Referent::Attribute)];
+            if attribute.level().is_some() {
+                let rules = attribute.arguments.iter();
+                words.extend(rules.map(|rule| (rule.span, Referent::Rule)));
+            }
+            self.file.words.extend(words);
             attributes.push(attribute);
         }
         attributes

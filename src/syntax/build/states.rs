@@ -4,7 +4,8 @@ use super::Builder;
 use super::attributes::Target;
 use crate::diagnostic::Diagnostic;
 use crate::name::{nearest, norm};
-use crate::protocol::Direction;
+use crate::protocol::{Direction, Referent};
+use crate::source::Span;
 use crate::syntax::ast::{Item, ItemKind, Message, Parameter, Protocol, State};
 use crate::syntax::grammar::Rule;
 use pest::iterators::Pair;
@@ -22,23 +23,25 @@ impl<'a> Builder<'a> {
         let sorted = self.sort(attributes, Target::Protocol);
         self.open = Some(Item {
             docs,
-            name,
             kind: ItemKind::Protocol(Protocol {
                 levels: sorted.levels,
                 dual_of: sorted.dual_of,
                 at_most: sorted.at_most,
                 states: Vec::new(),
                 is_broken: false,
+                span: name.span,
             }),
+            name,
         });
     }
 
-    pub fn end_protocol(&mut self, has_errors: bool) {
+    pub fn end_protocol(&mut self, has_errors: bool, span: Span) {
         let Some(mut item) = self.open.take() else {
             return;
         };
         if let ItemKind::Protocol(protocol) = &mut item.kind {
             protocol.is_broken = has_errors;
+            protocol.span = span;
         }
         self.file.items.push(item);
     }
@@ -54,7 +57,11 @@ impl<'a> Builder<'a> {
         let mut direction_span = name.span.after();
         if let Some(part) = parts.next_if(|part| part.as_rule() == Rule::direction) {
             direction_span = self.span(&part);
+            let word = part.clone().into_inner().next();
             direction = self.direction(part);
+            let referent = direction.map_or(Referent::Unknown, Referent::Direction);
+            let word = word.map(|word| (self.span(&word), referent));
+            self.file.words.extend(word);
         }
         let mut parameters = Vec::new();
         if let Some(part) = parts.next_if(|part| part.as_rule() == Rule::parameters) {

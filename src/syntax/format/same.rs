@@ -28,10 +28,10 @@ macro_rules! same {
 }
 
 same! {
-    File { docs, package, imports, items, misplaced_docs, is_opaque; broken_words }
+    File { docs, package, imports, items, misplaced_docs, is_opaque; broken_words, words }
     Import { path; span }
     Item { docs, name, kind }
-    Protocol { levels, dual_of, at_most, states, is_broken }
+    Protocol { levels, dual_of, at_most, states, is_broken; span }
     LevelAttribute { rule, level, is_alone; removal }
     State { docs, levels, at_most, within, name, direction, parameters, messages; direction_span, span }
     Parameter { name, bounds }

@@ -212,5 +212,7 @@ pub fn stored(ty: &Type, lengths: &Lengths, inline: Option<&Inline>) -> CType {
         Type::Named(id) => CType::Named(*id),
         Type::Parameter(index) => CType::Parameter(*index),
         Type::Endpoint(endpoint) => CType::Endpoint(endpoint.clone()),
+        // Only names are asked of a program with errors, and a built-in type adds none.
+        Type::Error => CType::Builtin(Builtin::Bool),
     }
 }

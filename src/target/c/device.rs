@@ -124,7 +124,7 @@ impl UnitView<'_> {
             (Type::Builtin(Builtin::Str), _) => Some(self.view("text", lengths, place)),
             (Type::Builtin(_), _) => Some(self.view("bytes", lengths, place)),
             (Type::List(_), _) => Some(self.view(LIST, lengths, place)),
-            (Type::Parameter(_) | Type::Endpoint(_), _) => None,
+            (Type::Parameter(_) | Type::Endpoint(_) | Type::Error, _) => None,
         }
     }
 

@@ -330,7 +330,7 @@ impl Units {
 
     fn mention(&mut self, program: &Program, ty: &Type, by: Option<usize>) {
         match ty {
-            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) => {}
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Error => {}
             Type::List(item) | Type::Option(item) => self.mention(program, item, by),
             Type::Tuple(items) => items
                 .iter()
@@ -393,7 +393,7 @@ pub fn declared_word(
 pub fn canonical(program: &Program, ty: &Type) -> Type {
     let all = |types: &[Type]| types.iter().map(|ty| canonical(program, ty)).collect();
     match ty {
-        Type::Builtin(_) | Type::Parameter(_) => ty.clone(),
+        Type::Builtin(_) | Type::Parameter(_) | Type::Error => ty.clone(),
         Type::List(item) => Type::List(Box::new(canonical(program, item))),
         Type::Option(item) => Type::Option(Box::new(canonical(program, item))),
         Type::Tuple(items) => Type::Tuple(all(items)),
@@ -430,7 +430,7 @@ fn is_small(program: &Program, ty: &Type, budget: &mut u32) -> bool {
     }
     *budget -= 1;
     match ty {
-        Type::Builtin(_) | Type::Parameter(_) => true,
+        Type::Builtin(_) | Type::Parameter(_) | Type::Error => true,
         Type::List(item) | Type::Option(item) => is_small(program, item, budget),
         Type::Tuple(items) => items.iter().all(|item| is_small(program, item, budget)),
         Type::Named(id) => match &program.ty(*id).definition {

@@ -260,7 +260,7 @@ impl<'a> UnitView<'a> {
     /// The state that a message leads to, unless it ends the session.
     pub fn next(&self, index: usize, message: &Message) -> Option<usize> {
         match &message.next {
-            Next::End => None,
+            Next::End | Next::Error => None,
             Next::State { state, arguments } => {
                 let own = &self.unit.states[index].arguments;
                 let arguments = arguments

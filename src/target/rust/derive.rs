@@ -109,7 +109,7 @@ impl Derivable {
     fn of_type(&self, ty: &Type) -> u8 {
         match ty {
             Type::Builtin(Builtin::F32 | Builtin::F64) => DEBUG | CLONE | PARTIAL_EQ | PARTIAL_ORD,
-            Type::Builtin(_) | Type::Parameter(_) => ALL,
+            Type::Builtin(_) | Type::Parameter(_) | Type::Error => ALL,
             Type::List(item) | Type::Option(item) => self.of_type(item),
             // The standard library implements its traits for tuples of up to twelve items.
             Type::Tuple(items) if items.len() > 12 => 0,

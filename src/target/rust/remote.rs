@@ -145,7 +145,8 @@ fn encoded(program: &Program) -> Vec<bool> {
                 | Type::List(_)
                 | Type::Option(_)
                 | Type::Tuple(_)
-                | Type::Parameter(_) => {}
+                | Type::Parameter(_)
+                | Type::Error => {}
             });
         }
         if !is_plain {
@@ -173,7 +174,11 @@ fn coding(program: &Program, sizes: &Sizes, ty: &Type, lengths: &Lengths) -> Str
     let part = |at, ty| coding(program, sizes, ty, lengths.part(at));
     let most = lengths.most.map(|limit| limit.most);
     match ty {
-        Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => match most {
+        Type::Builtin(_)
+        | Type::Named(_)
+        | Type::Parameter(_)
+        | Type::Endpoint(_)
+        | Type::Error => match most {
             Some(most) => format!("{PATH}::AtMost<{most}>"),
             None => format!("{PATH}::Plain"),
         },
@@ -231,7 +236,7 @@ fn meaning(program: &Program, ty: &Type) -> Type {
         Type::List(item) => Type::List(Box::new(meaning(program, item))),
         Type::Option(item) => Type::Option(Box::new(meaning(program, item))),
         Type::Tuple(items) => Type::Tuple(each(items)),
-        Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) => ty.clone(),
+        Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => ty.clone(),
     }
 }
 

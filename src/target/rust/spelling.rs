@@ -196,6 +196,7 @@ impl NameScope<'_> {
                 Document::angle(prelude("Vec", self.taken), vec![Document::word("u8")])
             }
             Type::Builtin(builtin) => Document::word(number(*builtin)),
+            Type::Error => Document::word("()"),
             Type::List(item) => {
                 Document::angle(prelude("Vec", self.taken), vec![self.ty(item, parameters)])
             }

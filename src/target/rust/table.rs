@@ -203,7 +203,7 @@ impl States<'_> {
         };
         let with = if values.is_empty() { "()" } else { "with" };
         let (next, follows) = match &message.next {
-            Next::End => ("()", Document::word("::duologue::generated::End")),
+            Next::End | Next::Error => ("()", Document::word("::duologue::generated::End")),
             Next::State {
                 state: id,
                 arguments,

@@ -163,6 +163,7 @@ impl<'a> ObjectScope<'a> {
     pub fn payload_type(&self, ty: &Type) -> String {
         match ty {
             Type::Builtin(builtin) => self.builtin(*builtin),
+            Type::Error => self.standard("Unit"),
             Type::List(item) => format!("{}[{}]", self.standard("Vector"), self.payload_type(item)),
             Type::Option(item) => {
                 format!("{}[{}]", self.standard("Option"), self.payload_type(item))

@@ -66,7 +66,7 @@ fn check_at(depth: usize, whole: &Whole, ty: &Type, name: &str, value: &str) -> 
             | Definition::Extern(..)
             | Definition::Undeclared => Vec::new(),
         },
-        Type::Parameter(_) | Type::Endpoint(_) => Vec::new(),
+        Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Vec::new(),
     }
 }
 
@@ -104,7 +104,7 @@ fn moved_at(depth: usize, whole: &Whole, ty: &Type, value: &str) -> Document {
             }
             Definition::Extern(..) | Definition::Undeclared => Document::word(value),
         },
-        Type::Builtin(_) => Document::word(value),
+        Type::Builtin(_) | Type::Error => Document::word(value),
     }
 }
 

@@ -133,7 +133,7 @@ impl<'a> Remote<'a> {
             let encodings = sizes.messages(state, arguments);
             let rows = encodings.zip(&state.messages).map(|(encoding, message)| {
                 let next = match &message.next {
-                    Next::End => None,
+                    Next::End | Next::Error => None,
                     Next::State {
                         state,
                         arguments: given,
@@ -334,7 +334,8 @@ impl Coder<'_, '_> {
             | Type::Tuple(_)
             | Type::Named(_)
             | Type::Parameter(_)
-            | Type::Endpoint(_) => ("out.i64(number)", "in.i64()"),
+            | Type::Endpoint(_)
+            | Type::Error => ("out.i64(number)", "in.i64()"),
         };
         (
             vec![put.to_owned()],
@@ -389,7 +390,7 @@ impl Coder<'_, '_> {
                 }
             }
             // An obstacle, which no encoded message carries.
-            Type::Parameter(_) | Type::Endpoint(_) => Vec::new(),
+            Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Vec::new(),
         }
     }
 
@@ -436,7 +437,7 @@ impl Coder<'_, '_> {
                 }
             }
             // An obstacle, which no encoded message carries.
-            Type::Parameter(_) | Type::Endpoint(_) => Document::word("null"),
+            Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Document::word("null"),
         }
     }
 

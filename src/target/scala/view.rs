@@ -206,7 +206,7 @@ impl<'a> Writer<'a> {
     /// The class of the endpoint that follows a message, without the side.
     pub fn next(&self, message: &Message) -> Option<String> {
         match &message.next {
-            Next::End => None,
+            Next::End | Next::Error => None,
             Next::State { state, arguments } => {
                 let arguments: Vec<String> = arguments
                     .iter()

@@ -65,6 +65,7 @@ fn write_state(text: &mut String, program: &Program, state: &State, states: &[St
     let _ = writeln!(text, "{}", head.trim_end());
     for message in &state.messages {
         let next = match &message.next {
+            Next::Error => "nowhere".to_owned(),
             Next::End => "the end".to_owned(),
             Next::State {
                 state: next,
@@ -157,6 +158,7 @@ fn types(program: &Program, parameters: &[Parameter], types: &[Type]) -> String 
 
 fn type_text(program: &Program, parameters: &[Parameter], ty: &Type) -> String {
     match ty {
+        Type::Error => "unknown".to_owned(),
         Type::Builtin(builtin) => format!("{builtin:?}").to_lowercase(),
         Type::List(item) => format!("[{}]", type_text(program, parameters, item)),
         Type::Option(item) => format!("{}?", type_text(program, parameters, item)),

@@ -71,7 +71,7 @@ fn an_edit_of_a_protocol_triggers_a_build_and_errors_have_positions() {
     );
 
     let protocols = example.join("src/main/protocols");
-    edit(&protocols.join("units.proto"), "i32", "i64");
+    edit(&protocols.join("units.duo"), "i32", "i64");
     let edited = run();
     assert!(
         writes(&edited) && edited.contains("21 degrees, as long\n"),
@@ -113,7 +113,7 @@ fn an_edit_of_a_protocol_triggers_a_build_and_errors_have_positions() {
     edit(&example.join("build.sbt"), "scalacOptions", options);
     let refused = sbt(&example, &root).expect_err("nothing is generated");
     assert!(
-        refused.contains("[warn] there is no .proto file in nowhere (set by duologueSource)"),
+        refused.contains("[warn] there is no protocol file in nowhere (set by duologueSource)"),
         "{refused}"
     );
     edit(

@@ -160,7 +160,11 @@ impl<'a> Wires<'a> {
         let items = match ty {
             Type::List(item) | Type::Option(item) => std::slice::from_ref(&**item),
             Type::Tuple(items) => items,
-            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Endpoint(_) => &[],
+            Type::Builtin(_)
+            | Type::Named(_)
+            | Type::Parameter(_)
+            | Type::Endpoint(_)
+            | Type::Error => &[],
         };
         let items = items.iter().enumerate();
         let items = items.map(|(at, item)| self.bounds(item, lengths.part(at)));
@@ -238,7 +242,9 @@ impl<'a> Wires<'a> {
                 self.row("DUO_WIRE_STRUCT", &size, least, &first, parts.len(), NO_TAG)
             }
             Type::Named(id) => self.declared(*id, &name, &size, least),
-            Type::Parameter(_) | Type::Endpoint(_) => unreachable!("an obstacle was found before"),
+            Type::Parameter(_) | Type::Endpoint(_) | Type::Error => {
+                unreachable!("an obstacle was found before")
+            }
         }
     }
 

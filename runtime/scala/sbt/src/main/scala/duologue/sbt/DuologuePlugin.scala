@@ -40,12 +40,12 @@ object DuologuePlugin extends AutoPlugin {
     duologueGenerate := {
       val log = streams.value.log
       val source = duologueSource.value
-      val protocols = (source ** "*.proto").get.toSet
+      val protocols = (source ** files).get.toSet
       val executable = find(duologueExecutable.value)
       val out = (Compile / sourceManaged).value / "duologue"
       val options = duologueOptions.value ++ (if (duologueRemote.value) Seq("--remote") else Nil)
       val cache = streams.value.cacheDirectory / ("duologue-" + (options :+ executable.getPath).hashCode.toHexString)
-      if (protocols.isEmpty) log.warn(s"there is no .proto file in $source (set by duologueSource)")
+      if (protocols.isEmpty) log.warn(s"there is no protocol file in $source (set by duologueSource)")
       val generate = FileFunction.cached(cache, FilesInfo.hash, FilesInfo.hash) { _ =>
         log.info(s"Generating endpoints for the protocols in $source")
         run(executable, source, out, options, log)
@@ -54,8 +54,11 @@ object DuologuePlugin extends AutoPlugin {
       if (protocols.isEmpty) Nil else generate(protocols + executable).toSeq.sorted
     },
     Compile / sourceGenerators += duologueGenerate.taskValue,
-    watchSources += new Source(duologueSource.value, "*.proto", HiddenFileFilter)
+    watchSources += new Source(duologueSource.value, files, HiddenFileFilter)
   )
+
+  /** The names of protocol files. */
+  private def files: FileFilter = GlobFilter("*.duo") || GlobFilter("*.proto")
 
   private def find(executable: String): File = {
     val names = Seq(executable, executable + ".exe")

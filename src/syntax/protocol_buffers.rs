@@ -1,0 +1,75 @@
+//! Recognizes files of Protocol Buffers, which share the extension `.proto`, so that a search for protocols can skip them.
+
+use super::tokens::tokens;
+
+/// Whether a text is a Protocol Buffers file and not one of this language, with or without mistakes. Whatever has a `proto!` is
+/// one of this language. Otherwise `syntax = ...`, or a declaration that only Protocol Buffers has, decides. Linear.
+#[must_use]
+pub fn is_protocol_buffers(text: &str) -> bool {
+    let mut words = tokens(text, 0).map(|at| &text[at]);
+    let mut one = words.next().unwrap_or_default();
+    let mut begins = true;
+    let mut declaration = "";
+    let mut depth = 0usize;
+    let mut is_foreign = false;
+    for two in words.chain(std::iter::once("")) {
+        if depth == 0 && (one, two) == ("proto", "!") {
+            return false;
+        }
+        if std::mem::take(&mut begins) {
+            declaration = one;
+            match one {
+                "syntax" | "edition" if two == "=" => return true,
+                "message" | "service" | "extend" | "option" => is_foreign = true,
+                "import" if matches!(two, "public" | "weak") => is_foreign = true,
+                _ => {}
+            }
+        }
+        match one {
+            "{" | "(" | "[" => depth += 1,
+            "}" | ")" | "]" => depth = depth.saturating_sub(1),
+            // The variants of an enum have numbers only there.
+            "=" if depth == 1 && declaration == "enum" => is_foreign = true,
+            _ => {}
+        }
+        begins = depth == 0 && matches!(one, ";" | "}");
+        one = two;
+    }
+    is_foreign
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_protocol_buffers;
+
+    #[test]
+    fn files_of_either_language_are_told_apart() {
+        let foreign = [
+            "syntax = \"proto3\";",
+            "// proto! p {}\nedition = \"2023\";\npackage a;",
+            "package a.b;\nimport \"x.proto\";\nmessage m { optional string a = 1; }",
+            "package a;\nservice s { rpc get(m) returns (m); }",
+            "import public \"x.proto\";",
+            "package a;\noption java_package = \"a.b\";",
+            "extend google.protobuf.FileOptions { string a = 1; }",
+            "package a;\n/* e */ enum e { A = 0; B = 1; }",
+        ];
+        for text in foreign {
+            assert!(is_protocol_buffers(text), "{text}");
+        }
+        let own = [
+            "",
+            "{}}}}",
+            "package a.b;\nimport \"x.proto\";",
+            "type option = u8;\nstruct message { syntax: u8 }\nenum service { edition, extend(u8) }",
+            "proto! message { option:send { syntax -> ! } }",
+            "message m { a: str }\nproto! p { s:send { m -> ! } }",
+            "message m { a: str }\n#[allow(x)] proto! p { s:send { m -> ! } }",
+            "extern type date { rust = \"a\"; }",
+            "enum e { a, b(u8) }\ntype t = e;",
+        ];
+        for text in own {
+            assert!(!is_protocol_buffers(text), "{text}");
+        }
+    }
+}
