@@ -127,8 +127,8 @@ fn what_a_model_looks_like() {
         (
             "types.proto",
             "/// A thing.\nstruct item { /// Its name.\n name: str<40>, color: color }\n\
-             enum color { red, other(str) }\nextern bound shown { rust: std::fmt::Display }\nextern type date { c: time_t from \"<time.h>\" } : copy;\n\
-             proto! stream {\n    open:send<T: clone + shown> { next(T, (date, unknown)) -> open<T>, hand(stream::server::open<[T]>) -> ! }\n}\n\
+             enum color { red, other(str) }\nextern bound shown { rust = \"std::fmt::Display\"; }\nextern type date: copy { c = \"time_t\" from \"<time.h>\"; }\n\
+             proto! stream {\n    open:send<T: clone> { next(T, (date, unknown)) -> open<T>, hand(stream::server::open<T>) -> ! }\n}\n\
              proto! dates = stream<date>;\n",
         ),
     ];

@@ -87,7 +87,7 @@ impl Units {
         for file in &program.files {
             for id in &file.protocols {
                 let protocol = program.protocol(*id);
-                if protocol.is_broken || protocol.states.is_empty() || protocol.is_generic() {
+                if !protocol.is_known() || protocol.is_generic() {
                     continue;
                 }
                 let unit = units.add(program, UnitKind::Protocol, *id, protocol.file);
@@ -100,7 +100,7 @@ impl Units {
             for id in &file.instances {
                 let instance = program.instance(*id);
                 let protocol = program.protocol(instance.protocol);
-                if protocol.is_broken || protocol.states.is_empty() {
+                if !protocol.is_known() {
                     continue;
                 }
                 let unit = units.add(
@@ -337,7 +337,7 @@ impl Units {
                 .for_each(|item| self.mention(program, item, by)),
             Type::Endpoint(endpoint) => {
                 let protocol = program.protocol(endpoint.protocol);
-                if protocol.is_broken || protocol.states.is_empty() {
+                if !protocol.is_known() {
                     return;
                 }
                 if self.find(endpoint, by).is_none() {

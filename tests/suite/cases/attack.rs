@@ -330,3 +330,13 @@ fn type_arguments_that_change_places_are_handled() {
         format!("proto! p {{ s:send<{all}> {{ swap -> s<{swapped}>, turn -> s<{turned}>, m({all}) -> ! }} }}").as_bytes(),
     );
 }
+
+#[test]
+fn a_protocol_with_errors_that_grows_without_bound_is_handled() {
+    survives(
+        b"extern type date { c: time_t }\n\
+          proto! stream { open:send<T: clone> { next(T, date) -> open<T>, hand(stream::server::open<[T]>) -> ! } }\n\
+          proto! dates = stream<date>;\n\
+          proto! words { say:send { one(stream::client::open<str>) -> ! } }\n",
+    );
+}
