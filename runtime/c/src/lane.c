@@ -3,9 +3,6 @@
 
 #include "transport.h"
 
-/* A device has no other processes. */
-#ifndef DUO_NO_MALLOC
-
 void duo_lane_go_on(duo_endpoint next)
 {
     duo_transport_of(next)->lane_go_on(next);
@@ -20,5 +17,3 @@ duo_status duo_answer_peer(duo_endpoint next, uint32_t flags)
 {
     return duo_transport_of(next)->answer_peer(next, flags);
 }
-
-#endif

@@ -17,8 +17,8 @@
  * after a delay in which earlier stores can be expected to become visible. If a store took longer, the descriptor
  * would not report that message until something else in the set is ready, or `duo_ports_wait` is called.
  *
- * An interrupt is a flag that is set and read in the same places as the list, and so are the endpoints that other threads
- * give. So the same holds for them.
+ * An interrupt is a flag that is set and read in the same places as the list, so the same holds for it. What other threads
+ * give is checked once more after the descriptor was cleared, because it is added before the list is taken.
  *
  * No thread of this process sends to an endpoint whose peer is in another process. Such endpoints are watched: their
  * notifiers are called by the set's own thread when it has nothing to report, and, if there is a descriptor, by a
@@ -439,10 +439,11 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
         node *ready = next_ready(ports);
         if (ready != NULL) {
             *with = ready->with;
-            if (ports->first != NULL) duo_ports_signal(ports);
+            if (ports->first != NULL || has_given(ports)) duo_ports_signal(ports);
             return DUO_OK;
         }
-        if (is_news || confirm(ports)) continue;
+        /* `collect` may have cleared the descriptor for what was given after the check above. */
+        if (is_news || confirm(ports) || has_given(ports)) continue;
         if (takes_interrupt(ports) || !in_time) return DUO_EMPTY;
         if (ports->count == 0 && !ports->is_open) return DUO_EMPTY;
         if (!polls_ports(ports)) {
@@ -451,7 +452,8 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
                 !duo_atomic_load(&ports->is_interrupted, memory_order_relaxed))
                 in_time = sleep_until(ports, has_deadline ? &deadline : NULL, &pause);
         }
-        duo_atomic_store(&ports->asleep, 0, memory_order_relaxed);
+        /* An exchange, so that what follows synchronizes with every sender whose exchange came before it. */
+        duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel);
     }
 }
 

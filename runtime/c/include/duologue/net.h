@@ -285,9 +285,10 @@ const char *duo_listener_address(const duo_listener *listener);
 /*
  * A descriptor for poll, select or epoll that is readable when `_accept` has something to do: call it with DUO_AT_ONCE
  * until it does not return DUO_OK. That includes handshakes that go on, those whose time has passed, and a listener that
- * was stopped, so a loop needs no time limit for them. It belongs to the listener and is created by the first call, for
- * which two descriptors are needed; -1 if the system has none left (see `errno`). Never read from it. Outside of Linux it
- * is the socket: there, also call `_accept` from time to time while connections are in the handshake.
+ * was stopped, so a loop needs no time limit for them. All threads that accept must then use DUO_AT_ONCE. It belongs to
+ * the listener and is created by the first call, for which two descriptors are needed; -1 if the system has none left
+ * (see `errno`). Never read from it. Outside of Linux it is the socket: there, also call `_accept` from time to time
+ * while connections are in the handshake.
  */
 int duo_listener_descriptor(duo_listener *listener);
 

@@ -139,8 +139,9 @@ DUO_MUST_CHECK duo_status duo_ports_add(duo_ports *ports, duo_endpoint endpoint,
 /*
  * Adds an endpoint, from any thread, and wakes the thread that waits on the set, which was created by `duo_ports_new_open`.
  * So one thread can wait for many sessions and leave each that is ready to another thread, which gives it back when it is
- * done. If the endpoint cannot be added, because it has been used, is in a set already or memory ran out, the set reports
- * `with` at once. The set must not be freed meanwhile. DUO_NO_MEMORY: it was not given.
+ * done. From this call until the set has reported it, no thread may use the endpoint. If it cannot be added, because it had
+ * been used before, is in a set already or memory ran out, the set reports `with` at once. The set must not be freed
+ * meanwhile. DUO_NO_MEMORY: it was not given.
  */
 DUO_MUST_CHECK duo_status duo_ports_give(duo_ports *ports, duo_endpoint endpoint, void *with);
 
