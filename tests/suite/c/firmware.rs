@@ -71,7 +71,9 @@ impl Example {
 /// The runtime without sessions between processes: a device has only one process.
 pub fn sources_of_a_device() -> Vec<PathBuf> {
     let is_of_processes = |name: &str| {
-        name.starts_with("shm") || name.starts_with("net") || ["wire", "escape", "lane"].contains(&name)
+        name.starts_with("shm")
+            || name.starts_with("net")
+            || ["wire", "escape", "lane"].contains(&name)
     };
     let mut sources = sources_in(&runtime().join("src"));
     sources.retain(|source| {

@@ -44,7 +44,8 @@ pub struct Peer<'a> {
     pub trace: Option<TraceContext>,
     /// Where a TCP connection comes from. The other end of a Unix socket has no address.
     pub address: Option<&'a Address>,
-    /// Over a Unix socket, the user of this system whose process has connected.
+    /// Over a Unix socket, the user of this system whose process has connected. `None` also if the system does not tell,
+    /// for example about a process in another PID namespace, so do not admit a peer for having none.
     pub user: Option<u32>,
     /// Over TLS, its certificate, in DER, which an authority of the listener has issued.
     pub certificate: Option<&'a [u8]>,

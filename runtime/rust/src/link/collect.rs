@@ -31,8 +31,9 @@
 //!
 //! 1. Near makes sure that the slot is free. If the ring is full, its thread forwards until a segment is free
 //!    ([`Driver::wait`]); for a task or a shared sender that waits, a thread of the transport does ([`Driver::armed`]).
-//! 2. It writes the payload into the slot. Code that does not know that the session has a far end ends here: it tests
-//!    one bit of the position, and everything else is in functions that are not inlined into the program.
+//! 2. It writes the payload into the slot. Code that does not know that the session has a far end ends here, except
+//!    inside a segment (see `Position::is_inside`): it tests one bit of the position, and everything else is in functions
+//!    that are not inlined into the program.
 //! 3. It calls the driver, if it has to.
 //! 4. It publishes the message.
 //!
@@ -48,7 +49,7 @@
 //! has accepted more ([`Driver::holds_back`]), and if it sends all the same, it waits once it is far ahead
 //! ([`Driver::catch_up`]). While another thread forwards, near waits for that thread, or is not ready before it has
 //! forwarded. So near, or all senders that share an endpoint, are ahead of the connection by two lines of messages, and by what the
-//! driver collects.
+//! driver collects. In shared memory each thread that waits for the region adds a line.
 //!
 //! # Why no waiting far end is missed
 //!

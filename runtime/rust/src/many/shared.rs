@@ -17,9 +17,9 @@
 //! # What runs under the locks
 //!
 //! Only code of this crate that does not wait. A waker is cloned, woken and dropped where no lock is held, because that
-//! runs user code, which may use or drop the same shared sender. The same applies to dropping a payload, and to having
-//! the transport of a session between processes forward what was sent, because it may wait for its peer. Therefore what
-//! follows from an attempt is done by [`Attempt::done`], after the lock was released.
+//! runs user code, which may use or drop the same shared sender. The same applies to observers, to dropping a payload,
+//! and to having the transport of a session between processes forward what was sent, because it may wait for its peer.
+//! Therefore what follows from an attempt is done by [`Attempt::done`], after the lock was released.
 
 use std::fmt;
 use std::future::Future;
@@ -33,6 +33,7 @@ use crate::floor::sync::{current, park, Mutex, MutexGuard};
 use crate::floor::wait_slot::{with_each, PendingWake, Waiter};
 use crate::link::publish::{Forwards, Unsent};
 use crate::ring::driver::{Ahead, Driver, Why};
+use crate::ring::observer::Watched;
 use crate::typed::endpoint::does_not_fit;
 use crate::typed::ends::Sender;
 use crate::typed::error::{Closed, SendError, TrySendError};
@@ -65,8 +66,13 @@ type Done<P> = Result<(), SendError<P>>;
 enum Attempt<P> {
     /// Nothing remains to be done. Apart from the other, so that this one, which most attempts have, moves no memory.
     Sent,
-    /// With the receiver if it waits, and the driver if it has to forward what was sent.
-    Follow(Option<Waiter>, Option<Arc<dyn Driver>>),
+    /// With the receiver if it waits, the driver if it has to forward what was sent, and what reports it if the session is
+    /// observed.
+    Follow(
+        Option<Waiter>,
+        Option<Arc<dyn Driver>>,
+        Option<Arc<Watched>>,
+    ),
     /// The peer is gone: this attempt has found out, and ends the session.
     Closed(Unsent<P>),
     /// An earlier attempt has found out, and why.
@@ -80,12 +86,15 @@ impl<P> Attempt<P> {
     fn done(self, state: &'static &'static str) -> Result<Done<P>, P> {
         match self {
             Attempt::Sent => Ok(Ok(())),
-            Attempt::Follow(receiver, driver) => {
+            Attempt::Follow(receiver, driver, watched) => {
                 if let Some(receiver) = receiver {
                     receiver.wake();
                 }
                 if let Some(driver) = driver {
                     driver.collected(Ahead::More);
+                }
+                if let Some(watched) = watched {
+                    watched.deliver();
                 }
                 Ok(Ok(()))
             }
@@ -254,11 +263,12 @@ where
             let driver = next
                 .pipe()
                 .driver_at_segment(mem::needs_drop::<S::Payload>());
+            let watched = next.pipe().watched().cloned();
             *end = End::Open(next);
-            if receiver.is_none() && driver.is_none() {
+            if receiver.is_none() && driver.is_none() && watched.is_none() {
                 return Attempt::Sent;
             }
-            Attempt::Follow(receiver.and_then(PendingWake::fetch), driver)
+            Attempt::Follow(receiver.and_then(PendingWake::fetch), driver, watched)
         }
         Err(unsent) => {
             *end = End::Closed(unsent.left.why());

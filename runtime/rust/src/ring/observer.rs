@@ -28,9 +28,10 @@ const MOST_WAITING: usize = 1 << 10;
 /// and `ended` once, after all others. Calls for one session are made one after another, those for several sessions at
 /// the same time.
 ///
-/// The thread that calls is one that sends in the session or drops one of its endpoints, so an observer must not wait
-/// for anything. If it cannot keep up with a session, some messages and runs are not reported; the counts of `ended` are
-/// complete. No lock of this crate is held, except that of a shared sender through which the thread sends. If an observer panics, the process's panic hook reports that, and the session
+/// The thread that calls is one that uses the session: it sends, finds that the session has ended, drops an endpoint or
+/// calls [`observed`](crate::observed). So an observer should not wait for long. If it cannot keep up with a session,
+/// some messages and runs are not reported; the counts of `ended` are complete. No lock of this crate is held, and the
+/// receiver of a message has been woken. If an observer panics, the process's panic hook reports that, and the session
 /// and later calls go on as if it had returned.
 pub trait Observer: Send + Sync {
     /// A session has begun.
@@ -350,6 +351,6 @@ impl Drop for Observed {
 }
 
 /// Calls code of the program whose panics the session survives.
-fn guarded(call: impl FnOnce()) {
+pub(crate) fn guarded(call: impl FnOnce()) {
     let _reported = catch_unwind(AssertUnwindSafe(call));
 }

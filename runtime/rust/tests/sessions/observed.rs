@@ -7,6 +7,7 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::thread;
+use std::time::Duration;
 
 use duologue::generated::{session, Slot};
 use duologue::observe::{End, Message, Observer, Run, Session, Side};
@@ -367,4 +368,45 @@ fn only_both_endpoints_of_a_quiet_session_are_observed() -> Result<(), Closed> {
     refuses(observed(bank::init(), log.clone()));
     assert_eq!(log.take().len(), 2);
     Ok(())
+}
+
+/// An observer that takes a lock for each message, like one that prints.
+struct Locks(Arc<Mutex<()>>);
+
+impl Observer for Locks {
+    fn sent(&self, _: &Session, _: &Message) {
+        drop(self.0.lock().expect("nobody panics here"));
+    }
+}
+
+/// Of an endpoint, and of senders that share one: the message wakes its receiver before the observer is called, and the
+/// observer is called while no lock of the sender is held.
+#[test]
+fn an_observer_may_take_a_lock_under_which_the_receiver_waits() {
+    for is_shared in [false, true] {
+        let lock = Arc::new(Mutex::new(()));
+        let slot = Slot::new().messages(3).fit::<u64>();
+        let (sender, receiver) = session::<stream::state::Stream<u64>>(slot, Capacity::Unbounded);
+        let (server, sender) = observed((receiver, sender), Arc::new(Locks(lock.clone())));
+        let (report, reported) = channel();
+        let (ready, is_ready) = channel();
+        let receiving = thread::spawn(move || {
+            let _held = lock.lock().expect("nobody panics here");
+            ready.send(()).expect("the test waits for it");
+            server.recv().map(|_received| ())
+        });
+        is_ready.recv().expect("it waits for the message");
+        // By then it sleeps, most likely.
+        thread::sleep(Duration::from_millis(50));
+        thread::spawn(move || {
+            let sent = match is_shared {
+                true => SharedSender::new(sender).send::<0>(1).is_ok(),
+                false => sender.send::<0>(1).is_ok(),
+            };
+            report.send(sent).expect("the test waits for it");
+        });
+        let sent = reported.recv_timeout(Duration::from_secs(60));
+        assert_eq!(sent, Ok(true), "shared: {is_shared}");
+        assert!(receiving.join().expect("no panic").is_ok());
+    }
 }

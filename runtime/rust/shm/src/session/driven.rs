@@ -1,13 +1,13 @@
 //! What the side in this process requests from its session: to wait, to write, and to be woken.
 
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Instant;
 
 use duologue::transport::{Ahead, Driver, Why};
 
-use super::{Goal, Next, Session, LAST_WRITE};
+use super::{this_thread, Goal, Next, Session, LAST_WRITE};
 use crate::end::End;
 use crate::helper::{self, Helped, Served};
 
@@ -100,7 +100,9 @@ impl Driver for Driven {
     }
 
     fn catch_up(&self) {
-        if self.0.hold.is_far_ahead() {
+        // A payload that is dropped inside the session's own work may send.
+        let is_inside = self.0.holder.load(Relaxed) == this_thread();
+        if !is_inside && self.0.hold.is_far_ahead() {
             self.0.wait_for(Goal::Written, Next::Later, None);
         }
     }

@@ -66,7 +66,7 @@ impl Pipe {
     pub(super) unsafe fn send_apart<P>(self, step: &Step, forwards: Forwards) -> Noticed<P> {
         let Step { index, then, .. } = *step;
         if self.at().is_observed() {
-            let published = self.copy().publish_observed(step);
+            let published = self.copy().publish_observed(step, forwards);
             // SAFETY: the receiver is gone, and by the caller a `P` was written here.
             return published.ok_or_else(|| unsafe { self.taken_back() });
         }

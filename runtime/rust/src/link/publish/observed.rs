@@ -3,15 +3,23 @@
 use std::sync::atomic::Ordering::AcqRel;
 use std::sync::Arc;
 
-use super::{Step, Then};
+use super::{Forwards, Step, Then};
 use crate::floor::wait_slot::PendingWake;
+use crate::ring::observer::guarded;
 use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
 
 impl Pipe {
-    /// Publishes what was written here, by a swap, and reports it. Returns the sender's next pipe, and the receiver if it
-    /// waits; `None` if the receiver is gone.
-    pub(super) fn publish_observed(self, step: &Step) -> Option<(Pipe, Option<PendingWake>)> {
+    /// Publishes what was written here, by a swap, and reports it. Returns the sender's next pipe, and the receiver if the
+    /// caller has to wake it; `None` if the receiver is gone.
+    ///
+    /// The observer is called after the receiver was woken. It may wait for a lock that the receiver's thread holds while
+    /// it waits for the message, such as that of the standard output.
+    pub(super) fn publish_observed(
+        self,
+        step: &Step,
+        forwards: Forwards,
+    ) -> Option<(Pipe, Option<PendingWake>)> {
         let Step { index, then, names } = *step;
         // After the last message, the receiver may end the session at any time.
         let watched = self.watched().map(Arc::clone)?;
@@ -26,7 +34,14 @@ impl Pipe {
         let next = self.stepped(&layout, then);
         // SAFETY: the swap lowered the peer's flag.
         let pending = (old.is_awaited()).then(|| unsafe { self.pending_wake() });
+        if forwards == Forwards::Caller {
+            // It wakes the receiver and delivers, once it holds no lock.
+            return Some((next, pending));
+        }
+        if let Some(receiver) = pending.and_then(PendingWake::fetch) {
+            guarded(|| receiver.wake());
+        }
         watched.deliver();
-        Some((next, pending))
+        Some((next, None))
     }
 }
