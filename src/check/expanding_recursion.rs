@@ -6,7 +6,8 @@
 //! arguments exactly if some growing edge lies on a cycle, which the strongly connected components show.
 //!
 //! Without such a cycle the number of arguments is finite, but may still be far too large. So all versions of states that result
-//! from passing parameters on are counted, up to a limit.
+//! from passing parameters on are counted, up to a limit: first within each protocol, whatever arguments it may be given, then in
+//! the whole program, where endpoint types lead from one protocol to others.
 
 use super::Rule;
 use super::findings::{Case, Findings, Subject};
@@ -25,7 +26,7 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// How many versions the states of a protocol may have in total, beyond one for each state.
+/// How many versions the states of a protocol, or of the whole program, may have in total, beyond one for each state.
 const MORE_VERSIONS: usize = 10_000;
 
 /// How many parts one type argument may grow to by being passed on.
@@ -48,6 +49,9 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         if is_generic && endless.is_empty() {
             count_versions(case, findings);
         }
+    }
+    if !findings.has_any(&[RULE.name]) {
+        count_all(subject, findings);
     }
 }
 
@@ -275,7 +279,7 @@ fn count_versions(case: Case<'_>, findings: &mut Findings) {
                     continue;
                 };
                 if arguments.iter().any(|ty| parts(ty, &sizes) > PARTS) {
-                    findings.error(too_big(protocol.state(*state), message));
+                    findings.error(too_big(protocol.state(*state), message.next_span));
                     return;
                 }
                 let arguments = arguments.iter().map(|ty| ty.substitute(&own)).collect();
@@ -289,6 +293,84 @@ fn count_versions(case: Case<'_>, findings: &mut Findings) {
                 findings.error(too_many(case));
                 return;
             }
+        }
+    }
+}
+
+/// A state with the arguments that it is reached with.
+type Version = (ProtocolId, StateId, Vec<Type>);
+
+/// The endpoint types that are written in a type, as versions in terms of the parameters around it.
+fn endpoints_in(ty: &Type) -> Vec<Version> {
+    let mut found = Vec::new();
+    ty.walk(&mut |part| {
+        if let Type::Endpoint(endpoint) = part {
+            let arguments = endpoint.arguments.clone();
+            found.push((endpoint.protocol, endpoint.state, arguments));
+        }
+    });
+    found
+}
+
+/// Visits all versions that the program uses: those of the states that have no parameters, of instances and of endpoint types, and
+/// all that follow from them. A target without generic types has code for each of them.
+fn count_all(subject: &Subject<'_>, findings: &mut Findings) {
+    let program = subject.program;
+    let mut most = MORE_VERSIONS;
+    let mut next: Vec<Version> = Vec::new();
+    for case in subject.cases() {
+        most += case.protocol.states.len();
+        let ids = case.protocol.state_ids();
+        let plain = ids.filter(|id| case.protocol.state(*id).parameters.is_empty());
+        next.extend(plain.map(|id| (case.id, id, Vec::new())));
+    }
+    for instance in &program.instances {
+        let protocol = program.protocol(instance.protocol);
+        most += protocol.states.len();
+        if let Some(start) = protocol.state_ids().next() {
+            next.push((instance.protocol, start, instance.arguments.clone()));
+        }
+        next.extend(instance.arguments.iter().flat_map(endpoints_in));
+    }
+    let declared = program.types.iter().flat_map(|ty| ty.definition.parts());
+    next.extend(declared.flat_map(endpoints_in));
+    let is_known = |version: &Version| subject.shapes[version.0.index()].is_some();
+    next.retain(is_known);
+    let mut seen: HashSet<Version> = next.iter().cloned().collect();
+    while let Some((id, state, own)) = next.pop() {
+        let protocol = program.protocol(id);
+        let sizes: Vec<usize> = own.iter().map(|ty| parts(ty, &[])).collect();
+        for message in &protocol.state(state).messages {
+            let mut mentioned = Vec::new();
+            for entry in &message.entries {
+                let versions = endpoints_in(&entry.ty).into_iter();
+                mentioned.extend(versions.map(|version| (version, entry.ty_span)));
+            }
+            if let Next::State { state, arguments } = &message.next {
+                let versions = arguments.iter().flat_map(endpoints_in);
+                let versions = versions.chain([(id, *state, arguments.clone())]);
+                mentioned.extend(versions.map(|version| (version, message.next_span)));
+            }
+            mentioned.retain(|(version, _)| is_known(version));
+            for ((to, state, arguments), at) in mentioned {
+                if arguments.iter().any(|ty| parts(ty, &sizes) > PARTS) {
+                    findings.error(too_big(program.protocol(to).state(state), at));
+                    return;
+                }
+                let arguments = arguments.iter().map(|ty| ty.substitute(&own)).collect();
+                let version = (to, state, arguments);
+                if !seen.contains(&version) {
+                    seen.insert(version.clone());
+                    next.push(version);
+                }
+            }
+        }
+        if seen.len() > most {
+            let case = subject.cases().find(|case| case.id == id);
+            if let Some(case) = case {
+                findings.error(too_many(case));
+            }
+            return;
         }
     }
 }
@@ -312,10 +394,10 @@ fn parts(ty: &Type, sizes: &[usize]) -> usize {
     sum
 }
 
-fn too_big(next: &State, message: &Message) -> Diagnostic {
+fn too_big(next: &State, at: Span) -> Diagnostic {
     Diagnostic::error(
         RULE.name,
-        message.next_span,
+        at,
         format!(
             "the type arguments of state `{}` become too large",
             next.name

@@ -434,7 +434,7 @@ fn loss(without: &Without, protocol: &str) -> String {
         names.collect::<Vec<_>>().join(", ")
     };
     for StepLine { state, message, .. } in &without.messages {
-        line(format!("`{message}` of `{state}` leads nowhere"));
+        line(format!("would be removed too: `{message}` of `{state}`"));
     }
     let warned = |words: &str| styled(WARNING, words);
     if !without.unreachable.is_empty() {
@@ -459,7 +459,7 @@ fn loss(without: &Without, protocol: &str) -> String {
         ));
     }
     for carrier in &without.carried_by {
-        line(format!("{carrier} carries an endpoint in it"));
+        line(format!("{carrier} carries an endpoint in this state"));
     }
     let is_nothing =
         !without.is_start && without.messages.is_empty() && without.carried_by.is_empty();

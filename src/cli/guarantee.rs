@@ -160,6 +160,13 @@ fn fact(claim: &Claim, checked: CheckedProtocol<'_>, sizes: &Sizes) -> (Holds, O
     let protocol = checked.protocol();
     match claim.about {
         About::All => (Holds::Yes, None),
+        About::Stuck => {
+            let states = protocol.states.iter();
+            let sound: Vec<bool> = states
+                .map(|state| state.direction.is_none() || !state.messages.is_empty())
+                .collect();
+            all_states(protocol, &sound, "nothing can be sent in")
+        }
         About::Turns => (Holds::Yes, Some(turns(protocol))),
         About::Reachability => {
             let reached: Vec<bool> = protocol

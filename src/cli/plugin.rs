@@ -240,7 +240,7 @@ impl Plugins {
                     found.ok_or_else(|| {
                         let (name, start, end) = (&plugin.name, start.byte, end.byte);
                         Failure::Environment(format!(
-                            "plugin `{name}` reported a finding at bytes {start} to {end} of file {file}, which is no such place; \
+                            "plugin `{name}` reported a finding at bytes {start} to {end} of file {file}, which is not a range of that file; \
                              nothing was written. Its spans have to be those of the model"
                         ))
                     })
@@ -320,16 +320,16 @@ impl Replies {
                 .any(|letter| letter.is_control() || letter == '\\');
             if !is_plain || !stays_inside(Path::new(&path)) {
                 return refused(format!(
-                    "wants to write `{shown}`, which is not a path inside its directory; a path is relative, with `/`, and without `..`"
+                    "returned the path `{shown}`, which is not a path inside its directory; a path is relative, with `/`, and without `..`"
                 ));
             }
-            if path == Manifest::name(name) {
+            if path.split('/').any(Manifest::is_name) {
                 return refused(format!(
-                    "wants to write `{shown}`, which is the list of its files"
+                    "returned the path `{shown}`, which is reserved for lists of generated files"
                 ));
             }
             if !paths.insert(path.clone()) {
-                return refused(format!("wants to write `{shown}` twice"));
+                return refused(format!("returned the path `{shown}` twice"));
             }
             files.push(OutputFile { path, text });
         }
@@ -339,7 +339,9 @@ impl Replies {
             let is_file = |above: &Path| above.to_str().is_some_and(|above| paths.contains(above));
             if let Some(above) = above.find(|above| is_file(above)) {
                 let above = above.display();
-                return refused(format!("wants to write `{path}`, and `{above}` as a file"));
+                return refused(format!(
+                    "returned the path `{path}`, and `{above}` as a file"
+                ));
             }
         }
         let notes = reply.notes.iter();
@@ -352,7 +354,7 @@ impl Replies {
             return match files.first() {
                 None => Ok(()),
                 Some(first) => refused(format!(
-                    "wants to write `{}`, but has no directory: give it one, as in --plugin {}=DIR",
+                    "returned the path `{}`, but has no directory: give it one, as in --plugin {}=DIR",
                     first.path,
                     plugin.program.to_string_lossy()
                 )),

@@ -31,6 +31,12 @@ impl Manifest {
         format!(".duologue-{plugin}")
     }
 
+    /// Whether a file or directory has a name of such lists, of whichever plugin.
+    #[must_use]
+    pub fn is_name(name: &str) -> bool {
+        name.starts_with(".duologue-")
+    }
+
     /// Reads the list in a directory. It is empty if there is none, or if duologue did not write it.
     ///
     /// # Errors

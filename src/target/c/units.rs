@@ -5,8 +5,8 @@ use super::ctype::{Bytes, CType, stored};
 use super::spelling;
 use crate::protocol::text::builtin_word;
 use crate::protocol::{
-    Definition, EndpointType, FileId, InstanceId, Lengths, Next, Program, ProtocolId, StateId,
-    Type, TypeId,
+    Definition, EndpointType, FileId, InstanceId, Lengths, Next, Program, Protocol, ProtocolId,
+    StateId, Type, TypeId,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -68,6 +68,8 @@ pub struct Units {
     pub units: Vec<Unit>,
     /// The units of each protocol.
     of: Vec<Vec<usize>>,
+    /// Which protocols are known; the others, which have errors, have no units.
+    known: Vec<bool>,
     /// The prefix of all declared names, from the options.
     prefix: String,
 }
@@ -82,12 +84,13 @@ impl Units {
         let mut units = Units {
             units: Vec::new(),
             of: vec![Vec::new(); program.protocols.len()],
+            known: program.protocols.iter().map(Protocol::is_known).collect(),
             prefix: prefix.to_owned(),
         };
         for file in &program.files {
             for id in &file.protocols {
                 let protocol = program.protocol(*id);
-                if !protocol.is_known() || protocol.is_generic() {
+                if !units.known[id.index()] || protocol.is_generic() {
                     continue;
                 }
                 let unit = units.add(program, UnitKind::Protocol, *id, protocol.file);
@@ -99,8 +102,7 @@ impl Units {
             }
             for id in &file.instances {
                 let instance = program.instance(*id);
-                let protocol = program.protocol(instance.protocol);
-                if !protocol.is_known() {
+                if !units.known[instance.protocol.index()] {
                     continue;
                 }
                 let unit = units.add(
@@ -336,10 +338,10 @@ impl Units {
                 .iter()
                 .for_each(|item| self.mention(program, item, by)),
             Type::Endpoint(endpoint) => {
-                let protocol = program.protocol(endpoint.protocol);
-                if !protocol.is_known() {
+                if !self.known[endpoint.protocol.index()] {
                     return;
                 }
+                let protocol = program.protocol(endpoint.protocol);
                 if self.find(endpoint, by).is_none() {
                     let of = &self.of[endpoint.protocol.index()];
                     let open =

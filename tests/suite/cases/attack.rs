@@ -1,6 +1,6 @@
 //! Deliberately broken texts. Whatever the bytes are, the result is a list of findings or a checked program.
 
-use crate::support::texts::compile_texts;
+use crate::support::texts::{compile_texts, fired};
 use std::path::{Path, PathBuf};
 
 /// Marsaglia's generator: the same numbers in every run.
@@ -339,4 +339,61 @@ fn a_protocol_with_errors_that_grows_without_bound_is_handled() {
           proto! dates = stream<date>;\n\
           proto! words { say:send { one(stream::client::open<str>) -> ! } }\n",
     );
+}
+
+/// The comparison of two protocols goes through the endpoints that they carry, into protocols that have errors and grow.
+#[test]
+fn duals_that_carry_protocols_with_errors_are_handled() {
+    let grows = [
+        ("a(T) -> s<[T]>", "b -> nosuch"),
+        ("a(T) -> s<[T]>", "b(nosuch::client::z) -> !"),
+        ("a(x::client::s<[T]>) -> !", "b -> nosuch"),
+    ];
+    for (grows, error) in grows {
+        survives(
+            format!(
+                "proto! x {{ s:send<T> {{ {grows}, {error} }} }}\n\
+                 proto! y {{ s:send<T> {{ {grows}, {error} }} }}\n\
+                 #[dual_of(q)] proto! p {{ s:send {{ m(x::client::s<u8>) -> s, z -> ! }} }}\n\
+                 proto! q {{ s:recv {{ m(y::client::s<u8>) -> s, z -> ! }} }}"
+            )
+            .as_bytes(),
+        );
+    }
+}
+
+/// Nothing is said about two types that differ only in something that is not known.
+#[test]
+fn duals_with_errors_in_their_types_are_not_compared() {
+    let texts = [
+        "type t = nosuch<u8>; #[dual_of(q)] proto! p { s:send { a(t) -> s, q -> ! } } proto! q { s:recv { a(u8) -> s, q -> ! } }",
+        "struct t { f: nosuch<u8> } struct u { f: u8 } #[dual_of(q)] proto! p { s:send { a(t) -> s, q -> ! } }\n\
+         proto! q { s:recv { a(u) -> s, q -> ! } }",
+    ];
+    for text in texts {
+        let compilation = compile_texts(&[("main.proto", text.as_bytes())]);
+        let rules = fired(&compilation);
+        assert!(
+            !rules.is_empty() && !rules.contains(&"not-dual"),
+            "{rules:?}"
+        );
+    }
+}
+
+/// Each protocol passes two arguments on to the next one, so the number of arguments doubles.
+#[test]
+fn versions_that_double_with_each_protocol_are_an_error() {
+    let text = |protocols: usize| {
+        let mut text = String::new();
+        for i in 0..protocols {
+            let next = i + 1;
+            text += &format!(
+                "proto! p{i} {{ s:send<T> {{ a(p{next}::client::s<[T]>) -> !, b(p{next}::client::s<T?>) -> ! }} }}\n"
+            );
+        }
+        text + &format!("proto! p{protocols} {{ s:send<T> {{ a(T) -> ! }} }} proto! i = p0<u8>;")
+    };
+    let rules = |text: &str| fired(&compile_texts(&[("main.proto", text.as_bytes())]));
+    assert_eq!(rules(&text(6)), [""; 0]);
+    assert_eq!(rules(&text(30)), ["expanding-recursion"]);
 }

@@ -36,20 +36,21 @@ fn faulty_answers_are_refused() {
             file("\u{1b}[31m"),
             "`\u{241b}[31m`, which is not a path inside",
         ),
-        (file(".duologue-test"), "which is the list of its files"),
+        (file(".duologue-test"), "which is reserved for lists"),
+        (file("a/.duologue-other"), "which is reserved for lists"),
         (
             json!({ "files": [{ "path": "a", "text": "" }, { "path": "a", "text": "" }] })
                 .to_string(),
-            "wants to write `a` twice",
+            "returned the path `a` twice",
         ),
         (
             json!({ "files": [{ "path": "a", "text": "" }, { "path": "a/b/c", "text": "" }] })
                 .to_string(),
-            "wants to write `a/b/c`, and `a` as a file",
+            "returned the path `a/b/c`, and `a` as a file",
         ),
-        (span(0, 5, 100_000), "which is no such place"),
-        (span(0, 7, 6), "which is no such place"),
-        (span(9, 0, 1), "which is no such place"),
+        (span(0, 5, 100_000), "which is not a range of that file"),
+        (span(0, 7, 6), "which is not a range of that file"),
+        (span(9, 0, 1), "which is not a range of that file"),
     ];
     let scratch = answering("plugin-faulty", &json!({}));
     for (answer, words) in cases {
