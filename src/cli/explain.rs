@@ -7,6 +7,8 @@ use super::terminal::{GOOD, QUIET, Terminal, styled};
 use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
 use duologue::check::rule;
+use duologue::files::has_protocol_extension;
+use std::path::Path;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
@@ -53,6 +55,12 @@ impl Explain {
             Some(rule) => rule.page,
             None if self.topic == "configuration" => CONFIGURATION,
             None if self.topic == "plugin" => PLUGINS,
+            None if has_protocol_extension(Path::new(&self.topic)) => {
+                return Err(Failure::Usage(format!(
+                    "to explain a state, write {}#PROTOCOL/STATE",
+                    self.topic
+                )));
+            }
             None => return Err(Failure::Usage(unknown(&self.topic))),
         };
         let page: String = page.lines().map(shown).collect();

@@ -38,6 +38,13 @@ impl Model {
             terminal.print_exactly(model::SCHEMA)?;
             return Ok(());
         }
+        let is_part = |path: &&PathBuf| path.to_string_lossy().contains('#') && !path.exists();
+        if let Some(part) = self.paths.iter().find(is_part) {
+            return Err(Failure::Usage(format!(
+                "`{}` names a part of a file, and a model has whole files: leave out `#` and what follows it",
+                part.display()
+            )));
+        }
         let options: Options = self.choices.into();
         let (format, findings) = (Format::Human, Findings::Reason);
         let compiled =

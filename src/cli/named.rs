@@ -69,19 +69,33 @@ pub fn select(checked: &CheckedProgram, name: Option<&str>) -> Result<Vec<Protoc
         return Ok(ids.collect());
     };
     let names = ids.clone().map(|id| program.protocol(id).name.text());
-    match ids
-        .clone()
-        .find(|id| program.protocol(*id).name.text() == name)
-    {
-        Some(id) => Ok(vec![id]),
-        None => Err(Failure::Usage(match nearest(name, names.clone()) {
-            Some(near) => format!("there is no protocol `{name}`; did you mean `{near}`?"),
-            None => {
-                let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>();
-                format!("there is no protocol `{name}`, only {}", names.join(", "))
-            }
-        })),
+    let mut found = ids.clone();
+    if let Some(id) = found.find(|id| program.protocol(*id).name.text() == name) {
+        return Ok(vec![id]);
     }
+    if name.is_empty() {
+        let words = "write the name of a protocol after `#`";
+        return Err(Failure::Usage(words.to_owned()));
+    }
+    if name.contains('/') {
+        return Err(Failure::Usage(format!(
+            "`{name}` is the name of a state: leave out what follows the protocol"
+        )));
+    }
+    let mut instances = program.instances.iter();
+    if let Some(instance) = instances.find(|instance| instance.name.text() == name) {
+        let generic = &program.protocol(instance.protocol).name;
+        return Err(Failure::Usage(format!(
+            "`{name}` is an instance of `{generic}`: name `{generic}`"
+        )));
+    }
+    Err(Failure::Usage(match nearest(name, names.clone()) {
+        Some(near) => format!("there is no protocol `{name}`; did you mean `{near}`?"),
+        None => {
+            let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>();
+            format!("there is no protocol `{name}`, only {}", names.join(", "))
+        }
+    }))
 }
 
 /// The state of this name.

@@ -3,7 +3,7 @@
 use super::tokens::tokens;
 
 /// Whether a text is a Protocol Buffers file and not one of this language, with or without mistakes. Whatever has a `proto!` is
-/// one of this language. Otherwise `syntax = ...`, or a declaration that only Protocol Buffers has, decides. Linear.
+/// one of this language. Otherwise `syntax = ...`, or a declaration that only one of the two has, decides. Linear.
 #[must_use]
 pub fn is_protocol_buffers(text: &str) -> bool {
     let mut words = tokens(text, 0).map(|at| &text[at]);
@@ -20,6 +20,7 @@ pub fn is_protocol_buffers(text: &str) -> bool {
             declaration = one;
             match one {
                 "syntax" | "edition" if two == "=" => return true,
+                "struct" | "type" | "extern" => return false,
                 "message" | "service" | "extend" | "option" => is_foreign = true,
                 "import" if matches!(two, "public" | "weak") => is_foreign = true,
                 _ => {}
@@ -67,6 +68,7 @@ mod tests {
             "message m { a: str }\n#[allow(x)] proto! p { s:send { m -> ! } }",
             "extern type date { rust = \"a\"; }",
             "enum e { a, b(u8) }\ntype t = e;",
+            "struct a { x: u8 }\nenum b { c = 1 }",
         ];
         for text in own {
             assert!(!is_protocol_buffers(text), "{text}");

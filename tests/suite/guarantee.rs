@@ -80,11 +80,39 @@ fn what_cannot_be_explained() {
         ("bank.proto#bank/conected", "did you mean `connected`?"),
         ("bank.proto#bank/x", "only `login`, `login_response`"),
         ("bank.proto#bnk/login", "there is no protocol `bnk`"),
+        ("bank.proto", "write bank.proto#PROTOCOL/STATE"),
     ] {
         let text = scratch.transcript(&format!("explain {topic}"));
         assert!(text.contains(words), "{text}");
         assert!(text.ends_with("--- exit 2 ---\n"), "{text}");
     }
+    scratch.write(
+        "some.proto",
+        "proto! b { s:send<T> { a(T) -> ! } }\nproto! c = b<u8>;\n",
+    );
+    for (command, words) in [
+        (
+            "guarantee bank.proto#bank/login",
+            "leave out what follows the protocol",
+        ),
+        (
+            "guarantee bank.proto#",
+            "write the name of a protocol after `#`",
+        ),
+        (
+            "guarantee some.proto#c",
+            "`c` is an instance of `b`: name `b`",
+        ),
+        ("model bank.proto#bank", "leave out `#` and what follows it"),
+    ] {
+        let text = scratch.transcript(command);
+        assert!(text.contains(words), "{text}");
+        assert!(text.ends_with("--- exit 2 ---\n"), "{text}");
+    }
+    let stuck = "#[allow(stuck-state)] proto! d { s:send { x -> t, y -> ! } t:recv { } }\n";
+    scratch.write("stuck.proto", stuck);
+    let text = scratch.transcript("guarantee stuck.proto");
+    assert!(text.contains("Nothing can be sent in `t`"), "{text}");
     let text = scratch.transcript("explain missing.proto#p/s");
     assert!(text.ends_with("--- exit 3 ---\n"), "{text}");
     let text = scratch.transcript("explain bank.proto#bank/login --format xml");
