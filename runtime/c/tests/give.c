@@ -177,12 +177,24 @@ static bool is_done(work *own)
     return is_done;
 }
 
+/* Waits for the next that is ready; DUO_EMPTY after an interrupt, and now and then with a descriptor. */
+static duo_status wait_for_one(work *own, int descriptor, void **with)
+{
+    if (descriptor < 0) return duo_ports_wait(own->ports, DUO_FOREVER, with);
+    duo_status status = duo_ports_wait(own->ports, DUO_AT_ONCE, with);
+    struct pollfd polled = {descriptor, POLLIN, 0};
+    /* What is given or interrupts after the wait makes the descriptor readable. */
+    if (status == DUO_EMPTY && !is_done(own)) CHECK(poll(&polled, 1, -1) == 1);
+    return status;
+}
+
 /* One thread waits, some use what is ready. Every message is received once and in order. */
-static void workers(void)
+static void workers(bool has_descriptor)
 {
     static line lines[LINES];
     work own = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .ports = duo_ports_new_open()};
     CHECK(own.ports != NULL);
+    const int descriptor = has_descriptor ? duo_ports_descriptor(own.ports) : -1;
     pthread_t threads[WORKERS], talker;
     for (size_t i = 0; i < LINES; i++) lines[i] = new_line();
     for (size_t i = 0; i < WORKERS; i++) threads[i] = start(use, &own);
@@ -190,7 +202,7 @@ static void workers(void)
     talker = start(talk, lines);
     while (!is_done(&own)) {
         void *with;
-        if (duo_ports_wait(own.ports, DUO_FOREVER, &with) != DUO_OK) continue;
+        if (wait_for_one(&own, descriptor, &with) != DUO_OK) continue;
         line *ready = with;
         pthread_mutex_lock(&own.lock);
         ready->next = own.first;
@@ -213,7 +225,10 @@ int main(void)
 {
     an_empty_set_waits();
     refused();
-    workers();
+    workers(false);
+#ifdef __linux__
+    workers(true);
+#endif
     CHECK(duo_shutdown() == 0);
     return 0;
 }
