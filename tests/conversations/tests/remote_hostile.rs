@@ -10,7 +10,6 @@ use duologue_net::{Connector, Error, Listener, Verdict};
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -194,32 +193,6 @@ fn accepted_sessions_have_a_limit() {
     drop(ends);
 }
 
-/// Sessions that a handler has given to another thread count as well, for the limit and for draining.
-fn sessions_that_are_given_away_have_a_limit() {
-    let (mut listener, address) = listener("given");
-    listener.max_sessions(1);
-    let (give, given) = mpsc::channel();
-    let give = Mutex::new(give);
-    listener.serve(move |login: server::Login| {
-        let give = give.lock().expect("nothing panics here");
-        give.send(login).expect("the test waits");
-    });
-    let drain = listener.drain();
-    let serving = thread::spawn(move || listener.run());
-    let connect = || duologue_net::connect::<client::Login>(&address);
-    let client = connect().expect("it is the first");
-    let server: server::Login = given.recv_timeout(LONG).expect("it is served");
-    assert_eq!(verdict(connect()), Some(Verdict::Full));
-    drop((server, client));
-    let client = connect_again(&address);
-    let server = given.recv_timeout(LONG).expect("it is served");
-    assert!(!drain.within(Duration::from_millis(50)), "one is open");
-    assert!(!serving.is_finished());
-    drop((server, client));
-    assert!(drain.within(LONG), "none is open");
-    serving.join().expect("no panic").expect("it has listened");
-}
-
 /// A session in which the peer does not send ends as late on both sides, whether or not the program receives.
 fn idle_sessions_end() {
     let (mut listener, address) = listener("idle");
@@ -270,6 +243,5 @@ fn peers_that_take_more_than_their_share() {
     a_peer_has_a_limit(listener("peer").0);
     a_peer_has_a_limit(Listener::bind("tcp://127.0.0.1:0").expect("a port is free"));
     accepted_sessions_have_a_limit();
-    sessions_that_are_given_away_have_a_limit();
     idle_sessions_end();
 }

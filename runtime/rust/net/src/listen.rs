@@ -119,8 +119,7 @@ impl Listener {
     }
 
     /// How many sessions may be open at once; 1,024 unless set. Further hellos are refused as
-    /// [`Full`](crate::Verdict::Full). A session counts until it is over, also where its handler has given it to another
-    /// thread or a task, and until the handler has returned.
+    /// [`Full`](crate::Verdict::Full).
     pub fn max_sessions(&mut self, count: usize) -> &mut Listener {
         self.shared.policy().max_sessions = count;
         self
@@ -203,8 +202,7 @@ impl Listener {
         self
     }
 
-    /// Serves a protocol: for each session, calls the handler with its first endpoint, on a thread of its own. The handler
-    /// may give the session to another thread or a task: the listener counts it until it is over.
+    /// Serves a protocol: for each session, calls the handler with its first endpoint, on a thread of its own.
     pub fn serve<E: Open + 'static>(
         &mut self,
         handler: impl Fn(E) + Send + Sync + 'static,
@@ -234,8 +232,7 @@ impl Listener {
         Drain(Arc::clone(&self.shared))
     }
 
-    /// Accepts sessions and runs their handlers, until the listener is drained, all sessions have ended and all handlers have
-    /// returned.
+    /// Accepts sessions and runs their handlers, until the listener is drained and all sessions have ended.
     ///
     /// # Errors
     /// If the system can no longer accept connections.
@@ -260,13 +257,10 @@ impl Listener {
                 };
                 let begun = policy.answer(&*stream, peer, served, &mut take_permit, deadline);
                 let Begun { which, terms, seen } = begun?;
-                // Counts until the handler has returned and the session is over: the handler may give it to another
-                // thread or a task, or have work to do after it.
-                let permit = permit.map(Arc::new);
                 Some(Box::new(move || {
-                    let held = Box::new((permit.clone(), place)) as _;
-                    (handlers[which].start)((stream, terms, seen, Some(held)));
-                    drop(permit);
+                    let _permit = permit;
+                    let held = place.map(|place| Box::new(place) as _);
+                    (handlers[which].start)((stream, terms, seen, held));
                 }))
             });
         }

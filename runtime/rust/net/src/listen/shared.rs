@@ -33,7 +33,7 @@ pub(super) struct Shared {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// Sessions of handlers that are not over, or whose handlers have not returned.
+    /// Sessions of handlers that have not ended.
     pub(super) sessions: usize,
     pub(super) is_draining: bool,
     /// Sessions for `accept` whose hello has been read, and which have neither begun nor been refused.
@@ -101,8 +101,8 @@ impl Drain {
         self.0.signal();
     }
 
-    /// Like [`begin`](Drain::begin), and waits until the sessions of all handlers are over and the handlers have returned, at
-    /// most for `patience`. Returns whether that is so.
+    /// Like [`begin`](Drain::begin), and waits until the sessions of all handlers have ended, at most for `patience`.
+    /// Returns whether they have.
     #[must_use]
     pub fn within(&self, patience: Duration) -> bool {
         self.begin();
