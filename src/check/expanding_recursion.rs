@@ -260,7 +260,7 @@ fn replaced(argument: &Type, parameter: u32) -> Type {
 fn count_versions(case: Case<'_>, findings: &mut Findings) {
     let protocol = case.protocol;
     let mut is_reached = vec![false; protocol.states.len()];
-    let mut seen: HashSet<(StateId, Vec<Type>)> = HashSet::new();
+    let mut versions = Versions::default();
     let most = protocol.states.len() + MORE_VERSIONS;
     for source in protocol.state_ids() {
         if is_reached[source.index()] {
@@ -268,28 +268,21 @@ fn count_versions(case: Case<'_>, findings: &mut Findings) {
         }
         let own = 0..protocol.state(source).parameters.len();
         let own = own.map(|index| Type::Parameter(u32::try_from(index).expect("few parameters")));
-        let first = (source, own.collect::<Vec<_>>());
-        let mut next = vec![first.clone()];
-        seen.insert(first);
-        while let Some((id, own)) = next.pop() {
+        versions.add((case.id, source, own.collect()));
+        while let Some((_, id, own)) = versions.next.pop() {
             is_reached[id.index()] = true;
-            let sizes: Vec<usize> = own.iter().map(|ty| parts(ty, &[])).collect();
+            let sizes = sizes(&own);
             for message in &protocol.state(id).messages {
                 let Next::State { state, arguments } = &message.next else {
                     continue;
                 };
-                if arguments.iter().any(|ty| parts(ty, &sizes) > PARTS) {
+                let Some(arguments) = passed_on(arguments, &own, &sizes) else {
                     findings.error(too_big(protocol.state(*state), message.next_span));
                     return;
-                }
-                let arguments = arguments.iter().map(|ty| ty.substitute(&own)).collect();
-                let version = (*state, arguments);
-                if !seen.contains(&version) {
-                    seen.insert(version.clone());
-                    next.push(version);
-                }
+                };
+                versions.add((case.id, *state, arguments));
             }
-            if seen.len() > most {
+            if versions.seen.len() > most {
                 findings.error(too_many(case));
                 return;
             }
@@ -299,6 +292,37 @@ fn count_versions(case: Case<'_>, findings: &mut Findings) {
 
 /// A state with the arguments that it is reached with.
 type Version = (ProtocolId, StateId, Vec<Type>);
+
+/// The versions found so far, and those whose messages have not been followed.
+#[derive(Default)]
+struct Versions {
+    seen: HashSet<Version>,
+    next: Vec<Version>,
+}
+
+impl Versions {
+    fn add(&mut self, version: Version) {
+        if !self.seen.contains(&version) {
+            self.seen.insert(version.clone());
+            self.next.push(version);
+        }
+    }
+}
+
+/// The number of parts of each argument.
+fn sizes(own: &[Type]) -> Vec<usize> {
+    own.iter().map(|ty| parts(ty, &[])).collect()
+}
+
+/// These arguments where the parameters have been replaced by `own`, types of these sizes; `None` if one would be too large.
+fn passed_on(arguments: &[Type], own: &[Type], sizes: &[usize]) -> Option<Vec<Type>> {
+    let is_small = |ty: &Type| parts(ty, sizes) <= PARTS;
+    let substituted = arguments.iter().map(|ty| ty.substitute(own));
+    arguments
+        .iter()
+        .all(is_small)
+        .then(|| substituted.collect())
+}
 
 /// The endpoint types that are written in a type, as versions in terms of the parameters around it.
 fn endpoints_in(ty: &Type) -> Vec<Version> {
@@ -317,57 +341,52 @@ fn endpoints_in(ty: &Type) -> Vec<Version> {
 fn count_all(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
     let mut most = MORE_VERSIONS;
-    let mut next: Vec<Version> = Vec::new();
+    let mut first: Vec<Version> = Vec::new();
     for case in subject.cases() {
         most += case.protocol.states.len();
         let ids = case.protocol.state_ids();
         let plain = ids.filter(|id| case.protocol.state(*id).parameters.is_empty());
-        next.extend(plain.map(|id| (case.id, id, Vec::new())));
+        first.extend(plain.map(|id| (case.id, id, Vec::new())));
     }
     for instance in &program.instances {
         let protocol = program.protocol(instance.protocol);
         most += protocol.states.len();
         if let Some(start) = protocol.state_ids().next() {
-            next.push((instance.protocol, start, instance.arguments.clone()));
+            first.push((instance.protocol, start, instance.arguments.clone()));
         }
-        next.extend(instance.arguments.iter().flat_map(endpoints_in));
+        first.extend(instance.arguments.iter().flat_map(endpoints_in));
     }
     let declared = program.types.iter().flat_map(|ty| ty.definition.parts());
-    next.extend(declared.flat_map(endpoints_in));
+    first.extend(declared.flat_map(endpoints_in));
     let is_known = |version: &Version| subject.shapes[version.0.index()].is_some();
-    next.retain(is_known);
-    let mut seen: HashSet<Version> = next.iter().cloned().collect();
-    while let Some((id, state, own)) = next.pop() {
+    first.retain(is_known);
+    let mut versions = Versions::default();
+    first.into_iter().for_each(|version| versions.add(version));
+    while let Some((id, state, own)) = versions.next.pop() {
         let protocol = program.protocol(id);
-        let sizes: Vec<usize> = own.iter().map(|ty| parts(ty, &[])).collect();
+        let sizes = sizes(&own);
         for message in &protocol.state(state).messages {
             let mut mentioned = Vec::new();
             for entry in &message.entries {
-                let versions = endpoints_in(&entry.ty).into_iter();
-                mentioned.extend(versions.map(|version| (version, entry.ty_span)));
+                let found = endpoints_in(&entry.ty).into_iter();
+                mentioned.extend(found.map(|version| (version, entry.ty_span)));
             }
             if let Next::State { state, arguments } = &message.next {
-                let versions = arguments.iter().flat_map(endpoints_in);
-                let versions = versions.chain([(id, *state, arguments.clone())]);
-                mentioned.extend(versions.map(|version| (version, message.next_span)));
+                let found = arguments.iter().flat_map(endpoints_in);
+                let found = found.chain([(id, *state, arguments.clone())]);
+                mentioned.extend(found.map(|version| (version, message.next_span)));
             }
             mentioned.retain(|(version, _)| is_known(version));
             for ((to, state, arguments), at) in mentioned {
-                if arguments.iter().any(|ty| parts(ty, &sizes) > PARTS) {
+                let Some(arguments) = passed_on(&arguments, &own, &sizes) else {
                     findings.error(too_big(program.protocol(to).state(state), at));
                     return;
-                }
-                let arguments = arguments.iter().map(|ty| ty.substitute(&own)).collect();
-                let version = (to, state, arguments);
-                if !seen.contains(&version) {
-                    seen.insert(version.clone());
-                    next.push(version);
-                }
+                };
+                versions.add((to, state, arguments));
             }
         }
-        if seen.len() > most {
-            let case = subject.cases().find(|case| case.id == id);
-            if let Some(case) = case {
+        if versions.seen.len() > most {
+            if let Some(case) = subject.cases().find(|case| case.id == id) {
                 findings.error(too_many(case));
             }
             return;

@@ -1,6 +1,6 @@
 //! `duologue dual`: protocols from the server's side.
 
-use super::args::{Findings, Format, Sources};
+use super::args::Sources;
 use super::dual_compare;
 use super::named::{Named, select};
 use super::terminal::Terminal;
@@ -8,7 +8,6 @@ use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
 use duologue::dual;
 use duologue::protocol::FileId;
-use duologue::target::Options;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -43,11 +42,7 @@ impl Dual {
         if let Some(theirs) = &self.against {
             return dual_compare::compare(&named, &Named::parse(theirs), self.sources, terminal);
         }
-        let files = [named.file];
-        let options = Options::default();
-        let compiled =
-            self.sources
-                .compile(&files, options, Format::Human, Findings::Reason, terminal)?;
+        let compiled = named.compile(self.sources, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
         let (program, sources) = (checked.program(), &compiled.sources);
         if named.protocol.is_some() {

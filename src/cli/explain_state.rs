@@ -1,6 +1,6 @@
 //! `duologue explain FILE#PROTOCOL/STATE`: everything about one state of a protocol.
 
-use super::args::{Findings, Format, Shape, Sources};
+use super::args::{Shape, Sources};
 use super::named::{Named, find_state};
 use super::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, WARNING, styled};
 use super::{Failure, Outcome};
@@ -100,15 +100,7 @@ struct Without {
 pub fn run(topic: &str, shape: Shape, sources: Sources, terminal: &Terminal) -> Outcome {
     let mut named = Named::parse(Path::new(topic));
     let state = named.take_state();
-    let files = [named.file.clone()];
-    let options = Options::default();
-    let compiled = sources.compile(
-        &files,
-        options.clone(),
-        Format::Human,
-        Findings::Reason,
-        terminal,
-    )?;
+    let compiled = named.compile(sources, terminal)?;
     let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
     let found = named.find(checked)?;
     let declared = checked.program().protocol(found);
@@ -118,6 +110,7 @@ pub fn run(topic: &str, shape: Shape, sources: Sources, terminal: &Terminal) -> 
         return Err(Failure::Usage(words));
     };
     let state = find_state(declared, &state)?;
+    let options = Options::default();
     let sheet = sheet(checked.protocol(found), state, &compiled.sources, &options);
     match shape {
         Shape::Human => terminal.print(text(&sheet, terminal))?,

@@ -1,6 +1,6 @@
 //! `duologue graph`: protocols as graphs of their states.
 
-use super::args::{Findings, Format, Sources};
+use super::args::Sources;
 use super::named::{Named, find_state, select};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
@@ -10,7 +10,6 @@ use duologue::picture::{self, Layout, MOST_ARROWS, MOST_STATES, TooLarge};
 use duologue::promela::promela;
 use duologue::protocol::Protocol;
 use duologue::source;
-use duologue::target::Options;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -70,11 +69,7 @@ impl Graph {
             let words = "only `--format svg` draws a state with the states nearest to it";
             return Err(Failure::Usage(words.to_owned()));
         }
-        let files = [named.file];
-        let options = Options::default();
-        let compiled =
-            self.sources
-                .compile(&files, options, Format::Human, Findings::Reason, terminal)?;
+        let compiled = named.compile(self.sources, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
         let selected = select(checked, named.protocol.as_deref())?;
         let whole = match self.format {
@@ -85,7 +80,7 @@ impl Graph {
         };
         if let (Some(what), [first, _, ..]) = (whole, &selected[..]) {
             let name = &checked.program().protocol(*first).name;
-            let file = files[0].display();
+            let file = named.file.display();
             let words = format!("a {what} shows one protocol: name it, as in {file}#{name}");
             return Err(Failure::Usage(words));
         }

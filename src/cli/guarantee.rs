@@ -1,6 +1,6 @@
 //! `duologue guarantee`: what programs can rely on, and what makes sure of it.
 
-use super::args::{Findings, Format, Shape, Sources};
+use super::args::{Shape, Sources};
 use super::guarantee_claims::{About, By, CLAIMS, Claim, Proof};
 use super::named::{Named, select};
 use super::terminal::Terminal;
@@ -12,7 +12,7 @@ use duologue::model::full_name;
 use duologue::protocol::{Protocol, Side};
 use duologue::relation::View;
 use duologue::report::counted;
-use duologue::target::{Options, Target};
+use duologue::target::Target;
 use duologue::wire::{Plan, Sizes};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -100,11 +100,7 @@ struct Place {
 impl Guarantee {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let named = Named::parse(&self.file);
-        let files = [named.file];
-        let options = Options::default();
-        let compiled =
-            self.sources
-                .compile(&files, options, Format::Human, Findings::Reason, terminal)?;
+        let compiled = named.compile(self.sources, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
         let sizes = Sizes::of(checked.program());
         let protocols = select(checked, named.protocol.as_deref())?.into_iter();

@@ -1,9 +1,13 @@
 //! A protocol that the command line names: `FILE#PROTOCOL`.
 
 use super::Failure;
+use super::args::{Findings, Format, Sources};
+use super::terminal::Terminal;
 use duologue::check::CheckedProgram;
+use duologue::compile::Compilation;
 use duologue::name::nearest;
 use duologue::protocol::{Protocol, ProtocolId, StateId};
+use duologue::target::Options;
 use std::path::{Path, PathBuf};
 
 /// A file, and a protocol in it.
@@ -37,6 +41,12 @@ impl Named {
         let (protocol, state) = (protocol.to_owned(), state.to_owned());
         self.protocol = Some(protocol);
         Some(state)
+    }
+
+    /// Reads and checks the file, and prints the findings.
+    pub fn compile(&self, sources: Sources, terminal: &Terminal) -> Result<Compilation, Failure> {
+        let (files, options) = ([self.file.clone()], Options::default());
+        sources.compile(&files, options, Format::Human, Findings::Reason, terminal)
     }
 
     /// The protocol that is meant: the named one, or the only one in the file.

@@ -1,10 +1,11 @@
 //! `duologue rules`: every error and rule, with the level in force and where it is set.
 
+use super::args::Shape;
 use super::config::{self, Config};
 use super::levels::Levels;
 use super::terminal::{ERROR, NAME, QUIET, Terminal, WARNING, styled};
 use super::{Outcome, TEMPLATE};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use duologue::check::{Rule, every_rule};
 use duologue::diagnostic::Level;
 use serde::Serialize;
@@ -32,17 +33,11 @@ pub struct Rules {
         hide_possible_values = true,
         value_name = "STYLE"
     )]
-    format: Format,
+    format: Shape,
     #[command(flatten)]
     config: config::Choice,
     #[command(flatten)]
     levels: Levels,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    Human,
-    Json,
 }
 
 /// A rule with its level in force.
@@ -62,10 +57,10 @@ impl Rules {
             .map(|rule| line(rule, &config, &levels))
             .collect();
         let text = match self.format {
-            Format::Json => {
+            Shape::Json => {
                 serde_json::to_string_pretty(&lines).expect("names can be written as JSON") + "\n"
             }
-            Format::Human => table(&lines),
+            Shape::Human => table(&lines),
         };
         terminal.print(text)?;
         Ok(())

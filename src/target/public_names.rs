@@ -1,6 +1,7 @@
 //! The names in generated code that programs use, as a target spells them: for tools that show or generate code which calls it.
 
-use crate::protocol::{Definition, Program, TypeDeclaration};
+use crate::name::Name;
+use crate::protocol::{Definition, FileId, Program, Protocol, TypeDeclaration};
 
 /// The names of a program, in the order of its lists.
 #[derive(Debug, Default)]
@@ -47,6 +48,31 @@ pub struct MessageNames {
     pub received: String,
     /// The names of its entries.
     pub entries: Vec<String>,
+}
+
+impl PublicNames {
+    /// The names in a target that generates every protocol and every instance: those of a protocol that is called like this, or like
+    /// its instance, in a file, and the type for a declared type.
+    pub fn of_all(
+        program: &Program,
+        protocol: impl Fn(&Protocol, FileId, &Name) -> ProtocolNames,
+        ty: impl Fn(&TypeDeclaration) -> String,
+    ) -> PublicNames {
+        let protocols = program.protocols.iter();
+        let instances = program.instances.iter();
+        PublicNames {
+            protocols: protocols
+                .map(|declared| Some(protocol(declared, declared.file, &declared.name)))
+                .collect(),
+            instances: instances
+                .map(|instance| {
+                    let declared = program.protocol(instance.protocol);
+                    Some(protocol(declared, instance.file, &instance.name))
+                })
+                .collect(),
+            types: of_types(program, ty),
+        }
+    }
 }
 
 /// The names of the generated types of a program.

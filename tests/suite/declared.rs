@@ -5,22 +5,13 @@ mod c;
 mod rust;
 mod scala;
 
-use crate::support::rust::{checked, protocols_in};
+use crate::support::rust::{GROUPS, checked, protocols_in};
 use duologue::check::CheckedProgram;
 use duologue::target::{self, Names, Options, OutputFile, Target};
 use std::collections::BTreeSet;
 
 /// A scope in which names are declared, and a name.
 type Declared = (String, String);
-
-const GROUPS: [&str; 6] = [
-    "protocols",
-    "tests/corpus/2012",
-    "tests/corpus/literature",
-    "tests/names",
-    "tests/nasty",
-    "tests/payloads",
-];
 
 /// Options that generate everything.
 fn options() -> Options {
@@ -46,6 +37,18 @@ fn listed(program: &CheckedProgram, target: Target, options: &Options) -> BTreeS
 /// Without the prefix that Rust puts before a keyword: the name of a file does not have it.
 fn plain((place, name): Declared) -> Declared {
     (place.replace("r#", ""), name.replace("r#", ""))
+}
+
+/// What `find` finds in a file with this text, each a scope and a name in one string.
+fn shown(path: &str, text: &str, find: impl Fn(&OutputFile) -> Vec<Declared>) -> Vec<String> {
+    let file = OutputFile {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    };
+    let found = find(&file).into_iter();
+    found
+        .map(|(place, name)| format!("{place} {name}"))
+        .collect()
 }
 
 /// Checks, group by group, that what `find` finds in the generated files is on the list.

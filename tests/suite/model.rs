@@ -2,7 +2,7 @@
 
 use crate::support::program::Scratch;
 use crate::support::repository;
-use crate::support::rust::{Checked, checked_with_sources, protocols_in};
+use crate::support::rust::{Checked, GROUPS, checked_with_sources, protocols_in};
 use duologue::model::{Model, SCHEMA};
 use duologue::protocol::{Program, ProtocolId, StateId};
 use duologue::target::public_names::ProtocolNames;
@@ -12,18 +12,8 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-const GROUPS: [&str; 7] = [
-    "protocols",
-    "tests/corpus/2012",
-    "tests/corpus/literature",
-    "tests/names",
-    "tests/nasty",
-    "tests/payloads",
-    "tests/events",
-];
-
 fn groups() -> impl Iterator<Item = (&'static str, Checked)> {
-    let groups = GROUPS.into_iter();
+    let groups = GROUPS.into_iter().chain(["tests/events"]);
     groups.map(|group| (group, checked_with_sources(&protocols_in(group))))
 }
 

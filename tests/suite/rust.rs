@@ -1,7 +1,8 @@
 //! The Rust target: the generated code, and the programs that use it.
 
 use crate::support::rust::{
-    Edition, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt, scratch, tool,
+    Edition, GROUPS, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt,
+    scratch, tool,
 };
 use crate::support::{edit, repository, succeed};
 use duologue::target::{self, Options, Target};
@@ -12,16 +13,6 @@ use std::sync::OnceLock;
 
 mod attributes;
 mod runtime;
-
-/// Everything that is generated somewhere in these tests, in groups that can be generated together.
-const GROUPS: [&str; 6] = [
-    "protocols",
-    "tests/corpus/2012",
-    "tests/corpus/literature",
-    "tests/names",
-    "tests/nasty",
-    "tests/payloads",
-];
 
 /// A library that includes a group's tree, as strict as a library can be.
 fn library(name: &str, folder: &Path, options: &Options) -> String {

@@ -1,46 +1,12 @@
 /* Sets to which any thread adds endpoints: one thread waits, and others use what is ready and give it back. */
 #include <poll.h>
 
-#include "check.h"
 #include "duologue/ready.h"
-#include "golden.h"
+#include "line.h"
 
 enum { LINES = 20, WORKERS = 3, MESSAGES = 2000 };
 
 static const uint64_t MOMENT = 2000000;
-
-typedef struct line {
-    numbers_server_stream_t in;
-    numbers_client_stream_t out;
-    uint64_t heard;
-    struct line *next;
-} line;
-
-static line new_line(void)
-{
-    line made = {.heard = 0};
-    CHECK(numbers_init(&made.in, &made.out) == DUO_OK);
-    return made;
-}
-
-static void close_line(line gone)
-{
-    CHECK(numbers_client_stream_close(gone.out) == DUO_OK);
-    CHECK(numbers_server_stream_close(gone.in) == DUO_OK);
-}
-
-static void say(line *to, uint64_t value)
-{
-    CHECK(numbers_client_stream_send_send(to->out, value, &to->out) == DUO_OK);
-}
-
-static uint64_t hear(line *from)
-{
-    numbers_stream_t got;
-    CHECK(numbers_server_stream_try_recv(from->in, &got) == DUO_OK);
-    from->in = got.as.send.next;
-    return got.as.send.value;
-}
 
 typedef struct giving {
     duo_ports *ports;
@@ -122,21 +88,28 @@ static void refused(void)
     close_line(third);
 }
 
+/* A line, how many of its numbers were received, and the next one that is left to the workers. */
+typedef struct task {
+    line line;
+    uint64_t heard;
+    struct task *next;
+} task;
+
 /* What the waiting thread leaves to the workers. */
 typedef struct work {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    line *first;
+    task *first;
     bool is_over;
     duo_ports *ports;
     size_t done;
 } work;
 
-static line *take_work(work *own)
+static task *take_work(work *own)
 {
     pthread_mutex_lock(&own->lock);
     while (own->first == NULL && !own->is_over) pthread_cond_wait(&own->changed, &own->lock);
-    line *taken = own->first;
+    task *taken = own->first;
     if (taken != NULL) own->first = taken->next;
     pthread_mutex_unlock(&own->lock);
     return taken;
@@ -145,10 +118,10 @@ static line *take_work(work *own)
 static void *use(void *context)
 {
     work *own = context;
-    for (line *here; (here = take_work(own)) != NULL;) {
-        CHECK(hear(here) == here->heard++);
+    for (task *here; (here = take_work(own)) != NULL;) {
+        CHECK(hear(&here->line) == here->heard++);
         if (here->heard < MESSAGES) {
-            CHECK(duo_ports_give(own->ports, DUO_READY(here->in), here) == DUO_OK);
+            CHECK(duo_ports_give(own->ports, DUO_READY(here->line.in), here) == DUO_OK);
             continue;
         }
         pthread_mutex_lock(&own->lock);
@@ -161,9 +134,9 @@ static void *use(void *context)
 
 static void *talk(void *context)
 {
-    line *lines = context;
+    task *tasks = context;
     for (uint64_t i = 0; i < MESSAGES; i++) {
-        for (size_t which = 0; which < LINES; which++) say(&lines[which], i);
+        for (size_t which = 0; which < LINES; which++) say(&tasks[which].line, i);
         if (i % 100 == 0) take_a_moment();
     }
     return NULL;
@@ -191,19 +164,19 @@ static duo_status wait_for_one(work *own, int descriptor, void **with)
 /* One thread waits, some use what is ready. Every message is received once and in order. */
 static void workers(bool has_descriptor)
 {
-    static line lines[LINES];
+    static task tasks[LINES];
     work own = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .ports = duo_ports_new_open()};
     CHECK(own.ports != NULL);
     const int descriptor = has_descriptor ? duo_ports_descriptor(own.ports) : -1;
     pthread_t threads[WORKERS], talker;
-    for (size_t i = 0; i < LINES; i++) lines[i] = new_line();
+    for (size_t i = 0; i < LINES; i++) tasks[i] = (task){.line = new_line()};
     for (size_t i = 0; i < WORKERS; i++) threads[i] = start(use, &own);
-    for (size_t i = 0; i < LINES; i++) CHECK(duo_ports_give(own.ports, DUO_READY(lines[i].in), &lines[i]) == DUO_OK);
-    talker = start(talk, lines);
+    for (size_t i = 0; i < LINES; i++) CHECK(duo_ports_give(own.ports, DUO_READY(tasks[i].line.in), &tasks[i]) == DUO_OK);
+    talker = start(talk, tasks);
     while (!is_done(&own)) {
         void *with;
         if (wait_for_one(&own, descriptor, &with) != DUO_OK) continue;
-        line *ready = with;
+        task *ready = with;
         pthread_mutex_lock(&own.lock);
         ready->next = own.first;
         own.first = ready;
@@ -218,7 +191,7 @@ static void workers(bool has_descriptor)
     finish(talker);
     CHECK(duo_ports_count(own.ports) == 0);
     duo_ports_free(own.ports);
-    for (size_t i = 0; i < LINES; i++) close_line(lines[i]);
+    for (size_t i = 0; i < LINES; i++) close_line(tasks[i].line);
 }
 
 int main(void)

@@ -2,44 +2,12 @@
 #include <poll.h>
 #include <sched.h>
 
-#include "check.h"
 #include "duologue/ready.h"
-#include "golden.h"
+#include "line.h"
 
 enum { MANY = 100000, SENDERS = 4, MESSAGES = 20000 };
 
 static const uint64_t MOMENT = 2000000;
-
-typedef struct line {
-    numbers_server_stream_t in;
-    numbers_client_stream_t out;
-} line;
-
-static line new_line(void)
-{
-    line made = {{{0}}, {{0}}};
-    CHECK(numbers_init(&made.in, &made.out) == DUO_OK);
-    return made;
-}
-
-static void close_line(line gone)
-{
-    CHECK(numbers_client_stream_close(gone.out) == DUO_OK);
-    CHECK(numbers_server_stream_close(gone.in) == DUO_OK);
-}
-
-static void say(line *to, uint64_t value)
-{
-    CHECK(numbers_client_stream_send_send(to->out, value, &to->out) == DUO_OK);
-}
-
-static uint64_t hear(line *from)
-{
-    numbers_stream_t got;
-    CHECK(numbers_server_stream_try_recv(from->in, &got) == DUO_OK);
-    from->in = got.as.send.next;
-    return got.as.send.value;
-}
 
 static void select_answers_at_once(void)
 {

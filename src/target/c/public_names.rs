@@ -2,7 +2,6 @@
 
 use super::names::OfState;
 use super::spelling;
-
 use super::units::{Unit, UnitKind, Units, declared_word};
 use crate::protocol::{Message, Program, Side, StateId};
 use crate::target::Options;

@@ -5,7 +5,7 @@ use super::spelling::{module_name, type_name, value_name};
 use crate::name::Name;
 use crate::protocol::{Entry, FileId, Message, Program, Protocol, State};
 use crate::target::Options;
-use crate::target::public_names::{MessageNames, ProtocolNames, PublicNames, StateNames, of_types};
+use crate::target::public_names::{MessageNames, ProtocolNames, PublicNames, StateNames};
 
 /// The names of a program, with their paths from the module that includes the generated tree.
 pub fn public_names(program: &Program, _: &Options) -> PublicNames {
@@ -13,27 +13,14 @@ pub fn public_names(program: &Program, _: &Options) -> PublicNames {
         let module = package(program, file) + &module_name(name);
         let states = declared.states.iter();
         let states = states.map(|state| Some(of_state(&module, state))).collect();
-        Some(ProtocolNames {
+        ProtocolNames {
             name: module,
             states,
-        })
+        }
     };
-    let protocols = program.protocols.iter();
-    let instances = program.instances.iter();
-    PublicNames {
-        protocols: protocols
-            .map(|declared| protocol(declared, declared.file, &declared.name))
-            .collect(),
-        instances: instances
-            .map(|instance| {
-                let declared = program.protocol(instance.protocol);
-                protocol(declared, instance.file, &instance.name)
-            })
-            .collect(),
-        types: of_types(program, |declared| {
-            package(program, declared.file) + &type_name(&declared.name)
-        }),
-    }
+    PublicNames::of_all(program, protocol, |declared| {
+        package(program, declared.file) + &type_name(&declared.name)
+    })
 }
 
 /// The path of the module of a file's package, which ends with `::` unless it is empty.

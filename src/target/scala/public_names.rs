@@ -6,7 +6,7 @@ use super::whole::side_objects;
 use crate::name::Name;
 use crate::protocol::{FileId, Message, Program, Protocol, State};
 use crate::target::Options;
-use crate::target::public_names::{MessageNames, ProtocolNames, PublicNames, StateNames, of_types};
+use crate::target::public_names::{MessageNames, ProtocolNames, PublicNames, StateNames};
 
 /// The names of a program, with their packages.
 pub fn public_names(program: &Program, options: &Options) -> PublicNames {
@@ -15,31 +15,18 @@ pub fn public_names(program: &Program, options: &Options) -> PublicNames {
         let object = format!("{}.{}", package(file), object_name(name.text()));
         let sides = side_objects(declared);
         let states = declared.states.iter();
-        Some(ProtocolNames {
+        ProtocolNames {
             states: states
                 .map(|state| Some(of_state(&object, sides, state)))
                 .collect(),
             name: object,
-        })
+        }
     };
-    let protocols = program.protocols.iter();
-    let instances = program.instances.iter();
-    PublicNames {
-        protocols: protocols
-            .map(|declared| protocol(declared, declared.file, &declared.name))
-            .collect(),
-        instances: instances
-            .map(|instance| {
-                let declared = program.protocol(instance.protocol);
-                protocol(declared, instance.file, &instance.name)
-            })
-            .collect(),
-        types: of_types(program, |declared| {
-            let object = types_object(&program.file(declared.file).stem);
-            let name = type_name(declared.name.text());
-            format!("{}.{object}.{name}", package(declared.file))
-        }),
-    }
+    PublicNames::of_all(program, protocol, |declared| {
+        let object = types_object(&program.file(declared.file).stem);
+        let name = type_name(declared.name.text());
+        format!("{}.{object}.{name}", package(declared.file))
+    })
 }
 
 fn of_state(object: &str, sides: [&str; 2], state: &State) -> StateNames {

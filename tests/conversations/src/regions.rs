@@ -1,5 +1,9 @@
 //! What the tests of sessions in shared memory share.
 
+mod after;
+
+pub use after::after;
+
 use crate::wire::payloads::{All, server};
 use duologue::{TryRecvError, Why};
 use duologue_shm::{Attach, Open, Region};
@@ -35,39 +39,6 @@ pub fn pair_of<S: Open, C: Open>(region: &Region, server: &Attach, client: &Atta
 #[must_use]
 pub fn pair<S: Open, C: Open>() -> (S, C) {
     pair_in(4096)
-}
-
-/// The endpoint after a message, if the session goes on.
-#[must_use]
-pub fn after(message: All) -> Option<server::All> {
-    match message {
-        All::None(next)
-        | All::Bool(_, next)
-        | All::U8(_, next)
-        | All::U16(_, next)
-        | All::U32(_, next)
-        | All::U64(_, next)
-        | All::I8(_, next)
-        | All::I16(_, next)
-        | All::I32(_, next)
-        | All::I64(_, next)
-        | All::F32(_, next)
-        | All::F64(_, next)
-        | All::Str(_, next)
-        | All::Bytes(_, next)
-        | All::List { next, .. }
-        | All::Lists { next, .. }
-        | All::Option { next, .. }
-        | All::Options { next, .. }
-        | All::Tuple { next, .. }
-        | All::Empties { next, .. }
-        | All::Record(_, next)
-        | All::Tree(_, next)
-        | All::Colour(_, next)
-        | All::Shape(_, next)
-        | All::Many(_, _, _, _, next) => Some(next),
-        All::Over => None,
-    }
 }
 
 /// A side that reads, and what has become of its session.

@@ -2,10 +2,13 @@
 //! panics or waits, and the session ends.
 #![no_main]
 
+#[path = "../../conversations/src/regions/after.rs"]
+mod after;
 mod protocols {
     include!(concat!(env!("OUT_DIR"), "/mod.rs"));
 }
 
+use after::after;
 use duologue::{TryRecvError, TrySendError};
 use duologue_shm::{Attach, Region};
 use libfuzzer_sys::fuzz_target;
@@ -32,37 +35,6 @@ fn read(mut all: server::All) -> Option<server::All> {
         };
     }
     Some(all)
-}
-
-fn after(message: All) -> Option<server::All> {
-    match message {
-        All::None(next)
-        | All::Bool(_, next)
-        | All::U8(_, next)
-        | All::U16(_, next)
-        | All::U32(_, next)
-        | All::U64(_, next)
-        | All::I8(_, next)
-        | All::I16(_, next)
-        | All::I32(_, next)
-        | All::I64(_, next)
-        | All::F32(_, next)
-        | All::F64(_, next)
-        | All::Str(_, next)
-        | All::Bytes(_, next)
-        | All::List { next, .. }
-        | All::Lists { next, .. }
-        | All::Option { next, .. }
-        | All::Options { next, .. }
-        | All::Tuple { next, .. }
-        | All::Empties { next, .. }
-        | All::Record(_, next)
-        | All::Tree(_, next)
-        | All::Colour(_, next)
-        | All::Shape(_, next)
-        | All::Many(.., next) => Some(next),
-        All::Over => None,
-    }
 }
 
 /// The endpoint after as many messages as fit, short and long ones, if the session goes on.

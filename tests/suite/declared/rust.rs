@@ -1,6 +1,6 @@
 //! Declarations in generated Rust.
 
-use super::{Declared, check};
+use super::{Declared, check, shown};
 use duologue::target::{OutputFile, Target};
 use syn::{Fields, Ident, ImplItem, Item, UseTree};
 
@@ -126,14 +126,7 @@ fn declarations_are_found() {
     let text = "pub mod r#type;\npub use super::p::CAPACITY;\npub struct S {\n    pub x: u8,\n}\npub enum E {\n    A(u8),\n    B { x: u8 },\n}\n\
         pub fn init() {\n    let local = 1;\n}\npub mod client {\n    pub struct S(u8);\n    impl S {\n        pub fn go(self) {}\n    }\n\
         impl Clone for S {\n        fn clone(&self) -> S {\n            S(0)\n        }\n    }\n    pub type R = u8;\n}\n";
-    let file = OutputFile {
-        path: "a/b.rs".to_owned(),
-        text: text.to_owned(),
-    };
-    let found = declared(&file).into_iter();
-    let found: Vec<String> = found
-        .map(|(place, name)| format!("{place} {name}"))
-        .collect();
+    let found = shown("a/b.rs", text, declared);
     let expected = [
         "module `a::b` r#type",
         "module `a::b` CAPACITY",

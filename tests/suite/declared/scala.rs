@@ -1,6 +1,6 @@
 //! Declarations in generated Scala.
 
-use super::{Declared, check, check_with, options};
+use super::{Declared, check, check_with, options, shown};
 use duologue::target::{OutputFile, ScalaVersion, Target};
 
 /// The text without comments and without what is in quotes.
@@ -173,14 +173,7 @@ fn declarations_of_scala_3_are_found() {
         value\n    }\n  }\n  enum E(@unused $checked: Unit) extends C[aTypes.E] {\n    case A extends aTypes.E(())\n    \
         case B(x: Int, y: Int) extends aTypes.E({ u8(x); u8(y) })\n    def $moved(m: M): E = this match {\n      case it: aTypes.E.B => it\n    \
         }\n  }\n  enum F derives CanEqual {\n    case G\n    case H(z: Int)\n  }\n}\n";
-    let file = OutputFile {
-        path: "aTypes.scala".to_owned(),
-        text: text.to_owned(),
-    };
-    let found = declared(&file).into_iter();
-    let found: Vec<String> = found
-        .map(|(place, name)| format!("{place} {name}"))
-        .collect();
+    let found = shown("aTypes.scala", text, declared);
     let expected = [
         "package `p` aTypes",
         "`p.aTypes` M",
@@ -207,14 +200,7 @@ fn declarations_are_found() {
         sealed trait S extends M\n  object S {\n    final case class `type`[T](b: Vector[T], next: client.S) extends a.S\n\
         case object Over extends a.S\n  }\n  object client {\n    final class S[T] private[a](previous: E) extends R[a.S.type](previous) {\n\
         def open(index: Int): a.S = index match { case 0 => val values = 1 }\n      def go(x: Int): Unit = send(this, 0, x)\n    }\n    type T = x.T\n  }\n}\n";
-    let file = OutputFile {
-        path: "a.scala".to_owned(),
-        text: text.to_owned(),
-    };
-    let found = declared(&file).into_iter();
-    let found: Vec<String> = found
-        .map(|(place, name)| format!("{place} {name}"))
-        .collect();
+    let found = shown("a.scala", text, declared);
     let expected = [
         "package `p` a",
         "`p.a` init",

@@ -40,6 +40,16 @@ pub fn scratch(name: &str) -> PathBuf {
     folder
 }
 
+/// The folders from which everything is generated somewhere in these tests, in groups that can be generated together.
+pub const GROUPS: [&str; 6] = [
+    "protocols",
+    "tests/corpus/2012",
+    "tests/corpus/literature",
+    "tests/names",
+    "tests/nasty",
+    "tests/payloads",
+];
+
 /// The protocol files of a folder, in order.
 pub fn protocols_in(folder: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(repository().join(folder)).expect("the folder is in the repository");

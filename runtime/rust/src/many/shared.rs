@@ -64,7 +64,7 @@ type Done<P> = Result<(), SendError<P>>;
 
 /// The outcome of one attempt.
 enum Attempt<P> {
-    /// Nothing remains to be done. Apart from the other, so that this one, which most attempts have, moves no memory.
+    /// Nothing remains to be done. A variant of its own, because it is the usual case and copies nothing.
     Sent,
     /// With the receiver if it waits, the driver if it has to forward what was sent, and what reports it if the session is
     /// observed.
