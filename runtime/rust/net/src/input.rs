@@ -1,7 +1,5 @@
 //! What was read from a connection but has not been delivered yet.
 
-use std::cell::Cell;
-use std::mem;
 use std::time::{Duration, Instant};
 
 use duologue::transport::Why;
@@ -10,19 +8,12 @@ use crate::frame::{self, Allowed, Frame};
 use crate::session::COLLECTED;
 use crate::stream::{is_early, Stream};
 
-/// How much is read at once, at first; and the largest buffer that an idle session keeps for what it writes.
+/// How much is read at once, at first; and the largest buffer that an idle session keeps.
 pub(crate) const SMALL_BUFFER: usize = 4 << 10;
 /// How much is read and discarded, at most, before a connection is closed.
 const READ_OFF: usize = 1 << 20;
 
-thread_local! {
-    /// An empty buffer of [`SMALL_BUFFER`] bytes, for the session that this thread reads next.
-    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
 /// What was read but has not been delivered yet: `bytes[start..end]`.
-///
-/// A session has a small buffer only while a thread reads, or while there is something in it.
 pub(crate) struct Input {
     pub(crate) bytes: Vec<u8>,
     pub(crate) start: usize,
@@ -61,17 +52,8 @@ impl Input {
         if self.start == self.end && self.is_large() {
             (self.start, self.end) = (0, 0);
             self.was_filled = false;
-            self.bytes = Vec::new();
-        }
-    }
-
-    /// Returns a small buffer that is empty to the thread.
-    pub(crate) fn release(&mut self) {
-        if self.start == self.end && self.bytes.len() == SMALL_BUFFER && !self.was_filled {
-            (self.start, self.end) = (0, 0);
-            let bytes = mem::take(&mut self.bytes);
-            // While a thread's variables are destroyed, it keeps no buffer.
-            let _ending = SPARE.try_with(|spare| spare.set(bytes));
+            self.bytes.truncate(SMALL_BUFFER);
+            self.bytes.shrink_to(SMALL_BUFFER);
         }
     }
 
@@ -90,9 +72,6 @@ impl Input {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        if self.bytes.is_empty() {
-            self.bytes = SPARE.try_with(Cell::take).unwrap_or_default();
-        }
         if self.end == self.bytes.len() {
             let size = (2 * self.bytes.len()).max(SMALL_BUFFER);
             self.bytes.resize(size, 0);
@@ -109,7 +88,6 @@ impl Input {
                 self.quiet_since = None;
             }
             Err(error) if is_early(&error) => {
-                self.release();
                 let Some((patience, began)) = self.patience.zip(began) else {
                     return false;
                 };

@@ -488,7 +488,6 @@ impl Session {
                 }
                 Frame::Broken => return self.leave(core, after, Why::Broken, &frame::BROKEN),
                 Frame::Incomplete => {
-                    input.release();
                     if let Some(why) = input.ended {
                         self.close(core, after, why);
                     }

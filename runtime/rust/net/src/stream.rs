@@ -50,10 +50,6 @@ pub trait Stream: Send + Sync + 'static {
         None
     }
 
-    /// Returns the memory of buffers that are empty. Does not wait.
-    #[doc(hidden)]
-    fn shrink(&self) {}
-
     /// The certificate of the other side, in DER, if the stream has verified one.
     fn certificate(&self) -> Option<Vec<u8>> {
         None

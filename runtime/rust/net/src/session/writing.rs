@@ -269,7 +269,6 @@ impl Session {
         let mut is_large = false;
         if let Some(mut input) = try_lock(&self.input) {
             input.shrink();
-            self.stream.shrink();
             is_large = input.is_large();
         }
         if let Some(mut core) = try_lock(&self.core) {

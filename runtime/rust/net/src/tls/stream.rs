@@ -5,13 +5,7 @@
 //! `received` is held by the thread that reads, and `out` by the one that writes, even while they wait for the socket.
 //! `connection` is held only while bytes are encrypted or decrypted, never while a thread waits. It is taken after one
 //! of the others, so a thread that reads does not hold up one that writes.
-//!
-//! # Memory
-//!
-//! A connection has buffers of its own only while a thread reads or writes, or while there is something in them. Otherwise
-//! they are kept by the thread, for the connection that it reads or writes next.
 
-use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::mem;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -43,40 +37,13 @@ pub(super) struct TlsStream {
     has_more: AtomicBool,
 }
 
-thread_local! {
-    /// Empty buffers, for what this thread reads next and what it encrypts next.
-    static TO_READ: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    static TO_WRITE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
 /// What was read from the socket and not decrypted yet: `bytes[start..end]`.
 struct Received {
-    /// Of [`READ`] bytes, or of none while nothing is in it.
-    bytes: Vec<u8>,
+    bytes: Box<[u8]>,
     start: usize,
     end: usize,
     /// Whether the connection has failed. It then reports the same error again.
     has_failed: bool,
-}
-
-impl Received {
-    /// The whole buffer. What is in it is lost.
-    fn buffer(&mut self) -> &mut [u8] {
-        if self.bytes.is_empty() {
-            // While a thread's variables are destroyed, it keeps no buffer.
-            self.bytes = TO_READ.try_with(Cell::take).unwrap_or_default();
-            self.bytes.resize(READ, 0);
-        }
-        &mut self.bytes
-    }
-
-    /// Returns the buffer to the thread, if nothing is in it.
-    fn release(&mut self) {
-        if self.start == self.end && !self.bytes.is_empty() {
-            let bytes = mem::take(&mut self.bytes);
-            let _ending = TO_READ.try_with(|kept| kept.set(bytes));
-        }
-    }
 }
 
 /// What was encrypted. The socket has accepted the first `sent` bytes.
@@ -90,9 +57,6 @@ struct Out {
 impl Out {
     /// Adds what the connection has to send.
     fn collect(&mut self, connection: &mut Connection) -> io::Result<()> {
-        if self.bytes.capacity() == 0 {
-            self.bytes = TO_WRITE.try_with(Cell::take).unwrap_or_default();
-        }
         while connection.wants_write() {
             connection.write_tls(&mut self.bytes)?;
         }
@@ -103,11 +67,9 @@ impl Out {
         while self.sent < self.bytes.len() {
             self.sent += socket.write(&self.bytes[self.sent..], deadline)?;
         }
+        self.bytes.clear();
+        self.bytes.shrink_to(2 * LONG_WRITE);
         self.sent = 0;
-        let mut bytes = mem::take(&mut self.bytes);
-        bytes.clear();
-        bytes.shrink_to(2 * LONG_WRITE);
-        let _ending = TO_WRITE.try_with(|kept| kept.set(bytes));
         Ok(())
     }
 }
@@ -128,7 +90,7 @@ impl TlsStream {
             socket,
             connection: Mutex::new(connection),
             received: Mutex::new(Received {
-                bytes: Vec::new(),
+                bytes: vec![0; READ].into_boxed_slice(),
                 start: 0,
                 end: 0,
                 has_failed: false,
@@ -198,7 +160,7 @@ impl TlsStream {
         let mut received = lock(&self.received);
         let mut count = 0;
         while count < MOST_WITHOUT_DATA && !is_late(Some(deadline)) {
-            match self.socket.read(received.buffer(), Some(deadline)) {
+            match self.socket.read(&mut received.bytes, Some(deadline)) {
                 Ok(read) if read > 0 => count += read,
                 Ok(_) | Err(_) => return,
             }
@@ -217,11 +179,7 @@ impl TlsStream {
         if received.start < received.end || received.has_failed {
             return Ok(0);
         }
-        let read = self.socket.read(received.buffer(), deadline);
-        if read.is_err() {
-            received.release();
-        }
-        let count = read?;
+        let count = self.socket.read(&mut received.bytes, deadline)?;
         (received.start, received.end) = (0, count);
         if count == 0 {
             // So the connection distinguishes an end with `close_notify` from one without it.
@@ -240,7 +198,6 @@ impl TlsStream {
                 received.start = received.end;
             }
             received.start = received.start.max(received.end - bytes.len());
-            received.release();
         }
         let processed = connection.process_new_packets();
         let at_end = received.end == 0 && connection.is_handshaking();
@@ -276,15 +233,6 @@ impl TlsStream {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// A connection on which nothing has arrived.
-struct Nothing;
-
-impl Read for Nothing {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::WouldBlock.into())
     }
 }
 
@@ -350,16 +298,6 @@ impl Stream for TlsStream {
 
     fn shared_descriptor(&self) -> Option<Arc<OwnedFd>> {
         self.socket.shared_descriptor()
-    }
-
-    fn shrink(&self) {
-        // A thread that holds one of the locks uses the buffers.
-        if let (Ok(_received), Ok(mut connection)) =
-            (self.received.try_lock(), self.connection.try_lock())
-        {
-            // The connection adapts its buffer before it reads, to what is in it.
-            let _nothing = connection.read_tls(&mut Nothing);
-        }
     }
 
     fn certificate(&self) -> Option<Vec<u8>> {
