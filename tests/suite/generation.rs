@@ -20,6 +20,23 @@ fn texts(scratch: &Scratch, below: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
+fn the_line_for_a_folder_in_src_declares_a_module() {
+    let scratch = Scratch::with("gen-usage", &[("bank.proto", BANK)]);
+    for (folder, line) in [
+        ("src/protocols", "rust   mod protocols;"),
+        ("shop/src/wire", "rust   mod wire;"),
+        (
+            "src/my-protocols",
+            "#[path = \"src/my-protocols/mod.rs\"] mod protocols;",
+        ),
+        ("gen", "#[path = \"gen/mod.rs\"] mod protocols;"),
+    ] {
+        let text = scratch.transcript(&format!("gen bank.proto --rust {folder}"));
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
 fn three_languages_and_a_summary() {
     let scratch = Scratch::with("gen-bank", &[("bank.proto", BANK)]);
     assert_snapshot!(scratch.transcript(ALL));

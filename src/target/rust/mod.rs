@@ -57,11 +57,22 @@ const WORD: &str = Target::Rust.name();
 /// How many messages of an unbounded run always fit: the runtime's ring has at least as many lines.
 const ALWAYS_FIT: u32 = 8;
 
-/// The line with which a program uses the tree of modules.
+/// The line with which a program uses the tree of modules. A directory in `src` is a module of the crate there.
 pub fn usage(directory: &Path, path: &Path, _: &dyn Fn(&Path) -> bool) -> Option<String> {
-    let module = directory.join(path);
-    let is_root = path.to_str()? == "mod.rs";
-    is_root.then(|| format!("#[path = \"{}\"] mod protocols;", module.display()))
+    if path.to_str()? != "mod.rs" {
+        return None;
+    }
+    let name = directory.file_name().and_then(|name| name.to_str());
+    let above = directory.parent().and_then(Path::file_name);
+    match name.filter(|name| above.is_some_and(|above| above == "src") && spelling::is_module(name))
+    {
+        Some(name) => Some(format!("mod {name};")),
+        None => {
+            let module = directory.join(path);
+            let module = module.display();
+            Some(format!("#[path = \"{module}\"] mod protocols;"))
+        }
+    }
 }
 
 /// Generates Rust code for the program.

@@ -61,6 +61,13 @@ pub fn value_name(name: &Name) -> String {
     }
 }
 
+/// Whether a directory of this name can be declared as a module.
+pub fn is_module(name: &str) -> bool {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let begins = |letter: char| letter.is_ascii_alphabetic();
+    name.starts_with(begins) && name.chars().all(is_word) && !KEYWORDS.contains(&name)
+}
+
 /// The module of a protocol or of a package segment, which is also a file.
 pub fn module_name(name: &Name) -> String {
     let snake = spelling::snake(name.text());
