@@ -1,13 +1,14 @@
 //! Sessions with an observer.
 
+use std::collections::VecDeque;
 use std::future::{poll_fn, Future};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::Pin;
-use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use duologue::generated::{session, Slot};
 use duologue::observe::{End, Message, Observer, Run, Session, Side};
@@ -64,18 +65,30 @@ impl Observer for Log {
 }
 
 /// The ends of sessions.
-struct Ends(Mutex<Sender<End>>);
+#[derive(Default)]
+struct Ends(Mutex<VecDeque<End>>);
 
 impl Observer for Ends {
     fn ended(&self, _: &Session, end: &End) {
-        let sender = self.0.lock().expect("nobody panics here");
-        sender.send(end.clone()).expect("the test waits for it");
+        let mut all = self.0.lock().expect("nobody panics here");
+        all.push_back(end.clone());
     }
 }
 
-fn ends() -> (Arc<dyn Observer>, Receiver<End>) {
-    let (sender, receiver) = channel();
-    (Arc::new(Ends(Mutex::new(sender))), receiver)
+impl Ends {
+    /// The next one, which it waits for: not with a channel of the standard library, because the thread sanitizer does not
+    /// see what orders its accesses.
+    fn next(&self) -> End {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let next = self.0.lock().expect("nobody panics here").pop_front();
+            match next {
+                Some(end) => return end,
+                None => assert!(Instant::now() < deadline, "it has not ended"),
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 fn serve(server: bank::server::Login) -> Result<(), Closed> {
@@ -175,7 +188,8 @@ fn the_side_that_leaves_is_reported() -> Result<(), Closed> {
 #[test]
 fn an_observed_session_works_like_others() -> Result<(), Closed> {
     const MANY: u64 = if cfg!(miri) { 300 } else { 20_000 };
-    let (observer, ended) = ends();
+    let ended = Arc::new(Ends::default());
+    let observer = ended.clone();
     // A thread, and several senders.
     let slot = Slot::new().messages(3).fit::<u64>();
     let (sender, receiver) = session::<stream::state::Stream<u64>>(slot, Capacity::Unbounded);
@@ -196,7 +210,7 @@ fn an_observed_session_works_like_others() -> Result<(), Closed> {
     for sender in senders {
         (sender.join().expect("no panic")).expect("it is received");
     }
-    let end = ended.recv().expect("it has ended");
+    let end = ended.next();
     assert_eq!((end.sent_by_client, end.sent_by_server), (4 * MANY, 0));
     assert_eq!(end.left, Some(Side::Client));
     // Two tasks.
@@ -220,7 +234,7 @@ fn an_observed_session_works_like_others() -> Result<(), Closed> {
     })?;
     sending.join().expect("no panic")?;
     assert_eq!(received, MANY);
-    let end = ended.recv().expect("it has ended");
+    let end = ended.next();
     assert_eq!((end.sent_by_client, end.left), (MANY + 1, None));
     // A set, and a full ring.
     let (server, mut client) = observed(stream::init::<u64>(), observer);
@@ -238,14 +252,15 @@ fn an_observed_session_works_like_others() -> Result<(), Closed> {
         set.insert(next, ());
     }
     assert_eq!(received, sent);
-    assert_eq!(ended.recv().expect("it has ended").sent_by_client, sent);
+    assert_eq!(ended.next().sent_by_client, sent);
     Ok(())
 }
 
 /// Dialogues on one thread, whose epochs go on.
 #[test]
 fn many_turns_are_counted() -> Result<(), Closed> {
-    let (observer, ended) = ends();
+    let ended = Arc::new(Ends::default());
+    let observer = ended.clone();
     let (mut server, mut client) = observed(type_switch::init(), observer);
     for number in 0..1_000 {
         let waiting = client.get_int()?;
@@ -259,7 +274,7 @@ fn many_turns_are_counted() -> Result<(), Closed> {
     }
     drop(server);
     drop(client);
-    let end = ended.recv().expect("it has ended");
+    let end = ended.next();
     assert_eq!((end.sent_by_client, end.sent_by_server), (1_000, 1_000));
     assert_eq!(end.left, Some(Side::Server));
     Ok(())
@@ -268,7 +283,8 @@ fn many_turns_are_counted() -> Result<(), Closed> {
 /// The payloads of unread messages are destroyed once, as in other sessions.
 #[test]
 fn unread_messages_of_an_observed_session_are_destroyed() -> Result<(), Closed> {
-    let (observer, ended) = ends();
+    let ended = Arc::new(Ends::default());
+    let observer = ended.clone();
     let token = Arc::new(());
     let (server, mut client) = observed(stream::init::<Arc<()>>(), observer.clone());
     for _ in 0..100 {
@@ -280,7 +296,7 @@ fn unread_messages_of_an_observed_session_are_destroyed() -> Result<(), Closed> 
     assert_eq!(Arc::strong_count(&token), 2);
     drop(unsent);
     assert_eq!(Arc::strong_count(&token), 1);
-    let end = ended.recv().expect("it has ended");
+    let end = ended.next();
     assert_eq!((end.sent_by_client, end.left), (100, Some(Side::Server)));
     Ok(())
 }
@@ -388,25 +404,32 @@ fn an_observer_may_take_a_lock_under_which_the_receiver_waits() {
         let slot = Slot::new().messages(3).fit::<u64>();
         let (sender, receiver) = session::<stream::state::Stream<u64>>(slot, Capacity::Unbounded);
         let (server, sender) = observed((receiver, sender), Arc::new(Locks(lock.clone())));
-        let (report, reported) = channel();
-        let (ready, is_ready) = channel();
+        let held = Arc::new(AtomicBool::new(false));
+        let is_held = held.clone();
         let receiving = thread::spawn(move || {
             let _held = lock.lock().expect("nobody panics here");
-            ready.send(()).expect("the test waits for it");
+            held.store(true, Ordering::Release);
             server.recv().map(|_received| ())
         });
-        is_ready.recv().expect("it waits for the message");
-        // By then it sleeps, most likely.
+        while !is_held.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        // It sleeps soon, most likely.
         thread::sleep(Duration::from_millis(50));
-        thread::spawn(move || {
-            let sent = match is_shared {
-                true => SharedSender::new(sender).send::<0>(1).is_ok(),
-                false => sender.send::<0>(1).is_ok(),
-            };
-            report.send(sent).expect("the test waits for it");
+        let sending = thread::spawn(move || match is_shared {
+            true => SharedSender::new(sender).send::<0>(1).is_ok(),
+            false => sender.send::<0>(1).is_ok(),
         });
-        let sent = reported.recv_timeout(Duration::from_secs(60));
-        assert_eq!(sent, Ok(true), "shared: {is_shared}");
+        // Not with a channel, as in `Ends::next`.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !sending.is_finished() {
+            assert!(
+                Instant::now() < deadline,
+                "the sender is stuck, shared: {is_shared}"
+            );
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!(sending.join().expect("no panic"), "shared: {is_shared}");
         assert!(receiving.join().expect("no panic").is_ok());
     }
 }
