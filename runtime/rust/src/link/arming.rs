@@ -137,6 +137,14 @@ impl<'a> Wait<'a> {
         self.awaited().is_none() && !self.is_held_back()
     }
 
+    /// [`Wait::is_ready`] for a sender, inlined where there is space.
+    #[inline]
+    pub(crate) fn has_space(&self) -> bool {
+        debug_assert!(self.sends);
+        let is_free = matches!(self.pipe.space(), Space::Free | Space::Leaving);
+        is_free && !self.is_held_back() || self.is_ready()
+    }
+
     /// Whether the driver holds this sender back, although there may be space.
     #[inline]
     fn is_held_back(&self) -> bool {

@@ -131,11 +131,31 @@ impl<S> SharedSender<S> {
     where
         S: Transition<INDEX, Next = Stay<S>>,
     {
+        let attempt = attempt::<S, INDEX>(&mut self.shared.lock(), payload, true);
+        if let Attempt::Sent = attempt {
+            return Ok(());
+        }
+        match attempt.done(&S::NAME) {
+            Ok(result) => result,
+            Err(payload) => self.send_when_free::<INDEX>(payload),
+        }
+    }
+
+    /// [`send`](SharedSender::send) after the ring was full.
+    #[cold]
+    #[inline(never)]
+    fn send_when_free<const INDEX: u8>(
+        &self,
+        payload: S::Payload,
+    ) -> Result<(), SendError<S::Payload>>
+    where
+        S: Transition<INDEX, Next = Stay<S>>,
+    {
         let mut place = InQueue::new(&self.shared.queue);
         let mut payload = payload;
         let mut before = BeforeSleep::without_spinning();
-        let mut sleeps = false;
         loop {
+            let sleeps = !before.pass(1);
             let waiter = sleeps.then(|| {
                 drop(place.leave());
                 Waiter::Thread(current())
@@ -149,8 +169,6 @@ impl<S> SharedSender<S> {
                     payload = same;
                     if is_waiting {
                         park();
-                    } else {
-                        sleeps = !before.pass(1);
                     }
                 }
             }
@@ -254,7 +272,7 @@ where
     if !may_wait {
         sender.wait().never_waits();
     }
-    if !sender.wait().is_ready() {
+    if !sender.wait().has_space() {
         *end = End::Open(sender);
         return Attempt::Full(payload);
     }
@@ -339,7 +357,17 @@ impl<'a> InQueue<'a> {
     }
 
     /// Takes the waiter out of the queue, for the caller to drop.
+    #[inline]
     fn leave(&mut self) -> Option<Waiter> {
+        match self.number {
+            None => None,
+            Some(_) => self.leave_queue(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_queue(&mut self) -> Option<Waiter> {
         let number = self.number.take()?;
         let mut waiting = self.queue.lock();
         let is_this = |(other, _): &(u64, Waiter)| *other == number;
