@@ -8,7 +8,7 @@ mod snapshots;
 mod stress;
 mod three;
 
-use crate::support::scala::{Scala, folder, generate, protocols_in, sources_in, tool};
+use crate::support::scala::{Scala, folder, generate, maven, protocols_in, sources_in, tool};
 use crate::support::{is_named, is_tested, repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::name::Name;
@@ -146,6 +146,38 @@ fn no_wait_keeps_the_carrier_of_a_virtual_thread() {
     }
 }
 
+/// The page's program with ox and jox, which need what virtual threads need.
+#[test]
+fn sessions_in_scopes_of_ox() {
+    if !is_named("virtual-threads") {
+        return;
+    }
+    let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
+    let out = folder("ox");
+    let programs = programs(Scala::Three);
+    let documented = documented(Needs::Ox);
+    assert!(!documented.is_empty());
+    let sources = documented.iter().map(|(name, text)| {
+        let path = folder("ox-sources").join(format!("{name}.scala"));
+        fs::create_dir_all(folder("ox-sources")).expect("the target folder can be written");
+        fs::write(&path, text).expect("the target folder can be written");
+        path
+    });
+    let sources: Vec<PathBuf> = sources.collect();
+    let libraries = maven::class_path("tests/ox/pom.xml", Scala::Three);
+    let on = [out.clone(), programs, Scala::Three.runtime()];
+    let on = on.iter().map(|folder| folder.display().to_string());
+    let path = on.chain([libraries]).collect::<Vec<_>>().join(":");
+    let compiled = Scala::Three.compile_with(&path, &sources, &out);
+    compiled.unwrap_or_else(|failure| panic!("{failure}"));
+    for (name, _) in &documented {
+        let mut java = Command::new(&java);
+        java.args(["-cp", &path, &format!("example.{name}")]);
+        let printed = succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(printed, "", "{name}");
+    }
+}
+
 /// All of `protocols/`, difficult names and the corpus in Scala, the programs that use them, and a main program that runs them;
 /// written once.
 fn sources() -> &'static [PathBuf] {
@@ -183,7 +215,7 @@ fn sources() -> &'static [PathBuf] {
             sources.push(misuse.write_right(&folder("right")));
             sources.extend((misuse.how == "throws").then_some(misuse.path));
         }
-        for (name, text) in documented(false) {
+        for (name, text) in documented(Needs::Nothing) {
             let path = folder("documented").join(format!("{name}.scala"));
             fs::create_dir_all(folder("documented")).expect("the target folder can be written");
             fs::write(&path, text).expect("the target folder can be written");
@@ -228,14 +260,36 @@ fn in_camel_case(name: &str) -> String {
     words.collect()
 }
 
-/// The programs of the target's page, by the names of their objects: those that need sockets or other libraries, or all others.
-fn documented(needs_more: bool) -> Vec<(String, String)> {
+/// What a program of the target's page needs besides the runtime.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    /// Sockets, or a library that the tests of sockets use.
+    Net,
+    /// ox and jox, and with them a newer Java.
+    Ox,
+}
+
+impl Needs {
+    fn of(program: &str) -> Needs {
+        let imports = |library: &str| program.contains(&format!("\nimport {library}"));
+        if imports("ox.") {
+            Needs::Ox
+        } else if imports("duologue.net") || imports("org.apache.pekko") {
+            Needs::Net
+        } else {
+            Needs::Nothing
+        }
+    }
+}
+
+/// The programs of the target's page that need this, by the names of their objects.
+fn documented(needs: Needs) -> Vec<(String, String)> {
     let page = read(&repository().join("docs/targets/scala.md"));
     let blocks = page.split("```scala\n").skip(1);
     let blocks = blocks.filter(|block| {
         let program = block.split("```").next();
-        let more = ["import duologue.net", "import org.apache.pekko"];
-        program.is_some_and(|text| more.iter().any(|import| text.contains(import))) == needs_more
+        program.is_some_and(|text| Needs::of(text) == needs)
     });
     let programs = blocks.map(|block| {
         let text = block.split("```").next().expect("a split has a first part");
@@ -274,7 +328,7 @@ fn main_program(checked: &CheckedProgram) -> String {
         writeln!(text, "    Driver.throws({name:?}, {what:?})(misuse.{name}.Program.run())\n    right.{name}.Program.run()")
             .expect("writing into memory does not fail");
     }
-    for (name, _) in documented(false) {
+    for (name, _) in documented(Needs::Nothing) {
         writeln!(text, "    example.{name}.main(Array())")
             .expect("writing into memory does not fail");
     }

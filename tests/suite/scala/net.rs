@@ -1,6 +1,6 @@
 //! Sessions over sockets: the suites of `runtime/scala/net`, and the conversations of `tests/run` between two processes.
 
-use super::{documented, folders_in, package_of, protocol_of, read};
+use super::{Needs, documented, folders_in, package_of, protocol_of, read};
 use crate::support::running::converse;
 use crate::support::scala::{Scala, folder, generate_with, maven, protocols_in, sources_in, tool};
 use crate::support::{is_tested, repository, succeed};
@@ -67,7 +67,7 @@ fn sources() -> &'static Sources {
         let main = folder("net").join("RemoteMain.scala");
         fs::write(&main, main_program(&checked, &cases)).expect("the target folder can be written");
         files.push(main);
-        for (name, text) in documented(true) {
+        for (name, text) in documented(Needs::Net) {
             let path = folder("net").join(format!("{name}.scala"));
             fs::write(&path, text).expect("the target folder can be written");
             files.push(path);
@@ -256,7 +256,7 @@ fn the_documented_programs_run_over_sockets() {
     if !is_tested("scala") {
         return;
     }
-    let programs = documented(true);
+    let programs = documented(Needs::Net);
     assert!(!programs.is_empty());
     for (name, _) in programs {
         for scala in [Scala::Three, Scala::Two] {
