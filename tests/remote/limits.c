@@ -3,11 +3,13 @@
 
 #include "bounded_entries_net.h"
 #include "bounded_net.h"
+#include "bounded_shm.h"
 #include "bounded_texts_net.h"
-#include "check.h"
+#include "child.h"
 #include "raw.h"
 #include "unbounded_entries_net.h"
 #include "unbounded_net.h"
+#include "unbounded_shm.h"
 #include "unbounded_texts_net.h"
 
 static const char address[] = "unix:limits.sock";
@@ -94,6 +96,30 @@ static void receivers(void)
         CHECK(send_too_much(which) == DUO_OK);
         CHECK(bounded_server_open_recv(server, &message) == DUO_BROKEN);
         (void)unbounded_client_open_close(wide);
+    }
+}
+
+static int sent;
+
+static void send_in_memory(int region)
+{
+    CHECK(unbounded_client_attach(region, NULL, &wide) == DUO_OK);
+    CHECK(send_too_much(sent) == DUO_OK);
+    (void)unbounded_client_open_close(wide);
+}
+
+/* The same in shared memory, from a process whose protocol has no limits. */
+static void receivers_in_memory(void)
+{
+    bounded_open_t message;
+    bounded_server_open_t server;
+    for (sent = 0; sent < 5; sent++) {
+        int region = region_of(0);
+        pid_t child = start_child(send_in_memory, region);
+        CHECK(bounded_server_attach(region, NULL, &server) == DUO_OK);
+        CHECK(bounded_server_open_recv(server, &message) == DUO_BROKEN);
+        finish_child(child);
+        close(region);
     }
 }
 
@@ -207,6 +233,7 @@ int main(void)
 {
     CHECK(chdir(FOLDER) == 0);
     receivers();
+    receivers_in_memory();
     senders();
     announced();
     arguments();
