@@ -147,12 +147,16 @@ fn cancel_safety(text: &str) -> Vec<(String, bool)> {
             continue;
         }
         let head = line.trim_start_matches("pub ");
+        let is_async = head.starts_with("async ");
         let name = head
+            .trim_start_matches("async ")
             .strip_prefix("fn ")
             .and_then(|rest| rest.split(['<', '(']).next());
         let is_public = line.starts_with("pub ") || line.starts_with("fn ready(&mut self)");
         // `ready` of a `Select` blocks.
-        let of_tasks = |name: &&str| name.ends_with("_async") || line.starts_with("fn ready(");
+        let is_future = is_async || line.contains("-> impl Future");
+        let of_tasks =
+            |name: &&str| is_future || name.ends_with("_async") || line.starts_with("fn ready(");
         if let Some(name) = name.filter(of_tasks).filter(|_| is_public) {
             found.push((name.to_owned(), is_said));
         }
@@ -180,7 +184,13 @@ fn each_function_for_tasks_says_what_happens_if_its_future_is_dropped() {
         .chain(generated.files.into_iter().map(|file| file.text))
         .collect();
     let found: Vec<_> = texts.iter().flat_map(|text| cancel_safety(text)).collect();
-    for known in ["recv_async", "ready", "attach_async", "send_async"] {
+    for known in [
+        "recv_async",
+        "ready",
+        "attach_async",
+        "send_async",
+        "wait_async",
+    ] {
         let is_there = found.iter().any(|(name, _)| name == known);
         assert!(is_there, "{known} is not found");
     }

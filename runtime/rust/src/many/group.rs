@@ -127,6 +127,10 @@ pub fn wait<const N: usize>(ends: [Watch<'_>; N], patience: Option<Duration>) ->
 
 /// For `select! { async; ... }`: waits until one of the endpoints is ready and returns its index, or the number of
 /// endpoints if the other future completes first.
+///
+/// # Cancel safety
+///
+/// Nothing is received, and the endpoints are borrowed: dropping the future loses nothing.
 #[doc(hidden)]
 pub async fn wait_async<const N: usize>(ends: [Watch<'_>; N], limit: impl Future) -> usize {
     let mut limit = pin!(limit);

@@ -46,6 +46,8 @@ impl<'a> Select<'a> {
     }
 
     /// Blocks until an endpoint is ready, and returns its index. Fails with [`NoEndpoints`] if none were added.
+    ///
+    /// **In a task, use [`ready_async`](Select::ready_async): this method blocks the thread.**
     pub fn ready(&mut self) -> Result<usize, NoEndpoints> {
         let start = self.start()?;
         match group::until(&self.ends, start, None) {

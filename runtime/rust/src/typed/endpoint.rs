@@ -200,6 +200,9 @@ impl<S: State> Receiver<S> {
 
     /// Blocks until the next message arrives, and returns it together with the endpoint that follows. Fails with
     /// [`Closed`] if the peer has disconnected and everything it sent has been read.
+    ///
+    /// The message is an enum with a variant for each message of the state. The documentation of the endpoint in generated
+    /// code links to the variants. **In a task, use [`recv_async`](Receiver::recv_async): this method blocks the thread.**
     #[inline(always)]
     pub fn recv(self) -> Result<S::Message, Closed> {
         let word = match self.find() {

@@ -43,7 +43,8 @@ impl<E> Held<E> {
     /// Sends a message that leads back to the same state, such as `held.send(7, client::Counter::add)`. A message with several
     /// values, or none, needs a closure: `held.send((7, 8), |end, (x, y)| end.add(x, y))`.
     ///
-    /// If the session is closed, the error contains the payload.
+    /// If the session is closed, the error contains the payload. Blocks where the method blocks: **in a task, wait for
+    /// space before it (see [`Held`]).**
     #[inline]
     pub fn send<P>(
         &mut self,

@@ -182,6 +182,8 @@ impl<R: Receive, T> PortSet<R, T> {
     /// Blocks until any endpoint has a message, and removes that endpoint from the set. Returns the endpoint's value
     /// with the message, or with [`Closed`] if its peer has disconnected and everything it sent has been read. Returns
     /// `None` at once if the set is empty.
+    ///
+    /// **In a task, use [`recv_async`](PortSet::recv_async): this method blocks the thread.**
     #[inline]
     pub fn recv(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
         // `Option::or_else` may be a call, and then the message is copied with wide loads right after it was stored.
