@@ -1,6 +1,8 @@
 //! Fingerprints, by which two processes check that they use the same protocol.
 
-use crate::relation::{Canonical, View, canonical};
+use crate::diagnostic::Diagnostic;
+use crate::protocol::{Accepted, Side};
+use crate::relation::{Canonical, View, canonical, refusal, tag_mismatch};
 use std::fmt;
 
 /// The first 16 bytes of the BLAKE3 hash of a protocol's canonical text.
@@ -34,4 +36,79 @@ impl fmt::Display for Fingerprint {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
     }
+}
+
+/// Which side of a new version may accept the fingerprint of an old one between processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Acceptance {
+    /// The two versions have the same fingerprint.
+    Same,
+    /// This side may, and the other may not.
+    By(Side),
+    /// Neither side may, for this reason.
+    Neither(String),
+}
+
+impl Acceptance {
+    /// Compares two versions of a protocol without type parameters, or of an instance.
+    #[must_use]
+    pub fn between(old: View<'_>, new: View<'_>) -> Acceptance {
+        // A protocol and its dual have the same fingerprint, so equal fingerprints do not imply that the sides are the same.
+        if let Some(reason) = refusal(old, new) {
+            Acceptance::Neither(reason)
+        } else if Fingerprint::of(old) == Fingerprint::of(new) {
+            Acceptance::Same
+        } else if tag_mismatch(old, new).is_none() {
+            Acceptance::By(Side::Server)
+        } else {
+            Acceptance::By(Side::Client)
+        }
+    }
+
+    /// Findings about each `#[accepts(...)]` of the new version that accepts the old one on a side that may not.
+    #[must_use]
+    pub fn unsound(&self, old: View<'_>, new: View<'_>) -> Vec<Diagnostic> {
+        let print = Fingerprint::of(old);
+        let claims = accepts(new).iter();
+        let claims = claims.filter(|claim| claim.fingerprint == print.0);
+        let name = new.name();
+        let found = claims.filter_map(|claim| {
+            let side = claim.side.word();
+            let text = format!(
+                "{side}s of `{name}` cannot talk to the old version, whose fingerprint this is"
+            );
+            let error = Diagnostic::error("unsound-acceptance", claim.span, text);
+            match self {
+                Acceptance::By(other) if *other != claim.side => {
+                    let attribute = attribute(*other, print);
+                    let words = format!("only {}s can talk to it", other.word());
+                    Some(
+                        error
+                            .note(words)
+                            .fix("write this instead", claim.span, attribute, false),
+                    )
+                }
+                Acceptance::Neither(reason) => {
+                    Some(error.note(reason.clone()).help("remove the attribute"))
+                }
+                Acceptance::Same | Acceptance::By(_) => None,
+            }
+        });
+        found.collect()
+    }
+}
+
+/// The `#[accepts(...)]` of a protocol or an instance.
+#[must_use]
+pub fn accepts(view: View<'_>) -> &[Accepted] {
+    match view.instance {
+        Some(instance) => &instance.accepts,
+        None => &view.description().accepts,
+    }
+}
+
+/// The attribute with which a side accepts an older fingerprint.
+#[must_use]
+pub fn attribute(side: Side, older: Fingerprint) -> String {
+    format!("#[accepts({}, {older})]", side.word())
 }

@@ -247,9 +247,13 @@ pub struct Protocol {
     pub levels: Vec<LevelAttribute>,
     /// `#[dual_of(...)]`: the protocols it must be the dual of, with the span of the attribute's argument.
     pub dual_of: Vec<(ProtocolId, Span)>,
+    /// `#[accepts(...)]`: the fingerprints of older versions that a side accepts, in the order written.
+    pub accepts: Vec<Accepted>,
     /// Whether states or parts of states could not be parsed and are missing, or two states or two type parameters of a state have
     /// one name. Never in a checked program.
     pub is_broken: bool,
+    /// From the keyword to the name, after the documentation and attributes.
+    pub head: Span,
     /// The whole declaration, with its documentation and attributes.
     pub span: Span,
 }
@@ -308,6 +312,18 @@ impl Protocol {
             && !state.messages.is_empty()
             && messages.all(|message| message.returns_to(id))
     }
+}
+
+/// `#[accepts(server, 5587fde1ea262a7f6f78ddc9dc6d1f83)]` before a protocol or an instance: between processes, one side also talks to
+/// peers with this older fingerprint.
+#[derive(Clone, Copy, Debug)]
+pub struct Accepted {
+    /// The side of this version that accepts it.
+    pub side: Side,
+    /// The older fingerprint.
+    pub fingerprint: [u8; 16],
+    /// The attribute, from `#` to `]`.
+    pub span: Span,
 }
 
 /// `#[allow(rule)]`, `#[warn(rule)]` or `#[deny(rule)]` before a protocol, state or message.
@@ -465,6 +481,10 @@ pub struct Instance {
     pub protocol: ProtocolId,
     /// Arguments for the start state's parameters; they contain no parameters themselves.
     pub arguments: Vec<Type>,
+    /// `#[accepts(...)]`: the fingerprints of older versions that a side accepts, in the order written.
+    pub accepts: Vec<Accepted>,
+    /// From the keyword to the name, after the documentation and attributes.
+    pub head: Span,
     /// Where the protocol with its arguments is written.
     pub span: Span,
 }

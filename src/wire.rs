@@ -4,7 +4,7 @@
 //! [`Sizes`] answers for every type of a program, and for messages whose state has type parameters. [`Plan`] is what a protocol or
 //! an instance needs in addition.
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, accepts};
 use crate::protocol::{Direction, Side};
 use crate::relation::{Obstacle, View, canonical};
 
@@ -17,6 +17,16 @@ pub struct Plan {
     pub fingerprint: Option<Fingerprint>,
     /// The side that sends first; `None` if the session is over at once.
     pub first: Option<Side>,
+}
+
+/// The fingerprints of older versions that a side of a protocol or an instance accepts, in the order written.
+#[must_use]
+pub fn accepted(view: View<'_>, side: Side) -> Vec<Fingerprint> {
+    let own = accepts(view)
+        .iter()
+        .filter(|accepted| accepted.side == side);
+    own.map(|accepted| Fingerprint(accepted.fingerprint))
+        .collect()
 }
 
 impl Plan {

@@ -29,6 +29,7 @@ mod undeclared_type;
 mod unknown_rule;
 mod unreachable_state;
 mod unsatisfied_bound;
+mod unusable_acceptance;
 mod unusable_limit;
 mod unused_declaration;
 mod unused_import;
@@ -86,6 +87,7 @@ pub static RULES: &[Rule] = &[
     unusable_limit::RULE,
     unsatisfied_bound::RULE,
     not_dual::RULE,
+    unusable_acceptance::RULE,
     clashing_names::RULE,
     target_clash::RULE,
     unreachable_state::RULE,
@@ -109,6 +111,7 @@ pub static RULES: &[Rule] = &[
 pub static EVOLUTION: &[Rule] = &[
     stage_errors::INCOMPATIBLE_WITH_OLD_CLIENT,
     stage_errors::INCOMPATIBLE_WITH_OLD_SERVER,
+    stage_errors::UNSOUND_ACCEPTANCE,
     stage_errors::PROTOCOL_REMOVED,
 ];
 

@@ -28,5 +28,6 @@ declare_errors! {
     TYPE_ARGUMENT_COUNT, "type-argument-count", "there are more or fewer type arguments than type parameters";
     INCOMPATIBLE_WITH_OLD_CLIENT, "incompatible-with-old-client", "old clients and new servers do not understand each other";
     INCOMPATIBLE_WITH_OLD_SERVER, "incompatible-with-old-server", "new clients and old servers do not understand each other";
+    UNSOUND_ACCEPTANCE, "unsound-acceptance", "a side accepts the fingerprint of an old version that it cannot talk to";
     PROTOCOL_REMOVED, "protocol-removed", "a protocol of the old version has been removed";
 }

@@ -8,7 +8,11 @@ use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
 use duologue::files::Disk;
-use duologue::relation::{Outcome, Require, Rollout, Travel, Verdict, versions};
+use duologue::fingerprint::{Acceptance, Fingerprint, accepts};
+use duologue::relation::{
+    Fate, Outcome, Require, Rollout, Travel, Verdict, View, can_leave, tag_mismatch, versions,
+};
+use duologue::report::counted;
 use duologue::target::Options;
 use std::path::PathBuf;
 
@@ -76,8 +80,8 @@ impl Breaking {
         let sources = self.sources;
         let (compiled, verdicts) =
             sources.compile_by(by, &here, options, format, product, terminal)?;
-        let verdicts = match verdicts {
-            Compared::Verdicts(verdicts) => verdicts,
+        let (verdicts, unwritten) = match verdicts {
+            Compared::Verdicts(verdicts, unwritten) => (verdicts, unwritten),
             Compared::OldIsWrong => {
                 let words = format!("the old version, `{against}`, itself has errors");
                 return Err(Failure::Environment(words));
@@ -94,6 +98,17 @@ impl Breaking {
                 terminal.tell(table)?;
             }
         }
+        if let [first, more @ ..] = &unwritten[..] {
+            let note = styled(WARNING, "note");
+            let more = match more.len() {
+                0 => String::new(),
+                more => format!(" and {}", counted(more, "other protocol")),
+            };
+            terminal.tell(format_args!(
+                "{note}: between processes the two versions of `{first}`{more} talk to each other only if one side accepts the other's \
+                 fingerprint: `duologue fingerprint --against {against} --write` writes that into the files\n"
+            ))?;
+        }
         let mut found = compiled.diagnostics.iter();
         if found.any(|diagnostic| diagnostic.level == Level::Deny) {
             return Err(Failure::Findings);
@@ -103,7 +118,8 @@ impl Breaking {
 }
 
 enum Compared {
-    Verdicts(Vec<Verdict>),
+    /// Also the names of the protocols of which a side may accept the old fingerprint, but the file does not say so.
+    Verdicts(Vec<Verdict>, Vec<String>),
     OldIsWrong,
     NewIsWrong,
 }
@@ -111,7 +127,7 @@ enum Compared {
 impl Answer for Compared {
     fn verdicts(&self) -> Option<&[Verdict]> {
         match self {
-            Compared::Verdicts(verdicts) => Some(verdicts),
+            Compared::Verdicts(verdicts, _) => Some(verdicts),
             Compared::OldIsWrong | Compared::NewIsWrong => None,
         }
     }
@@ -132,6 +148,7 @@ fn comparison(
     let mut old = old_version.check(request, paths)?;
     let mut verdicts = Vec::new();
     let mut found = Vec::new();
+    let mut unwritten = Vec::new();
     let texts = std::mem::take(&mut old.sources);
     let named = |name: &str| old_version.name_of(name);
     let Some(old_checked) = &old.checked else {
@@ -142,10 +159,33 @@ fn comparison(
     let moved = new.sources.absorb(texts, named);
     for versions in versions(old_checked.program(), new_checked.program(), travel) {
         found.extend(versions.findings(require, moved));
+        // Versions with the same messages at the same positions have the same fingerprint.
+        let differ = |old, new| tag_mismatch(old, new).is_some();
+        if let Fate::Kept(old, new, _) = versions.fate
+            && (differ(old, new) || differ(new, old))
+            && can_leave(old)
+            && can_leave(new)
+        {
+            let may = Acceptance::between(old, new);
+            found.extend(may.unsound(old, new));
+            if is_unwritten(&may, old, new) {
+                unwritten.push(versions.name.clone());
+            }
+        }
         verdicts.push(Verdict::on(&versions));
     }
     new.diagnostics = found;
-    Ok((new, Compared::Verdicts(verdicts)))
+    Ok((new, Compared::Verdicts(verdicts, unwritten)))
+}
+
+/// Whether a side may accept the old version, but the file does not say so.
+fn is_unwritten(may: &Acceptance, old: View<'_>, new: View<'_>) -> bool {
+    let Acceptance::By(side) = may else {
+        return false;
+    };
+    let print = Fingerprint::of(old).0;
+    let mut written = accepts(new).iter();
+    !written.any(|own| own.side == *side && own.fingerprint == print)
 }
 
 /// The verdict for people, with the matrix unless every pair is sound.

@@ -2,14 +2,17 @@
 
 use super::args::{Answer, Findings, Format, Sources};
 use super::baseline::{Old, checked};
+use super::fix::edit;
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
+use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
-use duologue::fingerprint::Fingerprint as Hash;
-use duologue::protocol::Program;
-use duologue::relation::{Fate, Travel, View, canonical, refusal, tag_mismatch, versions};
+use duologue::fingerprint::{Acceptance, Fingerprint as Hash, accepts, attribute};
+use duologue::protocol::{Accepted, Program, Side};
+use duologue::relation::{Fate, Travel, View, can_leave, canonical, versions};
+use duologue::source::Span;
 use duologue::target::Options;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,6 +24,8 @@ const EXAMPLES: &str = "\
                                       also the text that is hashed; see docs/wire.md
   duologue fingerprint bank.proto --against v1.2
                                       which side may accept the fingerprints of an older version
+  duologue fingerprint bank.proto --against v1.2 --write
+                                      write that into the file: #[accepts(...)]
 ";
 
 /// Print each protocol's fingerprint, which two processes compare to check that they use the same protocol
@@ -37,6 +42,9 @@ pub struct Fingerprint {
     /// if neither may
     #[arg(long, value_name = "REV|DIR|FILE")]
     against: Option<String>,
+    /// Write the older fingerprints that a side may accept into the files, as #[accepts(...)]; those already there are kept
+    #[arg(long, requires = "against")]
+    write: bool,
     #[command(flatten)]
     sources: Sources,
 }
@@ -51,10 +59,19 @@ impl Fingerprint {
         let by = |request: &Request| {
             let new = checked(request, &Disk)?;
             let old = old.as_ref().map(|old| old.check(request, &self.paths));
-            Ok((new, Older(old.transpose()?)))
+            let older = Older(old.transpose()?);
+            if self.write
+                && let (Some(new_checked), Some(old)) = (&new.checked, older.checked())
+            {
+                let all = acceptances(old.program(), new_checked.program());
+                let edits = all.values().filter_map(|found| found.edit(&new));
+                let edits: Vec<_> = edits.collect();
+                edit(request, &new, &edits, "--write")?;
+            }
+            Ok((new, older))
         };
         let (format, findings) = (Format::Human, Findings::Reason);
-        let (compiled, Older(old)) =
+        let (compiled, older) =
             self.sources
                 .compile_by(by, &self.paths, options, format, findings, terminal)?;
         let program = compiled
@@ -62,18 +79,11 @@ impl Fingerprint {
             .as_ref()
             .ok_or(Failure::Findings)?
             .program();
-        let old = match (&old, &self.against) {
-            (Some(old), Some(against)) => {
-                let words = || format!("the old version, `{against}`, itself has errors");
-                let checked = old.checked.as_ref();
-                Some(
-                    checked
-                        .ok_or_else(|| Failure::Environment(words()))?
-                        .program(),
-                )
-            }
-            (None, _) | (_, None) => None,
-        };
+        let old = older.checked().map(CheckedProgram::program);
+        if let (None, Some(against)) = (old, &self.against) {
+            let words = format!("the old version, `{against}`, itself has errors");
+            return Err(Failure::Environment(words));
+        }
         let verdicts = old.map(|old| acceptances(old, program)).unwrap_or_default();
         for file in program.files.iter().filter(|file| file.is_input) {
             let plain = file.protocols.iter().copied();
@@ -93,7 +103,7 @@ impl Fingerprint {
                 };
                 terminal.print(format!("{name} {}\n", Hash::of_text(&canonical)))?;
                 if let Some(verdict) = verdicts.get(&name) {
-                    terminal.print(format!("  {}\n", verdict.words))?;
+                    terminal.print(verdict.words(self.write))?;
                 }
                 if self.text {
                     terminal.print(canonical.text)?;
@@ -103,9 +113,10 @@ impl Fingerprint {
                 }
             }
         }
-        match verdicts.values().all(|verdict| verdict.may_talk) {
-            true => Ok(()),
-            false => Err(Failure::Findings),
+        let is_refused = |found: &Accepting<'_>| matches!(found.may, Acceptance::Neither(_));
+        match verdicts.values().any(is_refused) {
+            true => Err(Failure::Findings),
+            false => Ok(()),
         }
     }
 }
@@ -115,14 +126,25 @@ struct Older(Option<Compilation>);
 
 impl Answer for Older {}
 
-/// Whether two versions of a protocol can talk to each other between processes.
-struct Acceptance {
-    words: String,
-    may_talk: bool,
+impl Older {
+    fn checked(&self) -> Option<&CheckedProgram> {
+        self.0.as_ref()?.checked.as_ref()
+    }
+}
+
+/// Which side of a protocol may accept the fingerprint of the old version, and which does.
+struct Accepting<'a> {
+    new: View<'a>,
+    old: Hash,
+    may: Acceptance,
+    /// The attribute that names the old fingerprint, if there is one.
+    written: Option<Accepted>,
+    /// Whether both versions can be used between processes.
+    leaves: bool,
 }
 
 /// For each protocol that is in both versions, by its name with the package: which side may accept the old fingerprint.
-fn acceptances(old: &Program, new: &Program) -> BTreeMap<String, Acceptance> {
+fn acceptances<'a>(old: &'a Program, new: &'a Program) -> BTreeMap<String, Accepting<'a>> {
     let mut found = BTreeMap::new();
     for versions in versions(old, new, Travel::Names) {
         let Fate::Kept(old, new, _) = versions.fate else {
@@ -131,33 +153,76 @@ fn acceptances(old: &Program, new: &Program) -> BTreeMap<String, Acceptance> {
         if old.description().is_generic() && old.instance.is_none() {
             continue;
         }
-        let acceptance = acceptance(old, new);
-        found.insert(versions.name, acceptance);
+        let print = Hash::of(old);
+        let mut written = accepts(new).iter();
+        let accepting = Accepting {
+            new,
+            old: print,
+            may: Acceptance::between(old, new),
+            written: written.find(|own| own.fingerprint == print.0).copied(),
+            leaves: can_leave(old) && can_leave(new),
+        };
+        found.insert(versions.name, accepting);
     }
     found
 }
 
-fn acceptance(old: View<'_>, new: View<'_>) -> Acceptance {
-    let print = Hash::of(old);
-    // A protocol and its dual have the same fingerprint, so equal fingerprints do not imply that the sides are the same.
-    if let Some(reason) = refusal(old, new) {
-        return Acceptance {
-            words: format!("neither side may accept {print} of the old version: {reason}"),
-            may_talk: false,
+impl Accepting<'_> {
+    /// The side for which an attribute has to be written.
+    fn missing(&self) -> Option<Side> {
+        let Acceptance::By(side) = self.may else {
+            return None;
         };
+        let is_written = self.written.is_some_and(|written| written.side == side);
+        (self.leaves && !is_written).then_some(side)
     }
-    if print == Hash::of(new) {
-        return Acceptance {
-            words: "the same as in the old version".to_owned(),
-            may_talk: true,
+
+    /// What has to be changed in the text so that the right side accepts the old fingerprint.
+    fn edit(&self, compilation: &Compilation) -> Option<(Span, String)> {
+        let attribute = attribute(self.missing()?, self.old);
+        if let Some(wrong) = self.written {
+            return Some((wrong.span, attribute));
+        }
+        let head = match self.new.instance {
+            Some(instance) => instance.head,
+            None => self.new.description().head,
         };
+        let text = compilation.sources.get(head.source).text();
+        let start = head.range().start;
+        let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+        let indent = &text[line..start];
+        let separator = match indent.chars().all(|letter| letter == ' ' || letter == '\t') {
+            true if text[..line].ends_with("\r\n") => format!("\r\n{indent}"),
+            true => format!("\n{indent}"),
+            false => " ".to_owned(),
+        };
+        let place = Span {
+            end: head.start,
+            ..head
+        };
+        Some((place, attribute + &separator))
     }
-    let sides = match tag_mismatch(old, new) {
-        None => "servers",
-        Some(_) => "clients",
-    };
-    Acceptance {
-        words: format!("{sides} may accept {print} of the old version"),
-        may_talk: true,
+
+    /// One or two lines about it. `is_written`: what was missing has been written.
+    fn words(&self, is_written: bool) -> String {
+        let old = self.old;
+        let side = match &self.may {
+            Acceptance::Neither(reason) => {
+                return format!("  neither side may accept {old} of the old version: {reason}\n");
+            }
+            Acceptance::Same => return "  the same as in the old version\n".to_owned(),
+            Acceptance::By(side) => side.word(),
+        };
+        match self.missing() {
+            Some(missing) if !is_written => format!(
+                "  {side}s may accept {old} of the old version\n    `--write` adds `{}`\n",
+                attribute(missing, old)
+            ),
+            Some(_) => format!("  {side}s accept {old} of the old version: added\n"),
+            None if self.written.is_some() => {
+                format!("  {side}s accept {old} of the old version\n")
+            }
+            None => format!("  {side}s may accept {old} of the old version\n"),
+        }
     }
 }

@@ -46,7 +46,7 @@ impl Files for Repaired<'_> {
 /// Checks, repairs and checks again until no safe repair is left; then writes the files that changed, all or nothing. The repairs
 /// of a round never overlap, and comments and layout are kept. Returns what the last check found.
 pub fn fix(request: &Request) -> Result<(Compilation, Fixed), Failure> {
-    let paths = inputs(request)?;
+    let paths = inputs(request, "--fix")?;
     let mut texts: BTreeMap<PathBuf, String> = BTreeMap::new();
     let mut fixed = Fixed::default();
     let mut compilation = check(request, &texts)?;
@@ -69,20 +69,55 @@ pub fn fix(request: &Request) -> Result<(Compilation, Fixed), Failure> {
         }
         compilation = check(request, &texts)?;
     }
+    fixed.files = write(texts, &paths)?;
+    Ok((compilation, fixed))
+}
+
+/// Applies edits to the files that they are in, all or nothing; `option` is the one that asks for it. Returns how many files were
+/// written.
+pub fn edit(
+    request: &Request,
+    compilation: &Compilation,
+    edits: &[(Span, String)],
+    option: &str,
+) -> Result<usize, Failure> {
+    let paths = inputs(request, option)?;
+    let mut by_source: BTreeMap<SourceId, Vec<(Span, &str)>> = BTreeMap::new();
+    for (span, text) in edits {
+        by_source
+            .entry(span.source)
+            .or_default()
+            .push((*span, text));
+    }
+    let mut texts = BTreeMap::new();
+    for (source, edits) in by_source {
+        let source = compilation.sources.get(source);
+        let Some(identity) = paths.get(source.name()) else {
+            let words = format!("cannot write {}: its name is not unique", source.name());
+            return Err(Failure::Environment(words));
+        };
+        texts.insert(identity.clone(), applied(source.text(), edits));
+    }
+    Ok(write(texts, &paths)?.len())
+}
+
+/// Writes texts at canonical paths, and returns these; `paths` has the names that the user gave.
+fn write(
+    texts: BTreeMap<PathBuf, String>,
+    paths: &BTreeMap<String, PathBuf>,
+) -> Result<Vec<PathBuf>, Failure> {
     let written: Vec<(PathBuf, String)> = texts.into_iter().collect();
     replace(&written).map_err(|(path, error)| {
-        // Files are written at their canonical paths, but reported under the names that the user gave.
         let named = paths.iter().find(|(_, identity)| **identity == path);
         let shown = named.map_or_else(|| path.display().to_string(), |(name, _)| name.clone());
         Failure::Environment(format!("cannot write {shown}: {error}"))
     })?;
-    fixed.files = written.into_iter().map(|(path, _)| path).collect();
-    Ok((compilation, fixed))
+    Ok(written.into_iter().map(|(path, _)| path).collect())
 }
 
 /// The files that may be written, by the name that reports show. Files that share such a name, because their own names are not
 /// UTF-8, are left alone.
-fn inputs(request: &Request) -> Result<BTreeMap<String, PathBuf>, Failure> {
+fn inputs(request: &Request, option: &str) -> Result<BTreeMap<String, PathBuf>, Failure> {
     let mut paths = BTreeMap::new();
     let mut ambiguous = Vec::new();
     for input in &request.inputs {
@@ -97,8 +132,10 @@ fn inputs(request: &Request) -> Result<BTreeMap<String, PathBuf>, Failure> {
                 }
             }
             Input::Text { .. } => {
-                let words = "standard input cannot be fixed in place: name a file, or omit `--fix`";
-                return Err(Failure::Usage(words.to_owned()));
+                let words = format!(
+                    "standard input cannot be fixed in place: name a file, or omit `{option}`"
+                );
+                return Err(Failure::Usage(words));
             }
         }
     }

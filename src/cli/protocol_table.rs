@@ -3,6 +3,7 @@
 
 use super::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, styled};
 use duologue::check::{CheckedProgram, CheckedProtocol};
+use duologue::fingerprint::Fingerprint;
 use duologue::graph::Capacity;
 use duologue::protocol::{Next, Side, State};
 use duologue::report::{counted, duration};
@@ -60,12 +61,17 @@ fn line(protocol: CheckedProtocol<'_>, width: usize, terminal: &Terminal) -> Str
     )
 }
 
-/// One line for each state: which side sends, within which time, and which messages.
+/// One line for each older fingerprint that a side accepts, and one for each state: which side sends, within which time, and which messages.
 fn map(protocol: CheckedProtocol<'_>, sizes: &Sizes, terminal: &Terminal) -> String {
     let states = &protocol.protocol().states;
     let width = states.iter().map(|state| state.name.text().len()).max();
     let width = width.unwrap_or(0);
     let mut text = String::new();
+    for accepted in &protocol.protocol().accepts {
+        let (side, older) = (accepted.side.word(), Fingerprint(accepted.fingerprint));
+        let words = styled(QUIET, format_args!("{side}s also accept {older}"));
+        let _ = writeln!(text, "      {words}");
+    }
     for state in states {
         let (style, client, server) = match (state.active_side(), terminal.ascii) {
             (Some(Side::Client), false) => (CLIENT, "client \u{25b6}", ""),

@@ -7,7 +7,7 @@ use crate::endpoint::{Activity, Edge, Endpoint, next};
 use crate::fingerprint::Fingerprint;
 use crate::graph::{Capacity, StateGraph, Way};
 use crate::protocol::{
-    Direction, Lengths, Message, Next, Protocol, ProtocolId, Side, State, StateId,
+    Accepted, Direction, Lengths, Message, Next, Protocol, ProtocolId, Side, State, StateId,
 };
 use crate::relation::{View, canonical};
 use crate::wire::Encoding;
@@ -26,6 +26,7 @@ pub struct ProtocolModel {
     capacity: CapacityModel,
     /// The protocols that it declares to be the dual of.
     dual_of: Vec<usize>,
+    accepts: Vec<AcceptedModel>,
     #[serde(flatten)]
     wire: WireModel,
     names: ByTarget<Option<String>>,
@@ -38,6 +39,23 @@ pub struct ProtocolModel {
 struct CapacityModel {
     to_server: Option<u32>,
     to_client: Option<u32>,
+}
+
+/// An older fingerprint that a side accepts.
+#[derive(Debug, Serialize)]
+struct AcceptedModel {
+    side: &'static str,
+    fingerprint: String,
+}
+
+impl AcceptedModel {
+    fn all(accepts: &[Accepted]) -> Vec<AcceptedModel> {
+        let all = accepts.iter().map(|accepted| AcceptedModel {
+            side: accepted.side.word(),
+            fingerprint: Fingerprint(accepted.fingerprint).to_string(),
+        });
+        all.collect()
+    }
 }
 
 /// What two processes compare.
@@ -160,6 +178,7 @@ pub struct InstanceModel {
     span: SpanModel,
     protocol: usize,
     arguments: Vec<TypeUse>,
+    accepts: Vec<AcceptedModel>,
     #[serde(flatten)]
     wire: WireModel,
     names: ByTarget<Option<String>>,
@@ -196,6 +215,7 @@ fn protocol(context: &Context<'_>, id: ProtocolId) -> ProtocolModel {
             to_client: messages(checked.capacity_to_client()),
         },
         dual_of: protocol.dual_of.iter().map(|(id, _)| id.index()).collect(),
+        accepts: AcceptedModel::all(&protocol.accepts),
         wire: match protocol.is_generic() {
             true => WireModel::NONE,
             false => WireModel::of(View::of(program, id)),
@@ -220,6 +240,7 @@ pub fn instances(context: &Context<'_>) -> Vec<InstanceModel> {
             arguments: arguments
                 .map(|ty| context.type_use(ty, Lengths::NONE, &[]))
                 .collect(),
+            accepts: AcceptedModel::all(&instance.accepts),
             wire: WireModel::of(View::instance(program, instance)),
             names: context.names.of_instance(index).itself(),
         }

@@ -42,6 +42,10 @@ pub enum Referent {
     Entry(ProtocolId, StateId, u32, u32),
     /// `client` or `server`, in the type of an endpoint.
     Side(Side),
+    /// `client` or `server`, in `#[accepts(...)]`.
+    Acceptor(Side),
+    /// The digits of a fingerprint, in `#[accepts(...)]`.
+    Fingerprint,
     /// `send` or `recv`.
     Direction(Direction),
     /// The name of an attribute.

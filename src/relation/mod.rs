@@ -96,7 +96,7 @@ pub use rename::Renamed;
 pub use rollout::{Change, Mixture, Rollout};
 pub use shape::Origin;
 pub use verdict::{Outcome, Verdict};
-pub use versions::{Fate, Require, Travel, Versions, versions};
+pub use versions::{Fate, Require, Travel, Versions, can_leave, versions};
 pub use wire::refusal;
 
 use crate::name::Name;

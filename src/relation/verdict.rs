@@ -1,7 +1,6 @@
 //! The verdict on a change to a protocol, in a few words.
 
-use super::versions::can_leave;
-use super::{Change, Fate, Mixture, Renamed, Rollout, Versions, refusal};
+use super::{Change, Fate, Mixture, Renamed, Rollout, Versions, can_leave, refusal};
 
 /// The verdict on a change to a protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]

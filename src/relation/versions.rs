@@ -118,6 +118,7 @@ pub fn versions<'a>(old: &'a Program, new: &'a Program, travel: Travel) -> Vec<V
 
 /// Whether sessions of a protocol can run between processes: it has no type parameters, and nothing in it is confined to its
 /// process.
+#[must_use]
 pub fn can_leave(view: View<'_>) -> bool {
     let is_generic = view.description().is_generic() && view.instance.is_none();
     !is_generic && canonical(view).obstacle.is_none()

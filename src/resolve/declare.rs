@@ -107,10 +107,12 @@ impl Resolver {
                     is_broken: protocol.is_broken,
                     span: protocol.span,
                     dual_of: Vec::new(),
+                    accepts: protocol.accepts.clone(),
+                    head: protocol.head,
                 });
                 Declared::Protocol(id)
             }
-            ItemKind::Instance(..) => {
+            ItemKind::Instance(instance) => {
                 let id = InstanceId::new(self.program.instances.len());
                 self.declared(name.span, Referent::Instance(id));
                 self.program.files[file.index()].instances.push(id);
@@ -122,6 +124,8 @@ impl Resolver {
                     name,
                     protocol: ProtocolId::new(0),
                     arguments: Vec::new(),
+                    accepts: instance.accepts.clone(),
+                    head: instance.head,
                 });
                 Declared::Instance(id)
             }

@@ -200,8 +200,8 @@ impl Resolver {
             (ast::ItemKind::Protocol(protocol), Declared::Protocol(id)) => {
                 self.protocol(file, protocol, id)
             }
-            (ast::ItemKind::Instance(protocol, arguments), Declared::Instance(id)) => {
-                self.instance(file, &protocol, &arguments, id);
+            (ast::ItemKind::Instance(instance), Declared::Instance(id)) => {
+                self.instance(file, &instance.protocol, &instance.arguments, id);
             }
             (ast::ItemKind::ExternBound(mappings), Declared::Bound(id)) => {
                 let mappings = self.mappings(mappings);

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Level;
 use crate::name::Name;
-use crate::protocol::{Direction, Docs, Limit, Referent};
+use crate::protocol::{Accepted, Direction, Docs, Limit, Referent};
 use crate::source::Span;
 use std::collections::HashSet;
 use std::fmt;
@@ -63,9 +63,22 @@ pub enum ItemKind {
     /// `extern bound name ...`
     ExternBound(Vec<Mapping>),
     /// `proto! name = protocol<...>;`
-    Instance(Name, Vec<Type>),
+    Instance(Instance),
     /// `proto! name { ... }`
     Protocol(Protocol),
+}
+
+/// An instance of a generic protocol.
+#[derive(Debug)]
+pub struct Instance {
+    /// `#[accepts(...)]`
+    pub accepts: Vec<Accepted>,
+    /// The generic protocol.
+    pub protocol: Name,
+    /// Its arguments.
+    pub arguments: Vec<Type>,
+    /// From the keyword to the name.
+    pub head: Span,
 }
 
 /// A protocol.
@@ -75,12 +88,16 @@ pub struct Protocol {
     pub levels: Vec<LevelAttribute>,
     /// The arguments of `#[dual_of(...)]`.
     pub dual_of: Vec<Name>,
+    /// `#[accepts(...)]`
+    pub accepts: Vec<Accepted>,
     /// `#[at_most(...)]`
     pub at_most: Option<Limit>,
     /// Its states; those that did not parse are missing.
     pub states: Vec<State>,
     /// Whether a part of it did not parse.
     pub is_broken: bool,
+    /// From the keyword to the name.
+    pub head: Span,
     /// The whole declaration, with its documentation and attributes.
     pub span: Span,
 }

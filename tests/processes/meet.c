@@ -8,6 +8,7 @@
 #include <sys/time.h>
 
 #include "later_shm.h"
+#include "latest_shm.h"
 #include "listen_shm.h"
 #include "talk.h"
 
@@ -156,6 +157,15 @@ static void serve_accepting(int region)
     CHECK(later_server_ask_recv(server, &asked) == DUO_OK && asked.tag == LATER_ASK_END);
 }
 
+/* Its protocol file names the older version. */
+static void serve_latest(int region)
+{
+    latest_server_ask_t server;
+    CHECK(latest_server_attach(region, NULL, &server) == DUO_OK);
+    latest_ask_t asked;
+    CHECK(latest_server_ask_recv(server, &asked) == DUO_OK && asked.tag == LATEST_ASK_END);
+}
+
 static void other_versions(void)
 {
     int region = region_of(0);
@@ -170,6 +180,12 @@ static void other_versions(void)
     child = start_child(serve_accepting, region);
     client = ask(attach_client(region), 3, 3);
     CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    finish_child(child);
+    close(region);
+
+    region = region_of(0);
+    child = start_child(serve_latest, region);
+    CHECK(talk_client_ask_send_end(attach_client(region)) == DUO_OK);
     finish_child(child);
     close(region);
 }

@@ -13,6 +13,8 @@
 #include "later_net.h"
 #include "listen_net.h"
 #include "flow_net.h"
+#include "latest_net.h"
+#include "prompt_net.h"
 
 static const char address[] = "unix:sessions.sock";
 
@@ -153,6 +155,78 @@ static void versions(void)
     listen_answer_t answer;
     CHECK(listen_server_ask_send_number(client, 1, &waiting) != DUO_OK ||
           listen_server_answer_recv(waiting, &answer) == DUO_CLOSED);
+}
+
+struct talking {
+    int socket;
+    duo_status status;
+    talk_server_ask_t server;
+};
+
+static void *serve_talk(void *context)
+{
+    struct talking *here = context;
+    here->status = talk_server_accept_over(here->socket, NULL, &here->server);
+    return NULL;
+}
+
+struct latest {
+    int socket;
+    duo_status status;
+    latest_server_ask_t server;
+};
+
+static void *serve_latest(void *context)
+{
+    struct latest *here = context;
+    here->status = latest_server_accept_over(here->socket, NULL, &here->server);
+    return NULL;
+}
+
+/* The protocol file says which side accepts the older version: servers of `latest`, and clients of `prompt`. */
+static void written_versions(void)
+{
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    struct latest latest = {.socket = ends[0]};
+    pthread_t thread = start(serve_latest, &latest);
+    talk_client_ask_t client;
+    CHECK(talk_client_connect_over(ends[1], NULL, &client) == DUO_OK);
+    finish(thread);
+    CHECK(latest.status == DUO_OK);
+    CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    latest_ask_t asked;
+    CHECK(latest_server_ask_recv(latest.server, &asked) == DUO_OK && asked.tag == LATEST_ASK_END);
+
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    struct talking talking = {.socket = ends[0]};
+    thread = start(serve_talk, &talking);
+    prompt_client_ask_t prompt;
+    /* 16 from the program leave no space for those of the file. */
+    static const duo_fingerprint others[16];
+    const duo_net_options full = {.accepts = others, .accepts_count = 16};
+    CHECK(prompt_client_connect_over(ends[1], &full, &prompt) == DUO_REFUSED);
+    finish(thread);
+    CHECK(talking.status == DUO_REFUSED);
+
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    talking = (struct talking){.socket = ends[0]};
+    thread = start(serve_talk, &talking);
+    const duo_net_options some = {.accepts = others, .accepts_count = 15};
+    CHECK(prompt_client_connect_over(ends[1], &some, &prompt) == DUO_OK);
+    finish(thread);
+    CHECK(talking.status == DUO_OK);
+    CHECK(prompt_client_ask_send_end(prompt) == DUO_OK);
+    talk_ask_t told;
+    CHECK(talk_server_ask_recv(talking.server, &told) == DUO_OK && told.tag == TALK_ASK_END);
+
+    /* Neither of these accepts the other. */
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    latest = (struct latest){.socket = ends[0]};
+    thread = start(serve_latest, &latest);
+    CHECK(prompt_client_connect_over(ends[1], NULL, &prompt) == DUO_REFUSED);
+    finish(thread);
+    CHECK(latest.status == DUO_REFUSED);
 }
 
 struct flowing {
@@ -344,6 +418,7 @@ int main(void)
     addresses();
     refusals();
     versions();
+    written_versions();
     collected();
     full();
     leaving();

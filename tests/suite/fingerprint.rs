@@ -201,3 +201,63 @@ fn exchanged_sides_are_not_the_old_version() {
         "{same}"
     );
 }
+
+/// What `--write` adds, keeps and corrects, and what `breaking` says before and afterwards.
+#[test]
+fn older_fingerprints_are_written_into_the_files() {
+    let old = "package shop;\n\
+               proto! grown { s:send { a(u8) -> t, b -> ! } t:recv { c -> s } }\n\
+               proto! heard { s:send { a -> t } t:recv { b -> ! } }\n\
+               proto! wrong { s:send { a -> ! } }\n\
+               proto! other { s:send { a(u8) -> ! } }\n\
+               proto! lent { s:send { a -> !, b(lent::client::s) -> s } }\n\
+               proto! stream { s:send<T: send> { item(T) -> s<T>, end -> ! } }\n\
+               proto! numbers = stream<u64>;\n";
+    let new = "package shop;\r\n\r\n\
+               #[accepts(server, 0123456789abcdef0123456789abcdef)] // 1.0\r\n\
+               /// It has grown.\r\n  proto! grown { s:send { a(u8) -> t, b -> !, more -> ! } t:recv { c -> s } }\r\n\
+               proto! heard { s:send { a -> t } t:recv { b -> !, no -> ! } }\r\n\
+               #[accepts(client, 533ea5f99baee0864a65db4059e0a585)]\r\n\
+               proto! wrong { s:send { a -> !, b -> ! } } /// One.\r\n\
+               proto! other { s:send { a(u16) -> ! } }\r\n\
+               proto! lent { s:send { a -> !, b(lent::client::s) -> s, c -> ! } }\r\n\
+               proto! stream { s:send<T: send> { item(T) -> s<T>, end -> !, pause -> s<T> } } proto! numbers = stream<u64>;\r\n";
+    let files = [("old/all.proto", old), ("all.proto", new)];
+    let scratch = Scratch::with("older", &files);
+    let mut told = String::new();
+    for arguments in [
+        "fingerprint all.proto --against old/all.proto",
+        "breaking all.proto --against old/all.proto",
+        "fingerprint all.proto --against old/all.proto --write",
+    ] {
+        told += &scratch.transcript(arguments);
+    }
+    let written = scratch.read("all.proto");
+    assert_eq!(
+        written.matches('\n').count(),
+        written.matches("\r\n").count()
+    );
+    told += &written.replace('\r', "");
+    for arguments in [
+        "fingerprint all.proto --against old/all.proto --write",
+        "breaking all.proto --against old/all.proto",
+        "check -v all.proto",
+        "dual all.proto",
+        "fingerprint all.proto --write",
+    ] {
+        told += &scratch.transcript(arguments);
+    }
+    assert_eq!(scratch.read("all.proto"), written);
+    insta::assert_snapshot!(told);
+}
+
+/// A claim that no side may make is an error where the claim is.
+#[test]
+fn what_neither_side_may_accept_is_an_error_where_it_is_written() {
+    let old = "proto! p { s:send { a(u8) -> ! } }\n";
+    let new = "#[accepts(server, 746c5e02f31d2a73001d5e8eacc6d091)]\nproto! p { s:send { a(u16) -> ! } }\n";
+    let files = [("old.proto", old), ("new.proto", new)];
+    let scratch = Scratch::with("older-neither", &files);
+    insta::assert_snapshot!(scratch.transcript("breaking new.proto --against old.proto"));
+    insta::assert_snapshot!(scratch.transcript("check -v new.proto"));
+}

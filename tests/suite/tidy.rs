@@ -34,7 +34,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "sizes",
         ],
     ),
-    ("fingerprint", &["relation"]),
+    ("fingerprint", &["diagnostic", "protocol", "relation"]),
     ("wire", &["protocol", "sizes", "relation", "fingerprint"]),
     (
         "check",
@@ -46,6 +46,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "graph",
             "partition",
             "relation",
+            "fingerprint",
             "wire",
         ],
     ),

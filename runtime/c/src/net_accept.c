@@ -10,21 +10,15 @@ static bool is_equal(const duo_fingerprint *one, const duo_fingerprint *other)
     return memcmp(one, other, sizeof *one) == 0;
 }
 
-static bool contains(const duo_fingerprint *list, size_t count, const duo_fingerprint *wanted)
-{
-    for (size_t i = 0; i < count; i++)
-        if (is_equal(&list[i], wanted)) return true;
-    return false;
-}
-
 static bool matches(const duo_net_offer *offer, const duo_net_hello *hello, unsigned verdict)
 {
     const duo_fingerprint *own = &offer->protocol->fingerprint;
     switch (verdict) {
     case DUO_VERDICT_EQUAL: return is_equal(own, &hello->fingerprint);
     case DUO_VERDICT_ACCEPTS:
-        return contains(offer->options.accepts, offer->options.accepts_count, &hello->fingerprint);
-    default: return contains(hello->accepts, hello->accepts_count, own);
+        return duo_wire_contains(offer->options.accepts, offer->options.accepts_count, &hello->fingerprint) ||
+               duo_wire_accepts(offer->protocol, offer->role, &hello->fingerprint);
+    default: return duo_wire_contains(hello->accepts, hello->accepts_count, own);
     }
 }
 

@@ -17,29 +17,26 @@ static size_t write_hello(uint8_t *bytes, const duo_wire_protocol *protocol, duo
     hello.fingerprint = protocol->fingerprint;
     hello.name = duo_str_from(protocol->name);
     if (options->accepts_count > DUO_NET_MOST_ACCEPTS) return 0;
-    hello.accepts_count = options->accepts_count;
-    if (options->accepts_count > 0)
-        memcpy(hello.accepts, options->accepts, options->accepts_count * sizeof *hello.accepts);
+    for (size_t i = 0; i < options->accepts_count; i++) hello.accepts[hello.accepts_count++] = options->accepts[i];
+    /* Those of the protocol file, as far as there is space. */
+    for (size_t i = 0; i < protocol->accepts_count[role] && hello.accepts_count < DUO_NET_MOST_ACCEPTS; i++)
+        hello.accepts[hello.accepts_count++] = protocol->accepts[role][i];
     hello.trace = options->trace;
     hello.token = options->token;
     hello.has_token = options->token.size > 0;
     return duo_net_write_hello(bytes, &hello);
 }
 
-static bool accepts(const duo_net_options *options, const duo_fingerprint *theirs)
-{
-    for (size_t i = 0; i < options->accepts_count; i++)
-        if (memcmp(&options->accepts[i], theirs, sizeof *theirs) == 0) return true;
-    return false;
-}
-
 /* Whether an answer is possible, given what this side has sent. */
-static bool fits(const duo_net_answer *answer, const duo_wire_protocol *protocol, const duo_net_options *options)
+static bool fits(const duo_net_answer *answer, const duo_wire_protocol *protocol, duo_role role,
+                 const duo_net_options *options)
 {
     bool is_equal = memcmp(&answer->fingerprint, &protocol->fingerprint, sizeof answer->fingerprint) == 0;
     switch (answer->verdict) {
     case DUO_VERDICT_EQUAL: return is_equal;
-    case DUO_VERDICT_ACCEPTED: return accepts(options, &answer->fingerprint);
+    case DUO_VERDICT_ACCEPTED:
+        return duo_wire_contains(options->accepts, options->accepts_count, &answer->fingerprint) ||
+               duo_wire_accepts(protocol, role, &answer->fingerprint);
     default: return true;
     }
 }
@@ -83,7 +80,7 @@ static duo_status greet(const duo_net_stream *stream, const duo_wire_protocol *p
         if (options->refusal != NULL) *options->refusal = (duo_refusal){answer.verdict, answer.wait};
         return DUO_REFUSED;
     }
-    if (!fits(&answer, protocol, options)) return DUO_BROKEN;
+    if (!fits(&answer, protocol, role, options)) return DUO_BROKEN;
     *terms = (duo_net_terms){.largest = answer.largest,
                              .heartbeat = answer.heartbeat,
                              .fingerprint = answer.fingerprint,

@@ -1,6 +1,7 @@
 /* Taking a side of a region, and agreeing with the peer on the protocol: docs/wire.md. */
 #define _GNU_SOURCE
 #include "shm.h"
+#include "wire.h"
 
 #include <errno.h>
 
@@ -246,9 +247,11 @@ bool duo_shm_is_dead(const duo_shm *shm)
 
 static bool accepts(const duo_shm *shm, const duo_fingerprint *theirs)
 {
-    for (size_t i = 0; i < shm->accepts_count; i++)
-        if (memcmp(&shm->accepts[i], theirs, sizeof *theirs) == 0) return true;
-    return false;
+    const duo_shm_head *head = shm->region;
+    bool is_first = shm->own == &head->sides[0];
+    duo_role first = shm->protocol->first, other = first == DUO_CLIENT ? DUO_SERVER : DUO_CLIENT;
+    return duo_wire_contains(shm->accepts, shm->accepts_count, theirs) ||
+           duo_wire_accepts(shm->protocol, is_first ? first : other, theirs);
 }
 
 /* The verdict on the peer, which has announced its protocol. */

@@ -17,6 +17,19 @@ static inline bool is_little_endian(void)
     return low == 1;
 }
 
+static inline bool duo_wire_contains(const duo_fingerprint *list, size_t count, const duo_fingerprint *wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(&list[i], wanted, sizeof *wanted) == 0) return true;
+    return false;
+}
+
+/* Whether the protocol file says that this side accepts an older fingerprint. */
+static inline bool duo_wire_accepts(const duo_wire_protocol *protocol, duo_role role, const duo_fingerprint *theirs)
+{
+    return duo_wire_contains(protocol->accepts[role], protocol->accepts_count[role], theirs);
+}
+
 /* Where encoded bytes go. `more` provides space when `at` has reached `end`; false if there is none. */
 typedef struct duo_wire_writer {
     char *at;

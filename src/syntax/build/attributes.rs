@@ -3,7 +3,7 @@
 use super::{Builder, Parts};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
-use crate::protocol::{Limit, Referent};
+use crate::protocol::{Accepted, Limit, Referent};
 use crate::source::Span;
 use crate::syntax::ast::{Attribute, LevelAttribute, Quantity};
 use crate::syntax::grammar::Rule;
@@ -13,7 +13,9 @@ use pest::iterators::Pair;
 const LEVEL_LIMIT: usize = 64;
 
 /// All attributes.
-const KNOWN: [&str; 6] = ["allow", "warn", "deny", "dual_of", "at_most", "within"];
+const KNOWN: [&str; 7] = [
+    "allow", "warn", "deny", "dual_of", "at_most", "within", "accepts",
+];
 
 /// The units of sizes, with the number of bytes of each.
 const UNITS: [(&str, u64); 3] = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20)];
@@ -26,6 +28,7 @@ const WRITE_SIZE: &str = "write a whole number and a unit, such as `#[at_most(64
 pub struct Sorted {
     pub levels: Vec<LevelAttribute>,
     pub dual_of: Vec<Name>,
+    pub accepts: Vec<Accepted>,
     pub at_most: Option<Limit>,
     pub within: Option<Limit>,
 }
@@ -34,6 +37,7 @@ pub struct Sorted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     Protocol,
+    Instance,
     State,
     Message,
 }
@@ -56,6 +60,8 @@ impl<'a> Builder<'a> {
                 if word.as_rule() == Rule::quantity {
                     let quantity = self.quantity(word);
                     let unit = quantity.unit.iter();
+                    // The digits of a fingerprint have no unit.
+                    let unit = unit.filter(|_| attribute.name.text() != "accepts");
                     let words = unit.map(|unit| (unit.span, Referent::Unit));
                     self.file.words.extend(words);
                     attribute.quantities.push(quantity);
@@ -118,12 +124,19 @@ impl<'a> Builder<'a> {
         places.collect()
     }
 
-    /// Sorts attributes by what they mean. `dual_of` is allowed before a protocol only, and `within` before a state.
+    /// Sorts attributes by what they mean. `dual_of` is allowed before a protocol only, `within` before a state, and `accepts` before a
+    /// protocol or an instance, which takes no other.
     pub(super) fn sort(&mut self, attributes: Vec<Attribute>, target: Target) -> Sorted {
         let mut sorted = Sorted::default();
         for attribute in attributes {
             let span = attribute.span;
-            if attribute.name.text() == "at_most" {
+            if attribute.name.text() == "accepts" {
+                sorted.accepts.extend(self.accepts(&attribute, target));
+            } else if target == Target::Instance {
+                let text = "an instance can only have `#[accepts(...)]`";
+                let error = Diagnostic::error("syntax", span, text);
+                self.report(error.help("put it before the generic protocol"));
+            } else if attribute.name.text() == "at_most" {
                 self.at_most(&attribute, &mut sorted);
             } else if attribute.name.text() == "within" {
                 self.within(&attribute, target, &mut sorted);
@@ -179,7 +192,7 @@ impl<'a> Builder<'a> {
                 false,
             ),
             None => error.help(
-                "the attributes are `allow`, `warn`, `deny`, `dual_of`, `at_most` and `within`",
+                "the attributes are `allow`, `warn`, `deny`, `dual_of`, `at_most`, `within` and `accepts`",
             ),
         };
         self.report(error);

@@ -2,11 +2,12 @@
 // `Rule` has a variant for every rule of the grammar, most of which cannot occur at a given position.
 #![allow(clippy::wildcard_enum_match_arm)]
 
+use super::attributes::Target;
 use super::{Builder, Parts};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
 use crate::protocol::{LANGUAGES, Language};
-use crate::syntax::ast::{Field, Import, Item, ItemKind, Mapping, Variant};
+use crate::syntax::ast::{Field, Import, Instance, Item, ItemKind, Mapping, Variant};
 use crate::syntax::grammar::Rule;
 use pest::iterators::Pair;
 
@@ -60,7 +61,13 @@ impl<'a> Builder<'a> {
         parts.next_if(|part| part.as_rule() == Rule::kw_type);
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, item_span.start.max(name.span.start));
-        self.refuse(&attributes, "this");
+        let accepts = match rule {
+            Rule::instance => self.sort(attributes, Target::Instance).accepts,
+            _ => {
+                self.refuse(&attributes, "this");
+                Vec::new()
+            }
+        };
         let kind = match rule {
             Rule::alias => ItemKind::Alias(self.ty(parts.next().expect("an alias has a type"), 0)),
             Rule::structure => ItemKind::Struct(parts.map(|part| self.field(part)).collect()),
@@ -76,7 +83,12 @@ impl<'a> Builder<'a> {
             Rule::instance => {
                 let protocol = self.next_name(&mut parts);
                 let arguments = parts.next().expect("an instance has arguments");
-                ItemKind::Instance(protocol, self.types(arguments, 0))
+                ItemKind::Instance(Instance {
+                    accepts,
+                    protocol,
+                    arguments: self.types(arguments, 0),
+                    head: item_span.to(name.span),
+                })
             }
             _ => unreachable!("protocols are parsed in parts"),
         };

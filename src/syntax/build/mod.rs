@@ -1,5 +1,6 @@
 //! Turns pest pairs into a syntax tree: the tree of one file, with its documentation, names and attributes.
 
+mod accepts;
 mod attributes;
 mod durations;
 mod items;

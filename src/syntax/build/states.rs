@@ -17,7 +17,8 @@ impl<'a> Builder<'a> {
         let start = self.span(&pair).start;
         let mut parts = pair.into_inner().peekable();
         let attributes = self.attributes(&mut parts);
-        parts.next();
+        let keyword = parts.next().expect("a protocol has a keyword");
+        let keyword = self.span(&keyword);
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, name.span.start);
         let sorted = self.sort(attributes, Target::Protocol);
@@ -26,9 +27,11 @@ impl<'a> Builder<'a> {
             kind: ItemKind::Protocol(Protocol {
                 levels: sorted.levels,
                 dual_of: sorted.dual_of,
+                accepts: sorted.accepts,
                 at_most: sorted.at_most,
                 states: Vec::new(),
                 is_broken: false,
+                head: keyword.to(name.span),
                 span: name.span,
             }),
             name,

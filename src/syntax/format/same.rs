@@ -1,13 +1,13 @@
 //! Whether two texts have the same content: the same tree except for positions, the same tokens, and the same comments.
 
 use super::super::ast::{
-    Entry, Field, File, Import, Item, ItemKind, LevelAttribute, Mapping, Message, Parameter,
-    Protocol, State, Type, TypeKind, Variant,
+    Entry, Field, File, Import, Instance, Item, ItemKind, LevelAttribute, Mapping, Message,
+    Parameter, Protocol, State, Type, TypeKind, Variant,
 };
 use super::super::lex::{Lexeme, lexeme};
 use crate::diagnostic::Level;
 use crate::name::Name;
-use crate::protocol::{Direction, Limit};
+use crate::protocol::{Accepted, Direction, Limit, Side};
 use crate::source::Span;
 
 /// Equal except for positions in the source.
@@ -31,7 +31,9 @@ same! {
     File { docs, package, imports, items, misplaced_docs, is_opaque; broken_words, words }
     Import { path; span }
     Item { docs, name, kind }
-    Protocol { levels, dual_of, at_most, states, is_broken; span }
+    Instance { accepts, protocol, arguments; head }
+    Protocol { levels, dual_of, accepts, at_most, states, is_broken; head, span }
+    Accepted { side, fingerprint; span }
     LevelAttribute { rule, level, is_alone; removal }
     State { docs, levels, at_most, within, name, direction, parameters, messages; direction_span, span }
     Parameter { name, bounds }
@@ -46,7 +48,7 @@ same! {
 
 impl Same for ItemKind {
     fn same(&self, other: &ItemKind) -> bool {
-        use ItemKind::{Alias, Enum, ExternBound, ExternType, Instance, Struct};
+        use ItemKind::{Alias, Enum, ExternBound, ExternType, Struct};
         match (self, other) {
             (Alias(one), Alias(two)) => one.same(two),
             (Struct(one), Struct(two)) => one.same(two),
@@ -55,7 +57,7 @@ impl Same for ItemKind {
                 one.same(two) && in_one.same(in_two)
             }
             (ExternBound(one), ExternBound(two)) => one.same(two),
-            (Instance(one, of_one), Instance(two, of_two)) => one.same(two) && of_one.same(of_two),
+            (ItemKind::Instance(one), ItemKind::Instance(two)) => one.same(two),
             (ItemKind::Protocol(one), ItemKind::Protocol(two)) => one.same(two),
             _ => false,
         }
@@ -97,7 +99,16 @@ macro_rules! plain {
     )*};
 }
 
-plain!(bool, u64, String, Box<str>, Level, Direction);
+plain!(
+    bool,
+    u64,
+    [u8; 16],
+    String,
+    Box<str>,
+    Level,
+    Direction,
+    Side
+);
 
 impl<T: Same> Same for Box<T> {
     fn same(&self, other: &Box<T>) -> bool {

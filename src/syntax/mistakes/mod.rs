@@ -21,6 +21,7 @@ impl<'a> Context<'a> {
     pub(super) fn special(&self) -> Option<Diagnostic> {
         let anywhere = self.comment().or_else(|| self.dashed_name());
         let anywhere = anywhere.or_else(|| self.in_number());
+        let anywhere = anywhere.or_else(|| self.quoted_fingerprint());
         anywhere.or_else(|| match self.rule {
             Rule::tail_piece => Some(self.outside()),
             Rule::header_piece => self.in_header(),
@@ -42,7 +43,7 @@ impl<'a> Context<'a> {
         };
         if let Some((at, word)) = hash {
             return Some(match word {
-                "allow" | "warn" | "deny" | "dual_of" | "at_most" | "within" => self
+                "allow" | "warn" | "deny" | "dual_of" | "at_most" | "within" | "accepts" => self
                     .error_at(at, "an attribute is written in brackets")
                     .help(format!("write `#[{word}(...)]`")),
                 "include" | "import" => self
@@ -83,6 +84,23 @@ impl<'a> Context<'a> {
             self.error("a name cannot contain `-`")
                 .fix(words, self.span(whole), repaired, false)
         })
+    }
+
+    /// `#[accepts(server, "5587fde1ea262a7f6f78ddc9dc6d1f83")]`, of which the string or the whole attribute may not fit.
+    fn quoted_fingerprint(&self) -> Option<Diagnostic> {
+        let near = self.piece[self.here.start..].starts_with("#[accepts(");
+        let start = match near {
+            true => self.here.start,
+            false => self.piece[..self.here.start].rfind("#[accepts(")?,
+        };
+        let attribute = &self.piece[start..];
+        let attribute = &attribute[..attribute.find(']')?];
+        let (before, rest) = attribute.split_once('"')?;
+        let (digits, _) = rest.split_once('"')?;
+        let at = start + before.len();
+        let at = at..at + digits.len() + 2;
+        let error = self.error_at(at.clone(), "a fingerprint is written without quotes");
+        Some(error.fix("remove them", self.span(at), digits, false))
     }
 
     fn in_header(&self) -> Option<Diagnostic> {

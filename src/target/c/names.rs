@@ -85,6 +85,8 @@ pub enum Own {
     Encodings,
     Counts,
     Within,
+    /// The older fingerprints that its sides accept.
+    Accepts,
     /// The names of its states and messages as texts.
     StateNames,
     MessageNames,
@@ -94,7 +96,7 @@ pub enum Own {
 pub const SHAPE: [&str; 6] = ["per_line", "pitch", "fills", "lines", "ready", "shape"];
 
 impl Own {
-    const ALL: [Own; 13] = [
+    const ALL: [Own; 14] = [
         Own::Protocol,
         Own::States,
         Own::Messages,
@@ -106,6 +108,7 @@ impl Own {
         Own::Encodings,
         Own::Counts,
         Own::Within,
+        Own::Accepts,
         Own::StateNames,
         Own::MessageNames,
     ];
@@ -123,6 +126,7 @@ impl Own {
             Own::Encodings => "encodings",
             Own::Counts => "counts",
             Own::Within => "within",
+            Own::Accepts => "accepts",
             Own::StateNames => "state_names",
             Own::MessageNames => "message_names",
         }

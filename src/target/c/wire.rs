@@ -10,7 +10,7 @@ use super::view::{FootView, UnitView};
 use crate::fingerprint::Fingerprint;
 use crate::protocol::Side;
 use crate::relation::{Obstacle, View};
-use crate::wire::{Plan, Sizes};
+use crate::wire::{Plan, Sizes, accepted};
 use askama::Template;
 use std::collections::BTreeSet;
 use tables::Wires;
@@ -34,13 +34,14 @@ struct HeadView {
 pub struct Wire {
     fingerprint: Fingerprint,
     first: Side,
+    /// The older fingerprints that the client accepts, and those that the server does.
+    accepts: [Vec<Fingerprint>; 2],
 }
 
 /// The header and source of the wire format of a protocol.
 pub struct WireView<'a> {
     view: &'a UnitView<'a>,
-    fingerprint: Fingerprint,
-    first: Side,
+    wire: Wire,
 }
 
 impl Wire {
@@ -55,23 +56,23 @@ impl Wire {
         };
         let plan = Plan::of(whole)?;
         let parts = plan.fingerprint.zip(plan.first);
-        Ok(parts.map(|(fingerprint, first)| Wire { fingerprint, first }))
+        Ok(parts.map(|(fingerprint, first)| Wire {
+            fingerprint,
+            first,
+            accepts: [Side::Client, Side::Server].map(|side| accepted(whole, side)),
+        }))
     }
 }
 
 impl<'a> WireView<'a> {
     pub fn of(view: &'a UnitView<'a>, wire: Wire) -> WireView<'a> {
-        WireView {
-            view,
-            fingerprint: wire.fingerprint,
-            first: wire.first,
-        }
+        WireView { view, wire }
     }
 
     /// The text of the header.
     pub fn header(&self) -> String {
         let unit = self.view.unit;
-        let bytes = self.fingerprint.0.map(|byte| format!("0x{byte:02x}"));
+        let bytes = self.wire.fingerprint.0.map(hexadecimal);
         let head = HeadView {
             source: spelling::harmless(&self.view.types.program.file(unit.file).path),
             guard: unit.guard(Header::Wire),
@@ -90,6 +91,34 @@ impl<'a> WireView<'a> {
         render(&head, &mut text);
         FootView::write(BTreeSet::new(), &mut text);
         text
+    }
+
+    /// The table of the older fingerprints that the client accepts, followed by those that the server does; it is not generated if
+    /// there are none.
+    fn accepts(&self) -> String {
+        let all = self.wire.accepts.iter().flatten();
+        let rows = all.map(|older| spelling::wrapped("    {{", &older.0.map(hexadecimal), "}},\n"));
+        let rows = rows.collect::<String>();
+        if rows.is_empty() {
+            return rows;
+        }
+        let name = self.view.unit.ours(Own::Accepts);
+        format!("static const duo_fingerprint {name}[] = {{\n{rows}}};\n\n")
+    }
+
+    /// For each role, where its fingerprints are in that table, and how many there are.
+    fn accepted(&self) -> [String; 2] {
+        let name = self.view.unit.ours(Own::Accepts);
+        let [client, server] = self.wire.accepts.each_ref().map(Vec::len);
+        let at = |count, before| match (count, before) {
+            (0, _) => "NULL".to_owned(),
+            (_, 0) => name.clone(),
+            (_, before) => format!("{name} + {before}"),
+        };
+        [
+            format!("{{{}, {}}}", at(client, 0), at(server, client)),
+            format!("{{{client}, {server}}}"),
+        ]
     }
 
     /// A table of texts; it is not generated if there are none.
@@ -181,17 +210,21 @@ impl<'a> WireView<'a> {
             write(self.texts(Own::StateNames, &state_names));
             write(self.texts(Own::MessageNames, &message_names));
         }
+        write(self.accepts());
+        let [accepts, accepts_count] = self.accepted();
         let parts = [
             ours(Own::States),
             counts_name,
             either(Own::Messages, has_messages),
             either(Own::Encodings, has_messages),
             view.unit.own(OfUnit::Fingerprint),
-            spelling::role(self.first).to_owned(),
+            spelling::role(self.wire.first).to_owned(),
             format!("\"{}\"", view.name()),
             either(Own::Within, has_times),
             either(Own::StateNames, has_names),
             either(Own::MessageNames, names_messages),
+            accepts,
+            accepts_count,
         ];
         let start = format!("const duo_wire_protocol {} = {{", ours(Own::Wire));
         write(spelling::wrapped(&start, &parts, "};\n"));
@@ -199,4 +232,8 @@ impl<'a> WireView<'a> {
         text.push('\n');
         text
     }
+}
+
+fn hexadecimal(byte: u8) -> String {
+    format!("0x{byte:02x}")
 }

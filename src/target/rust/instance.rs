@@ -95,8 +95,9 @@ impl InstanceView {
         let names = scope.types(&instance.arguments, &[]);
         let names: Vec<String> = names.iter().map(Document::flat).collect();
         let module = format!("{path}state::");
-        let remote =
-            |plan| remote::start(plan, &name, &module, protocol.start(), &names, "CAPACITY");
+        let accepts = |side| remote::accepted_by_instance(scope.program, id, side);
+        let state = (protocol.start(), &names[..]);
+        let remote = |plan| remote::start(plan, &name, &module, state, "CAPACITY", accepts);
         InstanceView {
             remote: plan.and_then(remote).unwrap_or_default(),
             header: super::header(&scope.program.file(instance.file).path),

@@ -4,12 +4,13 @@ use super::fields;
 use super::layout::Document;
 use super::spelling::{NameScope, type_name, value_name};
 use super::states::{States, slot_of, words};
+use crate::fingerprint::Fingerprint;
 use crate::protocol::{
-    Definition, InstanceId, Lengths, Message, Next, Program, ProtocolId, State, StateId, Type,
-    TypeId,
+    Definition, Instance, InstanceId, Lengths, Message, Next, Program, ProtocolId, Side, State,
+    StateId, Type, TypeId,
 };
 use crate::relation::View;
-use crate::wire::{Encoding, Plan, Sizes};
+use crate::wire::{Encoding, Plan, Sizes, accepted};
 
 /// Which declarations of a program can leave the process. Without `--remote`, none.
 #[derive(Default)]
@@ -41,9 +42,7 @@ impl Remotes {
         let mut seen = Vec::new();
         for instance in &program.instances {
             let plan = remotes.plan(View::instance(program, instance));
-            let arguments = instance.arguments.iter();
-            let arguments: Vec<Type> = arguments.map(|ty| meaning(program, ty)).collect();
-            let begins = (instance.protocol, arguments);
+            let begins = begins(program, instance);
             let is_new = !seen.contains(&begins);
             seen.push(begins);
             remotes.instances.push(plan.filter(|_| is_new));
@@ -240,16 +239,44 @@ fn meaning(program: &Program, ty: &Type) -> Type {
     }
 }
 
+/// The protocol and the arguments without aliases, which are the same for instances that begin the same sessions.
+fn begins(program: &Program, instance: &Instance) -> (ProtocolId, Vec<Type>) {
+    let arguments = instance.arguments.iter();
+    let arguments = arguments.map(|ty| meaning(program, ty)).collect();
+    (instance.protocol, arguments)
+}
+
+/// The older fingerprints that a side of an instance accepts. Instances that begin the same sessions share one list.
+pub(super) fn accepted_by_instance(
+    program: &Program,
+    id: InstanceId,
+    side: Side,
+) -> Vec<Fingerprint> {
+    let own = begins(program, program.instance(id));
+    let same = program.instances.iter();
+    let same = same.filter(|instance| !instance.accepts.is_empty());
+    let same = same.filter(|instance| begins(program, instance) == own);
+    let all = same.flat_map(|instance| accepted(View::instance(program, instance), side));
+    let mut found = Vec::new();
+    for fingerprint in all {
+        if !found.contains(&fingerprint) {
+            found.push(fingerprint);
+        }
+    }
+    found
+}
+
 /// The state with which sessions begin between processes.
 ///
-/// `path` leads to the module of the protocol's states and `arguments` are those of the start state.
+/// `path` leads to the module of the protocol's states, `arguments` are those of the start state, and `accepts` returns the older
+/// fingerprints that a side accepts.
 pub(super) fn start(
     plan: Plan,
     name: &str,
     path: &str,
-    state: &State,
-    arguments: &[String],
+    (state, arguments): (&State, &[String]),
     capacity: &str,
+    accepts: impl Fn(Side) -> Vec<Fingerprint>,
 ) -> Option<String> {
     let fingerprint = plan.fingerprint?;
     // In a protocol's own module this is in the module of the states.
@@ -260,9 +287,22 @@ pub(super) fn start(
     );
     let slot = slot_of(&format!("{path}slot"), arguments).flat();
     let state = state.flat();
+    let first = plan.first?;
+    let lists = [
+        ("sender", accepts(first)),
+        ("receiver", accepts(first.dual())),
+    ];
+    let lists = lists.into_iter().filter(|(_, older)| !older.is_empty());
+    let lists = lists.map(|(role, older)| {
+        let older = older.iter();
+        let older = older.map(|older| format!("\n{margin}        0x{older}"));
+        let older = older.collect::<String>();
+        format!(";\n{margin}    {role} accepts{older}")
+    });
+    let lists = lists.collect::<String>();
     Some(format!(
         "\n\n{margin}::duologue::generated::start! {{\n\
-         {margin}    {state}: \"{name}\", 0x{fingerprint}, {capacity}, {slot}\n\
+         {margin}    {state}: \"{name}\", 0x{fingerprint}, {capacity}, {slot}{lists}\n\
          {margin}}}"
     ))
 }
@@ -341,7 +381,10 @@ impl States<'_> {
     pub(super) fn remote_start(self) -> String {
         let protocol = self.protocol();
         let name = dotted(self.scope.program, protocol.file, protocol.name.text());
-        let start = |plan| start(plan, &name, "", protocol.start(), &[], "super::CAPACITY");
+        let view = View::of(self.scope.program, self.checked.id());
+        let accepts = |side| accepted(view, side);
+        let state = (protocol.start(), &[][..]);
+        let start = |plan| start(plan, &name, "", state, "super::CAPACITY", accepts);
         self.plan.and_then(start).unwrap_or_default()
     }
 

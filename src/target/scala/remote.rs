@@ -7,12 +7,13 @@ use super::spelling;
 use super::three;
 use super::whole::Whole;
 use crate::check::{CheckedProgram, CheckedProtocol};
+use crate::fingerprint::Fingerprint;
 use crate::graph::Capacity;
 use crate::protocol::{
     Builtin, Direction, InstanceId, Lengths, Message, Next, Side, State, StateId, Type,
 };
 use crate::relation::{Obstacle, View};
-use crate::wire::{Plan, Size, Sizes};
+use crate::wire::{Plan, Size, Sizes, accepted};
 use askama::Template;
 use std::collections::BTreeMap;
 
@@ -36,6 +37,8 @@ pub struct RemoteView {
     name: String,
     fingerprint: String,
     capacity: usize,
+    /// Calls that add the older fingerprints that its sides accept.
+    accepts: Vec<String>,
     states: Vec<StateView>,
 }
 
@@ -60,15 +63,21 @@ pub struct Remote<'a> {
     protocol: CheckedProtocol<'a>,
     name: &'a str,
     plan: Plan,
+    /// The older fingerprints that each side accepts.
+    accepts: [(Side, Vec<Fingerprint>); 2],
     reached: Vec<(StateId, Vec<Type>)>,
 }
 
 impl<'a> Remote<'a> {
     /// A protocol. `None` if it has no messages, or only its instances can leave the process.
     pub fn of_protocol(protocol: CheckedProtocol<'a>) -> Result<Option<Remote<'a>>, Obstacle> {
-        let plan = Plan::of(View::of(protocol.program(), protocol.id()))?;
-        let name = protocol.protocol().name.text();
-        Ok(Remote::of(protocol, name, plan, protocol.instantiations()))
+        let view = View::of(protocol.program(), protocol.id());
+        Ok(Remote::of(
+            view,
+            protocol,
+            Plan::of(view)?,
+            protocol.instantiations(),
+        ))
     }
 
     /// An instance of a generic protocol.
@@ -77,15 +86,15 @@ impl<'a> Remote<'a> {
         id: InstanceId,
     ) -> Result<Option<Remote<'a>>, Obstacle> {
         let instance = checked.program().instance(id);
-        let plan = Plan::of(View::instance(checked.program(), instance))?;
+        let view = View::instance(checked.program(), instance);
         let protocol = checked.protocol(instance.protocol);
         let reached = checked.instantiations_of(id);
-        Ok(Remote::of(protocol, instance.name.text(), plan, reached))
+        Ok(Remote::of(view, protocol, Plan::of(view)?, reached))
     }
 
     fn of(
+        view: View<'a>,
         protocol: CheckedProtocol<'a>,
-        name: &'a str,
         plan: Plan,
         reached: Vec<(StateId, Vec<Type>)>,
     ) -> Option<Remote<'a>> {
@@ -93,8 +102,9 @@ impl<'a> Remote<'a> {
         plan.first?;
         Some(Remote {
             protocol,
-            name,
+            name: view.name().text(),
             plan,
+            accepts: [Side::Client, Side::Server].map(|side| (side, accepted(view, side))),
             reached,
         })
     }
@@ -177,9 +187,18 @@ impl<'a> Remote<'a> {
                 Capacity::Bounded(messages) => messages.max(1) as usize,
                 Capacity::Unbounded => 0,
             },
+            accepts: self.accepts.iter().filter_map(accepting).collect(),
             states: states.iter().map(&mut write).collect(),
         }
     }
+}
+
+/// The call that adds the older fingerprints that a side accepts.
+fn accepting((side, older): &(Side, Vec<Fingerprint>)) -> Option<String> {
+    let older = older.iter().map(|older| format!("\"{older}\""));
+    let older = older.collect::<Vec<_>>();
+    let is_client = *side == Side::Client;
+    (!older.is_empty()).then(|| format!(".accepting({is_client}, {})", older.join(", ")))
 }
 
 /// The name of the method that writes or reads a value.

@@ -46,7 +46,7 @@ fn sources() -> &'static Sources {
         let checked = generate_with(&protocols_in(&root.join("protocols")), &options, &generated);
         let payloads = folder("net").join("payloads");
         generate_with(
-            &[root.join("tests/wire/payloads.proto")],
+            &["payloads", "versions"].map(|name| root.join(format!("tests/wire/{name}.proto"))),
             &options,
             &payloads,
         );

@@ -174,7 +174,10 @@ typedef struct duo_observer {
 
 /* Options; all zero gives the defaults. What the pointers refer to must stay valid as long as the listener exists. */
 typedef struct duo_net_options {
-    /* Fingerprints of older versions that this side may accept: see `duologue fingerprint --against`. At most 16. */
+    /*
+     * Fingerprints of older versions that this side may accept, in addition to those that the protocol file names with
+     * `#[accepts(...)]`: see `duologue fingerprint --against`. At most 16.
+     */
     const duo_fingerprint *accepts;
     size_t accepts_count;
     /* The largest payload to receive, in encoded bytes: from 1 KiB to 4 GiB less one byte; 0 means 1 MiB. */

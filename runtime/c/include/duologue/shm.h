@@ -23,7 +23,10 @@ extern "C" {
 typedef struct duo_shm_options {
     /* How long to wait for the peer to attach, in nanoseconds; 0 means indefinitely. */
     uint64_t wait;
-    /* Fingerprints of older versions that this side may accept: see `duologue fingerprint --against`. */
+    /*
+     * Fingerprints of older versions that this side may accept, in addition to those that the protocol file names with
+     * `#[accepts(...)]`: see `duologue fingerprint --against`.
+     */
     const duo_fingerprint *accepts;
     size_t accepts_count;
     /* The largest message to receive, in encoded bytes; 0 means 64 MiB. */

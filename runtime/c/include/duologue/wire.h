@@ -103,6 +103,9 @@ typedef struct duo_wire_protocol {
     /* For observers of sessions over sockets: the names of `states` and `messages`; NULL if there are none. */
     const char *const *state_names;
     const char *const *message_names;
+    /* For each role, the fingerprints of older versions that it accepts: `#[accepts(...)]` in the protocol file. */
+    const duo_fingerprint *accepts[2];
+    size_t accepts_count[2];
 } duo_wire_protocol;
 
 /* Numbers without gaps, up to the end of the last one: their size, or 0 if there are gaps. */

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
 
-use crate::hello::{Answered, Hello, HEAD, SMALLEST_LIMIT};
+use crate::hello::{Answered, Hello, HEAD, MOST_ACCEPTED, SMALLEST_LIMIT};
 use crate::observe::{self, Cause, Observer, Refusal, Seen};
 use crate::session::{self, Terms};
 use crate::stream::{is_early, read_all, write_all, Stream};
@@ -91,12 +91,13 @@ impl Connector {
         self
     }
 
-    /// Also accepts a listener with this older protocol. `duologue fingerprint --against` reports whether that is
-    /// sound. At most 16 are sent.
+    /// Also accepts a listener with this older protocol, in addition to those that the protocol file names with
+    /// `#[accepts(...)]`. `duologue fingerprint --against` reports whether that is sound. At most 16 are sent, these
+    /// first.
     #[must_use]
     pub fn accepts(mut self, older: Fingerprint) -> Connector {
         self.accepts.push(older);
-        self.accepts.truncate(16);
+        self.accepts.truncate(MOST_ACCEPTED);
         self
     }
 
@@ -211,13 +212,16 @@ impl Connector {
             name = name.split_once('.').map_or("", |(_, rest)| rest);
         }
         let own = Fingerprint(E::State::FINGERPRINT);
+        let mut accepts = self.accepts.clone();
+        accepts.extend(E::ACCEPTS);
+        accepts.truncate(MOST_ACCEPTED);
         let hello = Hello {
             receives_first: !E::SENDS_FIRST,
             fingerprint: own,
             largest: self.largest,
             seconds: self.heartbeat,
             name: name.to_owned(),
-            accepts: self.accepts.clone(),
+            accepts,
             context: self.trace.map(TraceContext::to_bytes),
             token: self.token.clone(),
         };
@@ -257,7 +261,7 @@ impl Connector {
         let fits = match answer.verdict {
             0 => answer.fingerprint == own,
             1 => true,
-            2 => self.accepts.contains(&answer.fingerprint),
+            2 => hello.accepts.contains(&answer.fingerprint),
             _ => false,
         };
         if !fits {

@@ -127,7 +127,7 @@ impl Served {
     pub(crate) fn of<E: Open>(older: &[Fingerprint]) -> Served {
         Served {
             fingerprint: Fingerprint(E::State::FINGERPRINT),
-            older: older.to_owned(),
+            older: [older, E::ACCEPTS].concat(),
             sends_first: E::SENDS_FIRST,
         }
     }
@@ -286,10 +286,12 @@ impl Policy {
         let theirs = || by(2, &|served| hello.accepts.contains(&served.fingerprint));
         let found = own.or_else(older).or_else(theirs);
         let (verdict, which) = found.ok_or(Verdict::UnknownProtocol)?;
-        // Both sides of one protocol may be served.
+        // Both sides of one protocol may be served, and may accept different fingerprints.
         let fingerprint = served[which].fingerprint;
         let fits = |served: &&Served| {
-            served.fingerprint == fingerprint && served.sends_first == hello.receives_first
+            served.fingerprint == fingerprint
+                && served.sends_first == hello.receives_first
+                && (verdict != 1 || served.older.contains(&hello.fingerprint))
         };
         let which = served.iter().position(fits).ok_or(Verdict::SameSide)?;
         let certificate = stream.certificate();

@@ -19,7 +19,7 @@ pub(crate) const SMALLEST_LIMIT: u32 = 1_024;
 const RECEIVES_FIRST: u8 = 1;
 const HAS_CONTEXT: u8 = 2;
 const HAS_TOKEN: u8 = 4;
-const MOST_ACCEPTED: u64 = 16;
+pub(crate) const MOST_ACCEPTED: usize = 16;
 const LONGEST_NAME: usize = 255;
 
 /// What the connecting side sends first.
@@ -96,7 +96,10 @@ impl Hello {
         let seconds = u16::from_le_bytes(array(&mut from)?);
         let name = bytes(&mut from).filter(|name| name.len() <= LONGEST_NAME)?;
         let name = String::from_utf8(name.to_owned()).ok()?;
-        let count = from.count().ok().filter(|count| *count <= MOST_ACCEPTED)?;
+        let count = from
+            .count()
+            .ok()
+            .filter(|count| *count <= MOST_ACCEPTED as u64)?;
         let accepts = (0..count).map(|_| array(&mut from).map(Fingerprint));
         let accepts = accepts.collect::<Option<Vec<Fingerprint>>>()?;
         let context = match flags & HAS_CONTEXT {

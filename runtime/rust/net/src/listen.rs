@@ -202,7 +202,8 @@ impl Listener {
         self
     }
 
-    /// Serves a protocol: for each session, calls the handler with its first endpoint, on a thread of its own.
+    /// Serves a protocol: for each session, calls the handler with its first endpoint, on a thread of its own. Also
+    /// accepts clients with the older protocols that the protocol file names with `#[accepts(...)]`.
     pub fn serve<E: Open + 'static>(
         &mut self,
         handler: impl Fn(E) + Send + Sync + 'static,
@@ -210,8 +211,8 @@ impl Listener {
         self.serve_accepting(&[], handler)
     }
 
-    /// Like [`serve`](Listener::serve), and also accepts clients with these older protocols.
-    /// `duologue fingerprint --against` reports whether that is sound.
+    /// Like [`serve`](Listener::serve), and also accepts clients with these older protocols, which the protocol file
+    /// need not name. `duologue fingerprint --against` reports whether that is sound.
     pub fn serve_accepting<E: Open + 'static>(
         &mut self,
         older: &[Fingerprint],

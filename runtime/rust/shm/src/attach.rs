@@ -78,7 +78,8 @@ impl Attach {
         self
     }
 
-    /// Also accepts a side with this older protocol. `duologue fingerprint --against` reports whether that is sound.
+    /// Also accepts a side with this older protocol, in addition to those that the protocol file names with
+    /// `#[accepts(...)]`. `duologue fingerprint --against` reports whether that is sound.
     #[must_use]
     pub fn accepts(mut self, older: Fingerprint) -> Attach {
         self.accepts.push(older);
@@ -137,7 +138,7 @@ impl Attach {
         let wanted = Wanted {
             deadline: (self.timeout).and_then(|timeout| Instant::now().checked_add(timeout)),
             awaited: Awaited::of(self.peer)?,
-            accepts: self.accepts.clone(),
+            accepts: [&self.accepts[..], E::ACCEPTS].concat(),
             fingerprint: E::State::FINGERPRINT,
             largest: self.largest as u64,
         };

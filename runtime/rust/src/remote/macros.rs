@@ -70,11 +70,19 @@ macro_rules! coding {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! start {
-    ($state:ty: $name:literal, $fingerprint:literal, $capacity:path, $slot:expr) => {
+    (
+        $state:ty: $name:literal, $fingerprint:literal, $capacity:path, $slot:expr
+        $(; sender accepts $($sender:literal)+)?
+        $(; receiver accepts $($receiver:literal)+)?
+    ) => {
         impl $crate::generated::Start for $state {
             const FINGERPRINT: [u8; 16] = u128::to_be_bytes($fingerprint);
             const PROTOCOL: &'static str = $name;
             const CAPACITY: $crate::Capacity = $capacity;
+            const SENDER_ACCEPTS: &'static [$crate::transport::Fingerprint] =
+                &[$($($crate::transport::Fingerprint(u128::to_be_bytes($sender))),+)?];
+            const RECEIVER_ACCEPTS: &'static [$crate::transport::Fingerprint] =
+                &[$($($crate::transport::Fingerprint(u128::to_be_bytes($receiver))),+)?];
 
             fn slot() -> $crate::generated::Slot {
                 $slot()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::far_end::FarEnd;
+use super::fingerprint::Fingerprint;
 use super::table::{far_of_receiver, far_of_sender, Remote};
 use crate::floor::layout::{Capacity, Slot};
 use crate::ring::driver::Driver;
@@ -20,6 +21,12 @@ pub trait Start: Remote {
     /// The longest run.
     const CAPACITY: Capacity;
 
+    /// The older fingerprints that the side that sends first accepts: `#[accepts(...)]` in the protocol file.
+    const SENDER_ACCEPTS: &'static [Fingerprint] = &[];
+
+    /// The older fingerprints that the side that receives first accepts.
+    const RECEIVER_ACCEPTS: &'static [Fingerprint] = &[];
+
     /// A slot that fits every payload.
     fn slot() -> Slot;
 }
@@ -32,6 +39,13 @@ pub trait Open: Send + Sized {
 
     /// Whether this side sends first.
     const SENDS_FIRST: bool;
+
+    /// The fingerprints of older versions that this side accepts: `#[accepts(...)]` in the protocol file.
+    const ACCEPTS: &'static [Fingerprint] = if Self::SENDS_FIRST {
+        <Self::State as Start>::SENDER_ACCEPTS
+    } else {
+        <Self::State as Start>::RECEIVER_ACCEPTS
+    };
 
     /// Begins a session. `attach` gets the far end and returns the transport that drives it.
     fn open(attach: impl FnOnce(FarEnd) -> Arc<dyn Driver>) -> Self;

@@ -187,6 +187,25 @@ fn other_protocols_are_refused_on_both_sides() {
     });
 }
 
+/// The protocol file says it, for the side that it names.
+#[test]
+fn a_side_accepts_what_its_protocol_file_names() {
+    use conversations::wire::versions::{first, second, talkative};
+    let region = Region::create().expect("there is memory");
+    thread::scope(|scope| {
+        let client = scope.spawn(|| attach::<first::client::Asking>(&region).map(drop));
+        let server = attach::<second::server::Asking>(&region).map(drop);
+        assert!(server.is_ok() && client.join().expect("it does not panic").is_ok());
+    });
+    let region = Region::create().expect("there is memory");
+    thread::scope(|scope| {
+        let client = scope.spawn(|| attach::<first::client::Asking>(&region).map(drop));
+        let server = attach::<talkative::server::Asking>(&region).map(drop);
+        assert!(matches!(server, Err(Error::OtherProtocol)));
+        assert!(client.join().expect("it does not panic").is_err());
+    });
+}
+
 /// Which combinations are sound is not this crate's business: here nothing is sent.
 #[test]
 fn one_side_that_accepts_is_enough() {

@@ -1,5 +1,6 @@
 package duologue;
 
+import java.util.Arrays;
 import java.util.HexFormat;
 
 /** A protocol as its sessions travel between processes. Created by generated code. */
@@ -8,6 +9,8 @@ public final class WireProtocol {
     private final byte[] fingerprint;
     final int capacity;
     final WireState[] states;
+    private String[] acceptedByClient = {};
+    private String[] acceptedByServer = {};
 
     /** {@code capacity} is the longest run, or 0 if a run is unbounded; the fingerprint is in hexadecimal. */
     public WireProtocol(String name, String fingerprint, int capacity, WireState... states) {
@@ -15,6 +18,22 @@ public final class WireProtocol {
         this.fingerprint = HexFormat.of().parseHex(fingerprint);
         this.capacity = capacity;
         this.states = states;
+    }
+
+    /**
+     * Adds the older fingerprints, in hexadecimal, that one side accepts. Called before the protocol is published, and returns
+     * this protocol.
+     */
+    public WireProtocol accepting(boolean isClient, String... older) {
+        if (isClient) acceptedByClient = older;
+        else acceptedByServer = older;
+        return this;
+    }
+
+    /** The fingerprints of older versions that one side accepts, 16 bytes each: {@code #[accepts(...)]} in the protocol file. */
+    public byte[][] accepts(boolean isClient) {
+        String[] older = isClient ? acceptedByClient : acceptedByServer;
+        return Arrays.stream(older).map(HexFormat.of()::parseHex).toArray(byte[][]::new);
     }
 
     /** The name, as spelled in the protocol file. */

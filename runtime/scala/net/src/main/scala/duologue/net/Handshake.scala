@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{MalformedPayload, PayloadReader, PayloadWriter}
+import duologue.{MalformedPayload, PayloadReader, PayloadWriter, Role}
 
 /** The fingerprint of a protocol: 16 bytes. */
 final class Fingerprint private (private val bytes: Vector[Byte]) {
@@ -31,6 +31,9 @@ object Fingerprint {
   }
 
   private[net] def of(bytes: Array[Byte]): Fingerprint = new Fingerprint(bytes.toVector)
+
+  /** Those of older versions that a side accepts according to its protocol file. */
+  private[net] def acceptedBy(role: Role): Seq[Fingerprint] = role.$protocol.accepts(role.$isClient).map(of(_)).toSeq
 }
 
 /** An accepting side's response to a hello. */
@@ -136,7 +139,7 @@ private[net] object Handshake {
   val Least = 1024L
 
   private val LongestName = 255
-  private val MostAccepted = 16
+  val MostAccepted = 16
 
   /** Whether a peer that begins like this speaks TLS: an alert or a handshake. */
   def isTls(bytes: Array[Byte]): Boolean = bytes.length >= 2 && (bytes(0) == 0x15 || bytes(0) == 0x16) && bytes(1) == 3

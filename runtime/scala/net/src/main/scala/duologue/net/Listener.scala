@@ -51,11 +51,11 @@ final class Listener private (
   /** Serves one side of a protocol: `handler` runs in a thread of its own for each session, whose endpoint is closed when the
     * handler ends, normally or not. An exception that it throws, other than `SessionClosed`, goes to the thread's uncaught
     * exception handler. `accepts` are fingerprints of older versions of the protocol that the handler can communicate
-    * with: see `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
+    * with, in addition to those that the protocol file names with `#[accepts(...)]`: see `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
     */
   def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
     val begin: Begin = (channel, hello, verdict, incoming) => work(begun(role, channel, hello, verdict, incoming))(handler)
-    synchronized { served = served :+ new Served(role, accepts.toSet, _ => Some(begin)) }
+    synchronized { served = served :+ new Served(role, accepts, _ => Some(begin)) }
     this
   }
 
@@ -72,7 +72,7 @@ final class Listener private (
   ): Listener = {
     def admitted(value: A): Begin = (channel, hello, verdict, incoming) =>
       work(begun(role, channel, hello, verdict, incoming))(handler(_, value))
-    synchronized { served = served :+ new Served(role, accepts.toSet, peer => admit(peer).map(admitted(_))) }
+    synchronized { served = served :+ new Served(role, accepts, peer => admit(peer).map(admitted(_))) }
     this
   }
 
@@ -94,7 +94,7 @@ final class Listener private (
     synchronized {
       if (!served.exists(_.role eq role)) {
         val begin: Begin = (channel, hello, verdict, incoming) => offer(waiting, begun(role, channel, hello, verdict, incoming))
-        served = served :+ new Served(role, accepts.toSet, _ => Some(begin))
+        served = served :+ new Served(role, accepts, _ => Some(begin))
       }
       start(): Unit
     }
@@ -315,7 +315,8 @@ object Listener {
   private type Begin = (Channel, Hello, Int, Incoming) => Unit
 
   /** One side of a protocol that is served. `admit` returns how to begin a session with a peer, if it is admitted. */
-  private final class Served(val role: Role, val accepts: Set[Fingerprint], val admit: Peer => Option[Begin]) {
+  private final class Served(val role: Role, more: Seq[Fingerprint], val admit: Peer => Option[Begin]) {
+    val accepts: Set[Fingerprint] = more.toSet ++ Fingerprint.acceptedBy(role)
     val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
     val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
   }

@@ -111,7 +111,7 @@ package object net {
       options.largest,
       options.heartbeat,
       protocol.name,
-      options.accepts.toVector,
+      (options.accepts ++ Fingerprint.acceptedBy(role)).distinct.take(Handshake.MostAccepted).toVector,
       options.trace,
       options.token.map(_.toVector)
     )

@@ -6,6 +6,7 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 import protocols.{bank, numbers, payloads}
 import scala.annotation.tailrec
 import scala.concurrent.duration.{DurationInt, DurationLong}
+import versions.{first, second, talkative}
 
 /** Sessions over sockets, from a connection to its end. */
 final class NetworkSuite extends NetSuite {
@@ -114,6 +115,28 @@ final class NetworkSuite extends NetSuite {
     assertEquals(intercept[Refused](connect(numbers.client, other.address)).verdict, 16)
     abandon(connect(numbers.client, other.address, inList))
     other.close()
+  }
+
+  test("a protocol file says which older versions a side accepts") {
+    val listener = Listener(freshAddress())
+    val session = spawn {
+      listener.accept(second.server).recv() match {
+        case second.Asking.Ask(text, answering) => answering.answer(text + " now").recv()
+        case other                              => fail(other.toString)
+      }
+    }
+    val first.Answering.Answer(text, asking) = connect(first.client, listener.address).ask("when?").recv()
+    assertEquals(text, "when? now")
+    asking.leave()
+    assertEquals(await(session), second.Asking.Leave: second.Asking)
+    listener.close()
+    val older = Listener(freshAddress()).serve(first.server)(abandon(_)).start()
+    abandon(connect(talkative.client, older.address))
+    assertEquals(intercept[Refused](connect(second.client, older.address)).verdict, 16)
+    val others = Seq.tabulate(16)(at => Fingerprint(f"$at%032x"))
+    abandon(connect(talkative.client, older.address, ConnectOptions(accepts = others.take(15))))
+    assertEquals(intercept[Refused](connect(talkative.client, older.address, ConnectOptions(accepts = others))).verdict, 16)
+    older.close()
   }
 
   test("a listener that nobody closed is replaced; one that listens and other files are not") {
