@@ -11,6 +11,8 @@
 typedef struct task {
     duo_net_arrival arrived;
     duo_net_gate *gate;
+    /* The handler may use it when the session is over. */
+    duo_net_value *value;
 } task;
 
 duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *protocol, duo_role role,
@@ -52,7 +54,9 @@ static void *handle(void *context)
     task *here = context;
     const duo_net_offer *offer = &here->arrived.offer;
     duo_peer peer = duo_net_peer(here->arrived.greeting, &here->arrived.hello, here->arrived.address);
+    peer.value = duo_net_content(here->value);
     offer->call(here->arrived.endpoint, &peer, offer->handler, offer->context);
+    duo_net_drop_value(here->value);
     duo_net_free_greeting(here->arrived.greeting);
     duo_net_gate *gate = here->gate;
     duo_release(here);
@@ -78,6 +82,8 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
     if (made != NULL) {
         made->arrived = *arrived;
         made->gate = gate;
+        /* No other thread has the endpoint yet, so none ends the session. */
+        made->value = duo_net_hold(arrived->net->value);
         pthread_mutex_lock(&gate->lock);
         gate->handlers += 1;
         gate->holders += 1;
@@ -87,6 +93,7 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
         gate->handlers -= 1;
         gate->holders -= 1;
         pthread_mutex_unlock(&gate->lock);
+        duo_net_drop_value(made->value);
         duo_release(made);
     }
     duo_net_free_greeting(arrived->greeting);
