@@ -1,6 +1,7 @@
 //! The accepting side.
 
 mod admitted;
+mod health;
 mod next;
 mod shared;
 mod silent;

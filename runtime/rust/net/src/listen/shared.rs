@@ -13,6 +13,7 @@ use rustix::fd::OwnedFd;
 use crate::address::Origin;
 use crate::error::Verdict;
 use crate::handshake::{Policy, Served, Value};
+use crate::health::Health;
 use crate::observe::Seen;
 use crate::session::{Held, Terms};
 use crate::stream::Stream;
@@ -40,6 +41,8 @@ pub(super) struct State {
     pub(super) beginning: usize,
     /// Sessions that wait for `accept` to take them, each with the side that it is for.
     pub(super) begun: VecDeque<(Served, Ready, Value)>,
+    /// What is served of the server's health.
+    pub(super) health: Vec<Health>,
     /// Sessions for `accept` that are not over, whether or not it has taken them.
     accepted: usize,
     /// How many connections each peer has, if that is limited.
@@ -103,8 +106,14 @@ impl Drain {
     /// Accepts no further sessions: hellos are refused, and [`Listener::run`](crate::Listener::run) returns once all
     /// open sessions have ended.
     pub fn begin(&self) {
-        self.0.state().is_draining = true;
+        let mut state = self.0.state();
+        state.is_draining = true;
+        let served = state.health.clone();
+        drop(state);
         self.0.signal();
+        for health in served {
+            health.wake();
+        }
     }
 
     /// Like [`begin`](Drain::begin), and waits until the sessions of all handlers have ended, at most for `patience`.
