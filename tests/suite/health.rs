@@ -5,7 +5,14 @@ use crate::support::repository;
 use std::fs;
 
 /// The folder of the generated files in a runtime, and the options of the command that wrote them.
-const GENERATED: &[(&str, &str)] = &[("runtime/rust/net/src/health/protocol", "--rust")];
+const GENERATED: &[(&str, &str)] = &[
+    ("runtime/rust/net/src/health/protocol", "--rust"),
+    ("runtime/c/src/health", "--c-prefix duologue_ --c"),
+    (
+        "runtime/scala/net/src/main/scala",
+        "--scala-package duologue.net.healthprotocol --scala",
+    ),
+];
 
 #[test]
 fn the_runtimes_contain_what_the_compiler_generates() {

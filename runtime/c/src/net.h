@@ -309,6 +309,8 @@ typedef struct duo_net_offer {
     duo_call_handler *call;
     duo_handler *handler;
     void *context;
+    /* Called with `context`, by any thread and perhaps more than once, when the listener drains or stops; NULL if not needed. */
+    void (*drain)(void *context);
 } duo_net_offer;
 /* Decides about a hello; sets the offer if a session begins. */
 unsigned duo_net_judge(const duo_net_hello *hello, const duo_net_offer *offers, size_t count,

@@ -15,9 +15,9 @@ typedef struct task {
     duo_net_value *value;
 } task;
 
-duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *protocol, duo_role role,
-                              const duo_net_options *options, duo_call_handler *call, duo_handler *handler,
-                              void *context)
+duo_status duo_net_serve(duo_listener *listener, const duo_wire_protocol *protocol, duo_role role,
+                         const duo_net_options *options, duo_call_handler *call, duo_handler *handler, void *context,
+                         void (*drain)(void *context))
 {
     size_t count = listener->offer_count;
     duo_net_offer *offers = duo_allocate((count + 1) * sizeof *offers);
@@ -28,11 +28,27 @@ duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *p
                                     .options = options != NULL ? *options : listener->options,
                                     .call = call,
                                     .handler = handler,
-                                    .context = context};
+                                    .context = context,
+                                    .drain = drain};
     if (listener->offers != NULL) duo_release(listener->offers);
     listener->offers = offers;
     listener->offer_count = count + 1;
     return DUO_OK;
+}
+
+duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *protocol, duo_role role,
+                              const duo_net_options *options, duo_call_handler *call, duo_handler *handler,
+                              void *context)
+{
+    return duo_net_serve(listener, protocol, role, options, call, handler, context, NULL);
+}
+
+static void notify_of_drain(const duo_listener *listener)
+{
+    for (size_t i = 0; i < listener->offer_count; i++) {
+        const duo_net_offer *offer = &listener->offers[i];
+        if (offer->drain != NULL) offer->drain(offer->context);
+    }
 }
 
 /* Takes the thread that ended last, to join it; false if there is none. Under the gate's lock. */
@@ -110,6 +126,8 @@ duo_status duo_listener_run(duo_listener *listener)
         if (status == DUO_OK) start(listener, &arrived);
         else if (status == DUO_CLOSED || duo_is_canceled()) break;
     }
+    /* A signal handler may have stopped it, which can notify nobody. */
+    notify_of_drain(listener);
     pthread_mutex_lock(&gate->lock);
     while (gate->handlers > 0) pthread_cond_wait(&gate->changed, &gate->lock);
     pthread_t last;
@@ -124,6 +142,7 @@ void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds)
     duo_net_gate *gate = listener->gate;
     uint64_t until = duo_net_until(nanoseconds);
     duo_atomic_store(&listener->is_draining, true, memory_order_release);
+    notify_of_drain(listener);
     pthread_mutex_lock(&gate->lock);
     while (gate->sessions > 0 && !duo_net_is_past(until)) {
         struct timespec end = duo_deadline(PERIOD);

@@ -57,6 +57,12 @@ const LAYERS: &[Layer] = &[
                 net_serve.c net_stream.h net_system.c net_value.c net_waiting.c net_watch.c net_writer.c",
     },
     Layer {
+        name: "health",
+        may_use: "floor ring link session wire net",
+        files: "net_health.c health/health.c health/health.h health/health_net.h health/health_types.c health/health_types.h \
+                health/health_wire.c health/health_wire.h",
+    },
+    Layer {
         name: "tls",
         may_use: "floor net",
         files: "tls/failure.c tls/peer.c tls/stream.c tls/tls.c tls/tls.h",

@@ -66,10 +66,10 @@ impl Health {
     }
 
     /// Sets the status of a service, or with an empty name of the whole server. All clients that watch it are notified.
-    /// [`Status::Unknown`] removes the service.
+    /// [`Status::Unknown`] removes a service.
     pub fn set(&self, service: &str, status: Status) {
         let mut statuses = self.0.statuses();
-        if status == Status::Unknown {
+        if status == Status::Unknown && !service.is_empty() {
             statuses.remove(service);
         } else {
             statuses.insert(service.to_owned(), status);

@@ -44,6 +44,7 @@ final class Listener private (
   private val handshakes = Executors.newCachedThreadPool(named("duologue-hello-"))
   private val workers = Executors.newCachedThreadPool(named("duologue-session-"))
   @volatile private var served = Vector.empty[Served]
+  private val healths = new ConcurrentLinkedQueue[Health]
   @volatile private var isDraining = false
   private var acceptor: Thread = null
   private val silent = new Silent(bound, limits, take, refuse)
@@ -77,6 +78,14 @@ final class Listener private (
       work(begun(role, channel, hello, verdict, incoming))(handler(_, value))
     synchronized { served = served :+ new Served(role, accepts.toSet, peer => admit(peer).map(admitted(_))) }
     this
+  }
+
+  /** Lets clients ask which services of this server can be used: see [[Health]]. A listener that drains or is closed says so. These
+    * sessions count toward its limits, and each has a thread. Call it before [[start]].
+    */
+  def health(health: Health): Listener = {
+    healths.add(health): Unit
+    serve(healthprotocol.health.server)(health.serve(_, () => isDraining))
   }
 
   /** Begins to serve, in separate threads. */
@@ -128,7 +137,7 @@ final class Listener private (
 
   /** Stops listening: the system refuses new connections. Sessions continue. */
   override def close(): Unit = {
-    isDraining = true
+    refuseSessions()
     bound.close()
     silent.stop()
     if (synchronized(acceptor) == null) silent.close()
@@ -141,7 +150,7 @@ final class Listener private (
     * the listener. Returns whether all had ended by themselves.
     */
   def drain(timeout: FiniteDuration): Boolean = {
-    isDraining = true
+    refuseSessions()
     val deadline = System.nanoTime() + timeout.toNanos
     while (count.get > 0 && System.nanoTime() < deadline) Thread.sleep(Listener.Look)
     val ended = count.get == 0
@@ -149,6 +158,11 @@ final class Listener private (
     close()
     workers.awaitTermination(Listener.Grace, TimeUnit.MILLISECONDS): Unit
     ended
+  }
+
+  private def refuseSessions(): Unit = {
+    isDraining = true
+    healths.forEach(_.wake())
   }
 
   /** How many sessions are open. */
