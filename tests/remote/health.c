@@ -8,6 +8,9 @@
 
 static const char address[] = "unix:health.sock";
 
+/* The tables of the protocol, which are in the library. */
+extern const duo_wire_protocol duo_wire_of_duologue_health;
+
 static void *run(void *context)
 {
     CHECK(duo_listener_run(context) == DUO_OK);
@@ -141,12 +144,17 @@ static void watching(bool drains)
     set(here.health, "talk", DUO_HEALTH_SERVING);
     set(here.health, "talk", DUO_HEALTH_UNKNOWN);
     await(&seen, 3, DUO_HEALTH_UNKNOWN);
+    /* A session in which nobody asks does not hold the server up. */
+    duo_endpoint idle;
+    const duo_wire_protocol *health = &duo_wire_of_duologue_health;
+    CHECK(duo_net_connect(address, health, DUO_CLIENT, NULL, &idle) == DUO_OK);
     if (drains) duo_listener_drain(here.listener, DUO_FOREVER);
     else duo_listener_stop(here.listener);
     await(&seen, 4, DUO_HEALTH_NOT_SERVING);
     finish(thread);
     CHECK(seen.result == DUO_OK);
     end(here);
+    CHECK(duo_close(idle, health->states) == DUO_OK);
 }
 
 static void *drain(void *listener)

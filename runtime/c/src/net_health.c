@@ -17,6 +17,9 @@
 /* How long a client that waits for a change has no answer, in nanoseconds. */
 #define PERIOD UINT64_C(20000000000)
 
+/* How often the server checks whether it drains, while it is the client's turn, which is never long for most clients. */
+#define LOOK UINT64_C(100000000)
+
 static_assert((int)DUO_HEALTH_UNKNOWN == (int)DUOLOGUE_STATUS_UNKNOWN, "the same numbers");
 static_assert((int)DUO_HEALTH_SERVING == (int)DUOLOGUE_STATUS_SERVING, "the same numbers");
 static_assert((int)DUO_HEALTH_NOT_SERVING == (int)DUOLOGUE_STATUS_NOT_SERVING, "the same numbers");
@@ -157,6 +160,14 @@ static bool next_status(served *here, duo_str name, const duologue_status_t *kno
     return !is_draining;
 }
 
+static bool is_draining(served *here)
+{
+    pthread_mutex_lock(&here->health->lock);
+    bool is_draining = here->is_draining;
+    pthread_mutex_unlock(&here->health->lock);
+    return is_draining;
+}
+
 /* Answers one client. A client that is gone does not need its answer. */
 static void answer(duologue_health_server_ask_t ask, const duo_peer *peer, void *context)
 {
@@ -166,7 +177,9 @@ static void answer(duologue_health_server_ask_t ask, const duo_peer *peer, void 
         duologue_health_server_answer_t asker;
         duologue_status_t status;
         bool goes_on;
-        if (duologue_health_server_ask_recv(ask, &asked) != DUO_OK) break;
+        duo_status found = duologue_health_server_ask_recv_within(ask, LOOK, &asked);
+        if (found == DUO_EMPTY && !is_draining(context)) continue;
+        if (found != DUO_OK) break;
         switch (asked.tag) {
         case DUOLOGUE_HEALTH_ASK_CHECK:
             asker = asked.as.check.next;
@@ -184,7 +197,7 @@ static void answer(duologue_health_server_ask_t ask, const duo_peer *peer, void 
         (void)duologue_health_server_answer_close(asker);
         return;
     }
-    /* Out of memory, for example. It does nothing if the session is over. */
+    /* It drains, or memory ran out. This does nothing if the session is over. */
     (void)duologue_health_server_ask_close(ask);
 }
 

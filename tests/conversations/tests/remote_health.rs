@@ -80,6 +80,8 @@ fn clients_are_notified_of_changes_until_the_server_drains() {
             // Another service.
             health.set("shop", status);
         }
+        // A watch that nobody asks for the next status does not hold the server up.
+        let idle = health::watch(&connector, &address, "bank").expect("it is served");
         // A draining server refuses further sessions, and ends when the open ones do.
         let client: client::Login = duologue_net::connect(&address).expect("it is served");
         drain.begin();
@@ -88,6 +90,10 @@ fn clients_are_notified_of_changes_until_the_server_drains() {
         drop((client, session.recv_timeout(LONG)));
         let served = serving.join().expect("it does not panic");
         served.expect("it is drained");
+        let ends: Vec<_> = idle
+            .map(|status| status.map_err(|closed| closed.why()))
+            .collect();
+        assert_eq!(ends, [Err(Why::Left)]);
     });
 }
 

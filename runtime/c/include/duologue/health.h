@@ -59,7 +59,7 @@ DUO_MUST_CHECK duo_status duo_health_check(const char *address, const duo_net_op
 /*
  * The same, and calls `changed` with this status and with each that follows, until it returns false. If the server drains,
  * the last one is DUO_HEALTH_NOT_SERVING. DUO_OK: `changed` has returned false, or the server drains. Otherwise why the
- * session is over; DUO_LATE if the server has said nothing for a minute.
+ * session is over; DUO_LATE if the server has said nothing for a minute, or `changed` has taken that long.
  */
 DUO_MUST_CHECK duo_status duo_health_watch(const char *address, const duo_net_options *options, duo_str service,
                                            bool (*changed)(duo_health_status status, void *context), void *context);

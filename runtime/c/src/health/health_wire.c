@@ -40,7 +40,7 @@ static const duo_wire_message duo_encodings_of_duologue_health[] = {
 
 static const unsigned short duo_counts_of_duologue_health[] = {3, 2};
 
-static const uint32_t duo_within_of_duologue_health[] = {5000, 60000};
+static const uint32_t duo_within_of_duologue_health[] = {60000, 60000};
 
 static const char *const duo_state_names_of_duologue_health[] = {"health.ask", "health.answer"};
 

@@ -31,7 +31,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use duologue::Closed;
+use duologue::{Closed, TryRecvError};
 
 use crate::{Connector, Error, Verdict};
 
@@ -43,6 +43,9 @@ pub use protocol::Status;
 
 /// How long a client that waits for a change has no answer.
 const PERIOD: Duration = Duration::from_secs(20);
+
+/// How often the server checks whether it drains, while it is the client's turn, which is never long for most clients.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Which services of a server can be used. Copies share their content.
 ///
@@ -124,7 +127,17 @@ impl Health {
 
     fn answer(&self, mut ask: server::Ask, is_draining: &dyn Fn() -> bool) -> Result<(), Closed> {
         loop {
-            let (service, known, answer) = match ask.recv()? {
+            let asked = match ask.recv_timeout(LOOK) {
+                Err(TryRecvError::Closed(closed)) => return Err(closed),
+                // Dropping it ends the session.
+                Err(TryRecvError::Empty(_)) if is_draining() => return Ok(()),
+                Err(TryRecvError::Empty(same)) => {
+                    ask = same;
+                    continue;
+                }
+                Ok(asked) => asked,
+            };
+            let (service, known, answer) = match asked {
                 Ask::Check { service, next } => (service, None, next),
                 Ask::Wait {
                     service,
@@ -212,7 +225,8 @@ fn begin(connector: &Connector, address: &str) -> Result<Option<client::Ask>, Er
 /// The statuses of a service, from now on. The first one is the current one, and each differs from the one before. The last
 /// one is [`Status::NotServing`] if the server drains; otherwise it ends with the reason why the session is over.
 ///
-/// A server that says nothing for a minute is [`Late`](duologue::Why::Late).
+/// A server that says nothing for a minute is [`Late`](duologue::Why::Late), and so is a program that does not ask for the
+/// next status within a minute.
 #[derive(Debug)]
 #[must_use = "a dropped watch ends its session"]
 pub struct Watch {

@@ -198,7 +198,7 @@ pub mod state {
     }
 
     impl ::duologue::generated::Remote for Ask {
-        const WITHIN: u32 = 5000;
+        const WITHIN: u32 = 60000;
         fn row(index: u8) -> ::duologue::generated::Row<Self> {
             match index {
                 0 => ::duologue::generated::Row::limited::<0, ::duologue::generated::AtMost<256>>(258),

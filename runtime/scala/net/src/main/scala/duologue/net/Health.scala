@@ -2,6 +2,7 @@ package duologue.net
 
 import duologue.{SessionClosed, abandon}
 import duologue.net.healthprotocol.{health, healthTypes}
+import scala.concurrent.duration.DurationInt
 
 /** Which services of a server can be used. A listener serves this next to the protocols of the program, at the same address:
   * [[Listener.health]]. The whole server has the empty name, and can be used unless the program says otherwise; all other names are
@@ -44,10 +45,12 @@ final class Health {
   private[net] def serve(first: health.server.Ask, isDraining: () => Boolean): Unit = {
     var ask = Option(first)
     while (ask.nonEmpty)
-      ask = ask.get.recv() match {
-        case health.Ask.Check(service, answer)        => reply(answer, next(service, None, isDraining))
-        case health.Ask.Wait(service, status, answer) => reply(answer, next(service, Some(status), isDraining))
-        case health.Ask.Quit                          => None
+      ask = ask.get.recvWithin(Health.Look) match {
+        case Some(health.Ask.Check(service, answer))        => reply(answer, next(service, None, isDraining))
+        case Some(health.Ask.Wait(service, status, answer)) => reply(answer, next(service, Some(status), isDraining))
+        case Some(health.Ask.Quit)                          => None
+        // The listener closes the session.
+        case None => ask.filterNot(_ => isDraining())
       }
   }
 
@@ -76,6 +79,9 @@ object Health {
 
   /** How long a client that waits for a change has no answer, in nanoseconds. */
   private val Period = 20000000000L
+
+  /** How often the server checks whether it drains, while it is the client's turn, which is never long for most clients. */
+  private val Look = 100.millis
 
   /** Whether a service, or the whole server, can be used. */
   type Status = healthTypes.Status
@@ -108,10 +114,10 @@ object Health {
 
   /** The statuses of a service, from now on. The first one is the current one, and each differs from the one before. The last one is
     * [[NotServing]] if the server drains; if the session ends otherwise, `hasNext` and `next` throw `SessionClosed`. Both wait.
-    * A server that says nothing for a minute is late. Closing it, which any thread may do, ends the session.
+    * A server that says nothing for a minute is late, and so is a program that does not call them within a minute. Closing it, which any thread may do, ends the session.
     */
   final class Watch private[net] (first: Option[health.client.Ask], service: String) extends Iterator[Status] with AutoCloseable {
-    private var ask = first
+    @volatile private var ask = first
     private var last = Option.empty[Status]
     private var found = if (first.isEmpty) Some(NotServing) else None
 

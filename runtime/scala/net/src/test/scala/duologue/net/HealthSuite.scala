@@ -41,8 +41,11 @@ final class HealthSuite extends NetSuite {
       // Another service.
       health.set("shop", status)
     }
+    // A watch that nobody asks for the next status does not hold the server up.
+    val idle = Health.watch(listener.address, "bank")
     assert(listener.drain(Patience.seconds))
     await(watching)
+    assertEquals(intercept[SessionClosed](idle.next()).why, Why.Left)
     assertEquals(next(seen), Health.NotServing)
     assert(seen.isEmpty)
   }

@@ -148,7 +148,7 @@ object health {
       case _ => _root_.scala.Long.MaxValue
     }
 
-    override def within(): _root_.scala.Int = 5000
+    override def within(): _root_.scala.Int = 60000
   }
 
   private object $state1
