@@ -411,6 +411,120 @@ static void serving(void)
     duo_listener_close(listener);
 }
 
+/* What `admit_as` stores: which peer it is, and whether its value was released. */
+struct owner {
+    char name;
+    DUO_ATOMIC int released;
+    DUO_ATOMIC int handled;
+};
+
+struct accounts {
+    struct owner owners[2];
+    /* For `admit_as` and `release`, and for the handler. */
+    struct owner *refused;
+    DUO_ATOMIC int asked;
+};
+
+static bool find_owner(const duo_peer *peer, void **value, void *context)
+{
+    struct accounts *here = context;
+    CHECK(*value == NULL && peer->value == NULL);
+    CHECK(peer->has_user && peer->user == (uint32_t)getuid());
+    duo_atomic_fetch_add(&here->asked, 1, memory_order_relaxed);
+    /* A value of a peer that is refused is released, too. */
+    *value = here->refused;
+    for (size_t i = 0; i < 2 && peer->token.size == 1; i++)
+        if ((char)peer->token.data[0] == here->owners[i].name) *value = &here->owners[i];
+    return *value != here->refused;
+}
+
+static void release_owner(void *value, void *context)
+{
+    struct owner *owner = value;
+    CHECK(context != NULL);
+    /* Not before the handler has returned. */
+    CHECK(duo_atomic_load(&owner->handled, memory_order_acquire) == 1);
+    duo_atomic_fetch_add(&owner->released, 1, memory_order_release);
+}
+
+static void handle_owner(talk_server_ask_t server, const duo_peer *peer, void *context)
+{
+    struct owner *owner = peer->value;
+    (void)context;
+    CHECK(duo_net_admitted(server.receives) == owner);
+    talk_ask_t asked;
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_TEXT);
+    talk_server_answer_t answer = asked.as.text.next;
+    CHECK(duo_net_admitted(answer.sends) == owner && duo_net_admitted(server.receives) == NULL);
+    CHECK(talk_server_answer_send_text(answer, asked.as.text.value, &server) == DUO_OK);
+    talk_ask_free(&asked);
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_END);
+    /* The session is over, and the value is still there. */
+    CHECK(duo_atomic_load(&owner->released, memory_order_acquire) == 0);
+    duo_atomic_store(&owner->handled, 1, memory_order_release);
+}
+
+static duo_status visit(char name)
+{
+    const uint8_t token = (uint8_t)name;
+    const duo_net_options options = {.token = {&token, 1}};
+    talk_client_ask_t client;
+    duo_status status = talk_client_connect(address, &options, &client);
+    if (status != DUO_OK) return status;
+    CHECK(duo_net_admitted(client.sends) == NULL);
+    talk_client_answer_t waiting;
+    talk_answer_t answer;
+    CHECK(talk_client_ask_send_text(client, DUO_STR("hello"), &waiting) == DUO_OK);
+    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK);
+    client = answer.as.text.next;
+    talk_answer_free(&answer);
+    CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    return DUO_OK;
+}
+
+/* Handlers get what was found about their peers, and it is released once, after them. */
+static void values(void)
+{
+    struct owner refused = {.handled = 1};
+    struct accounts accounts = {.owners = {{.name = 'a'}, {.name = 'b'}}, .refused = &refused};
+    const duo_net_options options = {.admit_as = find_owner, .release = release_owner, .context = &accounts};
+    duo_listener *listener = listen_here(&options);
+    CHECK(talk_server_serve(listener, NULL, handle_owner, NULL) == DUO_OK);
+    pthread_t thread = start(run, listener);
+    CHECK(visit('a') == DUO_OK);
+    CHECK(visit('c') == DUO_REFUSED);
+    CHECK(visit('b') == DUO_OK);
+    duo_listener_drain(listener, DUO_FOREVER);
+    finish(thread);
+    for (size_t i = 0; i < 2; i++) CHECK(duo_atomic_load(&accounts.owners[i].released, memory_order_acquire) == 1);
+    CHECK(duo_atomic_load(&refused.released, memory_order_acquire) == 1);
+    CHECK(duo_atomic_load(&accounts.asked, memory_order_relaxed) == 3);
+    duo_listener_close(listener);
+}
+
+/* A session that is accepted has its value until it is over. */
+static void accepted_value(void)
+{
+    struct accounts accounts = {.owners = {{.name = 'a', .handled = 1}}};
+    const duo_net_options options = {.admit_as = find_owner, .release = release_owner, .context = &accounts};
+    duo_listener *listener = listen_here(&options);
+    const duo_net_options token = {.token = {(const uint8_t *)"a", 1}};
+    struct connecting connecting = {.options = &token};
+    pthread_t thread = start(connect_talk, &connecting);
+    talk_server_ask_t server;
+    CHECK(talk_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
+    finish(thread);
+    duo_listener_close(listener);
+    CHECK(duo_net_admitted(server.receives) == &accounts.owners[0]);
+    CHECK(talk_client_ask_close(connecting.client) == DUO_OK);
+    talk_ask_t asked;
+    CHECK(duo_net_admitted(server.receives) == &accounts.owners[0]);
+    CHECK(duo_atomic_load(&accounts.owners[0].released, memory_order_acquire) == 0);
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_CLOSED);
+    CHECK(duo_net_admitted(server.receives) == NULL);
+    CHECK(duo_atomic_load(&accounts.owners[0].released, memory_order_acquire) == 1);
+}
+
 int main(void)
 {
     alarm(200);
@@ -424,6 +538,8 @@ int main(void)
     leaving();
     lengths();
     serving();
+    values();
+    accepted_value();
     CHECK(duo_shutdown() == 0);
     return 0;
 }

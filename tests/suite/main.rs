@@ -19,6 +19,7 @@ mod format;
 mod fuzz;
 mod generation;
 mod guarantee;
+mod health;
 mod layers;
 mod model;
 mod networking;

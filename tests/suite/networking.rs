@@ -108,14 +108,17 @@ fn the_tutorial_is_what_happens() {
             ("run", _) => {
                 let printed = succeed(&mut shell(&scratch, block.text));
                 let printed = printed.unwrap_or_else(|failure| panic!("{failure}"));
-                if block.text.contains("./player") {
+                if block.text.contains("unix:game.sock") {
                     assert!(printed.ends_with(expected(at)), "{printed}");
                     games += 1;
                 }
             }
-            _ if block.text.contains("sbt \"run") && is_tested("scala") => {
+            _ if block.text.contains("sbt \"runMain ") && is_tested("scala") => {
                 let sources = sources_in(&scratch.path("scala/src"));
-                let mut player = net::program(&sources, &scratch.path("classes"), "Player");
+                let mut words = block.text.split_whitespace();
+                let main = words.find(|word| *word == "\"runMain").and(words.next());
+                let main = main.expect("the block names a program");
+                let mut player = net::program(&sources, &scratch.path("classes"), main);
                 let address = "unix:game.sock";
                 let printed = succeed(player.arg(address).current_dir(scratch.path("")));
                 let printed = printed.unwrap_or_else(|failure| panic!("{failure}"));
@@ -126,5 +129,8 @@ fn the_tutorial_is_what_happens() {
         }
     }
     assert!(server.is_some(), "the page starts a server");
-    assert!(games >= 2, "the page plays games");
+    assert!(
+        games >= 4,
+        "the page plays games, and asks for the server's health"
+    );
 }

@@ -103,6 +103,7 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
         return NULL;
     }
     net->observed = observed;
+    net->value = NULL;
     net->remote.session.allocator = NULL;
     net->protocol = protocol;
     net->state = protocol->states;
@@ -256,6 +257,8 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
 {
     if (next != NULL) memset(next, 0, sizeof *next);
     const char frame[] = {CONTROL, LEAVE, (char)leave};
+    duo_net_value *value = net->value;
+    net->value = NULL;
     duo_net_end_lane(net);
     if (leave != DUO_NET_SILENT && !net->cannot_write && duo_net_reserve(&net->out, sizeof frame))
         duo_net_append(&net->out, frame, sizeof frame);
@@ -273,6 +276,8 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
     if (is_done) {
         duo_net_not_later(net);
         pthread_mutex_unlock(&net->lock);
+        /* Like the report above: a listener that has been drained has released all values. */
+        duo_net_drop_value(value);
         duo_net_finish(net);
         return status;
     }
@@ -281,6 +286,7 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
     net->lingers = true;
     bool is_left = duo_net_write_later(net, now);
     pthread_mutex_unlock(&net->lock);
+    duo_net_drop_value(value);
     if (!is_left) duo_net_finish(net);
     return status;
 }

@@ -109,6 +109,9 @@ typedef struct duo_net_gate {
 /* What an observed session has counted. */
 typedef struct duo_net_observed duo_net_observed;
 
+/* What the program has found out about a peer: see net_value.c. */
+typedef struct duo_net_value duo_net_value;
+
 typedef struct duo_net {
     duo_remote remote;
     const duo_wire_protocol *protocol;
@@ -180,6 +183,8 @@ typedef struct duo_net {
     struct duo_net *next_gated;
     /* NULL if nobody observes. Accessed without the lock, by the thread that has claimed the endpoint. */
     duo_net_observed *observed;
+    /* NULL if there is none. Removed by the thread that ends the session. */
+    duo_net_value *value;
     /* The message of the numbers that the header sends, or NULL, and how many of them are in `out`. */
     const duo_message *sends;
     size_t settled;
@@ -304,6 +309,8 @@ typedef struct duo_net_offer {
     duo_call_handler *call;
     duo_handler *handler;
     void *context;
+    /* Called with `context`, by any thread and perhaps more than once, when the listener drains or stops; NULL if not needed. */
+    void (*drain)(void *context);
 } duo_net_offer;
 /* Decides about a hello; sets the offer if a session begins. */
 unsigned duo_net_judge(const duo_net_hello *hello, const duo_net_offer *offers, size_t count,
@@ -364,6 +371,17 @@ uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
 duo_net_place *duo_net_take_place(duo_net_gate *gate, int descriptor, size_t most);
 /* Under the gate's lock. `place` may be NULL. */
 void duo_net_leave_place(duo_net_gate *gate, duo_net_place *place);
+/* The user at the other end of a Unix socket; false if this is another socket, or the system does not know. */
+bool duo_net_find_user(int descriptor, uint32_t *user);
+
+/* net_value.c: nothing there is called under a lock. */
+/* Asks the program whether it admits a peer, and for its value. DUO_REFUSED, DUO_NO_MEMORY. */
+duo_status duo_net_ask(const duo_net_options *options, const duo_peer *peer, duo_net_value **value);
+/* NULL for NULL. */
+void *duo_net_content(const duo_net_value *value);
+/* One more holder, and one less; the last one releases the value. `value` may be NULL. */
+duo_net_value *duo_net_hold(duo_net_value *value);
+void duo_net_drop_value(duo_net_value *value);
 
 /* net_send.c */
 /* Writes as much as the system takes; false if some is left, or all of it was lost. */

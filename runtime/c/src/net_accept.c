@@ -55,11 +55,13 @@ duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *
 {
     const duo_net_options *options = &offer->options;
     duo_peer peer = duo_net_peer(greeting, hello, address);
-    if (options->admit != NULL && !options->admit(&peer, options->context)) {
+    duo_net_value *value;
+    duo_status status = duo_net_ask(options, &peer, &value);
+    if (status == DUO_REFUSED) {
         *verdict = DUO_VERDICT_NOT_ADMITTED;
         duo_net_refuse(&greeting->stream, *verdict, 0);
-        return DUO_REFUSED;
     }
+    if (status != DUO_OK) return status;
     uint8_t bytes[DUO_NET_HEAD + DUO_NET_ANSWER];
     duo_net_answer answer = {.verdict = *verdict,
                              .fingerprint = offer->protocol->fingerprint,
@@ -72,7 +74,11 @@ duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *
                                  .address = address};
     size_t size = duo_net_write_answer(bytes, &answer);
     *net = duo_net_begin(&greeting->stream, true, offer->protocol, offer->role, options, &terms, endpoint);
-    if (*net == NULL) return DUO_NO_MEMORY;
+    if (*net == NULL) {
+        duo_net_drop_value(value);
+        return DUO_NO_MEMORY;
+    }
+    (*net)->value = value;
     /* The answer is written like a message: what the system does not accept at once is left to the writer. */
     pthread_mutex_lock(&(*net)->lock);
     bool fits = duo_net_reserve(&(*net)->out, size);
@@ -86,12 +92,25 @@ duo_status duo_net_admit(const duo_net_greeting *greeting, const duo_net_hello *
 
 duo_peer duo_net_peer(const duo_net_greeting *greeting, const duo_net_hello *hello, const char *address)
 {
-    return (duo_peer){.address = address,
-                      .fingerprint = hello->fingerprint,
-                      .name = hello->name,
-                      .token = hello->token,
-                      .trace = hello->trace,
-                      .certificate = {greeting->certificate, greeting->certificate_size}};
+    duo_peer peer = {.address = address,
+                     .fingerprint = hello->fingerprint,
+                     .name = hello->name,
+                     .token = hello->token,
+                     .trace = hello->trace,
+                     .certificate = {greeting->certificate, greeting->certificate_size}};
+    peer.has_user = duo_net_find_user(greeting->stream.descriptor, &peer.user);
+    return peer;
+}
+
+void *duo_net_admitted(duo_endpoint endpoint)
+{
+    if (duo_check_handle(endpoint) == NULL) return NULL;
+    if (!duo_is_remote(endpoint) || duo_transport_of(endpoint) != &duo_net_transport) return NULL;
+    duo_net *net = duo_net_of(endpoint);
+    pthread_mutex_lock(&net->lock);
+    void *found = duo_net_content(net->value);
+    pthread_mutex_unlock(&net->lock);
+    return found;
 }
 
 void duo_net_report_refused(const duo_net_greeting *greeting, const duo_observer *observer, bool is_tls, duo_str name,

@@ -26,8 +26,7 @@ static size_t most_sessions(const duo_listener *listener)
     return listener->options.sessions != 0 ? listener->options.sessions : SESSIONS;
 }
 
-/* A condition variable whose time limits use the monotonic clock, which cannot be set. */
-static void make_condition(pthread_cond_t *made)
+void duo_net_make_condition(pthread_cond_t *made)
 {
     pthread_condattr_t how;
     pthread_condattr_init(&how);
@@ -45,7 +44,7 @@ static duo_net_gate *new_gate(void)
     memset(gate, 0, sizeof *gate);
     gate->holders = 1;
     pthread_mutex_init(&gate->lock, NULL);
-    make_condition(&gate->changed);
+    duo_net_make_condition(&gate->changed);
     return gate;
 }
 
@@ -65,7 +64,7 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
     made->epoll = made->timer = -1;
     if (options != NULL) made->options = *options;
     pthread_mutex_init(&made->lock, NULL);
-    make_condition(&made->turned);
+    duo_net_make_condition(&made->turned);
     duo_status status = DUO_NO_MEMORY;
     made->gate = new_gate();
     if (made->gate != NULL) status = duo_net_pipe(made->wakers) ? DUO_OK : DUO_SYSTEM;

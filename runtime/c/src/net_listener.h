@@ -89,8 +89,17 @@ duo_net_step duo_net_continue(const duo_listener *listener, duo_net_greeting *gr
 /* Reports a peer that has sent something else than a hello. */
 void duo_net_report_alien(const duo_listener *listener, const duo_net_greeting *greeting);
 
+/* net_listen.c */
+/* A condition variable whose time limits use the monotonic clock, which cannot be set. */
+void duo_net_make_condition(pthread_cond_t *made);
 /* Waits for a session of one of these protocols: DUO_OK, DUO_EMPTY, or DUO_CLOSED. */
 duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers, size_t count, uint64_t until,
                              duo_net_arrival *arrived);
+
+/* net_serve.c */
+/* `duo_listener_serve`, with a function as in `duo_net_offer`. */
+duo_status duo_net_serve(duo_listener *listener, const duo_wire_protocol *protocol, duo_role role,
+                         const duo_net_options *options, duo_call_handler *call, duo_handler *handler, void *context,
+                         void (*drain)(void *context));
 
 #endif

@@ -43,6 +43,19 @@ static duo_net_place user_of(int descriptor)
     return (duo_net_place){.kind = UNKNOWN};
 }
 
+bool duo_net_find_user(int descriptor, uint32_t *user)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_storage largest;
+    } at;
+    socklen_t size = sizeof at;
+    if (getsockname(descriptor, &at.any, &size) != 0 || at.any.sa_family != AF_UNIX) return false;
+    const duo_net_place found = user_of(descriptor);
+    *user = (uint32_t)found.peer;
+    return found.kind == USER;
+}
+
 static duo_net_place peer_of(int descriptor)
 {
     union {

@@ -11,11 +11,13 @@
 typedef struct task {
     duo_net_arrival arrived;
     duo_net_gate *gate;
+    /* The handler may use it when the session is over. */
+    duo_net_value *value;
 } task;
 
-duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *protocol, duo_role role,
-                              const duo_net_options *options, duo_call_handler *call, duo_handler *handler,
-                              void *context)
+duo_status duo_net_serve(duo_listener *listener, const duo_wire_protocol *protocol, duo_role role,
+                         const duo_net_options *options, duo_call_handler *call, duo_handler *handler, void *context,
+                         void (*drain)(void *context))
 {
     size_t count = listener->offer_count;
     duo_net_offer *offers = duo_allocate((count + 1) * sizeof *offers);
@@ -26,11 +28,27 @@ duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *p
                                     .options = options != NULL ? *options : listener->options,
                                     .call = call,
                                     .handler = handler,
-                                    .context = context};
+                                    .context = context,
+                                    .drain = drain};
     if (listener->offers != NULL) duo_release(listener->offers);
     listener->offers = offers;
     listener->offer_count = count + 1;
     return DUO_OK;
+}
+
+duo_status duo_listener_serve(duo_listener *listener, const duo_wire_protocol *protocol, duo_role role,
+                              const duo_net_options *options, duo_call_handler *call, duo_handler *handler,
+                              void *context)
+{
+    return duo_net_serve(listener, protocol, role, options, call, handler, context, NULL);
+}
+
+static void notify_of_drain(const duo_listener *listener)
+{
+    for (size_t i = 0; i < listener->offer_count; i++) {
+        const duo_net_offer *offer = &listener->offers[i];
+        if (offer->drain != NULL) offer->drain(offer->context);
+    }
 }
 
 /* Takes the thread that ended last, to join it; false if there is none. Under the gate's lock. */
@@ -52,7 +70,9 @@ static void *handle(void *context)
     task *here = context;
     const duo_net_offer *offer = &here->arrived.offer;
     duo_peer peer = duo_net_peer(here->arrived.greeting, &here->arrived.hello, here->arrived.address);
+    peer.value = duo_net_content(here->value);
     offer->call(here->arrived.endpoint, &peer, offer->handler, offer->context);
+    duo_net_drop_value(here->value);
     duo_net_free_greeting(here->arrived.greeting);
     duo_net_gate *gate = here->gate;
     duo_release(here);
@@ -78,6 +98,8 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
     if (made != NULL) {
         made->arrived = *arrived;
         made->gate = gate;
+        /* No other thread has the endpoint yet, so none ends the session. */
+        made->value = duo_net_hold(arrived->net->value);
         pthread_mutex_lock(&gate->lock);
         gate->handlers += 1;
         gate->holders += 1;
@@ -87,6 +109,7 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
         gate->handlers -= 1;
         gate->holders -= 1;
         pthread_mutex_unlock(&gate->lock);
+        duo_net_drop_value(made->value);
         duo_release(made);
     }
     duo_net_free_greeting(arrived->greeting);
@@ -103,6 +126,8 @@ duo_status duo_listener_run(duo_listener *listener)
         if (status == DUO_OK) start(listener, &arrived);
         else if (status == DUO_CLOSED || duo_is_canceled()) break;
     }
+    /* A signal handler may have stopped it, which can notify nobody. */
+    notify_of_drain(listener);
     pthread_mutex_lock(&gate->lock);
     while (gate->handlers > 0) pthread_cond_wait(&gate->changed, &gate->lock);
     pthread_t last;
@@ -117,6 +142,7 @@ void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds)
     duo_net_gate *gate = listener->gate;
     uint64_t until = duo_net_until(nanoseconds);
     duo_atomic_store(&listener->is_draining, true, memory_order_release);
+    notify_of_drain(listener);
     pthread_mutex_lock(&gate->lock);
     while (gate->sessions > 0 && !duo_net_is_past(until)) {
         struct timespec end = duo_deadline(PERIOD);

@@ -97,6 +97,17 @@ fn sessions_keep_what_the_header_promises() {
 }
 
 #[test]
+fn clients_ask_about_the_health_of_a_server() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-health", "tests/processes/talk.proto", "health.c");
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[&folder(&case)], &[]);
+    }
+}
+
+#[test]
 fn a_listener_wakes_a_loop_of_the_program() {
     if !is_tested("c") {
         return;

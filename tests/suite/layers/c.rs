@@ -54,7 +54,13 @@ const LAYERS: &[Layer] = &[
         may_use: "floor ring link wire",
         files: "net.c net.h net_accept.c net_accept.h net_address.c net_buffer.c net_connect.c net_descriptor.c net_greet.c \
                 net_hello.c net_lane.c net_listen.c net_listener.h net_observe.c net_peers.c net_recv.c net_send.c \
-                net_serve.c net_stream.h net_system.c net_waiting.c net_watch.c net_writer.c",
+                net_serve.c net_stream.h net_system.c net_value.c net_waiting.c net_watch.c net_writer.c",
+    },
+    Layer {
+        name: "health",
+        may_use: "floor ring link session wire net",
+        files: "net_health.c health/health.c health/health.h health/health_net.h health/health_types.c health/health_types.h \
+                health/health_wire.c health/health_wire.h",
     },
     Layer {
         name: "tls",

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 const POM: &str = "runtime/scala/net/pom.xml";
 
 /// The suites of the module. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 9] = [
+const SUITES: [&str; 10] = [
     "duologue.net.WireSuite",
     "duologue.net.StreamsSuite",
     "duologue.net.NetworkSuite",
@@ -28,6 +28,7 @@ const SUITES: [&str; 9] = [
     "duologue.net.TlsSuite",
     "duologue.net.HostileSuite",
     "duologue.net.AdmitSuite",
+    "duologue.net.HealthSuite",
 ];
 
 /// The cases whose protocol can leave the process, and the sources of all of it.

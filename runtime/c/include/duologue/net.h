@@ -70,6 +70,14 @@ typedef struct duo_peer {
     duo_bytes trace;
     /* Over TLS, its certificate, in DER: see `duo_tls_has_name`. Otherwise empty. */
     duo_bytes certificate;
+    /*
+     * Over a Unix socket, the user of this system whose process has connected. The system may not know it, so do not admit
+     * a peer for having none.
+     */
+    bool has_user;
+    uint32_t user;
+    /* For handlers: what `admit_as` has stored; otherwise NULL. */
+    void *value;
 } duo_peer;
 
 /* Messages, and the bytes of their frames. Hellos, control frames and what TLS adds do not count. */
@@ -218,6 +226,17 @@ typedef struct duo_net_options {
     /* Accepting side: whether a peer may have a session; NULL means always. */
     bool (*admit)(const duo_peer *peer, void *context);
     void *context;
+    /*
+     * Accepting side: like `admit`, which is asked first, with a value for the session. What this function stores in
+     * `*value`, which is NULL before, is `value` of the peer that the handler gets, and `duo_net_admitted` returns it.
+     */
+    bool (*admit_as)(const duo_peer *peer, void **value, void *context);
+    /*
+     * Called once for each such value other than NULL, with `context`: when the session is over and its handler has
+     * returned, or if it does not begin. The thread that calls it is the one that accepts, runs the handler, or sends,
+     * receives or closes. No lock of the library is held, except that of a shared endpoint (`_share`).
+     */
+    void (*release)(void *value, void *context);
     /* Connecting side: the token for the peer's `admit`. At most 3,000 bytes. */
     duo_bytes token;
     /* Connecting side: 25 bytes of trace context, or none. */
@@ -247,6 +266,13 @@ typedef struct duo_net_options {
  */
 #define DUO_FLUSH(endpoint) duo_net_flush((endpoint).sends)
 duo_status duo_net_flush(duo_endpoint sender);
+
+/*
+ * What `admit_as` has stored for this session, or NULL. `endpoint` is that of the accepting side, in the form
+ * `endpoint.sends` or `endpoint.receives`, and is not consumed. The value is valid until the session is over for this side,
+ * and in a handler at least until it returns.
+ */
+void *duo_net_admitted(duo_endpoint endpoint);
 
 /*
  * Called by the generated functions `_connect`, and `_connect_over` for an existing connection. The latter takes

@@ -6,6 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use duologue::transport::NotAFingerprint;
+use duologue::Closed;
 
 /// Why an address could not be used, or a session did not begin.
 #[non_exhaustive]
@@ -66,6 +67,8 @@ pub enum Error {
     },
     /// The listener is draining and has no more sessions.
     Drained,
+    /// The session ended before the answer of the server: see [`health::check`](crate::health::check).
+    Ended(Closed),
 }
 
 impl Error {
@@ -119,6 +122,7 @@ impl fmt::Display for Error {
                 write!(f, "the other side did not begin a session of `{protocol}`")
             }
             Error::Drained => f.write_str("the listener is draining and accepts no more sessions"),
+            Error::Ended(_) => f.write_str("the session ended before the server had answered"),
         }
     }
 }
@@ -127,6 +131,7 @@ impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Error::Io { source, .. } => Some(source),
+            Error::Ended(closed) => Some(closed),
             Error::Address { .. }
             | Error::NoCertificates { .. }
             | Error::Credentials { .. }

@@ -1,5 +1,6 @@
 //! What an accepting side answers to a hello.
 
+use std::any::Any;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +18,12 @@ use crate::{Address, Error, Fingerprint, TraceContext};
 
 /// Decides whether a side is admitted.
 type Admits = dyn Fn(&Peer<'_>) -> bool + Send + Sync;
+
+/// What the program's function has made of a peer that it admits, for the handler of the session; `()` without one.
+pub(crate) type Value = Box<dyn Any + Send>;
+
+/// Decides whether a side is admitted to one protocol, and what its handler gets.
+type AdmitsAs = dyn Fn(&Peer<'_>) -> Option<Value> + Send + Sync;
 
 /// Called with what went wrong.
 type Reports = dyn Fn(&Error) + Send + Sync;
@@ -111,11 +118,13 @@ impl Default for Policy {
 }
 
 /// A protocol, and the side of it that is served.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Served {
     fingerprint: Fingerprint,
     older: Vec<Fingerprint>,
     sends_first: bool,
+    /// In addition to that of the listener.
+    admits: Option<Arc<AdmitsAs>>,
 }
 
 impl Served {
@@ -129,6 +138,23 @@ impl Served {
             fingerprint: Fingerprint(E::State::FINGERPRINT),
             older: [older, E::ACCEPTS].concat(),
             sends_first: E::SENDS_FIRST,
+            admits: None,
+        }
+    }
+
+    pub(crate) fn admitting<V: Send + 'static>(
+        mut self,
+        admit: impl Fn(&Peer<'_>) -> Option<V> + Send + Sync + 'static,
+    ) -> Served {
+        let admits = move |peer: &Peer<'_>| admit(peer).map(|value| Box::new(value) as Value);
+        self.admits = Some(Arc::new(admits));
+        self
+    }
+
+    fn admit(&self, peer: &Peer<'_>) -> Option<Value> {
+        match &self.admits {
+            None => Some(Box::new(())),
+            Some(admits) => admits(peer),
         }
     }
 }
@@ -138,6 +164,7 @@ pub(crate) struct Begun {
     /// Which of the protocols it is.
     pub(crate) which: usize,
     pub(crate) terms: Terms,
+    pub(crate) value: Value,
     /// If the session is observed.
     pub(crate) seen: Option<Seen>,
 }
@@ -305,9 +332,8 @@ impl Policy {
             user: user(stream),
             certificate: certificate.as_deref(),
         };
-        if !(self.admits)(&peer) {
-            return Err(Verdict::NotAdmitted);
-        }
+        let value = (self.admits)(&peer).then(|| served[which].admit(&peer));
+        let value = value.flatten().ok_or(Verdict::NotAdmitted)?;
         let answer = Answer {
             verdict,
             fingerprint,
@@ -330,7 +356,12 @@ impl Policy {
             is_older: verdict == 1,
             trace,
         });
-        let begun = Begun { which, terms, seen };
+        let begun = Begun {
+            which,
+            terms,
+            value,
+            seen,
+        };
         Ok((answer, begun))
     }
 }

@@ -47,6 +47,10 @@
 //! `enable_io`: otherwise tokio prints a panic message once, and the thread of the process reads. There a session over a
 //! [`Stream`] of the program uses a second descriptor.
 //!
+//! # Health
+//!
+//! A listener can also tell clients whether the server, or one of its services, can be used: see [`health`].
+//!
 //! # Observing
 //!
 //! An [`Observer`](observe::Observer) is called when sessions begin, turn and end: see [`observe`]. With the feature
@@ -63,6 +67,7 @@ mod error;
 mod flush;
 mod frame;
 mod handshake;
+pub mod health;
 mod hello;
 mod input;
 mod listen;

@@ -1,5 +1,7 @@
 //! The accepting side.
 
+mod admitted;
+mod health;
 mod next;
 mod shared;
 mod silent;
@@ -15,7 +17,7 @@ use duologue::transport::{Open, Start};
 use rustix::event::{eventfd, EventfdFlags};
 
 use crate::address::{Bound, Incoming};
-use crate::handshake::{Begun, Peer, Policy, Served};
+use crate::handshake::{Begun, Peer, Policy, Served, Value};
 use crate::hello::SMALLEST_LIMIT;
 use crate::observe::Observer;
 use crate::session;
@@ -56,7 +58,7 @@ pub struct Listener {
 /// A protocol that is served by a handler.
 struct Handler {
     served: Served,
-    start: Box<dyn Fn(Ready) + Send + Sync>,
+    start: Box<dyn Fn(Ready, Value) + Send + Sync>,
 }
 
 impl fmt::Debug for Listener {
@@ -218,13 +220,7 @@ impl Listener {
         older: &[Fingerprint],
         handler: impl Fn(E) + Send + Sync + 'static,
     ) -> &mut Listener {
-        self.handlers.push(Arc::new(Handler {
-            served: Served::of::<E>(older),
-            start: Box::new(move |(stream, terms, seen, held)| {
-                handler(session::open::<E>(stream, terms, Vec::new(), seen, held));
-            }),
-        }));
-        self
+        self.serve_side(Served::of::<E>(older), move |first, ()| handler(first))
     }
 
     /// Lets other threads stop this listener.
@@ -257,11 +253,16 @@ impl Listener {
                     Ok(())
                 };
                 let begun = policy.answer(&*stream, peer, served, &mut take_permit, deadline);
-                let Begun { which, terms, seen } = begun?;
+                let Begun {
+                    which,
+                    terms,
+                    value,
+                    seen,
+                } = begun?;
                 Some(Box::new(move || {
                     let _permit = permit;
                     let held = place.map(|place| Box::new(place) as _);
-                    (handlers[which].start)((stream, terms, seen, held));
+                    (handlers[which].start)((stream, terms, seen, held), value);
                 }))
             });
         }
@@ -274,7 +275,7 @@ impl Listener {
     /// # Errors
     /// If the system can no longer accept connections, or the listener is draining.
     pub fn accept<E: Open>(&mut self) -> Result<E, Error> {
-        self.accept_until(&[], None)
+        self.accept_accepting(&[], None)
     }
 
     /// Like [`accept`](Listener::accept), and waits at most for this duration.
@@ -282,7 +283,7 @@ impl Listener {
     /// # Errors
     /// [`Error::TimedOut`] if no session began in time; and as for [`accept`](Listener::accept).
     pub fn accept_within<E: Open>(&mut self, patience: Duration) -> Result<E, Error> {
-        self.accept_until(&[], Instant::now().checked_add(patience))
+        self.accept_accepting(&[], Some(patience))
     }
 
     /// Like [`accept`](Listener::accept), and also accepts clients with these older protocols, as
@@ -295,25 +296,27 @@ impl Listener {
         older: &[Fingerprint],
         patience: Option<Duration>,
     ) -> Result<E, Error> {
-        let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
-        self.accept_until(older, deadline)
+        let accepted = self.accept_side(&Served::of::<E>(older), patience);
+        accepted.map(|(first, ())| first)
     }
 
-    fn accept_until<E: Open>(
+    /// Accepts a session of this side, whose first endpoint is `E` and to whose peers its function gives a `V`.
+    fn accept_side<E: Open, V: 'static>(
         &mut self,
-        older: &[Fingerprint],
-        deadline: Option<Instant>,
-    ) -> Result<E, Error> {
-        let wanted = Served::of::<E>(older);
-        let is_over = |state: &State| state.is_drained() || state.has_begun(&wanted);
+        wanted: &Served,
+        patience: Option<Duration>,
+    ) -> Result<(E, V), Error> {
+        let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
+        let is_over = |state: &State| state.is_drained() || state.has_begun::<V>(wanted);
         let mut has_accepted = false;
         loop {
             let mut state = self.shared.state();
-            let begun = state.take_begun(&wanted);
+            let begun = state.take_begun(wanted);
             let is_drained = state.is_drained();
             drop(state);
-            if let Some((stream, terms, seen, held)) = begun {
-                return Ok(session::open(stream, terms, Vec::new(), seen, held));
+            if let Some(((stream, terms, seen, held), value)) = begun {
+                let first = session::open(stream, terms, Vec::new(), seen, held);
+                return Ok((first, value));
             }
             if is_drained {
                 self.silent.clear();
@@ -323,7 +326,7 @@ impl Listener {
             if has_accepted && is_late(deadline) {
                 return Err(Error::TimedOut);
             }
-            let Some(waiting) = self.next(Some(&wanted), deadline, &is_over)? else {
+            let Some(waiting) = self.next(Some(wanted), deadline, &is_over)? else {
                 continue;
             };
             has_accepted = true;
@@ -338,9 +341,12 @@ impl Listener {
                 };
                 let begun = policy.answer(&*stream, peer, [&served], &mut take_permit, deadline);
                 let (beginning, accepted) = permit.unzip();
-                if let Some(Begun { terms, seen, .. }) = begun {
+                if let Some(Begun {
+                    terms, value, seen, ..
+                }) = begun
+                {
                     let held = Box::new((accepted, place)) as _;
-                    let begun = (served, (stream, terms, seen, Some(held)));
+                    let begun = (served, (stream, terms, seen, Some(held)), value);
                     shared.state().begun.push_back(begun);
                 }
                 // Only now: until then, the listener must not count as drained.

@@ -12,7 +12,8 @@ use rustix::fd::OwnedFd;
 
 use crate::address::Origin;
 use crate::error::Verdict;
-use crate::handshake::{Policy, Served};
+use crate::handshake::{Policy, Served, Value};
+use crate::health::Health;
 use crate::observe::Seen;
 use crate::session::{Held, Terms};
 use crate::stream::Stream;
@@ -39,7 +40,9 @@ pub(super) struct State {
     /// Sessions for `accept` whose hello has been read, and which have neither begun nor been refused.
     pub(super) beginning: usize,
     /// Sessions that wait for `accept` to take them, each with the side that it is for.
-    pub(super) begun: VecDeque<(Served, Ready)>,
+    pub(super) begun: VecDeque<(Served, Ready, Value)>,
+    /// What is served of the server's health.
+    pub(super) health: Vec<Health>,
     /// Sessions for `accept` that are not over, whether or not it has taken them.
     accepted: usize,
     /// How many connections each peer has, if that is limited.
@@ -63,15 +66,21 @@ impl State {
         Ok(())
     }
 
-    /// Whether a session waits for an `accept` of this side.
-    pub(super) fn has_begun(&self, served: &Served) -> bool {
-        self.begun.iter().any(|(of, _)| of.is_side(served))
+    /// Whether a session waits for an `accept` of this side, with a value of this type.
+    pub(super) fn has_begun<V: 'static>(&self, served: &Served) -> bool {
+        self.position::<V>(served).is_some()
     }
 
-    /// Takes a session that waits for an `accept` of this side.
-    pub(super) fn take_begun(&mut self, served: &Served) -> Option<Ready> {
-        let at = self.begun.iter().position(|(of, _)| of.is_side(served))?;
-        self.begun.remove(at).map(|(_, ready)| ready)
+    /// Takes a session that waits for an `accept` of this side, with a value of this type.
+    pub(super) fn take_begun<V: 'static>(&mut self, served: &Served) -> Option<(Ready, V)> {
+        let at = self.position::<V>(served)?;
+        let (_, ready, value) = self.begun.remove(at)?;
+        Some((ready, *value.downcast().ok()?))
+    }
+
+    fn position<V: 'static>(&self, served: &Served) -> Option<usize> {
+        let is_it = |(of, _, value): &(Served, Ready, Value)| of.is_side(served) && value.is::<V>();
+        self.begun.iter().position(is_it)
     }
 }
 
@@ -97,8 +106,14 @@ impl Drain {
     /// Accepts no further sessions: hellos are refused, and [`Listener::run`](crate::Listener::run) returns once all
     /// open sessions have ended.
     pub fn begin(&self) {
-        self.0.state().is_draining = true;
+        let mut state = self.0.state();
+        state.is_draining = true;
+        let served = state.health.clone();
+        drop(state);
         self.0.signal();
+        for health in served {
+            health.wake();
+        }
     }
 
     /// Like [`begin`](Drain::begin), and waits until the sessions of all handlers have ended, at most for `patience`.

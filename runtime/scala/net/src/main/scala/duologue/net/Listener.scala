@@ -6,6 +6,7 @@ import java.nio.ByteBuffer
 import java.nio.channels.{CancelledKeyException, ClosedChannelException, ClosedSelectorException, SocketChannel}
 import java.util.concurrent.{
   ConcurrentHashMap,
+  ConcurrentLinkedQueue,
   Executors,
   LinkedBlockingQueue,
   RejectedExecutionException,
@@ -36,11 +37,14 @@ final class Listener private (
 
   private val count = new AtomicInteger
   private val places = new Semaphore(limits.handshakes)
-  private val accepting = new ConcurrentHashMap[Role, LinkedBlockingQueue[Endpoint]]
+  private val accepting = new ConcurrentHashMap[Role, Acceptor[Endpoint, Unit]]
+  /** Sessions that wait to be accepted, each with what `admit` has returned for its peer. */
+  private val queues = new ConcurrentLinkedQueue[LinkedBlockingQueue[(Endpoint, Any)]]
   private val sessions = ConcurrentHashMap.newKeySet[Endpoint]()
   private val handshakes = Executors.newCachedThreadPool(named("duologue-hello-"))
   private val workers = Executors.newCachedThreadPool(named("duologue-session-"))
   @volatile private var served = Vector.empty[Served]
+  private val healths = new ConcurrentLinkedQueue[Health]
   @volatile private var isDraining = false
   private var acceptor: Thread = null
   private val silent = new Silent(bound, limits, take, refuse)
@@ -76,6 +80,14 @@ final class Listener private (
     this
   }
 
+  /** Lets clients ask which services of this server can be used: see [[Health]]. A listener that drains or is closed says so. These
+    * sessions count toward its limits, and each has a thread. Call it before [[start]].
+    */
+  def health(health: Health): Listener = {
+    healths.add(health): Unit
+    serve(healthprotocol.health.server)(health.serve(_, () => isDraining))
+  }
+
   /** Begins to serve, in separate threads. */
   def start(): Listener = synchronized {
     if (acceptor == null) {
@@ -90,29 +102,46 @@ final class Listener private (
     * `ClosedChannelException` if the listener is closed.
     */
   def accept(role: Role, accepts: Seq[Fingerprint] = Nil): role.$First = {
-    val waiting = accepting.computeIfAbsent(role, _ => new LinkedBlockingQueue[Endpoint])
+    val acceptor = accepting.computeIfAbsent(role, _ => this.acceptor(role, accepts)(_ => Some(())))
+    acceptor.accept()._1.asInstanceOf[role.$First]
+  }
+
+  /** Like [[accept]], but lets `admit` decide about each peer, as [[serveAdmitted]] does: the result returns each session with what
+    * `admit` has returned for its peer. From this call on, sessions of this protocol begin and wait to be accepted.
+    *
+    * {{{
+    * val customers = listener.acceptor(bank.server)(peer => peer.token.flatMap(accounts.get))
+    * val (login, account) = customers.accept()
+    * }}}
+    */
+  def acceptor[A](role: Role, accepts: Seq[Fingerprint] = Nil)(admit: Peer => Option[A]): Acceptor[role.$First, A] = {
+    val waiting = new LinkedBlockingQueue[(Endpoint, Any)]
+    def admitted(value: A): Begin = (channel, hello, verdict, incoming) =>
+      offer(waiting, (begun(role, channel, hello, verdict, incoming), value))
+    queues.add(waiting): Unit
     synchronized {
-      if (!served.exists(_.role eq role)) {
-        val begin: Begin = (channel, hello, verdict, incoming) => offer(waiting, begun(role, channel, hello, verdict, incoming))
-        served = served :+ new Served(role, accepts, _ => Some(begin))
-      }
+      served = served :+ new Served(role, accepts, peer => admit(peer).map(admitted(_)))
       start(): Unit
     }
+    new Acceptor(() => next(waiting).asInstanceOf[(role.$First, A)])
+  }
+
+  private def next(waiting: LinkedBlockingQueue[(Endpoint, Any)]): (Endpoint, Any) = {
     var first = waiting.poll(Listener.Look, TimeUnit.MILLISECONDS)
     while (first == null) {
       if (!bound.channel.isOpen) throw new ClosedChannelException
       first = waiting.poll(Listener.Patience, TimeUnit.MILLISECONDS)
     }
-    first.asInstanceOf[role.$First]
+    first
   }
 
   /** Stops listening: the system refuses new connections. Sessions continue. */
   override def close(): Unit = {
-    isDraining = true
+    refuseSessions()
     bound.close()
     silent.stop()
     if (synchronized(acceptor) == null) silent.close()
-    accepting.values.forEach(waiting => waiting.forEach(endpoint => abandon(endpoint)))
+    queues.forEach(waiting => waiting.forEach(one => abandon(one._1)))
     handshakes.shutdown()
     workers.shutdown()
   }
@@ -121,7 +150,7 @@ final class Listener private (
     * the listener. Returns whether all had ended by themselves.
     */
   def drain(timeout: FiniteDuration): Boolean = {
-    isDraining = true
+    refuseSessions()
     val deadline = System.nanoTime() + timeout.toNanos
     while (count.get > 0 && System.nanoTime() < deadline) Thread.sleep(Listener.Look)
     val ended = count.get == 0
@@ -129,6 +158,11 @@ final class Listener private (
     close()
     workers.awaitTermination(Listener.Grace, TimeUnit.MILLISECONDS): Unit
     ended
+  }
+
+  private def refuseSessions(): Unit = {
+    isDraining = true
+    healths.forEach(_.wake())
   }
 
   /** How many sessions are open. */
@@ -299,10 +333,17 @@ final class Listener private (
   }
 
   /** Lets a session wait to be accepted; sessions that begin after the listener was closed are not accepted. */
-  private def offer(waiting: LinkedBlockingQueue[Endpoint], first: Endpoint): Unit = {
+  private def offer(waiting: LinkedBlockingQueue[(Endpoint, Any)], first: (Endpoint, Any)): Unit = {
     waiting.add(first): Unit
-    if (!bound.channel.isOpen && waiting.remove(first)) abandon(first)
+    if (!bound.channel.isOpen && waiting.remove(first)) abandon(first._1)
   }
+}
+
+/** Accepts sessions one by one, each with what the program has found out about its peer. */
+final class Acceptor[+First, +A] private[net] (next: () => (First, A)) {
+
+  /** Waits for one session and returns its first endpoint, and what `admit` has returned for its peer. Throws as [[Listener.accept]]. */
+  def accept(): (First, A) = next()
 }
 
 object Listener {

@@ -38,6 +38,30 @@ final class AdmitSuite extends NetSuite {
     listener.close()
   }
 
+  test("sessions that are accepted come with what was found about their peer") {
+    val names = Map(Bytes(1, 2) -> "holk", Bytes(3) -> "hans")
+    val listener = Listener(freshAddress())
+    val customers = listener.acceptor(bank.server)(peer => peer.token.flatMap(names.get))
+    assertEquals(intercept[Refused](visit(listener)).verdict, Verdict.NotAdmitted)
+    for ((token, name) <- names) {
+      val client = connect(bank.client, listener.address, ConnectOptions(token = Some(token)))
+      val (login, found) = customers.accept()
+      assertEquals(found, name)
+      abandon(client)
+      login.recvOrClosed() match {
+        case Left(closed)   => assertEquals(closed.why, duologue.Why.Left)
+        case Right(message) => fail(message.toString)
+      }
+    }
+    // One that is not accepted ends with the listener.
+    val waits = connect(bank.client, listener.address, ConnectOptions(token = Some(Bytes(3))))
+    listener.close()
+    assert(waits.login("holk", "1234").recvOrClosed().isLeft)
+    intercept[java.nio.channels.ClosedChannelException] {
+      while (true) customers.accept(): Unit
+    }: Unit
+  }
+
   test("a peer over a Unix socket is a user of the system, and others have an address") {
     def all(peer: Peer) = Some((peer.protocol, peer.user, peer.address.map(_.takeWhile(_ != '.')), peer.certificates.size))
     val (local, users) = serving(Listener(freshAddress()))(all)
