@@ -7,8 +7,8 @@ use crate::support::running::Running;
 use crate::support::{is_named, is_tested};
 
 /// How many sessions there are in every run of the tests, and how many with `DUOLOGUE_TEST_WITH=load`.
-const SOME: usize = 1_000;
-const MANY: usize = 10_000;
+pub const SOME: usize = 1_000;
+pub const MANY: usize = 10_000;
 
 /// How many turns a session has on average after all are open.
 const TURNS: usize = 20;
@@ -23,10 +23,10 @@ fn memory_of(server: Language) -> usize {
 }
 
 /// What a process needs beside the connections of its sessions.
-const OTHERS: usize = 100;
+pub const OTHERS: usize = 100;
 
 /// How many sessions the system allows: each takes a descriptor.
-fn sessions(wanted: usize) -> usize {
+pub fn sessions(wanted: usize) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("this is Linux");
     let files = limits
         .lines()
@@ -43,7 +43,7 @@ fn sessions(wanted: usize) -> usize {
 }
 
 /// The numbers of the next line, which begins with this word.
-fn numbers(program: &mut Running, word: &str) -> Vec<usize> {
+pub fn numbers(program: &mut Running, word: &str) -> Vec<usize> {
     let line = program.line();
     let mut words = line.split(' ');
     assert_eq!(words.next(), Some(word), "{line:?}");

@@ -5,6 +5,7 @@ mod limits;
 mod load;
 mod programs;
 mod proxy;
+mod silent;
 mod tls;
 
 use crate::support::running::Outcome;

@@ -96,6 +96,11 @@ impl Running {
         line.trim_end().to_owned()
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for the program's end.
     pub fn end(mut self) -> Outcome {
         let mut output = self.output.take().expect("it ends once");
