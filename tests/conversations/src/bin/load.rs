@@ -4,7 +4,8 @@
 //! input, and plays until the server ends the sessions. The server prints `listening ADDRESS`, then how much memory a session
 //! takes once each has had its first turn, then the least and the most turns of a session when all together have had
 //! `TURNS` times `SESSIONS` further turns. Then it drains: it ends all sessions, and prints how many milliseconds that took, and
-//! how many of them it used a processor. The servers in C and Scala print the same.
+//! how many of them it used a processor. The servers in C and Scala print the same. The environment variable `DUOLOGUE_TLS` is a
+//! folder that the program `certificates` has written, for addresses `tls://`.
 //!
 //! `load guard ADDRESS CONNECTIONS VISITS` is a server with connections that do not become sessions, of which half may wait. It
 //! prints `listening ADDRESS`, and when that many connections were refused, `refused`, the number of those that were late and of
@@ -13,10 +14,11 @@
 //! server, with one turn each time, and prints `visited`. When all connections are closed, it prints `closed` and how many.
 #![forbid(unsafe_code)]
 
+use conversations::certificates;
 use conversations::protocols::pingpong::{Ping, Pong, client, server};
 use duologue::{Closed, Why};
 use duologue_net::observe::{Cause, Observer, Refusal};
-use duologue_net::{Connector, Error, Listener};
+use duologue_net::{Connector, Error, Listener, Tls};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use std::error::Error as Failure;
@@ -98,8 +100,17 @@ async fn answer(mut ping: server::Ping, session: usize, counts: Arc<Counts>) -> 
     }
 }
 
+/// The certificates of a client or a server, if the environment variable `DUOLOGUE_TLS` names a folder with them.
+fn tls(party: &str) -> Option<Tls> {
+    let folder = env::var_os("DUOLOGUE_TLS")?;
+    Some(certificates::tls(folder.as_ref(), "ca", party))
+}
+
 fn serve(address: &str, sessions: usize, turns: usize) -> Result<(), Box<dyn Failure>> {
-    let mut listener = Listener::bind(address)?;
+    let mut listener = match tls("server") {
+        Some(tls) => Listener::bind_tls(address, tls)?,
+        None => Listener::bind(address)?,
+    };
     listener.max_sessions(sessions);
     print(&format!("listening {}", listener.address()))?;
     let runtime = runtime()?;
@@ -160,7 +171,10 @@ async fn play(mut ping: client::Ping, most: usize) -> Result<client::Ping, Close
 
 fn connect(address: &str, sessions: usize) -> Result<Vec<client::Ping>, Error> {
     const THREADS: usize = 4;
-    let connector = Connector::new().timeout(LONG);
+    let mut connector = Connector::new().timeout(LONG);
+    if let Some(tls) = tls("client") {
+        connector = connector.tls(tls);
+    }
     thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|number| {
