@@ -19,8 +19,7 @@ const TURNS: usize = 20;
 fn memory_of(server: Language) -> usize {
     match server {
         Language::Rust => 5 << 10,
-        Language::C => 8 << 10,
-        Language::Scala => 9 << 10,
+        Language::C | Language::Scala => 8 << 10,
     }
 }
 
