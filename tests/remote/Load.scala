@@ -2,15 +2,17 @@ package cases
 
 import com.sun.management.OperatingSystemMXBean
 import duologue.abandon
-import duologue.net.{Limits, Listener}
+import duologue.net.{Limits, Listener, Observer}
 import java.lang.management.ManagementFactory
-import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch}
+import java.net.SocketTimeoutException
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, LinkedBlockingQueue}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicIntegerArray}
 import protocols.pingpong
 import scala.concurrent.duration.DurationInt
 
-/** Many sessions of `pingpong` at once, with a virtual thread for each: `load server ADDRESS SESSIONS TURNS`. The program `load` of
-  * tests/conversations describes what it prints, and is the client. A Java without virtual threads uses others.
+/** Many sessions of `pingpong` at once, with a virtual thread for each: `load server ADDRESS SESSIONS TURNS`; and many connections that
+  * do not become sessions: `load guard ADDRESS CONNECTIONS VISITS`. The program `load` of tests/conversations describes what they
+  * print, and is the client. A Java without virtual threads uses others.
   */
 object Load {
   private val virtual =
@@ -62,8 +64,38 @@ object Load {
     System.out.flush()
   }
 
+  /** Whether each connection that did not become a session was late. */
+  private final class Refusals extends Observer {
+    val all = new LinkedBlockingQueue[Boolean]
+    override def refused(refusal: Observer.Refusal): Unit =
+      all.add(refusal.failure.exists(_.isInstanceOf[SocketTimeoutException])): Unit
+  }
+
+  /** Answers until the client leaves. */
+  @scala.annotation.tailrec
+  private def answerAll(ping: pingpong.server.Ping): Unit = {
+    val pingpong.Ping.Ping(pong) = ping.recv()
+    answerAll(pong.pong())
+  }
+
+  /** Serves sessions while other connections, of which half may wait, are silent. */
+  private def guard(address: String, connections: Int): Unit = {
+    val refusals = new Refusals
+    val limits = Limits(silent = connections / 2, hello = 3.seconds)
+    val listener = Listener(address, limits, observer = Some(refusals)).serve(pingpong.server)(answerAll(_)).start()
+    say("listening " + listener.address)
+    val late = Iterator.continually(refusals.all.take()).take(connections).count(identity)
+    say("refused " + late.toString + " " + (connections - late).toString)
+    System.in.read(): Unit
+    listener.close()
+  }
+
   def main(arguments: Array[String]): Unit = {
     val (address, sessions, turns) = (arguments(1), arguments(2).toInt, arguments(3).toInt)
+    if (arguments(0) == "guard") guard(address, sessions) else serve(address, sessions, turns)
+  }
+
+  private def serve(address: String, sessions: Int, turns: Int): Unit = {
     val listener = Listener(address, Limits(sessions = sessions))
     say("listening " + listener.address)
     val counts = new Counts(sessions, turns)

@@ -1,7 +1,8 @@
 /*
  * `remote client|server CASE ADDRESS`: one side of a conversation of tests/run over a socket, or in shared memory at an
  * address `shm:/NAME`. Writes its lines of the transcript. A server says first where it listens. The last line is `why
- * REASON`, and the status 3, if the session ends where the conversation does not expect it.
+ * REASON`, and the status 3, if the session ends where the conversation does not expect it. With `DUOLOGUE_HOLD=N` it
+ * prints `held` after N lines of the transcript, and waits until a line is written to its input.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,12 +43,14 @@ static const duo_shm_options memory_options = {.wait = MINUTE};
     {                                                                                              \
         prefix##_client_##state##_t client;                                                        \
         TRY(prefix##_client_connect(address, &options, &client));                                  \
+        transcript_begin(transcript);                                                              \
         return name##_case_client(client, transcript);                                             \
     }                                                                                              \
     static duo_status run_server_of_##name(duo_listener *listener, struct transcript *transcript)  \
     {                                                                                              \
         prefix##_server_##state##_t server;                                                        \
         TRY(prefix##_server_accept(listener, MINUTE, &server));                                    \
+        transcript_begin(transcript);                                                              \
         return name##_case_server(server, transcript);                                             \
     }                                                                                              \
     static duo_status attach_client_of_##name(int region, struct transcript *transcript)           \
@@ -138,6 +141,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         if (strcmp(runs[i].name, argv[2]) != 0) continue;
         struct transcript *transcript = transcript_new();
+        const char *held = getenv("DUOLOGUE_HOLD");
+        if (held != NULL) transcript_hold(transcript, strtoul(held, NULL, 10));
         bool is_server = strcmp(argv[1], "server") == 0;
         duo_status status = DUO_OK;
 #ifdef WITH_TLS

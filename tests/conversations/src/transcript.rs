@@ -2,24 +2,54 @@
 
 use duologue::Closed;
 use std::fmt::{Display, Write};
+use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// What was received, line by line, in the order in which it arrived.
 #[derive(Debug, Default)]
-pub struct Transcript(Mutex<String>);
+pub struct Transcript {
+    text: Mutex<String>,
+    /// After how many lines the program is held.
+    holds_after: Option<usize>,
+}
 
 impl Transcript {
+    /// One whose program is held after this many lines: it prints `held`, and waits until a line is written to its input.
+    #[must_use]
+    pub fn holding(after: Option<usize>) -> Transcript {
+        Transcript {
+            text: Mutex::default(),
+            holds_after: after,
+        }
+    }
+
+    /// The session has begun.
+    pub fn begin(&self) {
+        self.hold(0);
+    }
+
     /// Writes one line.
     pub fn line(&self, line: impl Display) {
-        let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         writeln!(text, "{line}").expect("writing to a string cannot fail");
+        self.hold(text.lines().count());
+    }
+
+    fn hold(&self, lines: usize) {
+        if self.holds_after == Some(lines) {
+            println!("held");
+            // At the end of the input the program goes on, too.
+            let _ended = io::stdin().read_line(&mut String::new());
+        }
     }
 
     /// All lines.
     #[must_use]
     pub fn text(self) -> String {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.text
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,12 +1,13 @@
 //! How much memory sessions over sockets take, counted in the allocator: many that do nothing, and one whose reader sleeps.
 #![cfg(feature = "sockets")]
 
+use conversations::certificates::Certificates;
 use conversations::protocols::acme::File;
 use conversations::protocols::acme::files::Mode;
 use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
 use conversations::protocols::telemetry::{self, Echo, Report};
 use duologue::{Closed, Endpoint};
-use duologue_net::{Connector, Open, Socket};
+use duologue_net::{Connector, Listener, Open, Socket};
 use file_server::{client, server};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::os::unix::net::UnixStream;
@@ -62,9 +63,25 @@ fn connected<S: Open + 'static, C: Open>() -> (S, C) {
 
 type Ends = (server::Reading, client::Reading);
 
+/// Connects sessions over TLS.
+fn over_tls() -> impl FnMut() -> (server::Idle, client::Idle) {
+    let files = Certificates::new();
+    let tls = files.tls("ca", "server");
+    let mut listener = Listener::bind_tls("tls://127.0.0.1:0", tls).expect("a port is free");
+    let address = listener.address().to_string();
+    let connector = Connector::new().tls(files.tls("ca", "client"));
+    move || {
+        thread::scope(|scope| {
+            let connecting = scope.spawn(|| connector.connect(&address));
+            let server = listener.accept().expect("it connects");
+            let client = connecting.join().expect("it does not panic");
+            (server, client.expect("it is accepted"))
+        })
+    }
+}
+
 /// A session in which a file is open. Its runs are of one message.
-fn opened() -> Result<Ends, Closed> {
-    let (server, client): (server::Idle, client::Idle) = connected();
+fn opened((server, client): (server::Idle, client::Idle)) -> Result<Ends, Closed> {
     let waiting = client.open("log".to_owned(), Mode::Read)?;
     let Idle::Open(name, _, answer) = server.recv()? else {
         panic!("the client opens a file")
@@ -127,10 +144,16 @@ const SESSIONS: usize = 200;
 const LARGE: usize = 200 << 10;
 
 /// What a side may keep, in bytes.
-const SIDE: usize = 8 << 10;
+const SIDE: usize = 4 << 10;
 
-fn idle_sessions_take_little() {
-    let opened = || opened().expect("it is open");
+/// The same over TLS.
+const SIDE_OVER_TLS: usize = 12 << 10;
+
+fn idle_sessions_take_little(
+    most: usize,
+    mut connect: impl FnMut() -> (server::Idle, client::Idle),
+) {
+    let mut opened = || opened(connect()).expect("it is open");
     // The threads and tables of the library, which are not counted.
     drop(turns(vec![opened()], LARGE));
     let before = BYTES.load(SeqCst);
@@ -138,12 +161,13 @@ fn idle_sessions_take_little() {
 
     let all = (0..SESSIONS).map(|_| opened()).collect();
     let all = turns(all, 100);
-    assert!(of_side() <= SIDE, "{} bytes", of_side());
+    println!("{} bytes for each side of an idle session", of_side());
+    assert!(of_side() <= most, "{} bytes", of_side());
 
     // After more has been sent at once, the memory for that is returned, though nothing else happens in the session.
     let all = turns(all, LARGE);
     let until = Instant::now() + Duration::from_secs(60);
-    while of_side() > SIDE {
+    while of_side() > most {
         assert!(Instant::now() < until, "{} bytes", of_side());
         thread::sleep(Duration::from_millis(10));
     }
@@ -230,7 +254,8 @@ fn a_reader_that_sleeps_takes_little(sends: Sends, bytes: usize, message: usize)
 /// In one test, because the memory of all threads of the process is counted.
 #[test]
 fn memory_is_bounded() {
-    idle_sessions_take_little();
+    idle_sessions_take_little(SIDE, connected);
+    idle_sessions_take_little(SIDE_OVER_TLS, over_tls());
     for sends in [Sends::InThread, Sends::WhenReady, Sends::Always] {
         for (bytes, message) in SENT {
             a_reader_that_sleeps_takes_little(sends, bytes, message);

@@ -5,10 +5,11 @@ use super::programs::Language;
 use super::{Sockets, unix};
 use crate::support::running::Running;
 use crate::support::{is_named, is_tested};
+use std::path::Path;
 
 /// How many sessions there are in every run of the tests, and how many with `DUOLOGUE_TEST_WITH=load`.
-const SOME: usize = 1_000;
-const MANY: usize = 10_000;
+pub const SOME: usize = 1_000;
+pub const MANY: usize = 10_000;
 
 /// How many turns a session has on average after all are open.
 const TURNS: usize = 20;
@@ -17,16 +18,19 @@ const TURNS: usize = 20;
 /// of it, and whose size depends on what has been compiled.
 fn memory_of(server: Language) -> usize {
     match server {
-        Language::Rust | Language::C => 8 << 10,
-        Language::Scala => 9 << 10,
+        Language::Rust => 5 << 10,
+        Language::C | Language::Scala => 8 << 10,
     }
 }
 
+/// The same over TLS, in Rust. The buffer of rustls, keys and certificates take two thirds of it.
+const OVER_TLS: usize = 14 << 10;
+
 /// What a process needs beside the connections of its sessions.
-const OTHERS: usize = 100;
+pub const OTHERS: usize = 100;
 
 /// How many sessions the system allows: each takes a descriptor.
-fn sessions(wanted: usize) -> usize {
+pub fn sessions(wanted: usize) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("this is Linux");
     let files = limits
         .lines()
@@ -43,7 +47,7 @@ fn sessions(wanted: usize) -> usize {
 }
 
 /// The numbers of the next line, which begins with this word.
-fn numbers(program: &mut Running, word: &str) -> Vec<usize> {
+pub fn numbers(program: &mut Running, word: &str) -> Vec<usize> {
     let line = program.line();
     let mut words = line.split(' ');
     assert_eq!(words.next(), Some(word), "{line:?}");
@@ -51,26 +55,35 @@ fn numbers(program: &mut Running, word: &str) -> Vec<usize> {
     numbers.collect()
 }
 
-fn check(server: Language, wanted: usize) {
+/// Over TLS, if there are certificates in this folder.
+fn check(server: Language, wanted: usize, certificates: Option<&Path>) {
     if !is_tested(server.name()) || !is_tested("rust") {
         return;
     }
     let sessions = sessions(wanted);
     let sockets = Sockets::new();
-    let address = unix(&sockets.path("s"));
-    let start = |language: Language, role: &str| {
+    let start = |language: Language, role: &str, address: &str| {
         let mut command = language.load();
-        command.args([role, &address, &sessions.to_string(), &TURNS.to_string()]);
+        command.args([role, address, &sessions.to_string(), &TURNS.to_string()]);
+        if let Some(folder) = certificates {
+            command.env("DUOLOGUE_TLS", folder);
+        }
         Running::start_talking(&mut command)
     };
-    let mut serving = start(server, "server");
-    assert!(serving.line().starts_with("listening "), "{server:?}");
-    let mut playing = start(Language::Rust, "client");
+    let (address, most) = match certificates {
+        None => (unix(&sockets.path("s")), memory_of(server)),
+        Some(_) => ("tls://127.0.0.1:0".to_owned(), OVER_TLS),
+    };
+    let mut serving = start(server, "server", &address);
+    let listening = serving.line();
+    let heard = listening.strip_prefix("listening ");
+    let heard = heard.unwrap_or_else(|| panic!("{server:?}: {listening}"));
+    let mut playing = start(Language::Rust, "client", heard);
     assert_eq!(playing.line(), "open", "{server:?}");
     let memory = numbers(&mut serving, "memory")[0];
     assert!(
-        memory <= memory_of(server),
-        "{server:?}: {memory} bytes per session"
+        memory <= most,
+        "{server:?} at {heard}: {memory} bytes per session"
     );
     playing.say("play");
     let [least, most] = numbers(&mut serving, "turns")[..] else {
@@ -92,16 +105,16 @@ fn check(server: Language, wanted: usize) {
     }
     if is_named("load") {
         eprintln!(
-            "{server:?}: {sessions} sessions, {memory} bytes each; from {least} to {most} turns, {TURNS} on average after the \
+            "{server:?} at {address}: {sessions} sessions, {memory} bytes each; from {least} to {most} turns, {TURNS} on average after the \
              first; ended {drained} ms after draining began, for which the server used a processor for {used} ms"
         );
     }
 }
 
 fn check_some_and_many(server: Language) {
-    check(server, SOME);
+    check(server, SOME, None);
     if is_named("load") {
-        check(server, MANY);
+        check(server, MANY, None);
     }
 }
 
@@ -119,4 +132,14 @@ fn scala_serves_many_sessions() {
 #[test]
 fn rust_serves_many_sessions() {
     check_some_and_many(Language::Rust);
+}
+
+#[test]
+fn rust_serves_many_sessions_over_tls() {
+    if !is_tested("rust") {
+        return;
+    }
+    let files = Sockets::new();
+    crate::rust::write_certificates(&files.0);
+    check(Language::Rust, SOME, Some(&files.0));
 }

@@ -80,7 +80,9 @@ impl Running {
     /// Writes a line to its input.
     pub fn say(&mut self, line: &str) {
         let input = self.input.as_mut().expect("it reads");
-        writeln!(input, "{line}").expect("it has not ended");
+        // At once: the program may end when it has read a part of it.
+        let line = format!("{line}\n");
+        input.write_all(line.as_bytes()).expect("it has not ended");
     }
 
     /// Ends its input.
@@ -94,6 +96,17 @@ impl Running {
         let mut line = String::new();
         output.read_line(&mut line).expect("the output is text");
         line.trim_end().to_owned()
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it with `SIGKILL`. When this returns, the system has closed its connections.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it is a child of this process");
     }
 
     /// Waits for the program's end.

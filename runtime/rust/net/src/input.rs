@@ -8,7 +8,9 @@ use crate::frame::{self, Allowed, Frame};
 use crate::session::COLLECTED;
 use crate::stream::{is_early, Stream};
 
-/// How much is read at once, at first; and the largest buffer that an idle session keeps.
+/// How much is read at once, at first; and the buffer that a session keeps after it was shrunk.
+pub(crate) const FIRST_BUFFER: usize = 1 << 10;
+/// How much is read at once after a read has filled the first buffer; and the largest buffer that an idle session keeps.
 pub(crate) const SMALL_BUFFER: usize = 4 << 10;
 /// How much is read and discarded, at most, before a connection is closed.
 const READ_OFF: usize = 1 << 20;
@@ -52,8 +54,8 @@ impl Input {
         if self.start == self.end && self.is_large() {
             (self.start, self.end) = (0, 0);
             self.was_filled = false;
-            self.bytes.truncate(SMALL_BUFFER);
-            self.bytes.shrink_to(SMALL_BUFFER);
+            self.bytes.truncate(FIRST_BUFFER);
+            self.bytes.shrink_to(FIRST_BUFFER);
         }
     }
 
@@ -73,11 +75,13 @@ impl Input {
             (self.start, self.end) = (0, self.end - self.start);
         }
         if self.end == self.bytes.len() {
-            let size = (2 * self.bytes.len()).max(SMALL_BUFFER);
+            let size = (2 * self.bytes.len()).max(FIRST_BUFFER);
             self.bytes.resize(size, 0);
         } else if self.was_filled && self.bytes.len() < COLLECTED {
             // More arrives at once than one read takes.
-            self.bytes.resize(COLLECTED, 0);
+            let is_small = self.bytes.len() < SMALL_BUFFER;
+            let size = if is_small { SMALL_BUFFER } else { COLLECTED };
+            self.bytes.resize(size, 0);
         }
         let (began, until) = self.limit(deadline);
         match stream.read(&mut self.bytes[self.end..], until) {

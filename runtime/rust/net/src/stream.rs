@@ -1,6 +1,8 @@
 //! Connections: sockets, and streams that the program provides.
 
 use std::io;
+#[cfg(feature = "tls")]
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,6 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{recv, send, shutdown, RecvFlags, SendFlags, Shutdown};
+
+#[cfg(feature = "tls")]
+use crate::input::SMALL_BUFFER;
 
 /// A connection that carries bytes in order, in both directions. Implement it to use connections of your own.
 ///
@@ -49,6 +54,11 @@ pub trait Stream: Send + Sync + 'static {
     fn shared_descriptor(&self) -> Option<Arc<OwnedFd>> {
         None
     }
+
+    /// Returns the memory of buffers that are empty. Does not wait. The session calls it when it has been idle for a while
+    /// after a read into more than 4 KiB.
+    #[doc(hidden)]
+    fn shrink(&self) {}
 
     /// The certificate of the other side, in DER, if the stream has verified one.
     fn certificate(&self) -> Option<Vec<u8>> {
@@ -109,21 +119,47 @@ pub(crate) fn poll_until(all: &mut [PollFd<'_>], deadline: Option<Instant>) -> i
     }
 }
 
-impl Stream for Socket {
-    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
+impl Socket {
+    /// Receives once; waits for that until the deadline.
+    fn receive<T>(
+        &self,
+        deadline: Option<Instant>,
+        mut receive: impl FnMut(RecvFlags) -> Result<T, Errno>,
+    ) -> io::Result<T> {
         // Without a deadline the system waits, which saves a call.
         let flags = match deadline {
             None => RecvFlags::empty(),
             Some(_) => RecvFlags::DONTWAIT,
         };
         loop {
-            match recv(&self.0, &mut *to, flags) {
-                Ok((count, _)) => return Ok(count),
+            match receive(flags) {
+                Ok(received) => return Ok(received),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => wait(self.0.as_fd(), PollFlags::IN, deadline)?,
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Like [`read`](Stream::read), but what is read, at most [`SMALL_BUFFER`], is passed on to a function. So there is no buffer
+    /// while this waits.
+    #[cfg(feature = "tls")]
+    pub(crate) fn read_with<T>(
+        &self,
+        deadline: Option<Instant>,
+        mut with: impl FnMut(&[u8]) -> T,
+    ) -> io::Result<T> {
+        let mut space = [MaybeUninit::uninit(); SMALL_BUFFER];
+        self.receive(deadline, |flags| {
+            let ((bytes, _), _) = recv(&self.0, &mut space[..], flags)?;
+            Ok(with(bytes))
+        })
+    }
+}
+
+impl Stream for Socket {
+    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
+        self.receive(deadline, |flags| Ok(recv(&self.0, &mut *to, flags)?.0))
     }
 
     fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {

@@ -1,7 +1,8 @@
 //! One side of a conversation of `tests/run`, with the other in another process: `remote client|server CASE ADDRESS`.
 //! Prints the transcript of its side. A server first prints `listening ADDRESS`, and serves one session. If the session closes
 //! where the conversation does not expect it, the last line is `why REASON`, and the exit code is 3. The environment variable `DUOLOGUE_TLS` is a
-//! folder that the program `certificates` has written, for addresses `tls://`. An address `shm:/NAME` is a region of shared memory.
+//! folder that the program `certificates` has written, for addresses `tls://`. An address `shm:/NAME` is a region of shared memory. With
+//! `DUOLOGUE_HOLD=N` the program prints `held` after N lines of its transcript, and waits until a line is written to its input.
 #![forbid(unsafe_code)]
 
 use conversations::{Transcript, case_module, protocols, remote_cases};
@@ -24,6 +25,7 @@ macro_rules! cases {
                         Some(region) => attach().attach(&region)?,
                         None => connector().connect(address)?,
                     };
+                    lines.begin();
                     $case::client::run(end, lines)?;
                 })*
                 _ => return Err(format!("there is no case `{case}`").into()),
@@ -46,6 +48,7 @@ macro_rules! cases {
             match case {
                 $(stringify!($case) => {
                     let end: protocols::$($protocol)::+::server::$state = listener.accept()?;
+                    lines.begin();
                     $case::server::run(end, lines)?;
                 })*
                 _ => return Err(format!("there is no case `{case}`").into()),
@@ -107,7 +110,8 @@ fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let lines = Transcript::default();
+    let held = std::env::var("DUOLOGUE_HOLD").ok();
+    let lines = Transcript::holding(held.and_then(|after| after.parse().ok()));
     let outcome = run(&arguments, &lines);
     print!("{}", lines.text());
     match outcome {

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@ struct kept {
 struct transcript {
     pthread_mutex_t lock;
     struct kept *texts;
+    /* How many lines there are, and after how many the program is held. */
+    size_t lines, held;
 };
 
 static char *keep(struct transcript *transcript, size_t size)
@@ -29,6 +32,24 @@ static char *keep(struct transcript *transcript, size_t size)
     return kept->text;
 }
 
+static void hold(const struct transcript *transcript)
+{
+    if (transcript->lines != transcript->held) return;
+    puts("held");
+    fflush(stdout);
+    (void)getchar();
+}
+
+void transcript_hold(struct transcript *transcript, size_t after)
+{
+    transcript->held = after;
+}
+
+void transcript_begin(struct transcript *transcript)
+{
+    hold(transcript);
+}
+
 void transcript_line(struct transcript *transcript, const char *format, ...)
 {
     va_list arguments;
@@ -36,6 +57,8 @@ void transcript_line(struct transcript *transcript, const char *format, ...)
     pthread_mutex_lock(&transcript->lock);
     vprintf(format, arguments);
     putchar('\n');
+    transcript->lines += 1;
+    hold(transcript);
     pthread_mutex_unlock(&transcript->lock);
     va_end(arguments);
 }
@@ -94,6 +117,8 @@ struct transcript *transcript_new(void)
     if (made == NULL) abort();
     pthread_mutex_init(&made->lock, NULL);
     made->texts = NULL;
+    made->lines = 0;
+    made->held = SIZE_MAX;
     return made;
 }
 

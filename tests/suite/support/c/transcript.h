@@ -9,6 +9,12 @@ struct transcript;
 struct transcript *transcript_new(void);
 void transcript_free(struct transcript *transcript);
 
+/* The program is held after this many lines: it prints `held`, and waits until a line is written to its input. */
+void transcript_hold(struct transcript *transcript, size_t after);
+
+/* The session has begun. */
+void transcript_begin(struct transcript *transcript);
+
 /* Writes one line. */
 __attribute__((format(printf, 2, 3))) void transcript_line(struct transcript *transcript,
                                                            const char *format, ...);

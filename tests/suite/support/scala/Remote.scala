@@ -7,14 +7,15 @@ import javax.net.ssl.SSLContext
 
 /** Runs one program of a case over a connection, and prints its lines of the transcript. If the session closes where the
   * conversation does not expect it, the last line is `why REASON`, and the exit code is 3. For addresses of TLS, `DUOLOGUE_TLS` is a
-  * folder with `ca.pem`, and `.pem` and `.key` of client and server.
+  * folder with `ca.pem`, and `.pem` and `.key` of client and server. With `DUOLOGUE_HOLD=N` the program is held after N lines: see
+  * [[Transcript]].
   */
 object Remote {
 
   def play(side: String, address: String)(client: Role)(asClient: (client.$First, Transcript) => Unit)(server: Role)(
       asServer: (server.$First, Transcript) => Unit
   ): Unit = {
-    val transcript = new Transcript
+    val transcript = new Transcript(Option(System.getenv("DUOLOGUE_HOLD")).map(_.toInt))
     val why =
       try {
         run(side, address, transcript)(client)(asClient)(server)(asServer)
@@ -32,12 +33,18 @@ object Remote {
       asClient: (client.$First, Transcript) => Unit
   )(server: Role)(asServer: (server.$First, Transcript) => Unit): Unit =
     side match {
-      case "client" => asClient(connect(client, address, ConnectOptions(tls = certificates(side))), transcript)
+      case "client" =>
+        val first = connect(client, address, ConnectOptions(tls = certificates(side)))
+        transcript.begin()
+        asClient(first, transcript)
       case "server" =>
         val listener = Listener(address, tls = certificates(side))
         println("listening " + listener.address)
-        try asServer(listener.accept(server), transcript)
-        finally listener.close()
+        try {
+          val first = listener.accept(server)
+          transcript.begin()
+          asServer(first, transcript)
+        } finally listener.close()
       case other => throw new IllegalArgumentException("`" + other + "` is neither client nor server")
     }
 

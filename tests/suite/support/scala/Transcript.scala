@@ -1,10 +1,23 @@
 package cases
 
-/** What the two programs of a case write: a line for each message that came, written by its receiver. */
-final class Transcript {
+/** What the two programs of a case write: a line for each message that came, written by its receiver. After `holdsAfter` lines the
+  * program is held: it prints `held`, and waits until a line is written to its input.
+  */
+final class Transcript(holdsAfter: Option[Int] = None) {
   private val lines = new java.util.concurrent.ConcurrentLinkedQueue[String]()
 
-  def line(text: String): Unit = lines.add(text): Unit
+  /** The session has begun. */
+  def begin(): Unit = hold()
+
+  def line(text: String): Unit = {
+    lines.add(text): Unit
+    hold()
+  }
+
+  private def hold(): Unit = if (holdsAfter.exists(_ == lines.size)) {
+    println("held")
+    System.in.read(): Unit
+  }
 
   /** What has been written so far. */
   def text: String = {

@@ -9,7 +9,7 @@ use duologue::transport::{FarEnd, Role, Why};
 
 use super::{code, try_lock, After, Core, Next, Patience, Session, COLLECTED, SHRINKS_AFTER};
 use crate::frame;
-use crate::input::SMALL_BUFFER;
+use crate::input::{FIRST_BUFFER, SMALL_BUFFER};
 use crate::stream::{is_early, left};
 use crate::timer::What;
 use crate::{flush, watch};
@@ -269,11 +269,12 @@ impl Session {
         let mut is_large = false;
         if let Some(mut input) = try_lock(&self.input) {
             input.shrink();
+            self.stream.shrink();
             is_large = input.is_large();
         }
         if let Some(mut core) = try_lock(&self.core) {
             if core.pending() == 0 {
-                core.out.clear(SMALL_BUFFER);
+                core.out.clear(FIRST_BUFFER);
             }
             is_large |= core.out.capacity() > SMALL_BUFFER;
             // Another thread may have set `again` in the meantime.

@@ -5,6 +5,12 @@
 //! `received` is held by the thread that reads, and `out` by the one that writes, even while they wait for the socket.
 //! `connection` is held only while bytes are encrypted or decrypted, never while a thread waits. It is taken after one
 //! of the others, so a thread that reads does not hold up one that writes.
+//!
+//! # Memory
+//!
+//! What an idle connection keeps is a buffer of 4 KiB inside rustls. As long as the session reads little at once, what comes is read
+//! into the stack, and passed on to rustls from there. A buffer for whole records is there from when the session reads more, until
+//! it shrinks its own.
 
 use std::io::{self, Read, Write};
 use std::mem;
@@ -17,10 +23,12 @@ use std::time::Instant;
 use rustls::Connection;
 
 use super::{failure, ALPN};
+use crate::input::SMALL_BUFFER;
 use crate::stream::{is_early, left, Socket, Stream};
 use crate::Error;
 
-/// How much is read from the socket at once: a record of the maximum size, with its header.
+/// How much is read from the socket at once if the session reads more than [`SMALL_BUFFER`]: a record of the maximum size, with
+/// its header.
 const READ: usize = 17 << 10;
 /// How much is encrypted and then written at once: without a deadline, and with one.
 const LONG_WRITE: usize = 64 << 10;
@@ -39,11 +47,42 @@ pub(super) struct TlsStream {
 
 /// What was read from the socket and not decrypted yet: `bytes[start..end]`.
 struct Received {
-    bytes: Box<[u8]>,
+    bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// Whether the socket has ended.
+    is_over: bool,
     /// Whether the connection has failed. It then reports the same error again.
     has_failed: bool,
+}
+
+impl Received {
+    /// Keeps what rustls has not taken.
+    fn keep(&mut self, bytes: &[u8]) {
+        (self.start, self.end) = (0, bytes.len());
+        if !bytes.is_empty() {
+            self.bytes.clear();
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+}
+
+/// Passes bytes on to rustls. Returns what it has not taken.
+fn pass_on<'b>(connection: &mut Connection, mut bytes: &'b [u8]) -> io::Result<&'b [u8]> {
+    // Bytes after the end of the stream are ignored.
+    match connection.read_tls(&mut bytes)? {
+        0 => Ok(&[]),
+        _ => Ok(bytes),
+    }
+}
+
+/// A socket on which nothing has arrived.
+struct Nothing;
+
+impl Read for Nothing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
 }
 
 /// What was encrypted. The socket has accepted the first `sent` bytes.
@@ -90,9 +129,10 @@ impl TlsStream {
             socket,
             connection: Mutex::new(connection),
             received: Mutex::new(Received {
-                bytes: vec![0; READ].into_boxed_slice(),
+                bytes: Vec::new(),
                 start: 0,
                 end: 0,
+                is_over: false,
                 has_failed: false,
             }),
             out: Mutex::new(Out {
@@ -126,18 +166,22 @@ impl TlsStream {
         loop {
             self.send_pending(until).map_err(failed)?;
             let connection = lock(&self.connection);
-            if !connection.is_handshaking() {
-                return match connection.alpn_protocol() {
-                    Some(ALPN) => Ok(()),
-                    Some(_) | None => Err(failure::failed(failure::NO_PROTOCOL)),
+            let is_over = !connection.is_handshaking();
+            let speaks = connection.alpn_protocol() == Some(ALPN);
+            drop(connection);
+            if is_over {
+                // The messages of the session are smaller than those of the handshake.
+                lock(&self.out).bytes = Vec::new();
+                return match speaks {
+                    true => Ok(()),
+                    false => Err(failure::failed(failure::NO_PROTOCOL)),
                 };
             }
-            drop(connection);
             // A peer that keeps sending does not prolong the handshake.
             if is_late(until) {
                 return Err(Error::TimedOut);
             }
-            self.receive(&mut received, until).map_err(failed)?;
+            self.receive(&mut received, 0, until).map_err(failed)?;
             self.decrypt(&mut received).map_err(failed)?;
         }
     }
@@ -157,10 +201,10 @@ impl TlsStream {
 
     /// Reads and discards what arrives, until the other side closes the connection or the deadline has passed.
     pub(super) fn read_off(&self, deadline: Instant) {
-        let mut received = lock(&self.received);
+        let _reading = lock(&self.received);
         let mut count = 0;
         while count < MOST_WITHOUT_DATA && !is_late(Some(deadline)) {
-            match self.socket.read(&mut received.bytes, Some(deadline)) {
+            match self.socket.read_with(Some(deadline), <[u8]>::len) {
                 Ok(read) if read > 0 => count += read,
                 Ok(_) | Err(_) => return,
             }
@@ -174,14 +218,33 @@ impl TlsStream {
         out.send(&self.socket, deadline)
     }
 
-    /// Reads from the socket, if everything read before was decrypted. Returns how many bytes came.
-    fn receive(&self, received: &mut Received, deadline: Option<Instant>) -> io::Result<usize> {
+    /// Reads from the socket, if everything read before was decrypted. Returns how many bytes came. `wanted`: how many the
+    /// session reads at once.
+    fn receive(
+        &self,
+        received: &mut Received,
+        wanted: usize,
+        deadline: Option<Instant>,
+    ) -> io::Result<usize> {
         if received.start < received.end || received.has_failed {
             return Ok(0);
         }
-        let count = self.socket.read(&mut received.bytes, deadline)?;
-        (received.start, received.end) = (0, count);
+        let count = if wanted > SMALL_BUFFER {
+            received.bytes.resize(READ, 0);
+            let count = self.socket.read(&mut received.bytes, deadline)?;
+            (received.start, received.end) = (0, count);
+            count
+        } else {
+            let read = self.socket.read_with(deadline, |bytes| {
+                if !bytes.is_empty() {
+                    received.keep(pass_on(&mut lock(&self.connection), bytes)?);
+                }
+                Ok::<_, io::Error>(bytes.len())
+            });
+            read??
+        };
         if count == 0 {
+            received.is_over = true;
             // So the connection distinguishes an end with `close_notify` from one without it.
             lock(&self.connection).read_tls(&mut io::empty())?;
         }
@@ -192,15 +255,11 @@ impl TlsStream {
     fn decrypt(&self, received: &mut Received) -> io::Result<()> {
         let mut connection = lock(&self.connection);
         if received.start < received.end {
-            let mut bytes = &received.bytes[received.start..received.end];
-            if connection.read_tls(&mut bytes)? == 0 {
-                // Bytes after the end of the stream are ignored.
-                received.start = received.end;
-            }
-            received.start = received.start.max(received.end - bytes.len());
+            let bytes = &received.bytes[received.start..received.end];
+            received.start = received.end - pass_on(&mut connection, bytes)?.len();
         }
         let processed = connection.process_new_packets();
-        let at_end = received.end == 0 && connection.is_handshaking();
+        let at_end = received.is_over && connection.is_handshaking();
         drop(connection);
         if let Err(error) = processed {
             received.has_failed = true;
@@ -250,7 +309,7 @@ impl Stream for TlsStream {
                 if count > MOST_WITHOUT_DATA && is_late(deadline) {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
-                count += self.receive(&mut received, deadline)?;
+                count += self.receive(&mut received, to.len(), deadline)?;
             }
             if let Err(error) = self.decrypt(&mut received) {
                 // What was decrypted before the failure is delivered first.
@@ -298,6 +357,24 @@ impl Stream for TlsStream {
 
     fn shared_descriptor(&self) -> Option<Arc<OwnedFd>> {
         self.socket.shared_descriptor()
+    }
+
+    fn shrink(&self) {
+        // A thread that holds one of the locks uses the buffers.
+        if let Ok(mut received) = self.received.try_lock() {
+            if received.start == received.end {
+                received.bytes = Vec::new();
+            }
+            if let Ok(mut connection) = self.connection.try_lock() {
+                // Before it reads, rustls adapts its buffer to what is in it.
+                let _nothing = connection.read_tls(&mut Nothing);
+            }
+        }
+        if let Ok(mut out) = self.out.try_lock() {
+            if out.bytes.is_empty() {
+                out.bytes = Vec::new();
+            }
+        }
     }
 
     fn certificate(&self) -> Option<Vec<u8>> {

@@ -12,8 +12,10 @@ final class Inbox {
     /** The peer ends the session, for reason 0. Further reasons have lower numbers. */
     static final int LEAVE = -4;
 
-    /** The size at first, and that of an idle session. */
-    private static final int FIRST = 1 << 10;
+    /** The size at first, and after a large buffer was released. */
+    private static final int FIRST = 1 << 8;
+    /** The largest that an idle session keeps. */
+    private static final int SMALL = 1 << 10;
     private static final int MOST = 64 << 10;
 
     private final long largest;
@@ -212,7 +214,7 @@ final class Inbox {
 
     /** Whether the buffer is larger than an idle session needs. */
     boolean isLarge() {
-        return bytes.length > FIRST;
+        return bytes.length > SMALL;
     }
 
     /** Releases the memory of a large buffer that is empty. */
