@@ -1,7 +1,7 @@
 package cases
 
 import duologue.{Role, SessionClosed}
-import duologue.net.{ConnectOptions, Listener, Tls, connect}
+import duologue.net.{ConnectOptions, Limits, Listener, Tls, connect}
 import java.nio.file.Path
 import javax.net.ssl.SSLContext
 
@@ -32,14 +32,17 @@ object Remote {
       asClient: (client.$First, Transcript) => Unit
   )(server: Role)(asServer: (server.$First, Transcript) => Unit): Unit =
     side match {
-      case "client" => asClient(connect(client, address, ConnectOptions(tls = certificates(side))), transcript)
+      case "client" => asClient(connect(client, address, ConnectOptions(heartbeat = heartbeat, tls = certificates(side))), transcript)
       case "server" =>
-        val listener = Listener(address, tls = certificates(side))
+        val listener = Listener(address, Limits(heartbeat = heartbeat), certificates(side))
         println("listening " + listener.address)
         try asServer(listener.accept(server), transcript)
         finally listener.close()
       case other => throw new IllegalArgumentException("`" + other + "` is neither client nor server")
     }
+
+  /** In seconds, as the environment requests it. */
+  private def heartbeat: Int = Option(System.getenv("DUOLOGUE_HEARTBEAT")).fold(0)(_.toInt)
 
   private def certificates(side: String): Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map { name =>
     val folder = Path.of(name)
