@@ -25,7 +25,7 @@ use crate::{Address, Error, Fingerprint};
 
 use next::is_late;
 pub use shared::Drain;
-use shared::{Beginning, Permit, Place, Ready, Shared, State, UnderWay};
+use shared::{Beginning, Member, Permit, Place, Ready, Shared, State, UnderWay};
 use silent::{Silent, Waiting};
 
 /// Accepts sessions at an address.
@@ -257,10 +257,10 @@ impl Listener {
                 };
                 let begun = policy.answer(&*stream, peer, served, &mut take_permit, deadline);
                 let Begun { which, terms, seen } = begun?;
+                let member = Box::new(Member::of(shared, None, place));
                 Some(Box::new(move || {
                     let _permit = permit;
-                    let held = place.map(|place| Box::new(place) as _);
-                    (handlers[which].start)((stream, terms, seen, held));
+                    (handlers[which].start)((stream, terms, seen, Some(member)));
                 }))
             });
         }
@@ -338,8 +338,8 @@ impl Listener {
                 let begun = policy.answer(&*stream, peer, [&served], &mut take_permit, deadline);
                 let (beginning, accepted) = permit.unzip();
                 if let Some(Begun { terms, seen, .. }) = begun {
-                    let held = Box::new((accepted, place)) as _;
-                    let begun = (served, (stream, terms, seen, Some(held)));
+                    let member = Box::new(Member::of(shared, accepted, place)) as _;
+                    let begun = (served, (stream, terms, seen, Some(member)));
                     shared.state().begun.push_back(begun);
                 }
                 // Only now: until then, the listener must not count as drained.
