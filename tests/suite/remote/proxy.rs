@@ -194,7 +194,7 @@ fn pass_both<C: Connection>(
     .map(|(from, to, limit, gate)| {
         let from = from.copy().expect("a descriptor is free");
         let to = to.copy().expect("a descriptor is free");
-        thread::spawn(move || pass(from, to, fault, limit, gate))
+        thread::spawn(move || pass(from, to, fault, limit, gate.as_ref()))
     });
     let count = |passing: thread::JoinHandle<usize>| passing.join().expect("it does not panic");
     let traffic = Traffic {
@@ -245,7 +245,7 @@ fn pass<C: Connection>(
     mut to: C,
     fault: Fault,
     mut limit: Option<(usize, Limit)>,
-    gate: Option<Gate>,
+    gate: Option<&Gate>,
 ) -> usize {
     let mut passed = 0;
     let mut buffer = [0; 4096];
@@ -275,7 +275,7 @@ fn pass<C: Connection>(
                     return passed;
                 }
                 Limit::Hold => {
-                    let gate = gate.as_ref().expect("only the client's bytes are held");
+                    let gate = gate.expect("only the client's bytes are held");
                     // The test is gone if it has failed.
                     let _ = gate.held.send(());
                     let _ = gate.release.recv();

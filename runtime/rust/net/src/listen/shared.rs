@@ -115,6 +115,7 @@ impl Drain {
     /// Like [`begin`](Drain::begin), and waits until all sessions have ended and all handlers have returned, at most for
     /// `patience`. Then it ends the sessions that are left: their endpoints are [`Lost`](duologue::Why::Lost), and their peers
     /// find that this side has left. Returns whether nothing was left.
+    #[must_use]
     pub fn within(&self, patience: Duration) -> bool {
         self.begin();
         let state = self.0.state();
