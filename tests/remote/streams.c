@@ -213,6 +213,24 @@ static void check_broken(const char *line)
     CHECK(size == ANSWER + sizeof broke && memcmp(written + ANSWER, broke, sizeof broke) == 0);
 }
 
+/* All bytes of a client that logs in and ends the session: the library reports why. */
+static void check_ended(const char *line)
+{
+    static char hex[MOST], why[16];
+    CHECK(sscanf(line, "ended %*s %8191s %15s", hex, why) == 2);
+    duo_status expected = strcmp(why, "late") == 0 ? DUO_LATE : DUO_CLOSED;
+    CHECK(expected == DUO_LATE || strcmp(why, "left") == 0);
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    struct side side = {.is_client = false, .socket = ends[0]};
+    pthread_t thread = start(play, &side);
+    raw_send_hex(ends[1], hex);
+    finish(thread);
+    close(ends[1]);
+    if (side.ended != expected) fprintf(stderr, "%s: %s\n", line, duo_status_text(side.ended));
+    CHECK(side.begun == DUO_OK && side.ended == expected);
+}
+
 static void check_session(const struct session *session)
 {
     for (int is_client = 0; is_client <= 1; is_client++) {
@@ -249,11 +267,12 @@ int main(void)
     pthread_t thread = start(accept_bank, NULL);
     static char line[MOST];
     static struct session session;
-    size_t hellos = 0, bad = 0, broken = 0, answers = 0, sessions = 0;
+    size_t hellos = 0, bad = 0, broken = 0, ended = 0, answers = 0, sessions = 0;
     while (fgets(line, sizeof line, file) != NULL) {
         if (strncmp(line, "hello ", 6) == 0) check_hello(line), hellos++;
         if (strncmp(line, "bad ", 4) == 0) check_bad(line), bad++;
         if (strncmp(line, "broken ", 7) == 0) check_broken(line), broken++;
+        if (strncmp(line, "ended ", 6) == 0) check_ended(line), ended++;
         if (strncmp(line, "answer ", 7) == 0) check_answer(line), answers++;
         if (line[0] == '>' || line[0] == '<') read_step(&session, line);
         if (line[0] != '\n' || session.count == 0) continue;
@@ -263,7 +282,7 @@ int main(void)
     }
     if (session.count > 0) check_session(&session), sessions++;
     fclose(file);
-    CHECK(hellos > 4 && bad > 20 && broken > 5 && answers > 5 && sessions > 0);
+    CHECK(hellos > 4 && bad > 20 && broken > 5 && ended > 2 && answers > 5 && sessions > 0);
     duo_listener_stop(listener);
     finish(thread);
     duo_listener_close(listener);

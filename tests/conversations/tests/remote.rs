@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{Connected, Login, LoginResponse, client, server};
-use conversations::sockets::{listener, pair, path};
+use conversations::sockets::{listener, pair, path, unhex};
 use conversations::{case_test, protocols, remote_cases};
 use duologue::{Closed, Why};
 use duologue_net::{Error, Listener, Verdict};
@@ -173,6 +173,30 @@ fn a_message_out_of_turn_is_broken() {
         teller(listener.accept().expect("the hello is whole")),
         Err(Why::Broken)
     );
+}
+
+/// The `ended` lines of the vectors: what arrived before the client has left is received, and then why.
+#[test]
+fn a_client_that_leaves_says_why() {
+    let (mut listener, address) = listener("ended");
+    let path = address.strip_prefix("unix:").expect("it is a Unix socket");
+    let text = include_str!("../../wire/streams.txt");
+    let mut count = 0;
+    for line in text.lines().filter_map(|line| line.strip_prefix("ended ")) {
+        let [name, hex, why] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let mut raw = UnixStream::connect(path).expect("it listens");
+        raw.write_all(&unhex(hex)).expect("it is read");
+        let server: server::Login = listener.accept().expect("the hello is whole");
+        let Login::Login { next: answer, .. } = server.recv().expect(name);
+        let sent = answer.ok();
+        let closed = sent.map_or_else(Closed::from, |next| next.recv().map(drop).expect_err(name));
+        let closed = format!("{:?}", closed.why()).to_lowercase();
+        assert_eq!(closed, why, "{name}");
+        count += 1;
+    }
+    assert!(count > 2, "only {count} lines");
 }
 
 /// The client writes exactly the bytes of the vectors.

@@ -3,12 +3,13 @@
 #![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{self, Connected, client, server};
-use conversations::protocols::pingpong;
-use conversations::sockets::{listener, logged_in, pair, path};
+use conversations::protocols::{pingpong, telemetry};
+use conversations::sockets::{accepted, listener, logged_in, pair, path};
 use duologue::{Closed, PortSet, Select, TryRecvError, Why};
 use duologue_net::{Error, Listener};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -236,4 +237,80 @@ fn a_listener_that_drains_accepts_what_has_begun() {
         assert!(matches!(none, Err(Error::Drained)));
     }
     listener.run().expect("it has no sessions");
+}
+
+/// Why the client's session is over.
+fn why_of(client: client::Login) -> Why {
+    let sent = client.login("holk".into(), "1234".into());
+    let closed = sent.map_or_else(Closed::from, |waiting| {
+        waiting.recv().map(drop).expect_err("it has ended")
+    });
+    closed.why()
+}
+
+/// Sessions that have not ended when the time of a drain is over are ended: this side is lost, and the peer finds that it has left.
+#[test]
+fn a_drain_ends_the_sessions_that_are_left() {
+    let (mut listener, address) = listener("drain-handlers");
+    let (report, reported) = mpsc::channel();
+    listener.serve(move |login: server::Login| {
+        let ended = login.recv().map(drop).map_err(|closed| closed.why());
+        report.send(ended).expect("the test waits for it");
+    });
+    let drain = listener.drain();
+    let running = thread::spawn(move || listener.run());
+    let connect = || duologue_net::connect(&address).expect("it is accepted");
+    let [first, second]: [client::Login; 2] = [connect(), connect()];
+    // One has ended by itself.
+    drop(first);
+    assert_eq!(reported.recv_timeout(LONG), Ok(Err(Why::Left)));
+    assert!(!drain.within(Duration::from_millis(20)));
+    assert_eq!(reported.recv_timeout(LONG), Ok(Err(Why::Lost)));
+    running.join().expect("no panic").expect("it drains");
+    assert_eq!(why_of(second), Why::Left);
+    assert!(drain.within(LONG), "none is left");
+}
+
+/// The same for sessions that `accept` has returned, whether it is the turn of this side or of the peer, which is not waiting.
+#[test]
+fn a_drain_ends_sessions_that_were_accepted() {
+    let (mut listener, address) = listener("drain-accepted");
+    let drain = listener.drain();
+    let (waits, client): (server::Login, client::Login) = accepted(&mut listener, &address);
+    let sends = logged_in(accepted(&mut listener, &address));
+    let (sends, withdraws) = (sends.0, sends.1.withdrawal(1.0).expect("it is open"));
+    let Ok(Connected::Withdrawal { next: answer, .. }) = sends.recv() else {
+        panic!("the client withdraws money")
+    };
+    assert!(!drain.within(Duration::from_millis(20)));
+    assert_eq!(waits.recv().map(drop).expect_err("cut").why(), Why::Lost);
+    assert_eq!(why_of(client), Why::Left);
+    let refused = answer.money(1.0).expect_err("it was ended");
+    assert_eq!(Closed::from(refused).why(), Why::Lost);
+    let closed = withdraws.recv().map(drop).expect_err("it has ended");
+    assert_eq!(closed.why(), Why::Left);
+    assert!(drain.within(LONG), "none is left");
+}
+
+/// A peer that reads nothing holds neither the drain up nor the thread that sends to it.
+#[test]
+fn a_drain_ends_a_session_that_cannot_be_written() {
+    let (mut listener, address) = listener("drain-stuck");
+    let drain = listener.drain();
+    let (mut sender, reader): (telemetry::client::Report, telemetry::server::Report) =
+        accepted(&mut listener, &address);
+    let (report, reported) = mpsc::channel();
+    thread::spawn(move || {
+        let why = loop {
+            match sender.raw(true, String::new(), vec![7; 1 << 16]) {
+                Ok(next) => sender = next,
+                Err(error) => break Closed::from(error).why(),
+            }
+        };
+        report.send(why)
+    });
+    assert!(!drain.within(Duration::from_millis(200)));
+    assert_eq!(reported.recv_timeout(LONG), Ok(Why::Lost));
+    drop(reader);
+    assert!(drain.within(LONG), "none is left");
 }

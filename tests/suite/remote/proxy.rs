@@ -9,6 +9,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+/// Longer than anything takes that a test waits for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// What happens to the bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -24,6 +27,36 @@ pub enum Fault {
     ResetFromClient(usize),
     /// After that many bytes from the server, both connections are reset.
     ResetFromServer(usize),
+    /// After that many bytes from the client, its bytes are lost. Both connections stay open.
+    StopFromClient(usize),
+    /// After that many bytes from the server, its bytes are lost. Both connections stay open.
+    StopFromServer(usize),
+    /// After that many bytes from the client, the others wait for [`Proxy::release`].
+    HoldFromClient(usize),
+}
+
+impl Fault {
+    /// The side that does not get everything.
+    pub fn deprived(self) -> Option<&'static str> {
+        match self {
+            Fault::CutFromClient(_) | Fault::ResetFromClient(_) | Fault::StopFromClient(_) => {
+                Some("server")
+            }
+            Fault::CutFromServer(_) | Fault::ResetFromServer(_) | Fault::StopFromServer(_) => {
+                Some("client")
+            }
+            Fault::SingleBytes | Fault::Delay(_) | Fault::HoldFromClient(_) => None,
+        }
+    }
+}
+
+/// What happens to a direction after the bytes that pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    Cut,
+    Reset,
+    Stop,
+    Hold,
 }
 
 /// How many bytes went through the proxy.
@@ -34,7 +67,17 @@ pub struct Traffic {
 }
 
 /// A proxy for one connection.
-pub struct Proxy(Receiver<Traffic>);
+pub struct Proxy {
+    traffic: Receiver<Traffic>,
+    held: Receiver<()>,
+    release: Sender<()>,
+}
+
+/// Where a direction is held: it reports that, and waits.
+struct Gate {
+    held: Sender<()>,
+    release: Receiver<()>,
+}
 
 /// A connection that the proxy passes on.
 trait Connection: Read + Write + Send + Sized + 'static {
@@ -106,27 +149,52 @@ impl Proxy {
         connect: impl FnOnce() -> (C, C) + Send + 'static,
     ) -> Proxy {
         let (done, traffic) = channel();
-        thread::spawn(move || pass_both(connect(), fault, &done));
-        Proxy(traffic)
+        let (report, held) = channel();
+        let (release, released) = channel();
+        let gate = Gate {
+            held: report,
+            release: released,
+        };
+        thread::spawn(move || pass_both(connect(), fault, gate, &done));
+        Proxy {
+            traffic,
+            held,
+            release,
+        }
+    }
+
+    /// Waits until the client's bytes are held.
+    pub fn held(&self) {
+        let held = self.held.recv_timeout(PATIENCE);
+        held.expect("the client sends that much");
+    }
+
+    /// Passes on what was held, and what follows.
+    pub fn release(&self) {
+        self.release.send(()).expect("the proxy waits for it");
     }
 
     /// Waits until the connection has ended.
     pub fn traffic(self) -> Traffic {
-        let limit = Duration::from_secs(60);
-        let traffic = self.0.recv_timeout(limit);
+        let traffic = self.traffic.recv_timeout(PATIENCE);
         traffic.expect("both sides close the connection")
     }
 }
 
-fn pass_both<C: Connection>((client, server): (C, C), fault: Fault, done: &Sender<Traffic>) {
+fn pass_both<C: Connection>(
+    (client, server): (C, C),
+    fault: Fault,
+    gate: Gate,
+    done: &Sender<Traffic>,
+) {
     let [from_client, from_server] = [
-        (&client, &server, cut(fault, true)),
-        (&server, &client, cut(fault, false)),
+        (&client, &server, limit(fault, true), Some(gate)),
+        (&server, &client, limit(fault, false), None),
     ]
-    .map(|(from, to, limit)| {
+    .map(|(from, to, limit, gate)| {
         let from = from.copy().expect("a descriptor is free");
         let to = to.copy().expect("a descriptor is free");
-        thread::spawn(move || pass(from, to, fault, limit))
+        thread::spawn(move || pass(from, to, fault, limit, gate.as_ref()))
     });
     let count = |passing: thread::JoinHandle<usize>| passing.join().expect("it does not panic");
     let traffic = Traffic {
@@ -139,18 +207,29 @@ fn pass_both<C: Connection>((client, server): (C, C), fault: Fault, done: &Sende
     let _ = done.send(traffic);
 }
 
-/// How many bytes of this direction pass before both directions end.
-fn cut(fault: Fault, is_from_client: bool) -> Option<usize> {
+/// How many bytes of this direction pass, and what happens then.
+fn limit(fault: Fault, is_from_client: bool) -> Option<(usize, Limit)> {
     match (fault, is_from_client) {
-        (Fault::CutFromClient(bytes) | Fault::ResetFromClient(bytes), true)
-        | (Fault::CutFromServer(bytes) | Fault::ResetFromServer(bytes), false) => Some(bytes),
+        (Fault::CutFromClient(bytes), true) | (Fault::CutFromServer(bytes), false) => {
+            Some((bytes, Limit::Cut))
+        }
+        (Fault::ResetFromClient(bytes), true) | (Fault::ResetFromServer(bytes), false) => {
+            Some((bytes, Limit::Reset))
+        }
+        (Fault::StopFromClient(bytes), true) | (Fault::StopFromServer(bytes), false) => {
+            Some((bytes, Limit::Stop))
+        }
+        (Fault::HoldFromClient(bytes), true) => Some((bytes, Limit::Hold)),
         (
             Fault::SingleBytes
             | Fault::Delay(_)
             | Fault::CutFromClient(_)
             | Fault::CutFromServer(_)
             | Fault::ResetFromClient(_)
-            | Fault::ResetFromServer(_),
+            | Fault::ResetFromServer(_)
+            | Fault::StopFromClient(_)
+            | Fault::StopFromServer(_)
+            | Fault::HoldFromClient(_),
             _,
         ) => None,
     }
@@ -160,34 +239,56 @@ fn resets(fault: Fault) -> bool {
     matches!(fault, Fault::ResetFromClient(_) | Fault::ResetFromServer(_))
 }
 
-/// Passes bytes on until one side ends, or up to the limit, which ends both; returns how many it passed.
-fn pass<C: Connection>(mut from: C, mut to: C, fault: Fault, limit: Option<usize>) -> usize {
+/// Passes bytes on until one side ends, and does at the limit what is to happen there; returns how many bytes it passed.
+fn pass<C: Connection>(
+    mut from: C,
+    mut to: C,
+    fault: Fault,
+    mut limit: Option<(usize, Limit)>,
+    gate: Option<&Gate>,
+) -> usize {
     let mut passed = 0;
     let mut buffer = [0; 4096];
     loop {
-        let space = match fault {
-            Fault::SingleBytes => 1,
-            Fault::Delay(_)
-            | Fault::CutFromClient(_)
-            | Fault::CutFromServer(_)
-            | Fault::ResetFromClient(_)
-            | Fault::ResetFromServer(_) => buffer.len(),
+        if let Some((bytes, what)) = limit
+            && bytes == passed
+        {
+            match what {
+                Limit::Cut => {
+                    // A connection that breaks, as when a cable is cut: neither side has said anything.
+                    from.end(Shutdown::Both);
+                    to.end(Shutdown::Both);
+                    return passed;
+                }
+                Limit::Reset => {
+                    from.reset_at_end();
+                    to.reset_at_end();
+                    // The other thread, which reads, ends, and the last copies of both are closed. Neither peer learns anything
+                    // before that.
+                    from.end(Shutdown::Read);
+                    to.end(Shutdown::Read);
+                    return passed;
+                }
+                Limit::Stop => {
+                    // Until the sender closes the connection. The receiver does not learn that, either.
+                    while from.read(&mut buffer).is_ok_and(|read| read > 0) {}
+                    return passed;
+                }
+                Limit::Hold => {
+                    let gate = gate.expect("only the client's bytes are held");
+                    // The test is gone if it has failed.
+                    let _ = gate.held.send(());
+                    let _ = gate.release.recv();
+                    limit = None;
+                }
+            }
+        }
+        let space = if fault == Fault::SingleBytes {
+            1
+        } else {
+            buffer.len()
         };
-        let space = limit.map_or(space, |limit| space.min(limit - passed));
-        if space == 0 && resets(fault) {
-            from.reset_at_end();
-            to.reset_at_end();
-            // The other thread, which reads, ends, and the last copies of both are closed. Neither peer learns anything before that.
-            from.end(Shutdown::Read);
-            to.end(Shutdown::Read);
-            return passed;
-        }
-        if space == 0 {
-            // A connection that breaks, as when a cable is cut: neither side has said anything.
-            from.end(Shutdown::Both);
-            to.end(Shutdown::Both);
-            return passed;
-        }
+        let space = limit.map_or(space, |(bytes, _)| space.min(bytes - passed));
         let read = match from.read(&mut buffer[..space]) {
             Ok(0) | Err(_) if resets(fault) && limit.is_none() => return passed,
             Ok(0) | Err(_) => {

@@ -138,6 +138,13 @@ impl Running {
         }
     }
 
+    /// Stops it with `SIGSTOP`: it does nothing more, but its connections stay open.
+    pub fn pause(&self) {
+        let process = rustix::process::Pid::from_child(&self.child);
+        let sent = rustix::process::kill_process(process, rustix::process::Signal::STOP);
+        sent.expect("it is a child of this process");
+    }
+
     fn stop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -27,7 +27,7 @@ use crate::{Address, Error, Fingerprint};
 
 use next::is_late;
 pub use shared::Drain;
-use shared::{Beginning, Permit, Place, Ready, Shared, State, UnderWay};
+use shared::{Beginning, Member, Permit, Place, Ready, Shared, State, UnderWay};
 use silent::{Silent, Waiting};
 
 /// Accepts sessions at an address.
@@ -259,10 +259,10 @@ impl Listener {
                     value,
                     seen,
                 } = begun?;
+                let member = Box::new(Member::of(shared, None, place));
                 Some(Box::new(move || {
                     let _permit = permit;
-                    let held = place.map(|place| Box::new(place) as _);
-                    (handlers[which].start)((stream, terms, seen, held), value);
+                    (handlers[which].start)((stream, terms, seen, Some(member)), value);
                 }))
             });
         }
@@ -345,8 +345,8 @@ impl Listener {
                     terms, value, seen, ..
                 }) = begun
                 {
-                    let held = Box::new((accepted, place)) as _;
-                    let begun = (served, (stream, terms, seen, Some(held)), value);
+                    let member = Box::new(Member::of(shared, accepted, place)) as _;
+                    let begun = (served, (stream, terms, seen, Some(member)), value);
                     shared.state().begun.push_back(begun);
                 }
                 // Only now: until then, the listener must not count as drained.

@@ -55,7 +55,7 @@ use crate::{flush, watch};
 use due::Checks;
 use forwarding::Next;
 use hold::Hold;
-pub(crate) use terms::Terms;
+pub(crate) use terms::{Held, Holds, Terms};
 pub(crate) use writing::Written;
 
 /// A run is written when this much has been collected.
@@ -70,9 +70,6 @@ const LONGEST_PULSE: Duration = Duration::from_secs(10);
 /// How long a session keeps buffers that have grown. Releasing them matters where many sessions are idle, and growing
 /// again costs little compared with this time.
 const SHRINKS_AFTER: Duration = Duration::from_secs(1);
-
-/// What is dropped when a session is over on both sides.
-pub(crate) type Held = Option<Box<dyn Send + Sync>>;
 
 pub(crate) struct Session {
     stream: Box<dyn Stream>,
@@ -97,8 +94,8 @@ pub(crate) struct Session {
     will_check: AtomicBool,
     /// Whether `timer` shrinks the buffers after a while.
     will_shrink: AtomicBool,
-    /// What the session holds until it is dropped.
-    _held: Held,
+    /// What the session keeps until it is dropped.
+    held: Held,
     /// What waits for the session's observer, if it has one.
     reports: Option<Arc<Reports>>,
     watch: Watch,
@@ -284,7 +281,7 @@ pub(crate) fn open<E: Open>(
             is_due: AtomicBool::new(false),
             will_check: AtomicBool::new(false),
             will_shrink: AtomicBool::new(false),
-            _held: held,
+            held,
             reports,
             watch: Watch::new(),
             reactor: Reactor::new(),
@@ -295,6 +292,9 @@ pub(crate) fn open<E: Open>(
     });
     if let Some(session) = session {
         session.run();
+        if let Some(held) = &session.held {
+            held.begun(&session);
+        }
         if let Some(pulse) = terms.pulse() {
             timer::at(Instant::now() + pulse, What::Pulse, &session);
         }

@@ -70,8 +70,14 @@ fn tls(party: &str) -> Option<duologue_net::Tls> {
     ))
 }
 
+/// The heartbeat in seconds that the environment variable `DUOLOGUE_HEARTBEAT` requests.
+fn heartbeat() -> u16 {
+    let seconds = std::env::var("DUOLOGUE_HEARTBEAT").ok();
+    seconds.map_or(0, |seconds| seconds.parse().expect("a number of seconds"))
+}
+
 fn connector() -> Connector {
-    let connector = Connector::new();
+    let connector = Connector::new().heartbeat(heartbeat());
     match tls("client") {
         Some(tls) => connector.tls(tls),
         None => connector,
@@ -101,6 +107,7 @@ fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
                 None => Listener::bind(address)?,
             };
             listener.on_failure(|error| eprintln!("remote: {error}"));
+            listener.heartbeat(heartbeat());
             println!("listening {}", listener.address());
             server(case, &mut listener, lines)
         }

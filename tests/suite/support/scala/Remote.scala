@@ -1,7 +1,7 @@
 package cases
 
 import duologue.{Role, SessionClosed}
-import duologue.net.{ConnectOptions, Listener, Tls, connect}
+import duologue.net.{ConnectOptions, Limits, Listener, Tls, connect}
 import java.nio.file.Path
 import javax.net.ssl.SSLContext
 
@@ -34,11 +34,11 @@ object Remote {
   )(server: Role)(asServer: (server.$First, Transcript) => Unit): Unit =
     side match {
       case "client" =>
-        val first = connect(client, address, ConnectOptions(tls = certificates(side)))
+        val first = connect(client, address, ConnectOptions(heartbeat = heartbeat, tls = certificates(side)))
         transcript.begin()
         asClient(first, transcript)
       case "server" =>
-        val listener = Listener(address, tls = certificates(side))
+        val listener = Listener(address, Limits(heartbeat = heartbeat), certificates(side))
         println("listening " + listener.address)
         try {
           val first = listener.accept(server)
@@ -47,6 +47,9 @@ object Remote {
         } finally listener.close()
       case other => throw new IllegalArgumentException("`" + other + "` is neither client nor server")
     }
+
+  /** In seconds, as the environment requests it. */
+  private def heartbeat: Int = Option(System.getenv("DUOLOGUE_HEARTBEAT")).fold(0)(_.toInt)
 
   private def certificates(side: String): Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map { name =>
     val folder = Path.of(name)

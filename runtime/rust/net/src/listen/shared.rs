@@ -15,7 +15,7 @@ use crate::error::Verdict;
 use crate::handshake::{Policy, Served, Value};
 use crate::health::Health;
 use crate::observe::Seen;
-use crate::session::{Held, Terms};
+use crate::session::{Held, Holds, Session, Terms};
 use crate::stream::Stream;
 
 /// A connection on which a session has begun.
@@ -47,12 +47,23 @@ pub(super) struct State {
     accepted: usize,
     /// How many connections each peer has, if that is limited.
     peers: HashMap<Origin, usize>,
+    /// The sessions that are not over, by the numbers of their [`Member`]s.
+    open: HashMap<u64, Weak<Session>>,
+    /// How many members there have been.
+    members: u64,
+    /// The time for draining is over: sessions are ended, also those that begin now.
+    is_cut: bool,
 }
 
 impl State {
     /// Whether the listener is drained: no further session may begin, and none is left.
     pub(super) fn is_drained(&self) -> bool {
         self.is_draining && self.sessions == 0 && self.beginning == 0
+    }
+
+    /// Whether all sessions have ended, and all handlers have returned.
+    fn has_ended(&self) -> bool {
+        self.sessions == 0 && self.accepted == 0 && self.open.is_empty()
     }
 
     /// Why no further session may begin, if there may be this many.
@@ -116,16 +127,27 @@ impl Drain {
         }
     }
 
-    /// Like [`begin`](Drain::begin), and waits until the sessions of all handlers have ended, at most for `patience`.
-    /// Returns whether they have.
+    /// Like [`begin`](Drain::begin), and waits until all sessions have ended and all handlers have returned, at most for
+    /// `patience`. Then it ends the sessions that are left: their endpoints are [`Lost`](duologue::Why::Lost), and their peers
+    /// find that this side has left. Returns whether nothing was left.
     #[must_use]
     pub fn within(&self, patience: Duration) -> bool {
         self.begin();
         let state = self.0.state();
-        let is_open = |state: &mut State| state.sessions > 0;
+        let is_open = |state: &mut State| !state.has_ended();
         let waited = self.0.ended.wait_timeout_while(state, patience, is_open);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        state.sessions == 0
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.has_ended() {
+            return true;
+        }
+        state.is_cut = true;
+        let left: Vec<_> = state.open.values().filter_map(Weak::upgrade).collect();
+        // Sessions take the lock when they end.
+        drop(state);
+        for session in left {
+            session.cut();
+        }
+        false
     }
 }
 
@@ -185,6 +207,57 @@ impl Drop for Accepted {
     fn drop(&mut self) {
         if let Some(shared) = self.0.upgrade() {
             shared.state().accepted -= 1;
+            shared.ended.notify_all();
+        }
+    }
+}
+
+/// The listener's part of a session, which knows when it begins and when it is over. It does not keep the listener's state, which
+/// may own it.
+pub(super) struct Member {
+    shared: Weak<Shared>,
+    number: u64,
+    _accepted: Option<Accepted>,
+    _place: Option<Place>,
+}
+
+impl Member {
+    pub(super) fn of(
+        shared: &Arc<Shared>,
+        accepted: Option<Accepted>,
+        place: Option<Place>,
+    ) -> Member {
+        let mut state = shared.state();
+        state.members += 1;
+        Member {
+            shared: Arc::downgrade(shared),
+            number: state.members,
+            _accepted: accepted,
+            _place: place,
+        }
+    }
+}
+
+impl Holds for Member {
+    fn begun(&self, session: &Arc<Session>) {
+        let Some(shared) = self.shared.upgrade() else {
+            return;
+        };
+        let mut state = shared.state();
+        state.open.insert(self.number, Arc::downgrade(session));
+        let is_cut = state.is_cut;
+        drop(state);
+        if is_cut {
+            session.cut();
+        }
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.upgrade() {
+            shared.state().open.remove(&self.number);
+            shared.ended.notify_all();
         }
     }
 }

@@ -1,9 +1,19 @@
-//! The terms of a session.
+//! The terms of a session, and what it keeps.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::LONGEST_PULSE;
+use super::{Session, LONGEST_PULSE};
 use crate::frame::Allowed;
+
+/// What a session keeps until it is over on both sides.
+pub(crate) type Held = Option<Box<dyn Holds>>;
+
+/// What learns of a session and is dropped with it.
+pub(crate) trait Holds: Send + Sync {
+    /// The session has begun.
+    fn begun(&self, session: &Arc<Session>);
+}
 
 /// What both sides agreed on, and what this side allows.
 #[derive(Clone, Copy, Debug)]

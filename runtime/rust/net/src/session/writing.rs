@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use duologue::transport::{FarEnd, Role, Why};
+use rustix::net::{shutdown, Shutdown};
 
-use super::{code, try_lock, After, Core, Next, Patience, Session, COLLECTED, SHRINKS_AFTER};
+use super::{
+    code, guarded, try_lock, After, Core, Next, Patience, Session, COLLECTED, SHRINKS_AFTER,
+};
 use crate::frame;
 use crate::input::{FIRST_BUFFER, SMALL_BUFFER};
 use crate::stream::{is_early, left};
@@ -146,6 +149,25 @@ impl Session {
         if !core.is_closed {
             core.out.put(last);
             self.write_last(core, after, why, Some(LAST_WRITE));
+        }
+    }
+
+    /// Ends the session for both sides: this one is lost, and the peer learns that it has left. Does not wait: if a thread holds
+    /// `core`, which may be as long as the peer accepts nothing, the connection is closed, and the session is lost for both.
+    pub(crate) fn cut(self: &Arc<Session>) {
+        match try_lock(&self.core) {
+            Some(core) => {
+                let after = self.work(core, Patience::None, |core, after| {
+                    self.leave(core, after, Why::Lost, &frame::LEFT);
+                });
+                self.finish(after);
+            }
+            // The program's own streams may panic.
+            None => guarded(|| self.stream.close()),
+        }
+        // A thread that waits for the peer finds the end of the connection.
+        if let Some(descriptor) = self.stream.descriptor() {
+            let _ended_already = shutdown(descriptor, Shutdown::Read);
         }
     }
 

@@ -2,7 +2,7 @@ package duologue.net
 
 import duologue.{PayloadRefused, PortSet, Select, SessionClosed, SharedSender, Why, abandon, flush}
 import java.nio.file.{Files, Path}
-import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
 import protocols.{bank, numbers, payloads}
 import scala.annotation.tailrec
 import scala.concurrent.duration.{DurationInt, DurationLong}
@@ -398,10 +398,13 @@ final class NetworkSuite extends NetSuite {
     withdraw(client, 3.0).quit()
     assert(await(draining))
 
-    val impatient = serving(freshAddress())
+    // Sessions that are left when the time is over end for both sides.
+    val ended = new LinkedBlockingQueue[SessionClosed]
+    val impatient = Listener(freshAddress()).serve(bank.server)(login => ended.add(closed(counter(teller(login)))): Unit).start()
     val open = logIn(connect(bank.client, impatient.address))
     assert(!impatient.drain(20.millis))
     assertEquals(closed(open.withdrawal(1.0).recv()).why, Why.Left: Why)
+    assertEquals(ended.poll(Patience, TimeUnit.SECONDS).why, Why.Left: Why)
   }
 
   test("an endpoint that is forgotten closes its session") {

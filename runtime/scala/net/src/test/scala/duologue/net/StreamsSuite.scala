@@ -168,6 +168,23 @@ final class StreamsSuite extends NetSuite {
       None
     } catch { case closed: SessionClosed => Some(closed.why) }
 
+  test("a client that leaves says why, after what it has sent before") {
+    val listener = Listener(freshAddress())
+    val ended = data.filter(_.startsWith("ended ")).map(_.split(' '))
+    assert(ended.nonEmpty)
+    ended.foreach { words =>
+      val server = spawn {
+        val bank.Login.Login(_, _, answer) = listener.accept(bank.server).recv()
+        whyOf(answer.ok().recv(): Unit)
+      }
+      val socket = raw(listener.address)
+      send(socket, unhex(words(2)))
+      assertEquals(await(server).map(_.toString.toLowerCase), Some(words(3)), words(1))
+      socket.close()
+    }
+    listener.close()
+  }
+
   /** Plays one side of the session up to `cut` bytes of its own, and then sends no more. */
   private def play(socket: SocketChannel, asClient: Boolean, cut: Int): Unit = {
     var left = cut

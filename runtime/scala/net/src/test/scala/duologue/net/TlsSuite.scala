@@ -312,30 +312,43 @@ final class TlsSuite extends NetSuite {
 
   test("a connection that is cut anywhere is reported by each side that has begun the session") {
     val ended = new java.util.concurrent.LinkedBlockingQueue[Option[Why]]
+    // The sides of sessions that had begun and were lost.
+    val lost = new java.util.concurrent.ConcurrentLinkedQueue[String]
     val listener = Listener(any, Limits(hello = 2.seconds), Some(ofServer)).serve(bank.server) { login =>
       try {
         teller(login)
         ended.add(None): Unit
-      } catch { case closed: SessionClosed => ended.add(Some(closed.why)): Unit }
-    }.start()
-    for (fromClient <- List(true, false); cut <- 0 until 4000 by 61) {
-      val proxy = cutting(port(listener), fromClient, cut)
-      val place = (fromClient, cut).toString
-      val client = spawn {
-        try {
-          customer(connect(bank.client, "tls://127.0.0.1:" + proxy.getLocalPort.toString, options()))
-          None
-        } catch {
-          case closed: SessionClosed => Some(closed.why)
-          case _: ConnectFailed      => Some(Why.Lost)
-        }
+      } catch {
+        case closed: SessionClosed =>
+          ended.add(Some(closed.why)): Unit
+          lost.add("server"): Unit
       }
-      val why = await(client)
-      assert(why.forall(_ == Why.Lost), place)
-      eventually(listener.size == 0)
-      ended.forEach(why => assert(why.forall(_ == Why.Lost), place))
-      ended.clear()
-      proxy.close()
+    }.start()
+    for (fromClient <- List(true, false)) {
+      for (cut <- 0 until 4000 by 61) {
+        val proxy = cutting(port(listener), fromClient, cut)
+        val place = (fromClient, cut).toString
+        val client = spawn {
+          try {
+            customer(connect(bank.client, "tls://127.0.0.1:" + proxy.getLocalPort.toString, options()))
+            None
+          } catch {
+            case closed: SessionClosed =>
+              lost.add("client"): Unit
+              Some(closed.why)
+            case _: ConnectFailed => Some(Why.Lost)
+          }
+        }
+        val why = await(client)
+        assert(why.forall(_ == Why.Lost), place)
+        eventually(listener.size == 0)
+        ended.forEach(why => assert(why.forall(_ == Why.Lost), place))
+        ended.clear()
+        proxy.close()
+      }
+      // Some of the positions are within the session.
+      eventually(List("client", "server").forall(lost.contains(_)))
+      lost.clear()
     }
     listener.close()
   }
