@@ -11,10 +11,11 @@ use duologue::files::Disk;
 use duologue::relation::Verdict;
 use duologue::report;
 use duologue::target::{Attribute, Options, ScalaVersion};
+use duologue::trace::{Mapping, Outcome as Traces};
 use std::path::PathBuf;
 
 /// Import directories, configuration, reports and rule levels.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Sources {
     /// Also look for imports in this directory; may be given more than once
     #[arg(short = 'I', long = "import-dir", aliases = ["proto_path", "proto-path", "import-path"], value_name = "DIR")]
@@ -84,6 +85,11 @@ pub trait Answer {
     fn verdicts(&self) -> Option<&[Verdict]> {
         None
     }
+
+    /// If logs were checked, what was found in them, for the reports that include it.
+    fn traces(&self) -> Option<&Traces> {
+        None
+    }
 }
 
 impl Answer for () {}
@@ -106,6 +112,15 @@ impl Sources {
             .leaving_out_unreadable()
             .compile_by(check, paths, options, format, findings, terminal)?;
         Ok(compilation)
+    }
+
+    /// The mappings of logs in the configuration that applies to these inputs, with their names.
+    pub fn mappings(
+        &self,
+        paths: &[PathBuf],
+        terminal: &Terminal,
+    ) -> Result<Vec<(String, Mapping)>, Failure> {
+        Ok(self.config.read(paths, terminal)?.mappings)
     }
 
     /// Checks the files that can be read. If there are others, fails only after the findings have been printed.
@@ -148,9 +163,8 @@ impl Sources {
         request.levels = levels;
         request.options = options;
         let (compilation, answer) = check(&request)?;
-        let verdicts = answer.verdicts();
-        format.print(&compilation, verdicts, findings, terminal)?;
-        self.reports.write(&compilation, verdicts, terminal)?;
+        format.print(&compilation, &answer, findings, terminal)?;
+        self.reports.write(&compilation, &answer, terminal)?;
         match unreadable.pop() {
             None => Ok((compilation, answer)),
             Some(last) => {
@@ -165,7 +179,7 @@ impl Format {
     fn print(
         self,
         compilation: &Compilation,
-        verdicts: Option<&[Verdict]>,
+        answer: &dyn Answer,
         findings: Findings,
         terminal: &Terminal,
     ) -> Result<(), Failure> {
@@ -189,7 +203,7 @@ impl Format {
                     say(report::short(diagnostic, sources) + "\n")?;
                 }
             }
-            Format::Json => say(reports::json(compilation, verdicts))?,
+            Format::Json => say(reports::json(compilation, answer))?,
             Format::Sarif => say(report::sarif(found, sources))?,
             Format::Junit => say(report::junit(found, sources))?,
             Format::Github => say(report::github_annotations(found, sources))?,

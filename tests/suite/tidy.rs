@@ -76,7 +76,14 @@ const ROOMS: &[(&str, &[&str])] = &[
             "target",
         ],
     ),
-    ("report", &["source", "diagnostic", "relation", "check"]),
+    (
+        "trace",
+        &["source", "name", "diagnostic", "protocol", "graph"],
+    ),
+    (
+        "report",
+        &["source", "diagnostic", "relation", "check", "trace"],
+    ),
     ("diagram", &["source", "protocol", "graph"]),
     (
         "model",
@@ -130,8 +137,8 @@ const OUTSIDE: &[(&str, &str)] = &[
     ("petgraph", "graph"),
     ("proc_macro2", "target"),
     ("quick_junit", "report"),
-    ("serde", "report model cli"),
-    ("serde_json", "report model cli"),
+    ("serde", "trace report model cli"),
+    ("serde_json", "trace report model cli"),
     ("serde_sarif", "report"),
     ("similar", "cli"),
     ("strsim", "name"),
