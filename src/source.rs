@@ -189,7 +189,7 @@ impl Source {
     }
 
     /// Where a line of the file begins in the text; the end of the text if it does not have the line.
-    #[must_use]
+    #[cfg(feature = "reports")]
     pub(crate) fn start_of_line(&self, number: u64) -> usize {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         let index = match &self.lines {
@@ -247,7 +247,7 @@ impl Sources {
     }
 
     /// Adds some lines of a file: the number of each, its first byte in the file, and its text, in order.
-    #[cfg_attr(not(feature = "reports"), allow(dead_code))]
+    #[cfg(feature = "reports")]
     pub(crate) fn add_lines(
         &mut self,
         name: impl Into<String>,

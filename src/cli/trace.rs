@@ -288,9 +288,9 @@ impl Check {
         for one in found.chunks(1) {
             let list = trace::diagnostics(tables, &[], one, names, sources, Level::Warn);
             for diagnostic in &list {
-                let text = match self.style.format {
-                    Format::Short => report::short(diagnostic, sources) + "\n",
-                    _ => report::full(diagnostic, sources, terminal.render_options()) + "\n\n",
+                let text = match self.style.format == Format::Short {
+                    true => report::short(diagnostic, sources) + "\n",
+                    false => report::full(diagnostic, sources, terminal.render_options()) + "\n\n",
                 };
                 terminal.print(text)?;
             }

@@ -5,12 +5,11 @@
 
 use super::blame::{self, Finding};
 use super::event::{Event, Kind};
-use super::session::shown;
 use super::session::{
-    Altered, KeptLine, Line, Logged, NEITHER, Pair, Place, Session, View, Way, Wrong, index,
+    Altered, KeptLine, Line, Logged, NEITHER, Pair, Paired, Place, Session, View, Way, Wrong,
+    index, shown,
 };
 use super::table::{OVER, Refusal, Tables};
-use crate::protocol::Side;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -65,6 +64,28 @@ pub struct Counts {
     pub open: Vec<(u64, Option<(Arc<str>, Place)>)>,
 }
 
+impl Counts {
+    /// Counts a session that is over.
+    fn close(&mut self, session: &mut Session) {
+        session.is_closed = true;
+        session.is_left = session.farthest().state != OVER;
+        match session.is_left {
+            true => self.left += 1,
+            false => self.finished += 1,
+        }
+    }
+
+    /// No longer counts a session as over, and returns whether it did.
+    fn reopen(&mut self, session: &mut Session) -> bool {
+        let is_closed = std::mem::take(&mut session.is_closed);
+        match session.is_left {
+            true => self.left -= u64::from(is_closed),
+            false => self.finished -= u64::from(is_closed),
+        }
+        is_closed
+    }
+}
+
 /// Checks events.
 #[derive(Debug)]
 pub struct Checker<'t, 'p> {
@@ -73,6 +94,8 @@ pub struct Checker<'t, 'p> {
     sessions: HashMap<Arc<str>, Session>,
     /// Sessions that are over, the oldest first.
     remembered: VecDeque<Arc<str>>,
+    /// How many of the sessions are over.
+    closed: usize,
     /// How many sessions there were.
     number: u64,
     /// How many messages of all sessions are in the log of one side alone.
@@ -101,6 +124,7 @@ impl<'t, 'p> Checker<'t, 'p> {
             options,
             sessions: HashMap::new(),
             remembered: VecDeque::new(),
+            closed: 0,
             number: 0,
             ahead: 0,
             has_both: false,
@@ -139,7 +163,7 @@ impl<'t, 'p> Checker<'t, 'p> {
             Some(session) => session,
             None => match self.tables.find(event.protocol.as_deref()) {
                 Ok(protocol) => {
-                    if self.sessions.len() - self.remembered.len() >= self.options.sessions {
+                    if self.sessions.len() - self.closed >= self.options.sessions {
                         return Err(Stop::Sessions);
                     }
                     let start = self.tables.get(protocol).start();
@@ -235,6 +259,7 @@ impl<'t, 'p> Checker<'t, 'p> {
         }
         let (Some(from), true) = (from, at != NEITHER) else {
             if let Some(wrong) = wrong {
+                self.closed -= usize::from(counts.reopen(session));
                 counts.wrong += 1;
                 let found = blame::seen(table, &event.session, &wrong);
                 self.report(found, wrong.is_counted_only);
@@ -251,46 +276,40 @@ impl<'t, 'p> Checker<'t, 'p> {
             position,
             place: line.place,
         };
-        let way = &mut pair.ways[index(from)];
         let is_sent = index(from) == at;
-        if way.altered.is_some() || way.is_incomplete {
-            return Ok(());
-        }
-        if way.ahead.is_empty() || way.is_sent == is_sent {
-            way.is_sent = is_sent;
-            way.ahead.push_back(own);
-            self.ahead += 1;
-            if way.ahead.len() > AHEAD_LIMIT || self.ahead > ALL_AHEAD_LIMIT {
-                if has_both || self.has_both && self.ahead > ALL_AHEAD_LIMIT {
-                    return Err(Stop::Apart);
+        let way = &mut pair.ways[index(from)];
+        match way.pair(own, is_sent) {
+            Paired::Equal => self.ahead -= 1,
+            Paired::Unknown => {}
+            Paired::Ahead => {
+                self.ahead += 1;
+                let is_far = self.ahead > ALL_AHEAD_LIMIT;
+                if way.ahead.len() > AHEAD_LIMIT || is_far {
+                    if has_both || self.has_both && is_far {
+                        return Err(Stop::Apart);
+                    }
+                    self.ahead -= way.forget();
                 }
-                forget(way, &mut self.ahead);
             }
-            return Ok(());
-        }
-        let other = way.ahead.pop_front().expect("it is not empty");
-        self.ahead -= 1;
-        if other.message != message {
-            let keeps = self.kept < FINDING_LIMIT;
-            self.kept += usize::from(keeps);
-            let (sent, received) = if is_sent { (own, other) } else { (other, own) };
-            let line = match keeps && !is_sent {
-                true => KeptLine::of(line, event.place(line.text)),
-                // The line came earlier; its text may be read again.
-                false => KeptLine {
-                    place: received.place,
-                    ..KeptLine::default()
-                },
-            };
-            way.altered = Some(Altered {
-                sent,
-                received,
-                line,
-                is_counted_only: !keeps,
-            });
-            let kept = way.ahead.len();
-            way.ahead.clear();
-            self.ahead -= kept;
+            Paired::Different(sent, received) => {
+                self.ahead -= 1 + way.clear();
+                let keeps = self.kept < FINDING_LIMIT;
+                self.kept += usize::from(keeps);
+                let line = match keeps && !is_sent {
+                    true => KeptLine::of(line, event.place(line.text)),
+                    // The line came earlier; its text may be read again.
+                    false => KeptLine {
+                        place: received.place,
+                        ..KeptLine::default()
+                    },
+                };
+                way.altered = Some(Altered {
+                    sent,
+                    received,
+                    line,
+                    is_counted_only: !keeps,
+                });
+            }
         }
         Ok(())
     }
@@ -318,22 +337,22 @@ impl<'t, 'p> Checker<'t, 'p> {
             self.judge(id, true);
             return;
         }
-        session.is_closed = true;
-        let counts = &mut self.counts[session.protocol as usize];
-        match session.farthest().state {
-            OVER => counts.finished += 1,
-            _ => counts.left += 1,
-        }
+        self.counts[session.protocol as usize].close(session);
         let (key, _) = self.sessions.get_key_value(id).expect("it was just found");
         self.remembered.push_back(Arc::clone(key));
+        self.closed += 1;
         if self.remembered.len() > REMEMBERED
             && let Some(oldest) = self.remembered.pop_front()
+            // An event after the end has opened it again.
+            && self.sessions.get(&oldest).is_some_and(|session| session.is_closed)
         {
-            let pair = self
-                .sessions
-                .remove(&oldest)
-                .and_then(|session| session.pair);
-            for way in pair.iter().flat_map(|pair| &pair.ways) {
+            self.closed -= 1;
+            let session = self.sessions.remove(&oldest);
+            for way in session
+                .iter()
+                .filter_map(|session| session.pair.as_deref())
+                .flat_map(|pair| &pair.ways)
+            {
                 self.ahead -= way.ahead.len();
             }
         }
@@ -353,13 +372,7 @@ impl<'t, 'p> Checker<'t, 'p> {
         }
         let counts = &mut self.counts[session.protocol as usize];
         counts.wrong += 1;
-        if std::mem::take(&mut session.is_closed) {
-            match session.farthest().state {
-                OVER => counts.finished -= 1,
-                _ => counts.left -= 1,
-            }
-            self.remembered.retain(|closed| closed.as_ref() != id);
-        }
+        self.closed -= usize::from(counts.reopen(session));
         if let Some(pair) = session.pair.take() {
             let ahead: usize = pair.ways.iter().map(|way| way.ahead.len()).sum();
             self.ahead -= ahead;
@@ -384,7 +397,7 @@ impl<'t, 'p> Checker<'t, 'p> {
     /// How many sessions are open.
     #[must_use]
     pub fn open(&self) -> usize {
-        self.sessions.len() - self.remembered.len()
+        self.sessions.len() - self.closed
     }
 
     /// The remaining findings in the order of their lines, how many more there are, and what each protocol's sessions were, when
@@ -436,22 +449,4 @@ fn is_suspect(pair: &Pair) -> bool {
 fn is_unsent(pair: &Pair) -> bool {
     let mut ways = pair.ways.iter();
     ways.any(|way| !way.is_incomplete && !way.is_sent && !way.ahead.is_empty())
-}
-
-/// Forgets the messages of a side that logs alone.
-fn forget(way: &mut Way, ahead: &mut usize) {
-    *ahead -= way.ahead.len();
-    way.ahead = VecDeque::new();
-    way.is_incomplete = true;
-}
-
-impl Session {
-    /// The side whose log is the only one.
-    pub(super) fn only_side(&self) -> Option<Side> {
-        match [self.views[0].is_seen, self.views[1].is_seen] {
-            [true, false] => Some(Side::Client),
-            [false, true] => Some(Side::Server),
-            _ => None,
-        }
-    }
 }

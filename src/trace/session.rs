@@ -136,6 +136,8 @@ pub(super) struct Session {
     pub pair: Option<Box<Pair>>,
     /// Whether it is done, and counted.
     pub is_closed: bool,
+    /// Whether it is counted as one that was left early.
+    pub is_left: bool,
 }
 
 /// The index of a side's view.
@@ -157,12 +159,22 @@ impl Session {
             views: [View::new(start); 3],
             pair: None,
             is_closed: false,
+            is_left: false,
         }
     }
 
     /// Whether there are events of both sides' logs.
     pub fn has_both(&self) -> bool {
         self.views[0].is_seen && self.views[1].is_seen
+    }
+
+    /// The side whose log is the only one.
+    pub fn only_side(&self) -> Option<Side> {
+        match [self.views[0].is_seen, self.views[1].is_seen] {
+            [true, false] => Some(Side::Client),
+            [false, true] => Some(Side::Server),
+            _ => None,
+        }
     }
 
     /// The view that has come farthest.
@@ -193,6 +205,52 @@ pub(super) struct Way {
     pub altered: Option<Altered>,
     /// Whether messages were forgotten, because only one side logs.
     pub is_incomplete: bool,
+}
+
+/// What a message in the log of one side is in the log of the other.
+pub(super) enum Paired {
+    /// Not there yet.
+    Ahead,
+    /// The same.
+    Equal,
+    /// Another one: what was sent, and what was received.
+    Different(Logged, Logged),
+    /// It is not known.
+    Unknown,
+}
+
+impl Way {
+    /// Finds the counterpart of a message.
+    pub fn pair(&mut self, own: Logged, is_sent: bool) -> Paired {
+        if self.altered.is_some() || self.is_incomplete {
+            return Paired::Unknown;
+        }
+        let other = match self.is_sent == is_sent {
+            true => None,
+            false => self.ahead.pop_front(),
+        };
+        let Some(other) = other else {
+            self.is_sent = is_sent;
+            self.ahead.push_back(own);
+            return Paired::Ahead;
+        };
+        match (other.message == own.message, is_sent) {
+            (true, _) => Paired::Equal,
+            (false, true) => Paired::Different(own, other),
+            (false, false) => Paired::Different(other, own),
+        }
+    }
+
+    /// Forgets the messages that are ahead, and returns how many these were.
+    pub fn clear(&mut self) -> usize {
+        std::mem::take(&mut self.ahead).len()
+    }
+
+    /// The same for a side that logs alone, whose further messages are not kept either.
+    pub fn forget(&mut self) -> usize {
+        self.is_incomplete = true;
+        self.clear()
+    }
 }
 
 /// A message in the log of one side.

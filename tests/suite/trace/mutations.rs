@@ -284,7 +284,8 @@ fn the_first_wrong_line_of_a_changed_transcript_is_named() {
     assert_snapshot!("changed transcripts", table);
 }
 
-/// With the logs of both sides, of which one is changed, everything is noticed but a missing last message. However the logs are
+/// With the logs of both sides, of which one is changed, everything is noticed but what makes one log the beginning of the other.
+/// However the logs are
 /// interleaved, the verdict is the same.
 #[test]
 fn a_change_in_the_log_of_one_side_is_noticed() {
@@ -308,14 +309,9 @@ fn a_change_in_the_log_of_one_side_is_noticed() {
                 let verdicts: Vec<_> = (0..4).map(|order| both.verdict(&tables, order)).collect();
                 let what = || format!("{case}, {kind} at {at} in log {side}: {verdicts:#?}");
                 assert!(verdicts.iter().all(|one| *one == verdicts[0]), "{}", what());
-                let is_last = kind == "dropped" && at + 1 == events.len();
-                // A message that may be sent once more at the end only looks as if it had not arrived yet.
-                let is_in_flight = kind == "doubled" && first_wrong(protocol, &changed).is_none();
-                assert!(
-                    verdicts[0].is_some() || is_last || is_in_flight,
-                    "{}",
-                    what()
-                );
+                // The end of a longer log may only not have arrived yet.
+                let is_prefix = changed.starts_with(&events) || events.starts_with(&changed);
+                assert!(verdicts[0].is_some() || is_prefix, "{}", what());
                 made += 1;
                 noticed += usize::from(verdicts[0].is_some());
                 if let (Some(verdict), "renamed") = (&verdicts[0], kind) {

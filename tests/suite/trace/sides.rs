@@ -88,13 +88,13 @@ fn log(words: &str, first_hour: usize) -> String {
             "receive"
         };
         let name = &word[1..];
-        let time = first_hour * 60 + minute;
+        let time = format!("0{first_hour}:0{minute}");
         match name {
             "left" | "ended" => {
-                format!("{{\"session\":\"s\",\"time\":{time},\"kind\":\"{name}\"}}\n")
+                format!("{{\"session\":\"s\",\"time\":\"{time}\",\"kind\":\"{name}\"}}\n")
             }
             _ => format!(
-                "{{\"session\":\"s\",\"time\":{time},\"kind\":\"{kind}\",\"message\":\"{name}\"}}\n"
+                "{{\"session\":\"s\",\"time\":\"{time}\",\"kind\":\"{kind}\",\"message\":\"{name}\"}}\n"
             ),
         }
     };
@@ -153,7 +153,7 @@ fn the_sender_the_receiver_or_the_channel_is_to_blame() {
         }
         assert_eq!(
             answers[0],
-            answers[1].replace("\"time\":6", "\"time\":"),
+            answers[1].replace("\"01:", "\"00:"),
             "{name}: an hour apart"
         );
         let other = scratch.transcript(
