@@ -303,7 +303,7 @@ fn a_change_in_the_log_of_one_side_is_noticed() {
         assert!(same.verdict(&tables, 0).is_none(), "{case}");
         for (kind, at, changed) in mutants(&events, protocol) {
             for side in [0, 1] {
-                let mut logs = [&events, &events];
+                let mut logs: [&[Said]; 2] = [&events, &events];
                 logs[side] = &changed;
                 let both = Both::of(logs);
                 let verdicts: Vec<_> = (0..4).map(|order| both.verdict(&tables, order)).collect();

@@ -131,7 +131,7 @@ fn the_sender_the_receiver_or_the_channel_is_to_blame() {
         (
             "the channel invents an answer",
             ">one >two <done",
-            "<one <two",
+            "<one <two <ended",
         ),
         (
             "the client has left before the answer",
