@@ -110,13 +110,14 @@ enum Case<'s> {
     Unsent(Side, Logged),
 }
 
-/// The first wrong event of a session whose sides log, unless later events can change what that is, and whether it is only counted.
+/// The first wrong event of a session whose sides log, unless later events can change what that is, and whether it is only counted: unknown if
+/// no line is kept.
 pub(super) fn judge(
     table: &Table<'_>,
     id: &str,
     session: &Session,
     is_final: bool,
-) -> Option<(Finding, bool)> {
+) -> Option<(Finding, Option<bool>)> {
     let id = &shown(id);
     let pair = session.pair.as_deref()?;
     let mut cases = Vec::new();
@@ -159,13 +160,13 @@ pub(super) fn judge(
                 Blame::Sender(side)
             };
             let found = finding(table, id, wrong, Some(side), blame);
-            Some((found, wrong.is_counted_only))
+            Some((found, Some(wrong.is_counted_only)))
         }
         Case::Altered(side, altered) => {
             let found = altered_finding(table, id, side, altered);
-            Some((found, altered.is_counted_only))
+            Some((found, Some(altered.is_counted_only)))
         }
-        Case::Unsent(side, logged) => Some((unsent_finding(table, id, side, logged), false)),
+        Case::Unsent(side, logged) => Some((unsent_finding(table, id, side, logged), None)),
     }
 }
 

@@ -319,12 +319,16 @@ impl<'t, 'p> Checker<'t, 'p> {
         let Some(session) = self.sessions.get_mut(id) else {
             return;
         };
-        let is_suspect = session.pair.as_deref().is_some_and(is_suspect);
-        if is_suspect && self.options.is_online {
-            self.judge(id, false);
+        if session.pair.as_deref().is_some_and(is_suspect) {
+            // It is judged later, and must not be forgotten.
+            let counts = &mut self.counts[session.protocol as usize];
+            self.closed -= usize::from(counts.reopen(session));
+            if self.options.is_online {
+                self.judge(id, false);
+            }
             return;
         }
-        if is_suspect || session.is_closed || session.views[NEITHER].is_wrong {
+        if session.is_closed || session.views[NEITHER].is_wrong {
             return;
         }
         let mut seen = session.views.iter().filter(|view| view.is_seen);
@@ -377,6 +381,7 @@ impl<'t, 'p> Checker<'t, 'p> {
             let ahead: usize = pair.ways.iter().map(|way| way.ahead.len()).sum();
             self.ahead -= ahead;
         }
+        let is_counted_only = is_counted_only.unwrap_or_else(|| !self.keeps());
         self.report(found, is_counted_only);
     }
 
