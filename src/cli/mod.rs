@@ -59,8 +59,7 @@ const EXAMPLES: &str = "\
 const EXITS: &str = "\
 \x1b[1;32mExit codes:\x1b[0m
   0  no errors
-  1  the protocols have errors, a change is incompatible, a session broke its protocol, or files are not up to date or
-     not formatted
+  1  the protocols have errors, a change is incompatible, a session broke its protocol, or files are not up to date or not formatted
   2  the command line is wrong
   3  a file cannot be read or written, or a plugin fails";
 
