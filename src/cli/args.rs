@@ -1,5 +1,6 @@
 //! Arguments that several commands share.
 
+use super::answer::Answer;
 use super::baseline::checked;
 use super::levels::Levels;
 use super::reports::{self, Reports};
@@ -8,10 +9,9 @@ use super::{Failure, config, inputs};
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
-use duologue::relation::Verdict;
 use duologue::report;
 use duologue::target::{Attribute, Options, ScalaVersion};
-use duologue::trace::{Mapping, Outcome as Traces};
+use duologue::trace::Mapping;
 use std::path::PathBuf;
 
 /// Import directories, configuration, reports and rule levels.
@@ -78,21 +78,6 @@ pub enum Findings {
     /// They are shown only if they prevent its result.
     Reason,
 }
-
-/// What a check returns in addition to findings.
-pub trait Answer {
-    /// If versions were compared, the verdict on each protocol, for the reports that include it.
-    fn verdicts(&self) -> Option<&[Verdict]> {
-        None
-    }
-
-    /// If logs were checked, what was found in them, for the reports that include it.
-    fn traces(&self) -> Option<&Traces> {
-        None
-    }
-}
-
-impl Answer for () {}
 
 impl Sources {
     /// Reads and checks the files that `paths` name, and prints the findings.

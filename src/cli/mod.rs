@@ -1,5 +1,6 @@
 //! The command line: one file per command. Besides this module, only `files` and `build` read, write or print.
 
+mod answer;
 mod args;
 mod baseline;
 mod breaking;

@@ -1,7 +1,7 @@
 //! `--report KIND=FILE`: findings for machines, in addition to the text for people.
 
 use super::Failure;
-use super::args::Answer;
+use super::answer::Answer;
 use super::terminal::Terminal;
 use clap::Args;
 use duologue::compile::Compilation;

@@ -1,6 +1,7 @@
 //! `duologue trace`: recorded sessions, checked against their protocols.
 
-use super::args::{Answer, Findings, Format, Sources, Style};
+use super::answer::Answer;
+use super::args::{Findings, Format, Sources, Style};
 use super::baseline::checked;
 use super::named::{Named, select};
 use super::terminal::{GOOD, NAME, QUIET, Terminal, WARNING, styled};

@@ -296,7 +296,7 @@ impl<'t, 'p> Checker<'t, 'p> {
                 let keeps = self.kept < FINDING_LIMIT;
                 self.kept += usize::from(keeps);
                 let line = match keeps && !is_sent {
-                    true => KeptLine::of(line, event.place(line.text)),
+                    true => KeptLine::whole(line),
                     // The line came earlier; its text may be read again.
                     false => KeptLine {
                         place: received.place,

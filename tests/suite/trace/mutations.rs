@@ -19,7 +19,7 @@ use std::fs;
 /// whose messages are listed.
 const CASES: &[(&str, &str, &[&str])] = &[
     ("bank", "bank", &[]),
-    ("buyer", "negotiation", &[]),
+    ("buyer", "buyer", &[]),
     ("calculator", "calculator", &[]),
     ("double_buffer", "double_buffer", &[]),
     ("feed", "feed", &["send", "closed"]),
@@ -29,14 +29,14 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("oneshot", "oneshot", &[]),
     ("pingpong", "pingpong", &[]),
     ("relay", "relay", &[]),
-    ("seller", "negotiation", &[]),
+    ("seller", "seller", &[]),
     ("simple_proto", "simple_proto", &[]),
     ("smtp", "smtp", &[]),
     ("stream", "stream", &[]),
     ("switchboard", "switchboard", &["negate", "result", "quit"]),
     ("telemetry", "telemetry", &[]),
     ("type_switch", "type_switch", &[]),
-    ("word_count", "word_count", &[]),
+    ("word_count", "tally", &[]),
     ("work_queue", "work_queue", &[]),
 ];
 
