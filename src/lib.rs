@@ -50,6 +50,9 @@ pub mod relation;
 pub mod sizes;
 #[doc(hidden)]
 pub mod syntax;
+#[cfg(feature = "reports")]
+#[doc(hidden)]
+pub mod trace;
 #[doc(hidden)]
 pub mod wire;
 

@@ -85,6 +85,8 @@ pub struct Source {
     /// Where bytes that are not UTF-8 were replaced: the end of each replacement in the text, and how many bytes longer the text
     /// is than the file up to there. Empty if the file is UTF-8.
     replaced: Vec<(usize, usize)>,
+    /// If the text has only some lines of the file: the number of each, and its first byte in the file.
+    lines: Option<Vec<(usize, usize)>>,
     index: OnceLock<Index>,
 }
 
@@ -149,6 +151,12 @@ impl Source {
     /// replacement characters.
     #[must_use]
     pub fn byte_in_file(&self, offset: usize) -> usize {
+        if let Some(lines) = &self.lines {
+            let (line, start) = self.line_of(offset.min(self.text.len()));
+            return lines
+                .get(line - 1)
+                .map_or(0, |(_, byte)| byte + (offset - start));
+        }
         let before = self.replaced.partition_point(|(end, _)| *end <= offset);
         match before.checked_sub(1) {
             Some(last) => offset - self.replaced[last].1,
@@ -167,9 +175,35 @@ impl Source {
         let (line, start) = self.line_of(offset);
         let [start, here] = [start, offset].map(|at| index.characters_before(&self.text, at));
         Position {
-            line,
+            line: self.number_of(line),
             column: here - start + 1,
         }
+    }
+
+    /// The number in the file of a line of the text.
+    fn number_of(&self, line: usize) -> usize {
+        let Some(lines) = &self.lines else {
+            return line;
+        };
+        lines.get(line - 1).map_or(line, |(number, _)| *number)
+    }
+
+    /// Where a line of the file begins in the text; the end of the text if it does not have the line.
+    #[cfg(feature = "reports")]
+    pub(crate) fn start_of_line(&self, number: u64) -> usize {
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let index = match &self.lines {
+            Some(lines) => lines.iter().position(|(known, _)| *known == number),
+            None => number.checked_sub(1),
+        };
+        let start = index.and_then(|index| self.index().line_starts.get(index));
+        start.map_or(self.text.len(), |start| *start as usize)
+    }
+
+    /// Whether lines of the file are missing between two offsets of the text.
+    pub(crate) fn skips_lines(&self, from: usize, to: usize) -> bool {
+        let [from, to] = [from, to].map(|at| self.line_of(at.min(self.text.len())).0);
+        self.number_of(to) - self.number_of(from) != to - from
     }
 
     /// The bytes of the line that contains an offset, with its line break.
@@ -206,9 +240,36 @@ impl Sources {
             name: name.into(),
             text: text.into(),
             replaced: Vec::new(),
+            lines: None,
             index: OnceLock::new(),
         });
         id
+    }
+
+    /// Adds some lines of a file: the number of each, its first byte in the file, and its text, in order.
+    #[cfg(feature = "reports")]
+    pub(crate) fn add_lines(
+        &mut self,
+        name: impl Into<String>,
+        lines: &[(u64, u64, &str)],
+    ) -> SourceId {
+        let long = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let text: String = lines
+            .iter()
+            .flat_map(|(.., text)| [text.replace('\n', " "), "\n".to_owned()])
+            .collect();
+        let id = self.add(name, text);
+        let numbers = lines
+            .iter()
+            .map(|(number, byte, _)| (long(*number), long(*byte)));
+        self.list[id.0 as usize].lines = Some(numbers.collect());
+        id
+    }
+
+    /// Removes the last text, to which no span refers any longer.
+    #[doc(hidden)]
+    pub fn forget_last(&mut self) {
+        self.list.pop();
     }
 
     /// Adds bytes that are not UTF-8 as the text closest to them, so that positions in it can be shown.

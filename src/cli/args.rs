@@ -1,5 +1,6 @@
 //! Arguments that several commands share.
 
+use super::answer::Answer;
 use super::baseline::checked;
 use super::levels::Levels;
 use super::reports::{self, Reports};
@@ -8,13 +9,13 @@ use super::{Failure, config, inputs};
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
-use duologue::relation::Verdict;
 use duologue::report;
 use duologue::target::{Attribute, Options, ScalaVersion};
+use duologue::trace::Mapping;
 use std::path::PathBuf;
 
 /// Import directories, configuration, reports and rule levels.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Sources {
     /// Also look for imports in this directory; may be given more than once
     #[arg(short = 'I', long = "import-dir", aliases = ["proto_path", "proto-path", "import-path"], value_name = "DIR")]
@@ -78,16 +79,6 @@ pub enum Findings {
     Reason,
 }
 
-/// What a check returns in addition to findings.
-pub trait Answer {
-    /// If versions were compared, the verdict on each protocol, for the reports that include it.
-    fn verdicts(&self) -> Option<&[Verdict]> {
-        None
-    }
-}
-
-impl Answer for () {}
-
 impl Sources {
     /// Reads and checks the files that `paths` name, and prints the findings.
     pub fn compile(
@@ -106,6 +97,15 @@ impl Sources {
             .leaving_out_unreadable()
             .compile_by(check, paths, options, format, findings, terminal)?;
         Ok(compilation)
+    }
+
+    /// The mappings of logs in the configuration that applies to these inputs, with their names.
+    pub fn mappings(
+        &self,
+        paths: &[PathBuf],
+        terminal: &Terminal,
+    ) -> Result<Vec<(String, Mapping)>, Failure> {
+        Ok(self.config.read(paths, terminal)?.mappings)
     }
 
     /// Checks the files that can be read. If there are others, fails only after the findings have been printed.
@@ -148,9 +148,8 @@ impl Sources {
         request.levels = levels;
         request.options = options;
         let (compilation, answer) = check(&request)?;
-        let verdicts = answer.verdicts();
-        format.print(&compilation, verdicts, findings, terminal)?;
-        self.reports.write(&compilation, verdicts, terminal)?;
+        format.print(&compilation, &answer, findings, terminal)?;
+        self.reports.write(&compilation, &answer, terminal)?;
         match unreadable.pop() {
             None => Ok((compilation, answer)),
             Some(last) => {
@@ -165,7 +164,7 @@ impl Format {
     fn print(
         self,
         compilation: &Compilation,
-        verdicts: Option<&[Verdict]>,
+        answer: &dyn Answer,
         findings: Findings,
         terminal: &Terminal,
     ) -> Result<(), Failure> {
@@ -189,7 +188,7 @@ impl Format {
                     say(report::short(diagnostic, sources) + "\n")?;
                 }
             }
-            Format::Json => say(reports::json(compilation, verdicts))?,
+            Format::Json => say(reports::json(compilation, answer))?,
             Format::Sarif => say(report::sarif(found, sources))?,
             Format::Junit => say(report::junit(found, sources))?,
             Format::Github => say(report::github_annotations(found, sources))?,

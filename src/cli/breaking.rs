@@ -1,6 +1,7 @@
 //! `duologue breaking`: whether a change can be deployed, and which side first.
 
-use super::args::{Answer, Findings, Format, Sources, Style};
+use super::answer::Answer;
+use super::args::{Findings, Format, Sources, Style};
 use super::baseline::{Old, checked};
 use super::terminal::{ERROR, GOOD, NAME, QUIET, Terminal, WARNING, styled};
 use super::{Failure, TEMPLATE};

@@ -2,12 +2,14 @@
 
 use super::Failure;
 use super::levels::instead_of;
+use super::mapping::Logs;
 use super::terminal::Terminal;
 use clap::Args;
 use duologue::check::rule;
 use duologue::diagnostic::{Diagnostic, Level};
 use duologue::report;
 use duologue::source::{Sources, Span};
+use duologue::trace::Mapping;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -41,6 +43,8 @@ pub struct Config {
     pub exclude: Exclude,
     /// Levels with the lines on which they are set; a later one overrides an earlier one.
     pub levels: Vec<(String, Level, usize)>,
+    /// How logs of other programs are read, by name.
+    pub mappings: Vec<(String, Mapping)>,
 }
 
 /// The patterns of `exclude`, as in a `.gitignore` file beside the configuration.
@@ -67,6 +71,8 @@ struct Document {
     exclude: Vec<Spanned<String>>,
     #[serde(default)]
     rules: BTreeMap<Spanned<String>, Spanned<String>>,
+    #[serde(default)]
+    traces: BTreeMap<Spanned<String>, Logs>,
 }
 
 impl Choice {
@@ -169,7 +175,18 @@ impl Document {
         let exclude = exclude(own, self.exclude, &mut |at, message| {
             errors.push(Diagnostic::error("configuration", span(at), message));
         });
+        let mut mappings = Vec::new();
+        for (name, logs) in self.traces {
+            match logs.mapping() {
+                Ok(mapping) => mappings.push((name.into_inner(), mapping)),
+                Err(message) => {
+                    let at = span(name.span());
+                    errors.push(Diagnostic::error("configuration", at, message));
+                }
+            }
+        }
         let config = Config {
+            mappings,
             path: path.display().to_string(),
             import_dirs: self.import_dirs.iter().map(|dir| own.join(dir)).collect(),
             exclude,

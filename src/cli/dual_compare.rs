@@ -1,7 +1,8 @@
 //! `duologue dual --against`: whether a protocol is the dual of one in another file, typically
 //! written by another team.
 
-use super::args::{self, Findings, Format, Sources};
+use super::answer;
+use super::args::{Findings, Format, Sources};
 use super::baseline::checked;
 use super::config::Exclude;
 use super::named::Named;
@@ -29,7 +30,7 @@ pub fn compare(ours: &Named, theirs: &Named, sources: Sources, terminal: &Termin
 /// The names of both protocols if they are dual.
 type Answer = Option<(String, String)>;
 
-impl args::Answer for Answer {}
+impl answer::Answer for Answer {}
 
 fn compare_checked(
     request: &Request,

@@ -24,6 +24,18 @@ const CONFIGURATION: &str = include_str!("../../docs/configuration.md");
 /// The page for findings of plugins.
 const PLUGINS: &str = include_str!("../../docs/plugins.md");
 
+/// The page for findings in logs of sessions.
+const TRACING: &str = include_str!("../../docs/tracing.md");
+
+/// The names of findings in logs of sessions.
+const TRACES: [&str; 5] = [
+    "trace",
+    "trace-channel",
+    "trace-line",
+    "trace-message",
+    "trace-unfinished",
+];
+
 /// Explain a rule, or a state of a protocol
 ///
 /// Of a rule: why it exists, what breaks it, and how to satisfy it. Of a state: the shortest ways from the start and to the end, what
@@ -55,6 +67,7 @@ impl Explain {
             Some(rule) => rule.page,
             None if self.topic == "configuration" => CONFIGURATION,
             None if self.topic == "plugin" => PLUGINS,
+            None if TRACES.contains(&self.topic.as_str()) => TRACING,
             None if has_protocol_extension(Path::new(&self.topic)) => {
                 return Err(Failure::Usage(format!(
                     "to explain a state, write {}#PROTOCOL/STATE",

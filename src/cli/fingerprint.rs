@@ -1,6 +1,7 @@
 //! `duologue fingerprint`: prints the hashes by which two processes recognize that they use the same protocol.
 
-use super::args::{Answer, Findings, Format, Sources};
+use super::answer::Answer;
+use super::args::{Findings, Format, Sources};
 use super::baseline::{Old, checked};
 use super::fix::edit;
 use super::terminal::Terminal;

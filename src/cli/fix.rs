@@ -1,7 +1,7 @@
 //! `check --fix`: applies the repairs that keep the meaning, and checks again.
 
 use super::Failure;
-use super::args::Answer;
+use super::answer::Answer;
 use super::baseline::checked;
 use duologue::compile::{Compilation, Files, Input, Request};
 use duologue::diagnostic::Edit;

@@ -68,9 +68,13 @@ fn pages() -> Result<Vec<(String, String)>, Failure> {
     program.build();
     let commands = program.get_subcommands();
     let commands = commands.filter(|command| command.get_name() != "help");
-    let commands = commands.map(|command| {
+    let commands = commands.flat_map(|command| {
         let name = format!("duologue-{}", command.get_name());
-        (name, command.clone())
+        let parts = command.get_subcommands();
+        let parts = parts.filter(|part| part.get_name() != "help");
+        let parts = parts.map(|part| (format!("{name}-{}", part.get_name()), part.clone()));
+        let parts: Vec<(String, Command)> = parts.collect();
+        std::iter::once((name, command.clone())).chain(parts)
     });
     let all: Vec<(String, Command)> = std::iter::once(("duologue".to_owned(), program.clone()))
         .chain(commands)

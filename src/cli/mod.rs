@@ -1,5 +1,6 @@
 //! The command line: one file per command. Besides this module, only `files` and `build` read, write or print.
 
+mod answer;
 mod args;
 mod baseline;
 mod breaking;
@@ -24,6 +25,7 @@ mod guarantee_claims;
 mod inputs;
 mod levels;
 mod man;
+mod mapping;
 mod model;
 mod named;
 mod plugin;
@@ -34,6 +36,8 @@ mod reports;
 mod rules;
 mod summary;
 mod terminal;
+mod trace;
+mod trace_logs;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -56,7 +60,7 @@ const EXAMPLES: &str = "\
 const EXITS: &str = "\
 \x1b[1;32mExit codes:\x1b[0m
   0  no errors
-  1  the protocols have errors, a change is incompatible, or files are not up to date or not formatted
+  1  the protocols have errors, a change is incompatible, a session broke its protocol, or files are not up to date or not formatted
   2  the command line is wrong
   3  a file cannot be read or written, or a plugin fails";
 
@@ -94,6 +98,7 @@ enum Command {
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
     Model(model::Model),
+    Trace(trace::Trace),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -144,6 +149,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
         Command::Model(model) => model.run(&terminal),
+        Command::Trace(trace) => trace.run(&terminal),
         Command::Completions(completions) => completions.run(&terminal),
         Command::Man(man) => man.run(&terminal),
     };
@@ -152,7 +158,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 11] = [
+    let unused: [(&str, &[&str]); 12] = [
         ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
@@ -160,6 +166,7 @@ fn command() -> clap::Command {
         ("guarantee", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
         ("model", &["quiet", "verbose"]),
+        ("trace", &["verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),
         ("man", &["color", "ascii", "quiet", "verbose"]),
         ("fmt", &[]),

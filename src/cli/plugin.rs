@@ -2,7 +2,7 @@
 //! they are called.
 
 use super::Failure;
-use super::args::Answer;
+use super::answer::Answer;
 use super::plugin_process::{Printed, Program};
 use super::terminal::harmless;
 use clap::Args;

@@ -1,10 +1,10 @@
 //! `--report KIND=FILE`: findings for machines, in addition to the text for people.
 
 use super::Failure;
+use super::answer::Answer;
 use super::terminal::Terminal;
 use clap::Args;
 use duologue::compile::Compilation;
-use duologue::relation::Verdict;
 use duologue::report;
 use std::env;
 use std::fs::OpenOptions;
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Which reports are written, and where.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Reports {
     /// Also write a report: json=FILE, sarif=FILE, junit=FILE, or github; may be given more than once. Annotations for GitHub are
     /// on by default if GITHUB_ACTIONS is true; github=none turns them off
@@ -65,7 +65,7 @@ impl Reports {
     pub fn write(
         &self,
         compilation: &Compilation,
-        verdicts: Option<&[Verdict]>,
+        answer: &dyn Answer,
         terminal: &Terminal,
     ) -> Result<(), Failure> {
         let mut annotates = env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
@@ -75,7 +75,7 @@ impl Reports {
                 Report::Github(on) => annotates = *on,
                 Report::File(kind, path) => {
                     let text = match kind {
-                        ReportKind::Json => json(compilation, verdicts),
+                        ReportKind::Json => json(compilation, answer),
                         ReportKind::Sarif => report::sarif(found, sources),
                         ReportKind::Junit => report::junit(found, sources),
                     };
@@ -86,7 +86,7 @@ impl Reports {
         if annotates {
             terminal.insist(report::github_annotations(found, sources))?;
             if let Some(path) = env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) {
-                let verdicts = report::github_verdicts(verdicts.unwrap_or_default());
+                let verdicts = report::github_verdicts(answer.verdicts().unwrap_or_default());
                 let text = verdicts + &report::github_summary(found, sources);
                 let file = OpenOptions::new().append(true).create(true).open(&path);
                 let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
@@ -97,12 +97,13 @@ impl Reports {
     }
 }
 
-/// The findings as JSON, with the verdicts if versions were compared.
-pub fn json(compilation: &Compilation, verdicts: Option<&[Verdict]>) -> String {
+/// The findings as JSON, with the verdicts if versions were compared, and the sessions if logs were checked.
+pub fn json(compilation: &Compilation, answer: &dyn Answer) -> String {
     let (found, sources) = (&compilation.diagnostics, &compilation.sources);
-    match verdicts {
-        Some(verdicts) => report::json_of_versions(found, sources, verdicts),
-        None => report::json(found, sources),
+    match (answer.verdicts(), answer.traces()) {
+        (Some(verdicts), _) => report::json_of_versions(found, sources, verdicts),
+        (None, Some(traces)) => report::json_of_traces(found, sources, traces),
+        (None, None) => report::json(found, sources),
     }
 }
 

@@ -57,7 +57,9 @@ pub fn excerpts<'a>(sources: &'a Sources, places: &[Span]) -> Vec<Excerpt<'a>> {
         let mut cluster: Vec<Mark> = Vec::new();
         for mark in marks {
             let end = cluster.iter().map(|mark| mark.range.end).max();
-            if end.is_some_and(|end| mark.range.start > end + NEAR) {
+            let is_apart =
+                |end| mark.range.start > end + NEAR || source.skips_lines(end, mark.range.start);
+            if end.is_some_and(is_apart) {
                 found.push(cut_out(source, std::mem::take(&mut cluster)));
             }
             cluster.push(mark);

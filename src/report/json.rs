@@ -4,6 +4,7 @@ use super::record::{Record, records};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::relation::{Outcome, Verdict};
 use crate::source::Sources;
+use crate::trace::Outcome as Traces;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -13,6 +14,8 @@ struct Document<'a> {
     diagnostics: Vec<Record>,
     #[serde(skip_serializing_if = "Option::is_none")]
     protocols: Option<Vec<Protocol<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traces: Option<&'a Traces>,
     summary: Summary,
 }
 
@@ -85,7 +88,7 @@ struct Summary {
 /// The findings as JSON; ends with a line break.
 #[must_use]
 pub fn json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
-    document(diagnostics, sources, None)
+    document(diagnostics, sources, None, None)
 }
 
 /// The findings of a comparison of versions as JSON, with the verdict on each protocol; ends with a line break.
@@ -96,10 +99,22 @@ pub fn json_of_versions(
     sources: &Sources,
     verdicts: &[Verdict],
 ) -> String {
-    document(diagnostics, sources, Some(verdicts))
+    document(diagnostics, sources, Some(verdicts), None)
 }
 
-fn document(diagnostics: &[Diagnostic], sources: &Sources, verdicts: Option<&[Verdict]>) -> String {
+/// The findings in logs as JSON, with what the sessions were; ends with a line break.
+#[must_use]
+#[doc(hidden)]
+pub fn json_of_traces(diagnostics: &[Diagnostic], sources: &Sources, traces: &Traces) -> String {
+    document(diagnostics, sources, None, Some(traces))
+}
+
+fn document(
+    diagnostics: &[Diagnostic],
+    sources: &Sources,
+    verdicts: Option<&[Verdict]>,
+    traces: Option<&Traces>,
+) -> String {
     let at = |level| {
         diagnostics
             .iter()
@@ -114,6 +129,7 @@ fn document(diagnostics: &[Diagnostic], sources: &Sources, verdicts: Option<&[Ve
         },
         diagnostics: records(diagnostics, sources),
         protocols: verdicts.map(|verdicts| verdicts.iter().map(Protocol::of).collect()),
+        traces,
         summary: Summary {
             errors: at(Level::Deny),
             warnings: at(Level::Warn),

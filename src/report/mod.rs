@@ -17,7 +17,7 @@ pub use github::{
     annotations as github_annotations, summary as github_summary, verdicts as github_verdicts,
 };
 #[cfg(feature = "reports")]
-pub use json::{json, json_of_versions};
+pub use json::{json, json_of_traces, json_of_versions};
 #[cfg(feature = "reports")]
 pub use junit::junit;
 #[cfg(feature = "reports")]

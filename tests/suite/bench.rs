@@ -86,10 +86,11 @@ fn every_case_of_the_c_benchmark_works() {
     }
 }
 
-/// The same for `check`, with `protoc` where it is installed.
+/// The same for `check`, with `protoc` where it is installed, and for `trace check`.
 #[test]
-fn every_case_of_the_benchmark_of_check_works() {
+fn every_case_of_the_benchmarks_of_check_and_trace_works() {
     if is_named("bench") {
         works(&["--bench", "check"], "every case works\n");
+        works(&["--bench", "trace"], "every case works\n");
     }
 }

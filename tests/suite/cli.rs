@@ -258,12 +258,14 @@ mod usage {
             "breaking ",
             "fingerprint ",
             "model ",
+            "trace ",
+            "trace check ",
             "guarantee ",
             "completions ",
             "man ",
         ] {
             let arguments = format!("{command}--help");
-            let name = format!("help_{}", command.trim());
+            let name = format!("help_{}", command.trim().replace(' ', "_"));
             assert_snapshot!(name, scratch.transcript(&arguments));
         }
     }
@@ -288,6 +290,8 @@ mod usage {
             "breaking",
             "fingerprint",
             "model",
+            "trace",
+            "trace check",
             "completions",
             "man",
         ] {

@@ -40,5 +40,6 @@ mod rust;
 mod scala;
 mod services;
 mod tidy;
+mod trace;
 mod wire;
 mod wording;

@@ -1,0 +1,19 @@
+//! Recorded sessions, checked against their protocols: `docs/tracing.md` describes the logs.
+
+mod blame;
+mod checker;
+mod event;
+mod otlp;
+mod outcome;
+mod session;
+mod table;
+mod transcript;
+
+pub use blame::{Blame, Finding, Verdict};
+pub use checker::{AHEAD_LIMIT, ALL_AHEAD_LIMIT, Checker, Counts, FINDING_LIMIT, Options, Stop};
+pub use event::{CONDITION_LIMIT, Event, ID_LIMIT, Kind, Mapping, PARTS, Problem, WORDS, Word};
+pub use otlp::events as otlp_events;
+pub use outcome::{Outcome, Summary, diagnostics};
+pub use session::{KeptLine, Line, Place};
+pub use table::{Table, Tables};
+pub use transcript::Transcript;

@@ -1,0 +1,305 @@
+//! `trace check`: logs of sessions against their protocols.
+
+mod hostile;
+mod mutations;
+mod sides;
+
+use crate::support::program::{Scratch, run, transcript};
+use insta::assert_snapshot;
+use serde_json::Value;
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+const BANK: &str = include_str!("../../protocols/bank.proto");
+
+/// Three interleaved sessions, of which one is wrong, one is unknown to the protocol, and one is unfinished.
+const LOG: &str = r#"{"session":"a","from":"client","message":"login","values":["holk","1234"]}
+{"session":"b","from":"client","message":"login"}
+{"session":"a","from":"server","message":"ok"}
+{"session":"b","from":"server","message":"invalid"}
+{"session":"a","from":"client","message":"deposit"}
+{"session":"a","from":"server","message":"money"}
+
+{"session":"b","message":"logn"}
+not json
+{"session":3,"message":"login"}
+{"session":"a","from":"client","message":"quit"}
+"#;
+
+fn scratch(name: &str) -> Scratch {
+    Scratch::with(name, &[("bank.proto", BANK), ("log.jsonl", LOG)])
+}
+
+#[test]
+fn the_first_wrong_event_of_each_session_is_reported() {
+    let scratch = scratch("trace-check");
+    assert_snapshot!(scratch.transcript("trace check log.jsonl --protocol bank.proto --ascii"));
+    for format in ["short", "json", "junit", "github"] {
+        let line = format!("trace check log.jsonl --protocol bank --format {format}");
+        assert_snapshot!(format, scratch.transcript(&line));
+    }
+    let sarif = run(
+        scratch.duologue("trace check log.jsonl --format sarif -q"),
+        b"",
+    );
+    let sarif: Value = serde_json::from_slice(&sarif.stdout).expect("it is JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    assert_eq!(results.len(), 4);
+    assert_eq!(
+        results[0]["locations"][0]["physicalLocation"]["region"]["startLine"],
+        6
+    );
+    let flow = &results[0]["codeFlows"][0]["threadFlows"][0]["locations"];
+    assert_eq!(flow.as_array().map(Vec::len), Some(2), "login, ok");
+}
+
+#[test]
+fn legal_sessions_are_counted() {
+    let scratch = scratch("trace-legal");
+    let log = r#"{"session":"a","protocol":"bank","message":"login"}
+{"session":"a","message":"ok"}
+{"session":"a","message":"quit"}
+{"session":"b","protocol":"bank","message":"login"}
+{"session":"b","kind":"left","from":"client"}
+{"session":"c","protocol":"bank","message":"login"}
+"#;
+    scratch.write("legal.jsonl", log);
+    assert_snapshot!(scratch.transcript("trace check legal.jsonl --ascii"));
+    let quiet = scratch.transcript("trace check legal.jsonl --require-finished --format short -q");
+    assert_snapshot!(quiet);
+}
+
+/// Times that a recorder adds are not read, and neither is anything else.
+#[test]
+fn other_members_are_ignored() {
+    let scratch = scratch("trace-others");
+    let log = "{\"time\":9,\"session\":\"a\",\"x\":{\"message\":1},\"message\":\"login\"}\n\
+               {\"time\":1,\"session\":\"a\",\"message\":\"o\\u006b\",\"kind\":null}\n\
+               {\"message\":\"invalid\",\"message\":\"quit\",\"session\":\"a\"}";
+    let output = run(
+        scratch.duologue("trace check - --protocol bank.proto -q"),
+        log.as_bytes(),
+    );
+    assert_eq!(transcript("", &output), "$ duologue \n--- exit 0 ---\n");
+}
+
+#[test]
+fn what_cannot_be_checked() {
+    let scratch = scratch("trace-usage");
+    let two = "proto! one { s:send { m -> ! } }\nproto! two { s:send { m -> ! } }\n";
+    scratch.write("two.proto", two);
+    let log = "{\"session\":\"a\",\"message\":\"m\"}\n\
+               {\"session\":\"b\",\"protocol\":\"three\",\"message\":\"m\"}\n";
+    scratch.write("m.jsonl", log);
+    let mut text = String::new();
+    for line in [
+        "missing.jsonl --protocol bank.proto",
+        "log.jsonl --protocol bnak",
+        "m.jsonl --protocol two.proto",
+        "log.jsonl --protocol bank.proto --mapping gateway",
+        "log.jsonl --follow --format json",
+        "- - --protocol bank.proto",
+        "log.jsonl --protocol bank.proto --max-sessions 1",
+        ".",
+    ] {
+        text += &scratch.transcript(&format!("trace check {line} -q"));
+    }
+    scratch.write("wrong.proto", "proto! p { s:send { m -> t } }\n");
+    text += &scratch.transcript("trace check log.jsonl --protocol wrong.proto --format short -q");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn logs_of_other_programs_are_mapped() {
+    let scratch = scratch("trace-mapping");
+    let config = r#"version = 1
+
+[traces.gateway]
+session = "/context/conversation"
+message = "/parts/1"
+from = "/a~1b/role"
+kind = "/what"
+
+[traces.gateway.words]
+client = ["device"]
+server = ["cloud"]
+ended = ["closed"]
+
+[traces.gateway.only]
+"/logger" = "sessions"
+"#;
+    let log = r#"{"logger":"sessions","context":{"conversation":7},"parts":[0,"login"],"a/b":{"role":"device"}}
+{"logger":"other","context":{"conversation":7},"parts":[0,"quit"],"a/b":{"role":"device"}}
+{"logger":"sessions","level":"debug"}
+not JSON
+{"logger":"sessions","context":{"conversation":7},"parts":[0,"ok","more"],"a/b":{"role":"cloud"}}
+{"logger":"sessions","context":{"conversation":7},"parts":[0,"money"],"a/b":{"role":"cloud"}}
+{"logger":"sessions","context":{"conversation":8},"what":"closed"}
+{"logger":"sessions","context":{"conversation":9},"what":"heartbeat"}
+"#;
+    scratch.write("duologue.toml", config);
+    scratch.write("gateway.log", log);
+    let line = "trace check gateway.log --mapping gateway --protocol bank.proto";
+    assert_snapshot!(scratch.transcript(&format!("{line} --format short")));
+    for (from, to) in [
+        ("\"/what\"", "\"what\""),
+        ("client = ", "clint = "),
+        ("\"/what\"", "\"/parts/1\""),
+        ("message =", "mesage ="),
+    ] {
+        scratch.write("duologue.toml", config.replacen(from, to, 1));
+        let answer = scratch.transcript(&format!("{line} --ascii"));
+        assert_snapshot!(format!("mapping with {to}"), answer);
+    }
+}
+
+#[test]
+fn traces_and_logs_of_opentelemetry_are_read() {
+    let scratch = scratch("trace-otlp");
+    let attribute = |key: &str, value: &str| {
+        format!("{{\"key\":\"{key}\",\"value\":{{\"stringValue\":\"{value}\"}}}}")
+    };
+    let event = |name: &str, sender: &str| {
+        format!(
+            "{{\"name\":\"{name}\",\"attributes\":[{}]}}",
+            attribute("sender", sender)
+        )
+    };
+    let events = [
+        event("login", "client"),
+        "{\"name\":\"turned\",\"attributes\":[{\"key\":\"messages\",\"value\":{\"intValue\":\"1\"}}]}".to_owned(),
+        "{\"name\":\"exception\"}".to_owned(),
+        event("money", "server"),
+        "{\"name\":\"ended\"}".to_owned(),
+    ];
+    let document = format!(
+        "{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{{\"spanId\":\"0a\",\"attributes\":[{}],\"events\":[\n{}\n]}}]}}]}}]}}\n",
+        attribute("protocol", "bank"),
+        events.join(",\n")
+    );
+    scratch.write("whole.json", &document);
+    scratch.write(
+        "lines.json",
+        document.replace('\n', "") + "\n" + &document.replace('\n', "").replace("0a", "0b"),
+    );
+    let record = |session: &str, message: &str| {
+        let list = [
+            attribute("duologue.session", session),
+            attribute("duologue.protocol", "bank"),
+            attribute("duologue.from", "client"),
+        ];
+        format!(
+            "{{\"body\":{{\"stringValue\":\"{message}\"}},\"attributes\":[{}]}}",
+            list.join(",")
+        )
+    };
+    let logs = format!(
+        "{{\"resourceLogs\":[{{\"scopeLogs\":[{{\"logRecords\":[{},{}]}}]}}]}}\n",
+        record("1", "login"),
+        record("1", "quit")
+    );
+    scratch.write("logs.json", logs);
+    for log in ["whole.json", "lines.json", "logs.json"] {
+        let line = format!("trace check {log} --format short -q");
+        assert_snapshot!(log, scratch.transcript(&line));
+    }
+}
+
+/// A wrong event is printed before the log is over.
+#[test]
+fn a_followed_log_is_reported_at_once() {
+    let scratch = scratch("trace-follow");
+    let mut command =
+        scratch.duologue("trace check - --follow --protocol bank.proto --format short");
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("its input is a pipe");
+    let mut output = BufReader::new(child.stdout.take().expect("its output is a pipe"));
+    let lines: Vec<&str> = LOG.lines().collect();
+    input
+        .write_all((lines[..6].join("\n") + "\n").as_bytes())
+        .expect("it reads");
+    let mut line = String::new();
+    output.read_line(&mut line).expect("it writes");
+    assert!(
+        line.starts_with("<stdin>:6:43: error[trace-message]: the server sends `money`"),
+        "{line}"
+    );
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("1 wrong"));
+}
+
+/// A file is followed beyond its end, and a line is read when it is whole.
+#[test]
+fn a_file_is_followed_as_it_grows() {
+    let scratch = scratch("trace-grows");
+    scratch.write("grows.jsonl", "{\"session\":\"a\",\"mess");
+    let mut command =
+        scratch.duologue("trace check grows.jsonl --follow --protocol bank.proto --format short");
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    let mut output = BufReader::new(child.stdout.take().expect("its output is a pipe"));
+    let file = OpenOptions::new()
+        .append(true)
+        .open(scratch.path("grows.jsonl"));
+    let mut file = file.expect("it is there");
+    file.write_all(b"age\":\"quit\"}\n")
+        .expect("it can be written");
+    let mut line = String::new();
+    output.read_line(&mut line).expect("it writes");
+    child.kill().expect("it can be ended");
+    child.wait().expect("it ends");
+    assert!(
+        line.starts_with("grows.jsonl:1:27: error[trace-message]"),
+        "{line}"
+    );
+}
+
+/// The page describes the findings, the examples on it are read as it says, and its limits are those of the code.
+#[test]
+fn the_page_is_true() {
+    let path = crate::support::repository().join("docs/tracing.md");
+    let page = fs::read_to_string(path).expect("the page is there");
+    let scratch = scratch("trace-page");
+    for name in [
+        "trace",
+        "trace-message",
+        "trace-channel",
+        "trace-line",
+        "trace-unfinished",
+    ] {
+        let explained = scratch.transcript(&format!("explain {name}"));
+        assert!(explained.contains(&page), "{name}: {explained}");
+    }
+    let block = page
+        .split("```json\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    scratch.write("example.jsonl", block.expect("an example"));
+    let answer = scratch.transcript("trace check example.jsonl");
+    assert!(
+        answer.contains("1 session, 2 messages: 1 left early"),
+        "{answer}"
+    );
+    for limit in [
+        duologue::trace::AHEAD_LIMIT,
+        duologue::trace::ALL_AHEAD_LIMIT,
+        duologue::trace::FINDING_LIMIT,
+        duologue::trace::ID_LIMIT,
+        duologue::trace::CONDITION_LIMIT,
+    ] {
+        let digits: Vec<char> = limit.to_string().chars().rev().collect();
+        let groups: Vec<String> = digits
+            .chunks(3)
+            .map(|three| three.iter().rev().collect())
+            .collect();
+        let words = groups.into_iter().rev().collect::<Vec<_>>().join(",");
+        assert!(page.contains(&words), "the page does not name {words}");
+    }
+}
