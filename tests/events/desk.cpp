@@ -3,8 +3,10 @@
 #include "desk_events.h"
 #include "duologue.hpp"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -62,11 +64,24 @@ void dialogue()
     CHECK(desk_server_asking_recv(server, asked.place()) == DUO_OK && asked->tag == DESK_ASKING_COMPLAIN);
     server = server_asking{asked->as.complain.next};
     CHECK(duologue::view(duo_str{nullptr, 0}).empty());
-#ifdef __cpp_lib_span
-    const duo_bytes bytes{nullptr, 0};
-    CHECK(duologue::span(bytes).empty());
-#endif
 }
+
+#ifdef __cpp_lib_span
+void spans()
+{
+    const duo_bytes nothing{nullptr, 0};
+    CHECK(duologue::span(nothing).empty());
+    const std::uint8_t three[] = {1, 2, 250};
+    const duo_bytes bytes{three, std::size(three)};
+    const std::span<const std::uint8_t> seen = duologue::span(bytes);
+    CHECK(seen.size() == 3 && seen.data() == three && seen.back() == 250);
+    int sum = 0;
+    for (const std::uint8_t byte : duologue::span(bytes)) sum += byte;
+    CHECK(sum == 253);
+}
+#elif __cplusplus >= 202002L
+#error "C++20 has std::span, and duologue.hpp must offer it"
+#endif
 
 void endings()
 {
@@ -100,5 +115,8 @@ int main()
 {
     dialogue();
     endings();
+#ifdef __cpp_lib_span
+    spans();
+#endif
     return 0;
 }

@@ -63,6 +63,30 @@ static void copies(void)
     duo_release_copy(NULL);
 }
 
+/* A text and bytes without a declared type. */
+static void plain_copies(void)
+{
+    char text[] = "the cat";
+    uint8_t array[] = {1, 0, 255};
+    duo_str kept;
+    duo_bytes held;
+    void *block, *other;
+    is_refused = true;
+    CHECK(duo_str_duplicate(duo_str_from(text), &kept, &block) == DUO_NO_MEMORY && block == NULL);
+    CHECK(duo_bytes_duplicate((duo_bytes){array, 3}, &held, &other) == DUO_NO_MEMORY && other == NULL);
+    is_refused = false;
+    CHECK(duo_str_duplicate(duo_str_from(text), &kept, &block) == DUO_OK);
+    CHECK(duo_bytes_duplicate((duo_bytes){array, 3}, &held, &other) == DUO_OK);
+    memset(text, 0, sizeof text);
+    memset(array, 0, sizeof array);
+    CHECK(duo_str_equal(kept, DUO_STR("the cat")));
+    CHECK(held.size == 3 && held.data[0] == 1 && held.data[1] == 0 && held.data[2] == 255);
+    duo_release_copy(block);
+    duo_release_copy(other);
+    CHECK(duo_bytes_duplicate((duo_bytes){array, 0}, &held, &other) == DUO_OK && held.size == 0 && held.data != array);
+    duo_release_copy(other);
+}
+
 static void constructors(void)
 {
     const duo_opt_u32_t some = DUO_SOME(duo_opt_u32_t, 7), none = DUO_NONE(duo_opt_u32_t);
@@ -75,6 +99,7 @@ int main(void)
     constructors();
     const size_t before = blocks;
     copies();
+    plain_copies();
     CHECK(blocks == before);
     return 0;
 }

@@ -125,14 +125,20 @@ static uint64_t parts_taken(const attack *made)
     return atomic_load(&made->head->sides[1].lines_taken);
 }
 
-static void time_of_a_look(void)
+/* Of a call that does not wait, or of one whose wait is canceled. */
+static void time_of_a_look(bool is_canceled)
 {
     enum { PARTS = 64, MOST = 16 };
     attack made = begin_attack();
+    duo_canceler *canceler = duo_canceler_new();
+    CHECK(canceler != NULL);
+    duo_cancel(canceler);
+    if (is_canceled) duo_canceler_use(canceler);
     write_parts(&made, PARTS);
     payloads_all_t message;
     for (uint64_t before = 0, looks = 1;; looks++) {
-        duo_status status = payloads_server_all_try_recv(made.server, &message);
+        duo_status status = is_canceled ? payloads_server_all_recv(made.server, &message)
+                                        : payloads_server_all_try_recv(made.server, &message);
         CHECK(parts_taken(&made) <= before + MOST);
         before = parts_taken(&made);
         if (status == DUO_OK) break;
@@ -141,6 +147,8 @@ static void time_of_a_look(void)
     CHECK(message.as.str.value.size == PARTS - 1);
     made.server = message.as.str.next;
     payloads_all_free(&message);
+    duo_canceler_use(NULL);
+    duo_canceler_free(canceler);
     end_attack(&made);
 }
 
@@ -171,7 +179,8 @@ int main(void)
     memory_of_a_message();
     memory_of_a_short_message();
     a_region();
-    time_of_a_look();
+    time_of_a_look(false);
+    time_of_a_look(true);
     looks_go_on();
     return 0;
 }

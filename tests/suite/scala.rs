@@ -8,11 +8,14 @@ mod snapshots;
 mod stress;
 mod three;
 
-use crate::support::scala::{Scala, folder, generate, maven, protocols_in, sources_in, tool};
+use crate::support::scala::{
+    Scala, folder, generate, generate_with, maven, protocols_in, sources_in, tool,
+};
 use crate::support::{is_named, is_tested, repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::name::Name;
 use duologue::protocol::{Definition, TypeDeclaration};
+use duologue::target::Options;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +23,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The suites of the runtime. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 17] = [
+const SUITES: [&str; 18] = [
+    "duologue.JavaSuite",
     "duologue.SessionSuite",
     "duologue.ClosedSuite",
     "duologue.U64Suite",
@@ -71,13 +75,25 @@ pub fn limits_program() -> Command {
     net::run(BUILT.get_or_init(build), "cases.Limits")
 }
 
-/// So a native image needs no metadata, as docs/targets/scala.md says.
+/// So a native image needs no metadata, as docs/targets/scala.md says. A `lazy val` of Scala 3.3 finds its field by reflection.
 #[test]
-fn the_runtime_uses_no_reflection() {
-    let roots = ["src/main", "net/src/main"];
-    let sources = roots.map(|root| sources_in(&repository().join("runtime/scala").join(root)));
+fn no_scala_code_uses_reflection() {
+    let root = repository();
+    let modules = ["src/main", "net/src/main", "zio/src/main", "cats/src/main"];
+    let mut sources: Vec<PathBuf> = modules
+        .iter()
+        .flat_map(|module| sources_in(&root.join("runtime/scala").join(module)))
+        .collect();
+    let templates = crate::support::c::files_in(&root.join("templates/scala"), "jinja");
+    assert!(!templates.is_empty());
+    sources.extend(templates);
+    let generated = folder("reflection");
+    let mut options = Options::default();
+    options.remote = true;
+    generate_with(&protocols_in(&root.join("protocols")), &options, &generated);
+    sources.extend(sources_in(&generated));
     let mut found = Vec::new();
-    for source in sources.concat() {
+    for source in sources {
         for line in read(&source).lines() {
             let words = [
                 "forName",
@@ -91,6 +107,7 @@ fn the_runtime_uses_no_reflection() {
                 "getResource",
                 "java.lang.reflect",
                 "loadClass",
+                "lazy val",
             ];
             if words.iter().any(|word| line.contains(word)) {
                 found.push(line.trim().to_owned());
@@ -400,34 +417,42 @@ fn programs(scala: Scala) -> PathBuf {
     programs
 }
 
-/// The Java programs of the target's page, compiled against what the Scala compiler has made, as in a program of both languages.
-fn java_programs_run(scala: Scala) {
+/// The Java programs of the target's page, by the names of their classes: those that need sockets, or all others.
+fn documented_in_java(needs_sockets: bool) -> Vec<(String, String)> {
     let page = read(&repository().join("docs/targets/scala.md"));
     let texts = page.split("```java\n").skip(1);
-    let texts: Vec<&str> = texts
-        .filter_map(|block| block.split("```").next())
-        .collect();
-    assert!(!texts.is_empty());
-    for text in texts {
+    let texts = texts.filter_map(|block| block.split("```").next());
+    let texts = texts.filter(|text| text.contains("import duologue.net.") == needs_sockets);
+    let programs = texts.map(|text| {
         let class = text.split_once("\npublic final class ");
         let class = class.and_then(|(_, rest)| rest.split(' ').next());
         let class = class.expect("a program has a class");
+        (class.to_owned(), text.to_owned())
+    });
+    let programs: Vec<(String, String)> = programs.collect();
+    assert!(!programs.is_empty());
+    programs
+}
+
+/// Compiles a Java program of the target's page against what the Scala compiler has made, as in a program of both languages.
+fn compile_java(class: &str, text: &str, out: &Path, path: &str) {
+    fs::create_dir_all(out).expect("the target folder can be written");
+    let source = out.join(format!("{class}.java"));
+    fs::write(&source, text).expect("the target folder can be written");
+    let mut javac = tool("javac");
+    javac.args(["--release", "17", "-Werror", "-proc:none"]);
+    javac
+        .args(["-Xlint:all,-path,-try", "-cp", path, "-d"])
+        .arg(out);
+    succeed(javac.arg(source)).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+fn java_programs_run(scala: Scala) {
+    for (class, text) in documented_in_java(false) {
         let out = folder("java").join(scala.name());
-        fs::create_dir_all(&out).expect("the target folder can be written");
-        let source = out.join(format!("{class}.java"));
-        fs::write(&source, text).expect("the target folder can be written");
-        let path = scala.path_with(&[out.clone(), programs(scala), scala.runtime()]);
-        let mut javac = tool("javac");
-        javac.args(["--release", "17", "-Werror", "-proc:none"]);
-        javac
-            .args(["-Xlint:all,-path,-try", "-cp", &path, "-d"])
-            .arg(&out);
-        succeed(javac.arg(source)).unwrap_or_else(|failure| panic!("{failure}"));
-        let printed = scala.run(
-            &[out, programs(scala), scala.runtime()],
-            &format!("example.{class}"),
-            &[],
-        );
+        let on = [out.clone(), programs(scala), scala.runtime()];
+        compile_java(&class, &text, &out, &scala.path_with(&on));
+        let printed = scala.run(&on, &format!("example.{class}"), &[]);
         assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
     }
 }

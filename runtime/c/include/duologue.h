@@ -247,7 +247,14 @@ size_t duo_shutdown(void);
 #endif
 
 #ifndef DUO_NO_MALLOC
-/* Frees the block of a copy that a generated `_copy` function has made; NULL is ignored. */
+/*
+ * Copies the text or the bytes of a message, so that they outlive it, to a block of their own, as the generated `_copy` functions
+ * do for declared types. DUO_NO_MEMORY: `*block` is NULL, and `*to` must not be used.
+ */
+DUO_MUST_CHECK duo_status duo_str_duplicate(duo_str from, duo_str *to, void **block);
+DUO_MUST_CHECK duo_status duo_bytes_duplicate(duo_bytes from, duo_bytes *to, void **block);
+
+/* Frees the block of a copy that one of these or a generated `_copy` function has made; NULL is ignored. */
 void duo_release_copy(void *block);
 #endif
 

@@ -106,7 +106,7 @@ public:
     // Gives the message away: it is no longer freed here.
     type release() noexcept { return std::exchange(held, type{}); }
 
-    // Frees it now, and leaves the entries of its union as they are.
+    // Frees it now. The entries of its union must not be read afterwards: with DUO_DEBUG they are overwritten.
     void free() noexcept { Free(&held); }
 
 private:

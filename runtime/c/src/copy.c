@@ -16,6 +16,18 @@ duo_status duo_copy_value(const duo_type *type, void *value, void **block)
     return DUO_OK;
 }
 
+duo_status duo_str_duplicate(duo_str from, duo_str *to, void **block)
+{
+    *to = from;
+    return duo_copy_value(&duo_text_type, to, block);
+}
+
+duo_status duo_bytes_duplicate(duo_bytes from, duo_bytes *to, void **block)
+{
+    *to = from;
+    return duo_copy_value(&duo_bytes_type, to, block);
+}
+
 void duo_release_copy(void *block)
 {
     if (block != NULL) duo_release(block);

@@ -190,6 +190,7 @@ static duo_status lock_side(duo_shm *shm, int region, unsigned place)
         bool is_named = fstat(shm->lock, &status) == 0 && status.st_nlink > 0;
         size_t locked = is_named ? duo_shm_lock_at(shm->lock, byte) : byte;
         if (locked == byte || duo_shm_now() >= end) return DUO_REFUSED;
+        if (duo_is_canceled()) return DUO_EMPTY;
         nanosleep(&(struct timespec){0, 100000}, NULL);
     }
     return DUO_OK;

@@ -145,8 +145,9 @@ duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
          */
         shm->is_unfinished = wait == DUO_AT_ONCE && parts + 1 == PARTS_AT_ONCE;
         if (shm->is_unfinished) return DUO_EMPTY;
-        /* The limit holds however fast further parts come. */
+        /* The limit holds however fast further parts come, and so does the end of a wait that is canceled. */
         if (until != DUO_AT_ONCE && duo_shm_left(until) == DUO_AT_ONCE) return DUO_EMPTY;
+        if (parts + 1 >= PARTS_AT_ONCE && duo_is_canceled()) return DUO_EMPTY;
     }
 }
 

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -141,12 +142,13 @@ duo_status duo_shm_create(size_t space, int *region)
 /* How long to wait for another process that is creating the region of a name, which takes a few microseconds. */
 #define MOST_MAKING UINT64_C(5000000000)
 
-/* Waits for the lock under which the region of a name is created. */
+/* Waits for the lock under which the region of a name is created; DUO_EMPTY if the wait is canceled. */
 static duo_status lock_head(int region)
 {
     const uint64_t end = duo_shm_now() + MOST_MAKING;
     while (!duo_shm_lock_bytes(region, DUO_SHM_HEAD_LOCK, 1)) {
         if (errno != EAGAIN && errno != EACCES) return DUO_SYSTEM;
+        if (duo_is_canceled()) return DUO_EMPTY;
         if (duo_shm_now() >= end) {
             errno = ETIMEDOUT;
             return DUO_SYSTEM;
@@ -243,6 +245,42 @@ static void prepare(letter *message)
     message->head.msg_controllen = sizeof message->control;
 }
 
+/* Readable while this thread is canceled; -1, which `poll` ignores, if it cannot be. */
+static int cancel_descriptor(void)
+{
+#if !defined(DUO_NO_MALLOC) && !defined(DUO_NO_THREADS)
+    const duo_sleeper *own = duo_own_sleeper();
+    return own == NULL ? -1 : own->descriptor;
+#else
+    return -1;
+#endif
+}
+
+/* Until when a call for this socket waits, by its flags and by its own time limit, which is this option. */
+static uint64_t limit_of(int socket, int option)
+{
+    struct timeval limit = {0, 0};
+    socklen_t size = sizeof limit;
+    int flags = fcntl(socket, F_GETFL);
+    /* If it is no socket, the call says so. */
+    if (flags < 0 || (flags & O_NONBLOCK) != 0 || getsockopt(socket, SOL_SOCKET, option, &limit, &size) != 0)
+        return DUO_AT_ONCE;
+    uint64_t wait = (uint64_t)limit.tv_sec * DUO_SHM_SECOND + (uint64_t)limit.tv_usec * 1000;
+    return wait == 0 ? DUO_FOREVER : duo_shm_until(wait);
+}
+
+/* Waits for one of these events, but not after `until`; DUO_EMPTY if the wait is over, or is canceled. */
+static duo_status await_socket(int socket, short events, uint64_t until)
+{
+    uint64_t left = duo_shm_left(until);
+    if (left == DUO_AT_ONCE || duo_is_canceled()) return DUO_EMPTY;
+    struct pollfd polled[] = {{socket, events, 0}, {cancel_descriptor(), POLLIN, 0}};
+    /* In whole milliseconds, rounded up; a time that is too long for one call is split into several. */
+    uint64_t most = UINT64_C(60000), milliseconds = left / 1000000 + 1;
+    int ready = poll(polled, 2, (int)(milliseconds < most ? milliseconds : most));
+    return ready < 0 && errno != EINTR ? DUO_SYSTEM : DUO_OK;
+}
+
 duo_status duo_shm_send(int socket, int region)
 {
     letter message;
@@ -252,10 +290,20 @@ duo_status duo_shm_send(int socket, int region)
     part->cmsg_type = SCM_RIGHTS;
     part->cmsg_len = CMSG_LEN(sizeof region);
     memcpy(CMSG_DATA(part), &region, sizeof region);
-    ssize_t sent;
-    do sent = sendmsg(socket, &message.head, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == 1 ? DUO_OK : DUO_SYSTEM;
+    /* A thread that can be canceled waits in `poll` only. */
+    bool polls = cancel_descriptor() >= 0;
+    const uint64_t until = polls ? limit_of(socket, SO_SNDTIMEO) : DUO_AT_ONCE;
+    for (;;) {
+        ssize_t sent;
+        do sent = sendmsg(socket, &message.head, MSG_NOSIGNAL | (polls ? MSG_DONTWAIT : 0));
+        while (sent < 0 && errno == EINTR);
+        if (sent == 1) return DUO_OK;
+        if (!polls || (errno != EAGAIN && errno != EWOULDBLOCK)) return DUO_SYSTEM;
+        duo_status status = await_socket(socket, POLLOUT, until);
+        if (status == DUO_EMPTY && duo_is_canceled() && until != DUO_AT_ONCE) return DUO_FULL;
+        if (status == DUO_EMPTY) errno = EAGAIN;
+        if (status != DUO_OK) return DUO_SYSTEM;
+    }
 }
 
 static duo_status receive(int socket, int flags, int *region)
@@ -284,25 +332,26 @@ static duo_status receive(int socket, int flags, int *region)
     return DUO_OK;
 }
 
+static duo_status receive_until(int socket, uint64_t until, int *region)
+{
+    for (;;) {
+        /* Another thread may receive what came between the two calls. */
+        duo_status status = receive(socket, MSG_DONTWAIT, region);
+        if (status != DUO_EMPTY) return status;
+        status = await_socket(socket, POLLIN, until);
+        if (status != DUO_OK) return status;
+    }
+}
+
 duo_status duo_shm_receive(int socket, int *region)
 {
-    return receive(socket, 0, region);
+    if (cancel_descriptor() < 0) return receive(socket, 0, region);
+    return receive_until(socket, limit_of(socket, SO_RCVTIMEO), region);
 }
 
 duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region)
 {
-    const uint64_t until = duo_shm_until(nanoseconds);
-    for (;;) {
-        /* Another thread may receive what came between the two calls. */
-        duo_status status = receive(socket, MSG_DONTWAIT, region);
-        uint64_t left = status == DUO_EMPTY ? duo_shm_left(until) : DUO_AT_ONCE;
-        if (left == DUO_AT_ONCE) return status;
-        struct pollfd polled = {socket, POLLIN, 0};
-        /* In whole milliseconds, rounded up; a time that is too long for one call is split into several. */
-        uint64_t most = UINT64_C(60000), milliseconds = left / 1000000 + 1;
-        if (poll(&polled, 1, (int)(milliseconds < most ? milliseconds : most)) < 0 && errno != EINTR)
-            return DUO_SYSTEM;
-    }
+    return receive_until(socket, duo_shm_until(nanoseconds), region);
 }
 
 #else

@@ -116,7 +116,7 @@ impl<'a> Remote<'a> {
             base: " extends _root_.duologue.Role",
             members: vec![
                 format!("type $First = {first}"),
-                format!("def $protocol: {PROTOCOL} = $wire"),
+                format!("def $protocol: {PROTOCOL} = $wire.protocol"),
                 format!("def $isClient: _root_.scala.Boolean = {is_client}"),
                 format!("def $open(start: _root_.duologue.Endpoint): {first} = {open}"),
             ],

@@ -34,23 +34,40 @@ fn a_loop_that_knows_no_state_serves_sessions() {
     }
 }
 
-/// `duologue.hpp`: endpoints and messages that are closed and freed by their destructors.
+/// `duologue.hpp`: endpoints and messages that are closed and freed by their destructors; in C++20 also its spans.
 #[test]
 fn scopes_of_cpp_close_and_free() {
     if !is_tested("c") {
         return;
     }
     let generated = desk("events-cpp");
-    let program = repository().join("tests/events/desk.cpp");
-    let sources = [sources_in(&generated), vec![program]].concat();
+    let main = repository().join("tests/events/desk.cpp");
+    let sources = sources_in(&generated);
     let includes = [generated.clone()];
     for compiler in Compiler::all() {
-        let program = Program {
+        let library = Program {
             compiler,
             ..quiet(Watch::Address, &sources, &includes, &generated)
         };
-        if let Err(complaint) = program.run() {
-            panic!("{compiler:?}:\n{complaint}");
+        let objects = library
+            .objects()
+            .unwrap_or_else(|complaint| panic!("{complaint}"));
+        for standard in ["-std=c++17", "-std=c++20"] {
+            let folder = scratch(&format!("events-{standard}-{compiler:?}"));
+            let program = Program {
+                compiler,
+                objects: &objects,
+                flags: &[standard],
+                ..quiet(
+                    Watch::Address,
+                    std::slice::from_ref(&main),
+                    &includes,
+                    &folder,
+                )
+            };
+            if let Err(complaint) = program.run() {
+                panic!("{compiler:?} {standard}:\n{complaint}");
+            }
         }
     }
 }

@@ -339,6 +339,20 @@ fn messages_with_descriptors_leak_none() {
     .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
+#[test]
+fn every_wait_for_a_region_can_be_canceled() {
+    if !is_tested("c") {
+        return;
+    }
+    let watches = [Watch::Plain, Watch::Address, Watch::Thread];
+    Case::new(
+        "processes-canceled",
+        "tests/processes/talk.proto",
+        "canceled.c",
+    )
+    .run(&watches, &[]);
+}
+
 /// In the header, and where everything goes through the library.
 #[test]
 fn senders_get_errors_for_invalid_values() {

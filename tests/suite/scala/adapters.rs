@@ -1,7 +1,10 @@
 //! Sessions in other libraries: `runtime/scala/zio` and `runtime/scala/cats`, with the programs that are their tests.
 
+use super::read;
 use crate::support::scala::{Scala, folder, generate, maven, sources_in, tool};
 use crate::support::{is_named, repository, succeed};
+use std::fs;
+use std::path::PathBuf;
 
 /// Compiles an adapter as strictly as the runtime, and runs its suites, in both versions. Maven fetches many files for
 /// it, so only where `DUOLOGUE_TEST_WITH` names it.
@@ -19,6 +22,7 @@ fn talks(name: &str, pom: &'static str, suites: [&str; 2]) {
     generate(&protocols, None, &generated);
     let mut sources = sources_in(&root.join("runtime/scala").join(name).join("src"));
     sources.extend(sources_in(&generated));
+    sources.push(documented(name));
     for scala in [Scala::Three, Scala::Two] {
         let out = folder("adapters").join(name).join(scala.name());
         let path = format!(
@@ -34,6 +38,29 @@ fn talks(name: &str, pom: &'static str, suites: [&str; 2]) {
         java.arg("org.junit.runner.JUnitCore").args(suites);
         succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
     }
+}
+
+/// The part of a program that the target's page shows for both adapters, in a function.
+fn documented(name: &str) -> PathBuf {
+    let page = read(&repository().join("docs/targets/scala.md"));
+    let blocks = page.split("```text\nreceiveStream(").skip(1);
+    let blocks: Vec<&str> = blocks
+        .filter_map(|block| block.split("```").next())
+        .collect();
+    let [block] = blocks[..] else {
+        panic!("{blocks:?}");
+    };
+    let (import, of) = match name {
+        "cats" => ("import _root_.cats.effect.IO\n", "[IO]"),
+        _ => ("", ""),
+    };
+    let path = folder("adapters").join(name).join("Documented.scala");
+    let text = format!(
+        "package example\n\n{import}import duologue.interop.{name}._\nimport protocols.word_count\n\n\
+         object Documented {{\ndef words(counting: word_count.server.Counting) = receiveStream{of}({block}}}\n"
+    );
+    fs::write(&path, text).expect("the target folder can be written");
+    path
 }
 
 #[test]

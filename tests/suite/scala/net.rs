@@ -1,6 +1,8 @@
 //! Sessions over sockets: the suites of `runtime/scala/net`, and the conversations of `tests/run` between two processes.
 
-use super::{Needs, documented, folders_in, package_of, protocol_of, read};
+use super::{
+    Needs, compile_java, documented, documented_in_java, folders_in, package_of, protocol_of, read,
+};
 use crate::support::running::converse;
 use crate::support::scala::{Scala, folder, generate_with, maven, protocols_in, sources_in, tool};
 use crate::support::{is_tested, repository, succeed};
@@ -265,6 +267,17 @@ fn the_documented_programs_run_over_sockets() {
             program
                 .arg(format!("example.{name}"))
                 .arg(certificates(scala));
+            let printed = succeed(&mut program);
+            assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
+        }
+    }
+    for (class, text) in documented_in_java(true) {
+        for scala in [Scala::Three, Scala::Two] {
+            let out = folder("net").join("java").join(scala.name());
+            let path = format!("{}:{}", out.display(), class_path(scala));
+            compile_java(&class, &text, &out, &path);
+            let mut program = tool("java");
+            program.args(["-cp", &path, &format!("example.{class}")]);
             let printed = succeed(&mut program);
             assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
         }

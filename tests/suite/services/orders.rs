@@ -135,6 +135,10 @@ impl Play {
         };
         let running = Running::start_talking(command.args(arguments));
         self.programs.insert(name.to_owned(), running);
+        // Before Java 21 it would use other threads.
+        if name == "gateway" && self.form == Form::Threads && is_named("virtual-threads") {
+            self.await_log("accepting in a virtual thread");
+        }
     }
 
     fn program(&mut self, name: &str) -> &mut Running {

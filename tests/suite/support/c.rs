@@ -31,8 +31,8 @@ pub enum Watch {
 pub const C_WARNINGS: &str = "-std=c11 -Wall -Wextra -Wpedantic -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes";
 
 /// The same in C++.
-const CPP_WARNINGS: &str =
-    "-std=c++17 -Wall -Wextra -Wpedantic -Werror -Wold-style-cast -Wzero-as-null-pointer-constant";
+const CPP_WARNINGS: &str = "-std=c++17 -Wall -Wextra -Wpedantic -Werror -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast \
+    -Wzero-as-null-pointer-constant";
 
 /// Headers of the C library that a program includes before generated ones, so that names would clash.
 pub const LIBRARIES: &str = "#ifndef __cplusplus\n#include <complex.h>\n#include <stdatomic.h>\n#include <threads.h>\n#endif\n#include <assert.h>\n\

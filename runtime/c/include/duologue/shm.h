@@ -71,7 +71,8 @@ DUO_MUST_CHECK duo_status duo_shm_create(size_t space, int *region);
  * that another user has taken, or that others may open, results in DUO_SYSTEM with EACCES. The name remains until
  * `duo_shm_unlink`. If its session is over, because both sides have closed it or their processes have ended, the
  * next call with this name creates the region again. As long as a process has a side, the region belongs to that
- * process's session.
+ * process's session. DUO_EMPTY: another process is creating the region, and the wait for it was canceled
+ * (`duo_cancel`).
  */
 DUO_MUST_CHECK duo_status duo_shm_open(const char *name, size_t space, int *region);
 
@@ -79,22 +80,23 @@ DUO_MUST_CHECK duo_status duo_shm_open(const char *name, size_t space, int *regi
 DUO_MUST_CHECK duo_status duo_shm_unlink(const char *name);
 
 /*
- * Sends a region over a connected Unix socket. If the socket is nonblocking and full, the result is DUO_SYSTEM with
- * EAGAIN.
+ * Sends a region over a connected Unix socket. If the socket is nonblocking and full, or its own time limit
+ * (SO_SNDTIMEO) has expired, the result is DUO_SYSTEM with EAGAIN. DUO_FULL: the wait was canceled (`duo_cancel`), and
+ * nothing was sent.
  */
 DUO_MUST_CHECK duo_status duo_shm_send(int socket, int region);
 
 /*
  * Receives a region over a connected Unix socket and waits for it, indefinitely if the peer sends nothing. DUO_CLOSED
  * if the peer has closed the socket. DUO_BROKEN if it sent anything other than a region that is sealed against
- * shrinking. DUO_EMPTY if nothing has arrived and the socket is nonblocking, or its own time limit (SO_RCVTIMEO) has
- * expired.
+ * shrinking. DUO_EMPTY if nothing has arrived and the socket is nonblocking, its own time limit (SO_RCVTIMEO) has
+ * expired, or the wait was canceled (`duo_cancel`).
  */
 DUO_MUST_CHECK duo_status duo_shm_receive(int socket, int *region);
 
 /*
  * The same, but waits for at most that many nanoseconds, or not at all with DUO_AT_ONCE, whether the socket is
- * blocking or not. DUO_EMPTY if nothing has arrived by then.
+ * blocking or not. DUO_EMPTY if nothing has arrived by then, or if the wait was canceled.
  */
 DUO_MUST_CHECK duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region);
 
@@ -104,11 +106,11 @@ DUO_MUST_CHECK duo_status duo_shm_receive_within(int socket, uint64_t nanosecond
  * Requires /proc, through which it opens the region a second time; without it the result is DUO_SYSTEM with ENOENT.
  *
  * DUO_REFUSED: the side is or was taken, or the peer uses a different protocol. DUO_EMPTY: the peer did not attach in
- * time; the region cannot be used again. DUO_CLOSED: the peer attached and closed the session. DUO_SYSTEM: see
- * `errno`. DUO_BROKEN: this is not a region, or its memory could be taken away: wherever the descriptor comes from,
- * the file must be in tmpfs, and must either be sealed against shrinking (as `duo_shm_create` does) or be accessible
- * to this user alone (as `duo_shm_open` creates it). DUO_TOO_LARGE: the region is larger than the options allow; it
- * was not touched.
+ * time, or the wait was canceled (`duo_cancel`); the region cannot be used again. DUO_CLOSED: the peer attached and
+ * closed the session. DUO_SYSTEM: see `errno`. DUO_BROKEN: this is not a region, or its memory could be taken away:
+ * wherever the descriptor comes from, the file must be in tmpfs, and must either be sealed against shrinking (as
+ * `duo_shm_create` does) or be accessible to this user alone (as `duo_shm_open` creates it). DUO_TOO_LARGE: the region
+ * is larger than the options allow; it was not touched.
  */
 DUO_MUST_CHECK duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol,
                                          duo_role role, const duo_shm_options *options,

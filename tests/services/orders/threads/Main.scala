@@ -2,7 +2,7 @@ package gateway.onthreads
 
 import duologue.SharedSender
 import duologue.net.Listener
-import gateway.{Command, Input, Say, Trader}
+import gateway.{Command, Input, Log, Say, Trader}
 import java.nio.channels.ClosedChannelException
 import protocols.{exchange, orders}
 import scala.concurrent.Await
@@ -26,7 +26,10 @@ object Main {
     // Closing the last sender lets the desk end.
     Using.resources(SharedSender(open), Listener(command.address)) { (sender, listener) =>
       val sessions = new Sessions(sender, command)
-      val accepting = Threads.start(accept(listener, sessions))
+      val accepting = Threads.start {
+        Log("accepting in " + Threads.kind)
+        accept(listener, sessions)
+      }
       Say("listening " + listener.address)
       Input.awaitEnd()
       sender.send(_.close())

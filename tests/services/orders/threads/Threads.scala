@@ -20,6 +20,9 @@ object Threads {
     }
   }
 
+  /** What the calling thread is. */
+  def kind: String = if (Thread.currentThread.toString.startsWith("VirtualThread")) "a virtual thread" else "a thread of the system"
+
   /** A thread with a result. */
   def call[A](task: => A): Future[A] = {
     val promise = Promise[A]()

@@ -59,7 +59,7 @@ object Duologue {
   def bytes(array: Array[Byte]): Bytes = Bytes.copyOf(array)
 
   /** As much of a duration as fits into nanoseconds. */
-  private def finite(duration: Duration): FiniteDuration =
+  private[duologue] def finite(duration: Duration): FiniteDuration =
     if (duration.isNegative) 0L.nanos
     else if (duration.compareTo(Duration.ofNanos(Long.MaxValue)) < 0) duration.toNanos.nanos
     else Long.MaxValue.nanos

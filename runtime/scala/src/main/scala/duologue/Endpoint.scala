@@ -10,7 +10,8 @@ import scala.util.Using
   *
   * An endpoint may be passed to another thread, like any object. The second use of an endpoint throws [[EndpointUsed]], even if
   * two threads use it at the same moment. If one of them has used the side many times in a row, the two uses may overlap: then
-  * one or both of them throw, and the session is closed. If they overlap within nanoseconds, both may go unnoticed.
+  * one or both of them throw, and the session is closed. The check for that has no fence: if the thread that has used the side
+  * many times is delayed for more than two microseconds between the last two instructions of its use, neither may throw.
   *
   * A side that will not continue its session has to close it, with [[abandon]] or with `scala.util.Using` (the companion has the
   * instance), or else the peer waits. An endpoint that is simply forgotten closes its session too, but only after the garbage

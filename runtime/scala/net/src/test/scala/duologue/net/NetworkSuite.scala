@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{PayloadRefused, PortSet, Select, SessionClosed, SharedSender, Why, abandon, flush}
+import duologue.{PayloadRefused, PortSet, Select, SessionClosed, SharedSender, Why, abandon, abandonAfter, flush, within}
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
 import protocols.{bank, numbers, payloads}
@@ -85,6 +85,36 @@ final class NetworkSuite extends NetSuite {
     val turned = Listener(freshAddress()).serve(bank.client)(login => withdraw(logIn(login), 5.0).quit()).start()
     counter(teller(connect(bank.server, turned.address)))
     turned.close()
+  }
+
+  test("a dialogue that takes too long closes its session, and the peer learns of it") {
+    val (server, client, listener) = pair()
+    val outcome = within(client, 20.millis)(_.login("holk", "1234").recv())
+    assertEquals(outcome.map(_.toString), None)
+    assert(closed(counter(teller(server))).isByPeer)
+    listener.close()
+
+    val other = serving(freshAddress())
+    val connected = within(connect(bank.client, other.address), 1.hour)(logIn(_))
+    withdraw(connected.get, 5.0).quit()
+    eventually(other.size == 0)
+    other.close()
+  }
+
+  test("a session is closed after a time unless its limit is closed before") {
+    val (server, client, listener) = pair()
+    val limit = abandonAfter(client, 1.milli)
+    assertEquals(closed(server.recv()).why, Why.Left: Why)
+    limit.close()
+    listener.close()
+
+    val (waiting, sending, listening) = pair()
+    abandonAfter(sending, 1.hour).close()
+    abandonAfter(waiting, 1.hour).close()
+    val talking = spawn(logIn(sending).quit())
+    counter(teller(waiting))
+    await(talking)
+    listening.close()
   }
 
   test("what is refused says why and what to do") {
