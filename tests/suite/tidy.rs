@@ -55,6 +55,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &[
             "source",
             "name",
+            "diagnostic",
             "protocol",
             "graph",
             "relation",
