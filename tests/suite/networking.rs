@@ -110,6 +110,22 @@ fn play_in_scala<'a>(scratch: &Scratch, arguments: impl Iterator<Item = &'a str>
     succeed(&mut player).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
+/// Writes the project in Scala of the tutorial, with what is generated for it.
+pub fn write_scala(scratch: &Scratch) {
+    let page = page();
+    for block in blocks(&page) {
+        match block.what.split_once(": ") {
+            Some(("file", path)) if path == "game.proto" || path.starts_with("scala/") => {
+                scratch.write(path, block.text);
+            }
+            _ => {}
+        }
+    }
+    let generate = "duologue gen game.proto --remote --scala scala/src/main/scala";
+    assert!(page.contains(" --scala scala/src/main/scala\n"));
+    succeed(&mut shell(scratch, generate)).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
 #[test]
 fn the_tutorial_is_what_happens() {
     if !is_tested("rust") || !is_tested("c") {
