@@ -213,6 +213,17 @@ pub fn counted(many: usize, thing: &str) -> String {
     format!("{many} {thing}{plural}")
 }
 
+/// A number of bytes as protocol files write it: `40 B`, `64 KiB`.
+#[must_use]
+#[doc(hidden)]
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} B"),
+    }
+}
+
 /// A number of milliseconds as protocol files write it: `1500ms`, `5s`.
 #[must_use]
 #[doc(hidden)]

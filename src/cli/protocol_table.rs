@@ -6,7 +6,7 @@ use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::fingerprint::Fingerprint;
 use duologue::graph::Capacity;
 use duologue::protocol::{Next, Side, State};
-use duologue::report::{counted, duration};
+use duologue::report::{counted, duration, size};
 use duologue::wire::Sizes;
 use std::fmt::Write;
 
@@ -109,13 +109,4 @@ fn messages(state: &State, sizes: &Sizes) -> String {
         let _ = write!(text, " and {more} more");
     }
     text
-}
-
-/// A number of bytes as protocol files write it.
-fn size(bytes: u64) -> String {
-    match bytes {
-        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
-        _ => format!("{bytes} B"),
-    }
 }

@@ -1,18 +1,33 @@
 //! Types in the syntax of the language.
 
-use super::{Builtin, Parameter, Program, Type};
+use super::{Builtin, Lengths, Parameter, Program, Type};
 use std::fmt::Write as _;
 
 /// A type as it is written in a state with these parameters. Long types end in `...`.
 pub fn type_text(program: &Program, parameters: &[Parameter], ty: &Type) -> String {
+    bounded_type_text(program, parameters, ty, Lengths::NONE)
+}
+
+/// The same with its bounds: `str<5>`, `[u8; 2]`.
+pub fn bounded_type_text(
+    program: &Program,
+    parameters: &[Parameter],
+    ty: &Type,
+    lengths: &Lengths,
+) -> String {
     let mut text = String::new();
-    write_type(&mut text, program, parameters, ty);
+    write_type(&mut text, program, parameters, (ty, lengths));
     text
 }
 
 const LONG: usize = 200;
 
-fn write_type(text: &mut String, program: &Program, parameters: &[Parameter], ty: &Type) {
+fn write_type(
+    text: &mut String,
+    program: &Program,
+    parameters: &[Parameter],
+    (ty, lengths): (&Type, &Lengths),
+) {
     if text.len() > LONG {
         if !text.ends_with("...") {
             text.push_str("...");
@@ -24,18 +39,27 @@ fn write_type(text: &mut String, program: &Program, parameters: &[Parameter], ty
             if index > 0 {
                 text.push_str(", ");
             }
-            write_type(text, program, parameters, ty);
+            write_type(text, program, parameters, (ty, lengths.part(index)));
         }
     };
+    let most = lengths.most.map(|limit| limit.most);
     match ty {
-        Type::Builtin(builtin) => text.push_str(builtin_word(*builtin)),
+        Type::Builtin(builtin) => {
+            text.push_str(builtin_word(*builtin));
+            if let Some(most) = most {
+                let _ = write!(text, "<{most}>");
+            }
+        }
         Type::List(item) => {
             text.push('[');
-            write_type(text, program, parameters, item);
+            write_type(text, program, parameters, (item, lengths.part(0)));
+            if let Some(most) = most {
+                let _ = write!(text, "; {most}");
+            }
             text.push(']');
         }
         Type::Option(item) => {
-            write_type(text, program, parameters, item);
+            write_type(text, program, parameters, (item, lengths.part(0)));
             text.push('?');
         }
         Type::Tuple(items) => {

@@ -25,7 +25,7 @@ pub(crate) use record::{Range, range};
 #[cfg(feature = "reports")]
 pub use sarif::sarif;
 
-pub use crate::diagnostic::{counted, duration};
+pub use crate::diagnostic::{counted, duration, size};
 
 use crate::diagnostic::{Diagnostic, Edit, Help, Label, Level};
 use crate::source::{Sources, Span};

@@ -3,6 +3,7 @@
 mod aliases;
 pub mod c;
 mod layout;
+mod limits;
 #[doc(hidden)]
 pub mod public_names;
 pub mod rust;

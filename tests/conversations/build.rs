@@ -1,6 +1,20 @@
-//! Generates every protocol of `protocols/`, some of 2012, those of `tests/wire`, and those of `limits` and `derived`, into `OUT_DIR`.
+//! Generates every protocol of `protocols/`, some of 2012, those of `tests/wire`, and those of `limits` and `derived`, into `OUT_DIR`,
+//! and the code in the READMEs of the crates `duologue-net` and `duologue-shm`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Writes the Rust blocks of a README as the body of one function.
+fn write_readme(krate: &str, out: &Path) {
+    let path = format!("../../runtime/rust/{krate}/README.md");
+    println!("cargo::rerun-if-changed={path}");
+    let page = std::fs::read_to_string(&path).expect("the crate has a README");
+    let blocks = page.split("\n```rust\n").skip(1);
+    let blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());
+    let blocks: String = blocks.collect();
+    assert!(!blocks.is_empty(), "{path} has no code in Rust");
+    let body = format!("{{\n{blocks}Ok(())\n}}\n");
+    std::fs::write(out.join(format!("readme_{krate}.rs")), body).expect("`OUT_DIR` can be written");
+}
 
 fn main() {
     duologue_compiler::build::Builder::new()
@@ -9,6 +23,8 @@ fn main() {
         .remote()
         .generate();
     let out = std::env::var_os("OUT_DIR").expect("Cargo sets it for build scripts");
+    write_readme("net", Path::new(&out));
+    write_readme("shm", Path::new(&out));
     duologue_compiler::build::Builder::new()
         .root("../corpus/2012")
         .protocol("foo.proto")

@@ -313,3 +313,52 @@ fn a_module_that_another_run_has_written_is_reported_as_missing() {
     let both = scratch.transcript("gen a.proto b.proto --rust d");
     assert!(!both.contains("note"), "{both}");
 }
+
+/// The sentences about limits, and the line after the comment that each is in.
+fn limits_in(text: &str) -> String {
+    let mut found = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line.contains("Over sockets, ") || line.contains("Between processes, ") {
+            let is_comment = |line: &&str| {
+                let line = line.trim_start();
+                line.starts_with("///") || line.starts_with('*') || line.starts_with("#[")
+            };
+            let documented = lines.clone().find(|line| !is_comment(line));
+            found += &format!("{line}\n{}\n", documented.unwrap_or_default());
+        }
+    }
+    found
+}
+
+#[test]
+fn limits_are_in_the_documentation_of_generated_code() {
+    let limits = "proto! limits {
+    open:send {
+        /// A page of the book.
+        page(text: str<80>, tags: [str<4>; 2]) -> open,
+        #[at_most(4 KiB)]
+        picture(title: bytes<16>?, pixels: bytes) -> open,
+        plain(text: str) -> open,
+        ask -> answered
+    }
+    /// The answer to a question.
+    #[within(90s)]
+    answered:recv { #[at_most(1 MiB)] answer(str) -> next, none -> ! }
+    #[within(1min)]
+    next:send { #[at_most(1 B)] next -> open }
+}
+";
+    let scratch = Scratch::with("gen-limits", &[("limits.proto", limits)]);
+    for arguments in [
+        "--rust out --remote",
+        "--c out --remote --c-events",
+        "--scala out --remote",
+    ] {
+        scratch.transcript(&format!("gen limits.proto {arguments}"));
+    }
+    let files = scratch.files("out").into_iter();
+    let found = files.map(|path| format!("== {path}\n{}", limits_in(&scratch.read(&path))));
+    let found: Vec<_> = found.filter(|text| text.lines().count() > 1).collect();
+    assert_snapshot!(found.join("\n"));
+}

@@ -6,13 +6,16 @@ use crate::scala::net;
 use crate::support::program::{Scratch, path_with_compiler};
 use crate::support::running::Running;
 use crate::support::scala::sources_in;
-use crate::support::{is_tested, repository, succeed};
+use crate::support::{is_named, is_tested, repository, succeed};
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
 /// A block of the page.
 struct Block<'p> {
+    /// The heading of its section.
+    section: &'p str,
     /// What the comment before it says: `file: PATH`, `edit: PATH`, `run` or `serve`; empty without one.
     what: &'p str,
     text: &'p str,
@@ -20,15 +23,21 @@ struct Block<'p> {
 
 fn blocks(page: &str) -> Vec<Block<'_>> {
     let mut rest = page;
+    let mut section = "";
     let mut blocks = Vec::new();
     while let Some((before, after)) = rest.split_once("\n```") {
         let (_, block) = after.split_once('\n').expect("a block has lines");
         let (text, after) = block.split_once("```\n").expect("a block is closed");
-        let comment = before.rsplit('\n').next().unwrap_or_default();
+        let mut lines = before.lines().rev();
+        let comment = lines.next().unwrap_or_default();
         let what = comment
             .strip_prefix("<!-- ")
             .and_then(|text| text.strip_suffix(" -->"));
+        section = lines
+            .find_map(|line| line.strip_prefix("## "))
+            .unwrap_or(section);
         blocks.push(Block {
+            section,
             what: what.unwrap_or_default(),
             text,
         });
@@ -37,15 +46,26 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Replaces the lines with `-` by those with `+`.
+fn page() -> String {
+    let page = repository().join("docs/networking.md");
+    fs::read_to_string(page).expect("the page is there")
+}
+
+/// Replaces the lines with `-` by those with `+`. Lines that begin with a space stay, and an empty line separates two places.
 fn edit(text: &str, difference: &str) -> String {
-    let with = |sign: char| -> String {
-        let lines = difference.lines();
-        let lines = lines.filter_map(|line| line.strip_prefix(sign));
-        lines.map(|line| format!("{line}\n")).collect()
-    };
-    assert!(text.contains(&with('-')), "nothing to edit in:\n{text}");
-    text.replace(&with('-'), &with('+'))
+    let mut text = text.to_owned();
+    for place in difference.split("\n\n") {
+        let with = |sign: char| -> String {
+            let lines = place.lines();
+            let lines = lines.filter_map(|line| line.strip_prefix([' ', sign]));
+            lines.map(|line| format!("{line}\n")).collect()
+        };
+        let (old, new) = (with('-'), with('+'));
+        assert_ne!(old, new, "nothing changes");
+        assert_eq!(text.matches(&old).count(), 1, "{old} is once in:\n{text}");
+        text = text.replace(&old, &new);
+    }
+    text
 }
 
 /// A command of the page, with the repository where the page has it and the compiler in `PATH`.
@@ -76,23 +96,57 @@ fn serve(scratch: &Scratch, command: &str, expected: &str) -> Running {
     server
 }
 
+/// The program and the arguments of `sbt "runMain ..."`, if that is what the reader types.
+fn arguments_of_sbt(command: &str) -> Option<impl Iterator<Item = &str>> {
+    let (_, arguments) = command.split_once("$ cd scala && sbt \"runMain ")?;
+    Some(arguments.trim_end().trim_end_matches('"').split(' '))
+}
+
+/// Compiles the programs in Scala, and runs the one that is named first in the folder of their build, as sbt does.
+fn run_in_scala<'a>(scratch: &Scratch, mut arguments: impl Iterator<Item = &'a str>) -> String {
+    let sources = sources_in(&scratch.path("scala/src"));
+    let main = arguments.next().expect("the block names a program");
+    let mut program = net::program(&sources, &scratch.path("classes"), main);
+    program.args(arguments).current_dir(scratch.path("scala"));
+    succeed(&mut program).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Writes the project in Scala of the tutorial, with what is generated for it.
+pub fn write_scala(scratch: &Scratch) {
+    let page = page();
+    for block in blocks(&page) {
+        match block.what.split_once(": ") {
+            Some(("file", path)) if path == "game.proto" || path.starts_with("scala/") => {
+                scratch.write(path, block.text);
+            }
+            _ => {}
+        }
+    }
+    let generate = "duologue gen game.proto --remote --scala scala/src/main/scala";
+    assert!(page.contains(" --scala scala/src/main/scala\n"));
+    succeed(&mut shell(scratch, generate)).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
 #[test]
 fn the_tutorial_is_what_happens() {
     if !is_tested("rust") || !is_tested("c") {
         return;
     }
-    let page = repository().join("docs/networking.md");
-    let page = fs::read_to_string(page).expect("the page is there");
+    // The page's port may be in use here.
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let free = free.expect("a port is free").port();
+    let page = page().replace(":7000", &format!(":{free}"));
     // The repository is next to the folder of the tutorial.
     let outer = Scratch::new("networking");
     std::os::unix::fs::symlink(repository(), outer.path("duologue")).expect("a link can be made");
     let scratch = Scratch::new("networking/game");
     let lock = fs::read(repository().join("Cargo.lock")).expect("the lock file is there");
     scratch.write("server/Cargo.lock", lock);
-    let blocks = blocks(&page);
+    let mut blocks = blocks(&page);
+    blocks.retain(|block| block.section != "TLS" || is_named("tls"));
     let expected = |at: usize| blocks.get(at + 1).map_or("", |block| block.text);
     let mut server = None;
-    let mut games = 0;
+    let mut outputs = Vec::new();
     for (at, block) in blocks.iter().enumerate() {
         match block.what.split_once(": ").unwrap_or((block.what, "")) {
             // The scratch folder is below the repository's workspace; a reader's is not.
@@ -108,29 +162,33 @@ fn the_tutorial_is_what_happens() {
             ("run", _) => {
                 let printed = succeed(&mut shell(&scratch, block.text));
                 let printed = printed.unwrap_or_else(|failure| panic!("{failure}"));
-                if block.text.contains("unix:game.sock") {
+                let programs = ["./player", "./check", "--example check"];
+                if programs.iter().any(|program| block.text.contains(program)) {
                     assert!(printed.ends_with(expected(at)), "{printed}");
-                    games += 1;
+                    outputs.push(expected(at));
                 }
             }
-            _ if block.text.contains("sbt \"runMain ") && is_tested("scala") => {
-                let sources = sources_in(&scratch.path("scala/src"));
-                let mut words = block.text.split_whitespace();
-                let main = words.find(|word| *word == "\"runMain").and(words.next());
-                let main = main.expect("the block names a program");
-                let mut player = net::program(&sources, &scratch.path("classes"), main);
-                let address = "unix:game.sock";
-                let printed = succeed(player.arg(address).current_dir(scratch.path("")));
-                let printed = printed.unwrap_or_else(|failure| panic!("{failure}"));
-                assert_eq!(printed, expected(at));
-                games += 1;
+            _ => {
+                if let Some(arguments) = arguments_of_sbt(block.text) {
+                    if is_tested("scala") {
+                        let printed = run_in_scala(&scratch, arguments);
+                        assert_eq!(printed, expected(at));
+                    }
+                    outputs.push(expected(at));
+                }
             }
-            _ => {}
         }
     }
     assert!(server.is_some(), "the page starts a server");
-    assert!(
-        games >= 4,
-        "the page plays games, and asks for the server's health"
-    );
+    let game = [
+        "C found 42 with 7 guesses\n",
+        "Scala found 42 with 7 guesses\n",
+    ];
+    let mut all = game.to_vec();
+    all.extend(["Rust: Serving\n", "C: serving\n", "Scala: Serving\n"]);
+    all.push("the protocol is not served there\n");
+    if is_named("tls") {
+        all.extend(game);
+    }
+    assert_eq!(outputs, all);
 }

@@ -372,6 +372,7 @@ fn the_programs_with_other_crates_are_those_of_the_page() {
         "tests/page/errors",
         "src/bin/shared_memory",
         "src/bin/over_sockets",
+        "tests/page/serving",
         "src/bin/over_tls",
         "src/bin/observed",
     ];

@@ -285,6 +285,8 @@ enum Needs {
     Net,
     /// ox and jox, and with them a newer Java.
     Ox,
+    /// Sockets and virtual threads.
+    VirtualThreads,
 }
 
 impl Needs {
@@ -292,6 +294,8 @@ impl Needs {
         let imports = |library: &str| program.contains(&format!("\nimport {library}"));
         if imports("ox.") {
             Needs::Ox
+        } else if program.contains("startVirtualThread") {
+            Needs::VirtualThreads
         } else if imports("duologue.net") || imports("org.apache.pekko") {
             Needs::Net
         } else {

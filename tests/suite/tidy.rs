@@ -56,6 +56,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &[
             "source",
             "name",
+            "diagnostic",
             "protocol",
             "graph",
             "relation",

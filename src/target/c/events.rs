@@ -8,6 +8,7 @@ use super::spelling;
 use super::view::{FootView, UnitView};
 use crate::endpoint::Activity;
 use crate::protocol::{Entry, Message, Side};
+use crate::target::limits::state_docs;
 use askama::Template;
 use std::collections::BTreeSet;
 
@@ -128,7 +129,7 @@ impl UnitView<'_> {
         let messages = state.messages.iter();
         StateView {
             name: state.name.text().to_owned(),
-            comment: spelling::comment(&state.docs, "    "),
+            comment: spelling::comment(&state_docs(state), "    "),
             constant: self.unit.of_state(index, OfState::InState(side)),
             receives: activity == Activity::Receives,
             sends: activity == Activity::Sends,
@@ -168,7 +169,7 @@ impl UnitView<'_> {
         };
         let start = format!("        {returned} (*{member})(");
         MessageView {
-            comment: spelling::comment(&message.docs, "        "),
+            comment: spelling::comment(&self.message_docs(index, message), "        "),
             constant: self.constant(index, message),
             member,
             callback: spelling::wrapped(&start, &parameters, ");"),

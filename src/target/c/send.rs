@@ -93,7 +93,7 @@ impl UnitView<'_> {
         };
         let sends = OfState::Send(side, waiting.sending(), message);
         SendView {
-            docs: spelling::comment_start(&message.docs),
+            docs: spelling::comment_start(&self.message_docs(index, message)),
             message: message.name.text(),
             name: self.unit.of_state(index, sends),
             endpoint: self.endpoint_type(index, side),

@@ -56,7 +56,7 @@ impl<'a> SharedView<'a> {
             ] {
                 let sent = OfState::Send(side, verb, message);
                 sends.push(SharedSendView {
-                    docs: spelling::comment_start(&message.docs),
+                    docs: spelling::comment_start(&view.message_docs(index, message)),
                     message: message.name.text(),
                     name: view.unit.of_state(index, sent),
                     is_try: waiting == Waiting::AtOnce,

@@ -12,7 +12,8 @@ use super::{ALWAYS_FIT, VERSION};
 use crate::check::CheckedProgram;
 use crate::endpoint::{self, Activity, Edge, Endpoint};
 use crate::graph::Capacity;
-use crate::protocol::{Entry, Message, Next, Protocol, Side, State};
+use crate::protocol::{Docs, Entry, Message, Next, Protocol, Side, State};
+use crate::target::limits::{message_docs, state_docs};
 use askama::Template;
 use std::collections::BTreeSet;
 
@@ -364,7 +365,7 @@ impl<'a> UnitView<'a> {
             Activity::Sends | Activity::Receives => format!("it {handle}."),
             Activity::Over => "the session is over.".to_owned(),
         };
-        let mut docs = state.docs.clone();
+        let mut docs = state_docs(state);
         docs.push(format!("The {} in state `{}`: {does}", side.word(), state.name).into());
         EndpointView {
             comment: spelling::comment(&docs, ""),
@@ -396,7 +397,7 @@ impl<'a> UnitView<'a> {
                 }
                 let first = if position == 0 { " = 1" } else { "" };
                 MessageView {
-                    comment: spelling::comment(&message.docs, "    "),
+                    comment: spelling::comment(&self.message_docs(index, message), "    "),
                     constant: self.constant(index, message) + first,
                     name: spelling::member(message.name.text()),
                     members,
@@ -414,6 +415,11 @@ impl<'a> UnitView<'a> {
             messages: messages.collect(),
             name: self.received(index),
         }
+    }
+
+    /// The documentation of a message of a state, with its limits.
+    pub fn message_docs(&self, index: usize, message: &Message) -> Docs {
+        message_docs(self.types.program, self.state(index), message)
     }
 
     pub fn table(&self, index: usize) -> String {

@@ -7,7 +7,8 @@ use super::shared::SharedView;
 use super::spelling::{prelude, type_name};
 use super::states::{States, payload, words};
 use crate::endpoint::{Activity, Endpoint};
-use crate::protocol::{Message, Next, Side, State, StateId};
+use crate::protocol::{Next, Side, State, StateId};
+use crate::target::limits::{message_docs, state_docs};
 
 /// One side of a protocol.
 pub(super) struct SideView {
@@ -88,7 +89,7 @@ impl States<'_> {
         let waits = is_sending && self.waits[id.index()];
         let implementation = format!("{} {ty}", Document::angle("impl", words(&names)).flat());
         EndpointView {
-            docs: comment(4, "///", with_sentence(&state.docs, &sentence)),
+            docs: comment(4, "///", with_sentence(&state_docs(state), &sentence)),
             declaration,
             is_sending,
             opens: self.opens(id),
@@ -108,13 +109,12 @@ impl States<'_> {
     /// one for tasks.
     fn methods(self, state: &State, side: Side, names: &[String], waits: bool) -> Vec<MethodView> {
         let mut methods = Vec::new();
-        let named = state.messages.iter().zip(method_names(state));
-        for (index, (message, own)) in named.enumerate() {
-            let [_, _, for_tasks] = &own;
+        for (index, own) in method_names(state).iter().enumerate() {
+            let [_, _, for_tasks] = own;
             let for_tasks = waits.then_some(for_tasks.as_str());
-            for (form, name) in forms(waits).iter().zip(&own) {
+            for (form, name) in forms(waits).iter().zip(own) {
                 let form = (form.way, name.as_str());
-                methods.push(self.method(index, message, side, names, form, for_tasks));
+                methods.push(self.method(state, index, side, names, form, for_tasks));
             }
         }
         methods
@@ -123,13 +123,14 @@ impl States<'_> {
     /// A method that sends a message. `for_tasks`: the method that does so in tasks, if a send may have to wait.
     fn method(
         self,
+        state: &State,
         index: usize,
-        message: &Message,
         side: Side,
         names: &[String],
         (way, name): (Way, &str),
         for_tasks: Option<&str>,
     ) -> MethodView {
+        let message = &state.messages[index];
         let (sent, parameters, types) = self.values("self", message, names);
         let scope = self.scope.inside(1);
         let next = self.next(message, names, scope, "");
@@ -176,9 +177,10 @@ impl States<'_> {
             calls.push(Document::call(".map", vec![Document::word(wrap)]));
         }
         let warning = for_tasks.map(blocks);
+        let own = message_docs(self.scope.program, state, message);
         let docs = match (way, &warning) {
-            (Way::Waits, None) => message.docs.iter().map(AsRef::as_ref).collect(),
-            (Way::Waits, Some(warning)) => with_sentence(&message.docs, warning),
+            (Way::Waits, None) => own.iter().map(AsRef::as_ref).collect(),
+            (Way::Waits, Some(warning)) => with_sentence(&own, warning),
             (Way::Tries, _) => vec![
                 "The same, but never waits: if no slot is free, returns the endpoint and the payload in `Full`.",
             ],

@@ -6,7 +6,8 @@ use super::methods::{FORMS, Form, MethodView, Way, free, method_names};
 use super::spelling::{prelude, type_name};
 use super::states::{States, payload, words};
 use crate::endpoint::Endpoint;
-use crate::protocol::{Message, Side, State, StateId};
+use crate::protocol::{Side, State, StateId};
+use crate::target::limits::message_docs;
 use std::collections::BTreeSet;
 
 /// The shared sender of one endpoint.
@@ -48,12 +49,11 @@ impl States<'_> {
         );
         let implementation = format!("{} {ty}", Document::angle("impl", words(&names)).flat());
         let mut methods = Vec::new();
-        let named = state.messages.iter().zip(method_names(state));
-        for (index, (message, own)) in named.enumerate() {
-            let [_, _, for_tasks] = &own;
-            for (form, name) in FORMS.iter().zip(&own) {
+        for (index, own) in method_names(state).iter().enumerate() {
+            let [_, _, for_tasks] = own;
+            for (form, name) in FORMS.iter().zip(own) {
                 let called = (name.as_str(), for_tasks.as_str());
-                methods.push(self.shared_method(index, message, form, called, &names, &marker));
+                methods.push(self.shared_method(state, index, form, called, &names, &marker));
             }
         }
         let end = Document::angle(own, words(&names));
@@ -82,13 +82,14 @@ impl States<'_> {
     /// wait: every message of its state keeps the direction.
     fn shared_method(
         self,
+        state: &State,
         index: usize,
-        message: &Message,
         form: &Form,
         (name, for_tasks): (&str, &str),
         names: &[String],
         marker: &Document,
     ) -> MethodView {
+        let message = &state.messages[index];
         let (values, parameters, types) = self.values("&self", message, names);
         let payload = payload(types);
         let result = |error: &str| {
@@ -114,8 +115,9 @@ impl States<'_> {
             Way::Tries => ("try_send", result("TrySendError")),
         };
         let warning = blocks(for_tasks);
+        let own = message_docs(self.scope.program, state, message);
         let docs: Vec<&str> = match form.way {
-            Way::Waits => with_sentence(&message.docs, &warning),
+            Way::Waits => with_sentence(&own, &warning),
             Way::Tries => vec!["The same, but never waits: fails if no slot is free."],
             Way::Awaits => vec![
                 "The same for tasks.",

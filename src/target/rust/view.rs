@@ -13,6 +13,7 @@ use crate::endpoint::may_wait;
 use crate::graph::Capacity;
 use crate::protocol::{Message, Side, State, Type};
 use crate::target::Options;
+use crate::target::limits::{message_docs, state_docs};
 use crate::wire::{Plan, Sizes};
 use askama::Template;
 use std::collections::BTreeSet;
@@ -207,14 +208,15 @@ impl States<'_> {
             ));
             let names = fields::of_message(&message.entries);
             let document = Document::variant(type_name(&message.name), names, types);
-            let docs = message.docs.iter().map(AsRef::as_ref);
+            let docs = message_docs(self.scope.program, state, message);
+            let docs = docs.iter().map(AsRef::as_ref);
             (comment(4, "///", docs), document)
         };
         let variants = variants(state.messages.iter().map(variant).collect()).into_iter();
         let variants = variants.map(|(docs, text)| VariantView { docs, text });
         let mut entries = state.messages.iter().flat_map(|message| &message.entries);
         MessagesView {
-            docs: comment(0, "///", with_sentence(&state.docs, &sentence)),
+            docs: comment(0, "///", with_sentence(&state_docs(state), &sentence)),
             is_debug: entries.all(|entry| self.derivable.is_debug(&entry.ty)),
             name: self.enum_name(state, &names),
             variants: variants.collect(),

@@ -8,6 +8,7 @@ use super::three;
 use super::view::Writer;
 use crate::endpoint::{self, Activity, Edge};
 use crate::protocol::{Message, Next, Side, State, StateId, Type};
+use crate::target::limits::state_docs;
 use askama::Template;
 
 /// A sending endpoint.
@@ -175,7 +176,7 @@ impl Writer<'_> {
         let is_taken = methods.any(|name| spelling::method_name(name.text()) == "previous");
         ClassView {
             previous: if is_taken { "$previous" } else { "previous" },
-            docs: docs(&state.docs, 4),
+            docs: docs(&state_docs(state), 4),
             name,
             parameters: self.scope.parameter_list(),
             access,
@@ -272,7 +273,7 @@ impl Writer<'_> {
             declaration(&head, &fields, &format!(": {result} = {{"), 6)
         };
         MethodView {
-            docs: docs(&message.docs, 6),
+            docs: docs(&self.message_docs(state, message), 6),
             signature,
             is_short,
             statements,

@@ -6,7 +6,8 @@ use super::spelling;
 use crate::check::CheckedProtocol;
 use crate::endpoint::{Activity, Endpoint, receiver};
 use crate::graph::Capacity;
-use crate::protocol::{Entry, Message, Next, Side, State, StateId};
+use crate::protocol::{Docs, Entry, Message, Next, Side, State, StateId};
+use crate::target::limits::{message_docs, state_docs};
 use askama::Template;
 
 /// The first lines of a file.
@@ -144,7 +145,7 @@ impl<'a> Writer<'a> {
         let name = spelling::type_name(state.name.text());
         let head = format!("sealed trait {name}{}", self.scope.parameter_list());
         MessagesView {
-            docs: docs(&state.docs, 2),
+            docs: docs(&state_docs(state), 2),
             head: extended(&head, &format!("extends {GENERATED}.Message"), 2),
             name,
             messages,
@@ -189,9 +190,14 @@ impl<'a> Writer<'a> {
             )
         };
         MessageView {
-            docs: docs(&message.docs, 4),
+            docs: docs(&self.message_docs(state, message), 4),
             declaration,
         }
+    }
+
+    /// The documentation of a message of a state, with its limits.
+    pub fn message_docs(&self, state: &State, message: &Message) -> Docs {
+        message_docs(self.scope.whole.program, state, message)
     }
 
     pub fn fields(&self, message: &Message) -> Vec<String> {

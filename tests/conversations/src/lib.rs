@@ -7,6 +7,8 @@ pub mod certificates;
 mod executor;
 #[cfg(feature = "sockets")]
 pub mod observing;
+#[cfg(any(feature = "shared-memory", feature = "sockets"))]
+mod readmes;
 #[cfg(feature = "shared-memory")]
 pub mod regions;
 #[cfg(feature = "sockets")]

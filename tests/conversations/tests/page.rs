@@ -19,6 +19,16 @@ mod errors {
     }
 }
 
+#[cfg(feature = "sockets")]
+mod serving {
+    include!("page/serving.rs");
+
+    #[test]
+    fn runs() -> Result<(), Box<dyn std::error::Error>> {
+        main()
+    }
+}
+
 mod streams {
     include!("page/streams.rs");
 

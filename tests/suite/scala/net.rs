@@ -5,7 +5,7 @@ use super::{
 };
 use crate::support::running::converse;
 use crate::support::scala::{Scala, folder, generate_with, maven, protocols_in, sources_in, tool};
-use crate::support::{is_tested, repository, succeed};
+use crate::support::{is_named, is_tested, repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::protocol::{InstanceId, Program, ProtocolId};
 use duologue::relation::View;
@@ -281,6 +281,29 @@ fn the_documented_programs_run_over_sockets() {
             let printed = succeed(&mut program);
             assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
         }
+    }
+}
+
+/// The page's server on virtual threads, compiled and run by the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
+#[test]
+fn a_server_on_virtual_threads() {
+    if !is_named("virtual-threads") {
+        return;
+    }
+    let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
+    let programs = documented(Needs::VirtualThreads);
+    assert!(!programs.is_empty());
+    for (name, text) in programs {
+        let source = folder("net").join(format!("{name}.scala"));
+        fs::write(&source, text).expect("the target folder can be written");
+        let (scala, out) = (Scala::Three, folder("net").join(&name));
+        let path = class_path(scala);
+        scala
+            .compile_in(Command::new(&java), &[], &path, &[source], &out)
+            .unwrap_or_else(|failure| panic!("{failure}"));
+        let mut program = run_in(Command::new(&java), &out, &format!("example.{name}"));
+        let printed = succeed(&mut program).unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(printed, "", "{name}");
     }
 }
 

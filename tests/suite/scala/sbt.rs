@@ -1,5 +1,7 @@
 //! The sbt plugin and its example, where `DUOLOGUE_TEST_WITH` names `sbt`: Maven fetches the launcher, which fetches sbt.
 
+#[cfg(target_os = "linux")]
+use crate::support::program::Scratch;
 use crate::support::scala::{folder, maven, tool};
 use crate::support::{copy, edit, is_named, repository, succeed};
 use std::fs;
@@ -180,7 +182,28 @@ fn a_project_needs_only_what_is_published() {
     let build = "ThisBuild / scalaVersion := \"3.3.7\"\nenablePlugins(DuologuePlugin)\n\
         duologueExecutable := sys.props(\"duologue.executable\")\n";
     fs::write(example.join("build.sbt"), build).expect("the folder can be written");
-    let printed = launch(sbt_in(&example).arg(&ivy).arg(compiler()), &["run"])
+    let mut tasks = vec!["run"];
+    tasks.extend(add_player(&example));
+    let printed = launch(sbt_in(&example).arg(&ivy).arg(compiler()), &tasks)
         .unwrap_or_else(|failure| panic!("{failure}"));
     assert!(printed.contains("21 degrees, as int\n"), "{printed}");
+}
+
+/// Adds the player of `docs/networking.md`, with the `build.sbt` of that page, as a project of this build, because starting sbt takes
+/// longer than compiling the player. Returns the tasks for it.
+#[cfg(target_os = "linux")]
+fn add_player(build: &Path) -> &'static [&'static str] {
+    let tutorial = Scratch::new("sbt-player");
+    crate::networking::write_scala(&tutorial);
+    copy(&tutorial.path("scala"), &build.join("player"));
+    let root = fs::read_to_string(build.join("build.sbt")).expect("it is written");
+    let root = format!("lazy val player = project\n{root}");
+    fs::write(build.join("build.sbt"), root).expect("the folder can be written");
+    &["player/compile"]
+}
+
+/// The page is for Linux.
+#[cfg(not(target_os = "linux"))]
+fn add_player(_: &Path) -> &'static [&'static str] {
+    &[]
 }

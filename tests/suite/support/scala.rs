@@ -77,9 +77,21 @@ impl Scala {
         sources: &[PathBuf],
         out: &Path,
     ) -> Result<(), String> {
+        self.compile_in(tool("java"), settings, path, sources, out)
+    }
+
+    /// Like `compile_strictly`, against the classes of the Java that the command is.
+    pub fn compile_in(
+        self,
+        java: Command,
+        settings: &[&str],
+        path: &str,
+        sources: &[PathBuf],
+        out: &Path,
+    ) -> Result<(), String> {
         let _ = std::fs::remove_dir_all(out);
         std::fs::create_dir_all(out).expect("the target folder can be written");
-        let mut scalac = tool("java");
+        let mut scalac = java;
         scalac.args(SHORT_RUN).args(["-Xss8m", "-cp", path]);
         scalac.arg(self.compiler()).args(self.warnings());
         scalac.args(settings);
