@@ -9,7 +9,7 @@ mod stress;
 mod three;
 
 use crate::support::scala::{
-    Scala, folder, generate, generate_with, maven, protocols_in, sources_in, tool,
+    Scala, folder, generate, generate_with, protocols_in, sources_in, tool,
 };
 use crate::support::{is_named, is_tested, repository, succeed};
 use duologue::check::CheckedProgram;
@@ -160,38 +160,6 @@ fn no_wait_keeps_the_carrier_of_a_virtual_thread() {
         let suite = ["duologue.VirtualSuite"];
         let printed = scala.run_with(java, &runtime, "org.junit.runner.JUnitCore", &suite);
         printed.unwrap_or_else(|failure| panic!("{failure}"));
-    }
-}
-
-/// The page's program with ox and jox, which need what virtual threads need.
-#[test]
-fn sessions_in_scopes_of_ox() {
-    if !is_named("virtual-threads") {
-        return;
-    }
-    let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
-    let out = folder("ox");
-    let programs = programs(Scala::Three);
-    let documented = documented(Needs::Ox);
-    assert!(!documented.is_empty());
-    let sources = documented.iter().map(|(name, text)| {
-        let path = folder("ox-sources").join(format!("{name}.scala"));
-        fs::create_dir_all(folder("ox-sources")).expect("the target folder can be written");
-        fs::write(&path, text).expect("the target folder can be written");
-        path
-    });
-    let sources: Vec<PathBuf> = sources.collect();
-    let libraries = maven::class_path("tests/ox/pom.xml", Scala::Three);
-    let on = [out.clone(), programs, Scala::Three.runtime()];
-    let on = on.iter().map(|folder| folder.display().to_string());
-    let path = on.chain([libraries]).collect::<Vec<_>>().join(":");
-    let compiled = Scala::Three.compile_with(&path, &sources, &out);
-    compiled.unwrap_or_else(|failure| panic!("{failure}"));
-    for (name, _) in &documented {
-        let mut java = Command::new(&java);
-        java.args(["-cp", &path, &format!("example.{name}")]);
-        let printed = succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
-        assert_eq!(printed, "", "{name}");
     }
 }
 

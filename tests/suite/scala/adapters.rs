@@ -1,10 +1,11 @@
-//! Sessions in other libraries: `runtime/scala/zio` and `runtime/scala/cats`, with the programs that are their tests.
+//! Sessions in other libraries: `runtime/scala/zio` and `runtime/scala/cats`, with the programs that are their tests, and ox.
 
-use super::read;
+use super::{Needs, read};
 use crate::support::scala::{Scala, folder, generate, maven, sources_in, tool};
 use crate::support::{is_named, repository, succeed};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// Compiles an adapter as strictly as the runtime, and runs its suites, in both versions. Maven fetches many files for
 /// it, so only where `DUOLOGUE_TEST_WITH` names it.
@@ -85,4 +86,36 @@ fn sessions_in_cats_effect() {
             "duologue.interop.cats.ManySuite",
         ],
     );
+}
+
+/// The page's program with ox and jox, which need what virtual threads need.
+#[test]
+fn sessions_in_scopes_of_ox() {
+    if !is_named("virtual-threads") {
+        return;
+    }
+    let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
+    let out = folder("ox");
+    let programs = super::programs(Scala::Three);
+    let documented = super::documented(Needs::Ox);
+    assert!(!documented.is_empty());
+    let sources = documented.iter().map(|(name, text)| {
+        let path = folder("ox-sources").join(format!("{name}.scala"));
+        fs::create_dir_all(folder("ox-sources")).expect("the target folder can be written");
+        fs::write(&path, text).expect("the target folder can be written");
+        path
+    });
+    let sources: Vec<PathBuf> = sources.collect();
+    let libraries = maven::class_path("tests/ox/pom.xml", Scala::Three);
+    let on = [out.clone(), programs, Scala::Three.runtime()];
+    let on = on.iter().map(|folder| folder.display().to_string());
+    let path = on.chain([libraries]).collect::<Vec<_>>().join(":");
+    let compiled = Scala::Three.compile_with(&path, &sources, &out);
+    compiled.unwrap_or_else(|failure| panic!("{failure}"));
+    for (name, _) in &documented {
+        let mut java = Command::new(&java);
+        java.args(["-cp", &path, &format!("example.{name}")]);
+        let printed = succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(printed, "", "{name}");
+    }
 }

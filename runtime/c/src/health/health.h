@@ -43,32 +43,50 @@ extern const duo_protocol duo_protocol_of_duologue_health;
 extern const duo_state duo_states_of_duologue_health[];
 extern const duo_message duo_messages_of_duologue_health[];
 
-/** The client in state `ask`: it sends. */
+/**
+ * Over sockets, the session ends if no message arrives within 1 min.
+ * The client in state `ask`: it sends.
+ */
 typedef struct duologue_health_client_ask_t {
     duo_endpoint sends;
 } duologue_health_client_ask_t;
 
-/** The server in state `ask`: it receives. */
+/**
+ * Over sockets, the session ends if no message arrives within 1 min.
+ * The server in state `ask`: it receives.
+ */
 typedef struct duologue_health_server_ask_t {
     duo_endpoint receives;
 } duologue_health_server_ask_t;
 
-/** The client in state `answer`: it receives. */
+/**
+ * Over sockets, the session ends if no message arrives within 1 min.
+ * The client in state `answer`: it receives.
+ */
 typedef struct duologue_health_client_answer_t {
     duo_endpoint receives;
 } duologue_health_client_answer_t;
 
-/** The server in state `answer`: it sends. */
+/**
+ * Over sockets, the session ends if no message arrives within 1 min.
+ * The server in state `answer`: it sends.
+ */
 typedef struct duologue_health_server_answer_t {
     duo_endpoint sends;
 } duologue_health_server_answer_t;
 
 /** What the server receives in state `ask`. */
 typedef enum duologue_health_ask_tag_t {
-    /** Asks about a service; an empty name is the whole server. */
+    /**
+     * Asks about a service; an empty name is the whole server.
+     *
+     * Between processes, `service` is limited to `str<256>`.
+     */
     DUOLOGUE_HEALTH_ASK_CHECK = 1,
     /**
      * The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+     *
+     * Between processes, `service` is limited to `str<256>`.
      */
     DUOLOGUE_HEALTH_ASK_WAIT,
     DUOLOGUE_HEALTH_ASK_QUIT,
@@ -157,6 +175,8 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_init(duologue_health_server_as
 /**
  * Asks about a service; an empty name is the whole server.
  *
+ * Between processes, `service` is limited to `str<256>`.
+ *
  * Sends `check`. Waits while the region is full (between processes).
  * DUO_OK: `*next` is the next endpoint, and `self` is consumed; the arguments were copied.
  * DUO_CLOSED: the server has disconnected; nothing was sent, and the session is over.
@@ -173,6 +193,8 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_send_check(
 
 /**
  * Asks about a service; an empty name is the whole server.
+ *
+ * Between processes, `service` is limited to `str<256>`.
  *
  * Sends `check`. Waits at most `nanoseconds` while the region is full (between processes).
  * DUO_OK: `*next` is the next endpoint, and `self` is consumed; the arguments were copied.
@@ -192,6 +214,8 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_send_check_within(
 /**
  * Asks about a service; an empty name is the whole server.
  *
+ * Between processes, `service` is limited to `str<256>`.
+ *
  * Sends `check` unless the region is full (between processes); never waits.
  * DUO_OK: `*next` is the next endpoint, and `self` is consumed; the arguments were copied.
  * DUO_CLOSED: the server has disconnected; nothing was sent, and the session is over.
@@ -208,6 +232,8 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_try_send_check(
 
 /**
  * The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+ *
+ * Between processes, `service` is limited to `str<256>`.
  *
  * Sends `wait`. Waits while the region is full (between processes).
  * DUO_OK: `*next` is the next endpoint, and `self` is consumed; the arguments were copied.
@@ -228,6 +254,8 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_send_wait(
 /**
  * The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
  *
+ * Between processes, `service` is limited to `str<256>`.
+ *
  * Sends `wait`. Waits at most `nanoseconds` while the region is full (between processes).
  * DUO_OK: `*next` is the next endpoint, and `self` is consumed; the arguments were copied.
  * DUO_CLOSED: the server has disconnected; nothing was sent, and the session is over.
@@ -246,6 +274,8 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_send_wait_within(
 
 /**
  * The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+ *
+ * Between processes, `service` is limited to `str<256>`.
  *
  * Sends `wait` unless the region is full (between processes); never waits.
  * DUO_OK: `*next` is the next endpoint, and `self` is consumed; the arguments were copied.
@@ -563,7 +593,7 @@ DUO_API void duologue_health_server_answer_cleanup(duologue_health_server_answer
 }
 
 /**
- * Only zeroes the tag: messages of this state own nothing.
+ * Zeroes the tag: messages of this state own nothing. With DUO_DEBUG it overwrites the entries too.
  */
 DUO_API void duologue_health_answer_free(duologue_health_answer_t *message)
 {

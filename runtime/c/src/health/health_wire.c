@@ -54,7 +54,8 @@ const duo_wire_protocol duo_wire_of_duologue_health = {duo_states_of_duologue_he
                                                        DUOLOGUE_HEALTH_FINGERPRINT, DUO_CLIENT,
                                                        "health", duo_within_of_duologue_health,
                                                        duo_state_names_of_duologue_health,
-                                                       duo_message_names_of_duologue_health};
+                                                       duo_message_names_of_duologue_health,
+                                                       {NULL, NULL}, {0, 0}};
 
 #ifdef __cplusplus
 }

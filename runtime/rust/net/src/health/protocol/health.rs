@@ -30,16 +30,22 @@ pub fn init() -> (server::Ask, client::Ask) {
     (second, client::Ask(first))
 }
 
+/// Over sockets, the session ends if no message arrives within 1 min.
+///
 /// What the server receives in state `ask`.
 #[derive(Debug)]
 #[must_use = "a dropped endpoint closes its session"]
 pub enum Ask {
     /// Asks about a service; an empty name is the whole server.
+    ///
+    /// Between processes, `service` is limited to `str<256>`.
     Check {
         service: String,
         next: server::Answer,
     },
     /// The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+    ///
+    /// Between processes, `service` is limited to `str<256>`.
     Wait {
         service: String,
         status: super::Status,
@@ -48,6 +54,8 @@ pub enum Ask {
     Quit,
 }
 
+/// Over sockets, the session ends if no message arrives within 1 min.
+///
 /// What the client receives in state `answer`.
 #[derive(Debug)]
 #[must_use = "a dropped endpoint closes its session"]
@@ -59,18 +67,24 @@ pub enum Answer {
 
 /// The client's endpoints of `health`.
 pub mod client {
+    /// Over sockets, the session ends if no message arrives within 1 min.
+    ///
     /// Sends `check`, `wait` or `quit`.
     #[must_use = "a dropped endpoint closes its session"]
     pub struct Ask(pub(super) ::duologue::Sender<super::state::Ask>); // Sends `check`, `wait` or `quit`.
 
     impl Ask {
         /// Asks about a service; an empty name is the whole server.
+        ///
+        /// Between processes, `service` is limited to `str<256>`.
         #[inline]
         pub fn check(self, service: String) -> Result<Answer, ::duologue::SendError<String>> {
             self.0.send::<0>(service)
         }
 
         /// The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+        ///
+        /// Between processes, `service` is limited to `str<256>`.
         #[inline]
         pub fn wait(
             self,
@@ -89,15 +103,21 @@ pub mod client {
     ::duologue::generated::endpoint!(Ask);
     ::duologue::generated::opens!(Ask);
 
+    /// Over sockets, the session ends if no message arrives within 1 min.
+    ///
     /// Waits for [`status`](super::Answer::Status) or [`draining`](super::Answer::Draining).
     pub type Answer = ::duologue::Receiver<super::state::Answer>;
 }
 
 /// The server's endpoints of `health`.
 pub mod server {
+    /// Over sockets, the session ends if no message arrives within 1 min.
+    ///
     /// Waits for [`check`](super::Ask::Check), [`wait`](super::Ask::Wait) or [`quit`](super::Ask::Quit).
     pub type Ask = ::duologue::Receiver<super::state::Ask>;
 
+    /// Over sockets, the session ends if no message arrives within 1 min.
+    ///
     /// Sends `status` or `draining`.
     #[must_use = "a dropped endpoint closes its session"]
     pub struct Answer(pub(super) ::duologue::Sender<super::state::Answer>); // Sends `status` or `draining`.

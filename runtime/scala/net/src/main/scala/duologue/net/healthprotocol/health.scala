@@ -12,14 +12,21 @@ object health {
     (new server.Ask(start.server), new client.Ask(start.client))
   }
 
+  /** Over sockets, the session ends if no message arrives within 1 min. */
   sealed trait Ask extends _root_.duologue.generated.Message
 
   object Ask {
 
-    /** Asks about a service; an empty name is the whole server. */
+    /** Asks about a service; an empty name is the whole server.
+      *
+      * Between processes, `service` is limited to `str<256>`.
+      */
     final case class Check(service: String, next: server.Answer) extends health.Ask
 
-    /** The same, but the server answers when the status is another one than this, or when 20 seconds have passed. */
+    /** The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+      *
+      * Between processes, `service` is limited to `str<256>`.
+      */
     final case class Wait(
         service: String,
         status: healthTypes.Status,
@@ -29,6 +36,7 @@ object health {
     case object Quit extends health.Ask
   }
 
+  /** Over sockets, the session ends if no message arrives within 1 min. */
   sealed trait Answer extends _root_.duologue.generated.Message
 
   object Answer {
@@ -41,21 +49,28 @@ object health {
 
   object client extends _root_.duologue.Role {
     type $First = Ask
-    def $protocol: _root_.duologue.WireProtocol = $wire
+    def $protocol: _root_.duologue.WireProtocol = $wire.protocol
     def $isClient: _root_.scala.Boolean = true
     def $open(start: _root_.duologue.Endpoint): Ask = new Ask(start)
 
+    /** Over sockets, the session ends if no message arrives within 1 min. */
     final class Ask private[health] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.SendEndpoint(previous) {
       def $state(): _root_.scala.Predef.String = "ask"
 
-      /** Asks about a service; an empty name is the whole server. */
+      /** Asks about a service; an empty name is the whole server.
+        *
+        * Between processes, `service` is limited to `str<256>`.
+        */
       def check(service: String): Answer = {
         _root_.duologue.generated.turn(this, 0, service)
         new Answer(this)
       }
 
-      /** The same, but the server answers when the status is another one than this, or when 20 seconds have passed. */
+      /** The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+        *
+        * Between processes, `service` is limited to `str<256>`.
+        */
       def wait_(service: String, status: healthTypes.Status): Answer = {
         _root_.duologue.generated.turn(this, 1, (service, status))
         new Answer(this)
@@ -64,6 +79,7 @@ object health {
       def quit(): Unit = _root_.duologue.generated.end(this, 2, null)
     }
 
+    /** Over sockets, the session ends if no message arrives within 1 min. */
     final class Answer private[health] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.RecvEndpoint[health.Answer](previous) {
       def $state(): _root_.scala.Predef.String = "answer"
@@ -78,10 +94,11 @@ object health {
 
   object server extends _root_.duologue.Role {
     type $First = Ask
-    def $protocol: _root_.duologue.WireProtocol = $wire
+    def $protocol: _root_.duologue.WireProtocol = $wire.protocol
     def $isClient: _root_.scala.Boolean = false
     def $open(start: _root_.duologue.Endpoint): Ask = new Ask(start)
 
+    /** Over sockets, the session ends if no message arrives within 1 min. */
     final class Ask private[health] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.RecvEndpoint[health.Ask](previous) {
       def $state(): _root_.scala.Predef.String = "ask"
@@ -96,6 +113,7 @@ object health {
       }
     }
 
+    /** Over sockets, the session ends if no message arrives within 1 min. */
     final class Answer private[health] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.SendEndpoint(previous) {
       def $state(): _root_.scala.Predef.String = "answer"
@@ -110,13 +128,15 @@ object health {
     }
   }
 
-  private lazy val $wire: _root_.duologue.WireProtocol = new _root_.duologue.WireProtocol(
-    "health",
-    "2c579abf1c2cf9a3f8e4f7c9e2e71279",
-    1,
-    $state0,
-    $state1
-  )
+  private object $wire {
+    val protocol: _root_.duologue.WireProtocol = new _root_.duologue.WireProtocol(
+      "health",
+      "2c579abf1c2cf9a3f8e4f7c9e2e71279",
+      1,
+      $state0,
+      $state1
+    )
+  }
 
   private object $state0
       extends _root_.duologue.WireState("ask", true, "check wait quit", 1L, -1L, 1L, 2L, -1L, 1L, 0L, 0L, -1L) {
