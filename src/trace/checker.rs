@@ -60,9 +60,12 @@ pub struct Counts {
     pub unfinished: u64,
     /// Which transitions were seen.
     pub covered: Vec<bool>,
-    /// For each state, how many sessions are unfinished there, and the first of them with its last event.
-    pub open: Vec<(u64, Option<(Arc<str>, Place)>)>,
+    /// For each state, how many sessions are unfinished there, and the first of them.
+    pub open: Vec<(u64, Option<Unfinished>)>,
 }
+
+/// An unfinished session: its name and its last event.
+pub type Unfinished = (Arc<str>, Place);
 
 impl Counts {
     /// Counts a session that is over.
