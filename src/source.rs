@@ -203,7 +203,7 @@ impl Source {
     /// Whether lines of the file are missing between two offsets of the text.
     pub(crate) fn skips_lines(&self, from: usize, to: usize) -> bool {
         let [from, to] = [from, to].map(|at| self.line_of(at.min(self.text.len())).0);
-        self.number_of(to) - self.number_of(from) != to - from
+        self.number_of(to).abs_diff(self.number_of(from)) != to.abs_diff(from)
     }
 
     /// The bytes of the line that contains an offset, with its line break.

@@ -3,7 +3,7 @@
 use super::Rule;
 use super::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, MOST_ACCEPTED};
 use crate::name::Name;
 use crate::protocol::{Accepted, Program, ProtocolId, Side};
 use crate::relation::{View, canonical};
@@ -16,9 +16,6 @@ pub const RULE: Rule = Rule {
     page: include_str!("../../docs/rules/unusable-acceptance.md"),
     find: Some(find),
 };
-
-/// How many older fingerprints a connecting side can send, by `docs/wire.md`.
-const MOST: usize = 16;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
@@ -103,9 +100,13 @@ fn all(accepts: &[Accepted], view: View<'_>, is_known: bool, findings: &mut Find
                 .note("if two versions differ, at most one side of the new version can talk to the old one");
             findings
                 .error(error.help("`duologue fingerprint --against OLD` reports which side it is"));
-        } else if *count == MOST + 1 {
-            let error = error(format!("the {side} accepts more than {MOST} fingerprints"));
-            let error = error.note(format!("a side that connects can send at most {MOST}"));
+        } else if *count == MOST_ACCEPTED + 1 {
+            let error = error(format!(
+                "the {side} accepts more than {MOST_ACCEPTED} fingerprints"
+            ));
+            let error = error.note(format!(
+                "a side that connects can send at most {MOST_ACCEPTED}"
+            ));
             findings.error(error.help("remove those of versions that no program uses any more"));
         }
         seen.entry(accepted.fingerprint).or_insert(accepted);

@@ -30,6 +30,13 @@ pub struct Sources {
     leaves_out_unreadable: bool,
 }
 
+impl Sources {
+    /// Whether a report is asked for.
+    pub fn has_reports(&self) -> bool {
+        self.reports.is_any()
+    }
+}
+
 /// How findings look.
 #[derive(Debug, Args)]
 pub struct Style {

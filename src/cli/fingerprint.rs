@@ -10,7 +10,7 @@ use clap::Args;
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
-use duologue::fingerprint::{Acceptance, Fingerprint as Hash, accepts, attribute};
+use duologue::fingerprint::{Acceptance, Fingerprint as Hash, MOST_ACCEPTED, accepts, attribute};
 use duologue::protocol::{Accepted, Program, Side};
 use duologue::relation::{Fate, Travel, View, can_leave, canonical, versions};
 use duologue::source::Span;
@@ -65,6 +65,12 @@ impl Fingerprint {
                 && let (Some(new_checked), Some(old)) = (&new.checked, older.checked())
             {
                 let all = acceptances(old.program(), new_checked.program());
+                if let Some(full) = all.iter().find(|(_, found)| found.is_full()) {
+                    return Err(Failure::Environment(format!(
+                        "`{}` accepts {MOST_ACCEPTED} fingerprints for this side already: remove the oldest first",
+                        full.0
+                    )));
+                }
                 let edits = all.values().filter_map(|found| found.edit(&new));
                 let edits: Vec<_> = edits.collect();
                 edit(request, &new, &edits, "--write")?;
@@ -178,6 +184,13 @@ impl Accepting<'_> {
         (self.leaves && !is_written).then_some(side)
     }
 
+    /// Whether the side for which an attribute has to be added has as many as it can have.
+    fn is_full(&self) -> bool {
+        let own = |side: Side| accepts(self.new).iter().filter(move |own| own.side == side);
+        let mut missing = self.missing().into_iter();
+        self.written.is_none() && missing.any(|side| own(side).count() >= MOST_ACCEPTED)
+    }
+
     /// What has to be changed in the text so that the right side accepts the old fingerprint.
     fn edit(&self, compilation: &Compilation) -> Option<(Span, String)> {
         let attribute = attribute(self.missing()?, self.old);
@@ -193,7 +206,13 @@ impl Accepting<'_> {
         let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
         let indent = &text[line..start];
         let separator = match indent.chars().all(|letter| letter == ' ' || letter == '\t') {
-            true if text[..line].ends_with("\r\n") => format!("\r\n{indent}"),
+            true if text
+                .split('\n')
+                .next()
+                .is_some_and(|first| first.ends_with('\r')) =>
+            {
+                format!("\r\n{indent}")
+            }
             true => format!("\n{indent}"),
             false => " ".to_owned(),
         };

@@ -40,7 +40,13 @@ impl Logs {
         let mut words = Vec::new();
         for (name, texts) in self.words {
             let word = word(&name)?;
-            words.extend(texts.into_iter().map(|text| (text, word)));
+            for text in texts {
+                let mut known = words.iter();
+                if known.any(|(known, other)| *known == text && *other != word) {
+                    return Err(format!("the word `{text}` has two meanings"));
+                }
+                words.push((text, word));
+            }
         }
         Mapping::new(&parts, words, self.only.into_iter().collect())
     }

@@ -33,6 +33,14 @@ enum ReportKind {
     Junit,
 }
 
+impl Reports {
+    /// Whether a report is asked for.
+    pub fn is_any(&self) -> bool {
+        let mut reports = self.report.iter();
+        reports.any(|report| !matches!(report, Report::Github(false)))
+    }
+}
+
 fn parse(text: &str) -> Result<Report, String> {
     let (kind, file) = text
         .split_once('=')

@@ -152,6 +152,10 @@ impl Check {
                 "`--follow` prints findings one by one: use it with `--format human` or `short`";
             return Err(Failure::Usage(words.to_owned()));
         }
+        if self.follow && self.sources.has_reports() {
+            let words = "`--follow` prints findings one by one: it cannot be used with `--report`";
+            return Err(Failure::Usage(words.to_owned()));
+        }
         let stdin = self.logs.iter().map(|log| logs::named(log).1);
         match stdin.filter(|log| log.as_os_str() == "-").count() {
             0 => {}

@@ -183,7 +183,8 @@ impl Log {
         mapping: &Mapping,
         checker: &mut Checker<'_, '_>,
     ) -> Result<Progress, Failure> {
-        let limit = self.limit();
+        // With its line break.
+        let limit = self.limit() + 2;
         loop {
             let free = limit.saturating_sub(self.buffer.len()).max(1);
             let more = u64::try_from(free).unwrap_or(u64::MAX);
@@ -215,7 +216,7 @@ impl Log {
                 if !self.is_skipping {
                     self.line += 1;
                     let line = line(self.number, self.line, self.byte, &self.buffer);
-                    let words = format!("the line has more than {limit} bytes");
+                    let words = format!("the line has more than {} bytes", self.limit());
                     checker.unreadable(&line, words, None);
                 }
                 self.is_skipping = true;
@@ -257,9 +258,11 @@ impl Log {
             Format::Auto | Format::Json => mapping.read(text, self.side),
             Format::Transcript => self.transcript.read(text),
             Format::Otlp => {
-                match otlp_events(text, self.side) {
-                    // A document over several lines: the rest of the log belongs to it.
-                    Err(problem) if problem.is_cut && !self.is_followed => {
+                let events = otlp_events(text, self.side);
+                let is_cut = matches!(&events, Err(problem) if problem.is_cut);
+                match events {
+                    // A document over several lines: the rest of the log belongs to it, unless the next line begins one.
+                    Err(_) if is_cut && !self.is_followed && !self.begins_document()? => {
                         let limit = u64::try_from(DOCUMENT_LIMIT - text.len()).unwrap_or(0);
                         let read = (&mut self.input).take(limit).read_to_end(&mut taken);
                         let read = read.map_err(|error| self.failed(&error))?;
@@ -284,6 +287,18 @@ impl Log {
             Err(Problem { message, byte, .. }) => checker.unreadable(&line, message, byte),
         }
         Ok(taken)
+    }
+
+    /// Whether the next line begins a document.
+    fn begins_document(&mut self) -> Result<bool, Failure> {
+        let name = &self.name;
+        let next = self.input.fill_buf();
+        let next = next
+            .map_err(|error| Failure::Environment(format!("cannot read {name}: {error}")))?
+            .trim_ascii_start();
+        let beginnings = ["{\"resourceSpans\"", "{\"resourceLogs\""];
+        let mut beginnings = beginnings.iter();
+        Ok(beginnings.any(|text| next.starts_with(text.as_bytes())))
     }
 
     /// Takes the events of a document that begins with the current line.
@@ -324,11 +339,11 @@ impl Log {
         Failure::Environment(match stop {
             Stop::Sessions => format!(
                 "{at}: too many sessions are open or wrong to begin `{}`: `--max-sessions` sets how many may be",
-                event.session
+                event.session.escape_debug()
             ),
             Stop::Apart => format!(
                 "{at}: the logs of the two sides of `{}` are too far apart: the events of a session must be at similar places in both",
-                event.session
+                event.session.escape_debug()
             ),
         })
     }

@@ -145,7 +145,15 @@ pub(super) fn judge(
             };
             // Whether it is known that everything the side received before was sent so.
             let other = side.dual();
-            let is_open = is_unmatched(other) && session.only_side().is_none();
+            // An earlier message of the side may have been received as another one, which is the first fault then.
+            let own = &pair.ways[index(side)];
+            let is_sent_before = own.is_sent
+                && own
+                    .ahead
+                    .front()
+                    .is_some_and(|front| front.position < wrong.position)
+                && !session.views[index(other)].is_done();
+            let is_open = (is_unmatched(other) || is_sent_before) && session.only_side().is_none();
             if is_open && !is_final {
                 return None;
             }

@@ -1,5 +1,6 @@
 //! Events, and the JSON objects that hold them.
 
+use super::problem::Problem;
 use crate::protocol::Side;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -122,7 +123,7 @@ impl Node {
             node = &mut node.children[index].1;
         }
         if node.part.replace(part).is_some() {
-            return Err(format!("two parts of an event are at `{pointer}`"));
+            return Err(format!("two parts or conditions are at `{pointer}`"));
         }
         Ok(())
     }
@@ -233,10 +234,6 @@ impl Mapping {
             return Ok(None);
         }
         let session = session.ok_or_else(|| Problem::new("the event has no `session`"))?;
-        let sides = [
-            self.side("from", from.as_deref())?,
-            logged(self.side("at", at.as_deref())?, side)?,
-        ];
         let kind = match kind {
             None => None,
             Some(kind) => match self.word(&kind) {
@@ -248,6 +245,10 @@ impl Mapping {
                 kind => kind,
             },
         };
+        let sides = [
+            self.side("from", from.as_deref())?,
+            logged(self.side("at", at.as_deref())?, side)?,
+        ];
         Event::new(session, protocol, message, sides, kind).map(Some)
     }
 }
@@ -321,37 +322,6 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Why a line cannot be read.
-#[derive(Debug)]
-pub struct Problem {
-    /// What is wrong.
-    pub message: String,
-    /// The byte of the line where that is noticed.
-    pub byte: Option<usize>,
-    /// Whether the text ends too early.
-    pub is_cut: bool,
-}
-
-impl Problem {
-    pub(super) fn new(message: impl Into<String>) -> Problem {
-        Problem {
-            message: message.into(),
-            byte: None,
-            is_cut: false,
-        }
-    }
-
-    pub(super) fn of(error: &serde_json::Error) -> Problem {
-        let text = error.to_string();
-        let place = format!(" at line {} column {}", error.line(), error.column());
-        Problem {
-            message: format!("this is not valid JSON: {}", text.trim_end_matches(&place)),
-            byte: (error.line() == 1).then(|| error.column().saturating_sub(1)),
-            is_cut: error.is_eof(),
-        }
-    }
-}
-
 /// The values that a mapping has found.
 #[derive(Default)]
 struct Found<'de> {
@@ -409,6 +379,11 @@ impl<'de> Visitor<'de> for Slot<'_, '_, 'de> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<(), E> {
+        if self.node.part == Some(0) {
+            let words =
+                "the session is not a whole number of at most 64 bits: write it as a string";
+            return Err(E::custom(words));
+        }
         self.keep(Cow::Owned(number.to_string()))
     }
 
@@ -419,6 +394,9 @@ impl<'de> Visitor<'de> for Slot<'_, '_, 'de> {
     fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
         if self.is_root {
             return Err(E::custom("it is a single value"));
+        }
+        if let Some(part) = self.node.part {
+            self.found.values[part] = None;
         }
         Ok(())
     }

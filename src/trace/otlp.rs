@@ -1,7 +1,8 @@
 //! Traces and logs of OpenTelemetry as JSON: an event of a span, or a record of a log, is an event of a session if its attributes say
 //! so.
 
-use super::event::{Event, Kind, Problem, WORDS, Word, logged};
+use super::event::{Event, Kind, WORDS, Word, logged};
+use super::problem::Problem;
 use crate::protocol::Side;
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -184,7 +185,11 @@ fn event_of<'a>(
     let session = session.or_else(|| span.map(|span| span.0.clone()).filter(|id| !id.is_empty()));
     let message = value(own, "message");
     let sender = value(own, "from").or_else(|| value(own, "sender"));
-    let kind = word("kind", value(own, "kind").as_deref())?;
+    let kind = match word("kind", value(own, "kind").as_deref()) {
+        // An attribute of another program, whose event is not one of a session.
+        Err(_) if message.is_none() && sender.is_none() => return Ok(None),
+        kind => kind?,
+    };
     let Some(session) = session else {
         return Ok(None);
     };

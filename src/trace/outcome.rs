@@ -192,7 +192,8 @@ pub fn diagnostics(
             let mut lines: Vec<(u64, u64, &str)> = lines
                 .map(|line| (line.place.line, line.byte, line.text.as_str()))
                 .collect();
-            lines.sort_unstable();
+            // A text that was kept goes before one that was not.
+            lines.sort_unstable_by_key(|(line, _, text)| (*line, std::cmp::Reverse(text.len())));
             lines.dedup_by_key(|(line, ..)| *line);
             sources.add_lines(name.clone(), &lines)
         })

@@ -237,6 +237,10 @@ impl<'p> Tables<'p> {
             }
             tables.push(table);
         }
+        // A name with the package is that of one protocol, also where there is no package.
+        for (index, table) in (0_u32..).zip(&tables) {
+            names.insert(table.name.clone(), Some(index));
+        }
         let usual = match (usual, tables.len()) {
             (Some(index), _) => u32::try_from(index).ok(),
             (None, 1) => Some(0),

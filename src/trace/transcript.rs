@@ -1,6 +1,7 @@
 //! Transcripts: one line for each message that a side has received, such as `server <- login("holk", "1234")`.
 
-use super::event::{Event, Kind, Problem, Word};
+use super::event::{Event, Kind, Word};
+use super::problem::Problem;
 use crate::protocol::Side;
 use std::borrow::Cow;
 

@@ -99,12 +99,12 @@ static void receivers(void)
     }
 }
 
-static int sent;
+static int excess;
 
 static void send_in_memory(int region)
 {
     CHECK(unbounded_client_attach(region, NULL, &wide) == DUO_OK);
-    CHECK(send_too_much(sent) == DUO_OK);
+    CHECK(send_too_much(excess) == DUO_OK);
     (void)unbounded_client_open_close(wide);
 }
 
@@ -113,7 +113,7 @@ static void receivers_in_memory(void)
 {
     bounded_open_t message;
     bounded_server_open_t server;
-    for (sent = 0; sent < 5; sent++) {
+    for (excess = 0; excess < 5; excess++) {
         int region = region_of(0);
         pid_t child = start_child(send_in_memory, region);
         CHECK(bounded_server_attach(region, NULL, &server) == DUO_OK);

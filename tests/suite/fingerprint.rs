@@ -261,3 +261,26 @@ fn what_neither_side_may_accept_is_an_error_where_it_is_written() {
     insta::assert_snapshot!(scratch.transcript("breaking new.proto --against old.proto"));
     insta::assert_snapshot!(scratch.transcript("check -v new.proto"));
 }
+
+/// A side has at most 16, so that the file can still be used.
+#[test]
+fn a_side_that_is_full_gets_no_further_fingerprint() {
+    let head = |count: u32| -> String {
+        let lines = (0..count).map(|at| format!("#[accepts(server, {at:032x})]\r\n"));
+        lines.collect()
+    };
+    let old = "proto! p { s:send { a -> ! } }\n";
+    let new = "proto! p { s:send { a -> !, b -> ! } }\r\n";
+    let scratch = Scratch::with("older-full", &[("old.proto", old)]);
+    scratch.write("new.proto", head(16) + new);
+    let command = "fingerprint new.proto --against old.proto --write";
+    let told = scratch.transcript(command);
+    assert!(told.contains("`p` accepts 16 fingerprints"), "{told}");
+    assert_eq!(scratch.read("new.proto"), head(16) + new);
+    // On the first line of a file with such line breaks, too.
+    scratch.write("new.proto", new);
+    scratch.transcript(command);
+    let written = scratch.read("new.proto");
+    assert!(written.starts_with("#[accepts(server, "), "{written}");
+    assert!(written.ends_with(&format!(")]\r\n{new}")), "{written}");
+}

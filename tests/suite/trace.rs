@@ -142,15 +142,16 @@ not JSON
     scratch.write("gateway.log", log);
     let line = "trace check gateway.log --mapping gateway --protocol bank.proto";
     assert_snapshot!(scratch.transcript(&format!("{line} --format short")));
-    for (from, to) in [
-        ("\"/what\"", "\"what\""),
-        ("client = ", "clint = "),
-        ("\"/what\"", "\"/parts/1\""),
-        ("message =", "mesage ="),
+    for (name, from, to) in [
+        ("pointer", "\"/what\"", "\"what\""),
+        ("word", "client = ", "clint = "),
+        ("twice", "\"/what\"", "\"/parts/1\""),
+        ("part", "message =", "mesage ="),
+        ("meanings", "[\"cloud\"]", "[\"device\"]"),
     ] {
         scratch.write("duologue.toml", config.replacen(from, to, 1));
         let answer = scratch.transcript(&format!("{line} --ascii"));
-        assert_snapshot!(format!("mapping with {to}"), answer);
+        assert_snapshot!(format!("mapping_{name}"), answer);
     }
 }
 
@@ -301,5 +302,62 @@ fn the_page_is_true() {
             .collect();
         let words = groups.into_iter().rev().collect::<Vec<_>>().join(",");
         assert!(page.contains(&words), "the page does not name {words}");
+    }
+}
+
+/// One line that cannot be read costs nothing but itself, and what is read of it is what it says.
+#[test]
+fn lines_that_are_unusual_are_read_exactly() {
+    let scratch = scratch("trace-unusual");
+    let document = |message: &str, attributes: &str| {
+        format!(
+            "{{\"resourceLogs\":[{{\"scopeLogs\":[{{\"logRecords\":[{{\"body\":{{\"stringValue\":\"{message}\"}},\"attributes\":[{attributes}]}}]}}]}}]}}\n"
+        )
+    };
+    let attribute = |key: &str, value: &str| {
+        format!("{{\"key\":\"{key}\",\"value\":{{\"stringValue\":\"{value}\"}}}}")
+    };
+    let own = |message: &str, sender: &str| {
+        let list = [("session", "1"), ("protocol", "bank"), ("from", sender)];
+        let list = list.map(|(key, value)| attribute(key, value));
+        document(message, &list.join(","))
+    };
+    let cut = own("login", "client");
+    let other = document("cache", &attribute("kind", "hit"));
+    scratch.write(
+        "cut.json",
+        [&cut[..40], "\n", &other, &own("deposit", "client")].concat(),
+    );
+    scratch.write(
+        "numbers.jsonl",
+        "{\"session\":18446744073709551616,\"message\":\"login\"}\n\
+         {\"session\":\"x\",\"from\":\"server\",\"from\":null,\"message\":\"login\"}\n\
+         {\"session\":\"a\\u001b[31m\",\"message\":\"login\"}\n",
+    );
+    scratch.write("other.proto", format!("package shop;\n{BANK}"));
+    scratch.write(
+        "names.jsonl",
+        "{\"session\":1,\"protocol\":\"bank\",\"message\":\"login\"}\n",
+    );
+    for (name, line) in [
+        ("cut", "trace check cut.json --format short -q"),
+        (
+            "numbers",
+            "trace check numbers.jsonl --protocol bank.proto --format short -q",
+        ),
+        (
+            "escapes",
+            "trace check numbers.jsonl --protocol bank.proto --max-sessions 1 --color always",
+        ),
+        (
+            "package",
+            "trace check names.jsonl --protocol . --format short",
+        ),
+        (
+            "reports",
+            "trace check names.jsonl --follow --report json=report.json",
+        ),
+    ] {
+        assert_snapshot!(format!("unusual_{name}"), scratch.transcript(line));
     }
 }

@@ -19,6 +19,8 @@
 
 /* How often the server checks whether it drains, while it is the client's turn, which is never long for most clients. */
 #define LOOK UINT64_C(100000000)
+/* How many times it does so after it has begun to drain: a client that handles a change can still ask, and learns it. */
+#define LAST_LOOKS 5
 
 static_assert((int)DUO_HEALTH_UNKNOWN == (int)DUOLOGUE_STATUS_UNKNOWN, "the same numbers");
 static_assert((int)DUO_HEALTH_SERVING == (int)DUOLOGUE_STATUS_SERVING, "the same numbers");
@@ -172,13 +174,17 @@ static bool is_draining(served *here)
 static void answer(duologue_health_server_ask_t ask, const duo_peer *peer, void *context)
 {
     (void)peer;
+    unsigned looks = 0;
     for (;;) {
         duologue_health_ask_t asked;
         duologue_health_server_answer_t asker;
         duologue_status_t status;
         bool goes_on;
         duo_status found = duologue_health_server_ask_recv_within(ask, LOOK, &asked);
-        if (found == DUO_EMPTY && !is_draining(context)) continue;
+        if (found == DUO_EMPTY && looks < LAST_LOOKS) {
+            looks += is_draining(context) ? 1 : 0;
+            continue;
+        }
         if (found != DUO_OK) break;
         switch (asked.tag) {
         case DUOLOGUE_HEALTH_ASK_CHECK:

@@ -49,6 +49,7 @@ bool duo_net_find_user(int descriptor, uint32_t *user)
         struct sockaddr any;
         struct sockaddr_storage largest;
     } at;
+    at.any.sa_family = AF_UNSPEC;
     socklen_t size = sizeof at;
     if (getsockname(descriptor, &at.any, &size) != 0 || at.any.sa_family != AF_UNIX) return false;
     const duo_net_place found = user_of(descriptor);

@@ -228,6 +228,7 @@ fn of_remote(object: &str, protocol: &Protocol, declare: &mut dyn FnMut(&str, Ve
         );
         declare(object, vec![ours(&state)]);
     }
+    declare(&format!("{object}.$wire"), vec![ours("protocol")]);
     declare(object, vec![ours("$wire")]);
 }
 

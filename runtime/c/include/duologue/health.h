@@ -43,7 +43,7 @@ duo_health_status duo_health_get(duo_health *health, duo_str service);
 /*
  * Lets clients ask this listener, as `duo_listener_serve` does for other protocols; `options` as there. From
  * `duo_listener_drain` on, the listener says that it drains. These sessions count toward its limits, and each has a
- * thread.
+ * thread. Only `duo_listener_run` serves them: a listener that only accepts sessions refuses them.
  */
 DUO_MUST_CHECK duo_status duo_health_serve(duo_listener *listener, duo_health *health,
                                            const duo_net_options *options);

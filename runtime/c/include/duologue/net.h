@@ -234,7 +234,8 @@ typedef struct duo_net_options {
     /*
      * Called once for each such value other than NULL, with `context`: when the session is over and its handler has
      * returned, or if it does not begin. The thread that calls it is the one that accepts, runs the handler, or sends,
-     * receives or closes. No lock of the library is held, except that of a shared endpoint (`_share`).
+     * receives or closes. No lock of the library is held, except that of a shared endpoint (`_share`). It and
+     * `context` must stay valid until the last value was released, which may be after the listener was closed.
      */
     void (*release)(void *value, void *context);
     /* Connecting side: the token for the peer's `admit`. At most 3,000 bytes. */

@@ -47,6 +47,9 @@ const PERIOD: Duration = Duration::from_secs(20);
 /// How often the server checks whether it drains, while it is the client's turn, which is never long for most clients.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How many times it does so after it has begun to drain. Until then, a client that handles a change can still ask, and learns it.
+const LAST_LOOKS: u32 = 5;
+
 /// Which services of a server can be used. Copies share their content.
 ///
 /// The whole server has the empty name, and can be used unless the program says otherwise. All other names are those that
@@ -126,12 +129,14 @@ impl Health {
     }
 
     fn answer(&self, mut ask: server::Ask, is_draining: &dyn Fn() -> bool) -> Result<(), Closed> {
+        let mut looks = 0;
         loop {
             let asked = match ask.recv_timeout(LOOK) {
                 Err(TryRecvError::Closed(closed)) => return Err(closed),
                 // Dropping it ends the session.
-                Err(TryRecvError::Empty(_)) if is_draining() => return Ok(()),
+                Err(TryRecvError::Empty(_)) if looks == LAST_LOOKS => return Ok(()),
                 Err(TryRecvError::Empty(same)) => {
+                    looks += u32::from(is_draining());
                     ask = same;
                     continue;
                 }

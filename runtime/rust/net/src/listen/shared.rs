@@ -142,8 +142,11 @@ impl Drain {
         }
         state.is_cut = true;
         let left: Vec<_> = state.open.values().filter_map(Weak::upgrade).collect();
+        // Nobody has accepted these: their peers find that they are lost.
+        let waiting = std::mem::take(&mut state.begun);
         // Sessions take the lock when they end.
         drop(state);
+        drop(waiting);
         for session in left {
             session.cut();
         }

@@ -155,7 +155,16 @@ impl Session {
     /// Ends the session for both sides: this one is lost, and the peer learns that it has left. Does not wait: if a thread holds
     /// `core`, which may be as long as the peer accepts nothing, the connection is closed, and the session is lost for both.
     pub(crate) fn cut(self: &Arc<Session>) {
-        match try_lock(&self.core) {
+        // Most threads hold it for a moment only.
+        let tries = 0..64;
+        let core = tries.into_iter().find_map(|_| {
+            let core = try_lock(&self.core);
+            if core.is_none() {
+                std::thread::yield_now();
+            }
+            core
+        });
+        match core {
             Some(core) => {
                 let after = self.work(core, Patience::None, |core, after| {
                     self.leave(core, after, Why::Lost, &frame::LEFT);

@@ -44,13 +44,16 @@ final class Health {
   /** Answers one client. */
   private[net] def serve(first: health.server.Ask, isDraining: () => Boolean): Unit = {
     var ask = Option(first)
+    var looks = 0
     while (ask.nonEmpty)
       ask = ask.get.recvWithin(Health.Look) match {
         case Some(health.Ask.Check(service, answer))        => reply(answer, next(service, None, isDraining))
         case Some(health.Ask.Wait(service, status, answer)) => reply(answer, next(service, Some(status), isDraining))
         case Some(health.Ask.Quit)                          => None
         // The listener closes the session.
-        case None => ask.filterNot(_ => isDraining())
+        case None =>
+          if (isDraining()) looks += 1
+          ask.filter(_ => looks <= Health.LastLooks)
       }
   }
 
@@ -82,6 +85,9 @@ object Health {
 
   /** How often the server checks whether it drains, while it is the client's turn, which is never long for most clients. */
   private val Look = 100.millis
+
+  /** How many times it does so after it has begun to drain: a client that handles a change can still ask, and learns it. */
+  private val LastLooks = 5
 
   /** Whether a service, or the whole server, can be used. */
   type Status = healthTypes.Status
@@ -139,8 +145,13 @@ object Health {
     }
 
     private def receive(asking: health.client.Ask): Status = {
-      val answer = last.fold(asking.check(service))(asking.wait_(service, _))
-      answer.recv() match {
+      val answer =
+        try last.fold(asking.check(service))(asking.wait_(service, _)).recv()
+        catch {
+          // It was closed, or the session has ended before.
+          case _: duologue.EndpointUsed => throw new SessionClosed("health", "ask", isByPeer = false)
+        }
+      answer match {
         case health.Answer.Status(status, next) =>
           ask = Some(next)
           status

@@ -107,7 +107,8 @@ final class Listener private (
   }
 
   /** Like [[accept]], but lets `admit` decide about each peer, as [[serveAdmitted]] does: the result returns each session with what
-    * `admit` has returned for its peer. From this call on, sessions of this protocol begin and wait to be accepted.
+    * `admit` has returned for its peer. From this call on, sessions of this protocol begin and wait to be accepted. Call it once for
+    * a side: throws `IllegalStateException` if the side is served or accepted already.
     *
     * {{{
     * val customers = listener.acceptor(bank.server)(peer => peer.token.flatMap(accounts.get))
@@ -118,8 +119,9 @@ final class Listener private (
     val waiting = new LinkedBlockingQueue[(Endpoint, Any)]
     def admitted(value: A): Begin = (channel, hello, verdict, incoming) =>
       offer(waiting, (begun(role, channel, hello, verdict, incoming), value))
-    queues.add(waiting): Unit
     synchronized {
+      if (served.exists(_.role eq role)) throw new IllegalStateException("this side is served already: keep its acceptor")
+      queues.add(waiting): Unit
       served = served :+ new Served(role, accepts, peer => admit(peer).map(admitted(_)))
       start(): Unit
     }
