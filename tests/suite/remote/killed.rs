@@ -149,7 +149,7 @@ fn check(client: Language, server: Language) {
     assert!(points.len() > 10, "{points:?}");
     // The Java virtual machine takes long to start, and other pairs have the other points.
     let step = match [client, server].contains(&Language::Scala) {
-        true => 2,
+        true => 3,
         false => 1,
     };
     for point in points.into_iter().step_by(step) {
