@@ -6,13 +6,17 @@ use crate::protocol::{Docs, Message, Program, State};
 
 /// The documentation of a state, with its time limit.
 pub fn state_docs(state: &State) -> Docs {
-    let sentence = state.within.map(|limit| {
+    with(&state.docs, time_limit(state))
+}
+
+/// What is said about the time limit of a state, after other sentences about it.
+pub fn time_limit(state: &State) -> Option<String> {
+    state.within.map(|limit| {
         let time = duration(limit.most);
         let unit = time.find(|c: char| !c.is_ascii_digit());
         let (number, unit) = time.split_at(unit.unwrap_or(time.len()));
         format!("Over sockets, the session ends if no message arrives within {number} {unit}.")
-    });
-    with(&state.docs, sentence)
+    })
 }
 
 /// The documentation of a message of this state, with the limits of its payload.

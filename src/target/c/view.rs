@@ -13,7 +13,7 @@ use crate::check::CheckedProgram;
 use crate::endpoint::{self, Activity, Edge, Endpoint};
 use crate::graph::Capacity;
 use crate::protocol::{Docs, Entry, Message, Next, Protocol, Side, State};
-use crate::target::limits::{message_docs, state_docs};
+use crate::target::limits::{message_docs, time_limit};
 use askama::Template;
 use std::collections::BTreeSet;
 
@@ -365,8 +365,9 @@ impl<'a> UnitView<'a> {
             Activity::Sends | Activity::Receives => format!("it {handle}."),
             Activity::Over => "the session is over.".to_owned(),
         };
-        let mut docs = state_docs(state);
+        let mut docs = state.docs.clone();
         docs.push(format!("The {} in state `{}`: {does}", side.word(), state.name).into());
+        docs.extend(time_limit(state).map(String::into));
         EndpointView {
             comment: spelling::comment(&docs, ""),
             name: self.endpoint_type(index, side),

@@ -1,5 +1,8 @@
 //! Turns the documentation of a protocol into Rust documentation.
 
+use crate::protocol::State;
+use crate::target::limits::time_limit;
+
 /// The lines, indented and each preceded by `prefix`; each ends with a line break.
 ///
 /// Examples in a protocol's documentation are not Rust and must not become doctests, so code blocks are marked as text.
@@ -52,6 +55,14 @@ pub fn with_sentence<'a>(docs: &'a [Box<str>], sentence: &'a str) -> Vec<&'a str
     }
     lines.push(sentence);
     lines
+}
+
+/// The documentation of a state: its own, a generated sentence, and its time limit.
+pub fn state_comment(indent: usize, state: &State, sentence: &str) -> String {
+    let limit = time_limit(state);
+    let mut lines = with_sentence(&state.docs, sentence);
+    lines.extend(limit.iter().flat_map(|limit| ["", limit]));
+    comment(indent, "///", lines)
 }
 
 /// A sentence lists at most this many messages.

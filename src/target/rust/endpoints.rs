@@ -1,6 +1,8 @@
 //! The endpoints of one side, in the form that the template of a protocol's module takes.
 
-use super::docs::{alternatives, blocks, comment, linked_alternatives, with_sentence};
+use super::docs::{
+    alternatives, blocks, comment, linked_alternatives, state_comment, with_sentence,
+};
 use super::layout::{Document, chain, definition, head, signature};
 use super::methods::{MethodView, Way, forms, method_names};
 use super::shared::SharedView;
@@ -8,7 +10,7 @@ use super::spelling::{prelude, type_name};
 use super::states::{States, payload, words};
 use crate::endpoint::{Activity, Endpoint};
 use crate::protocol::{Next, Side, State, StateId};
-use crate::target::limits::{message_docs, state_docs};
+use crate::target::limits::message_docs;
 
 /// One side of a protocol.
 pub(super) struct SideView {
@@ -89,7 +91,7 @@ impl States<'_> {
         let waits = is_sending && self.waits[id.index()];
         let implementation = format!("{} {ty}", Document::angle("impl", words(&names)).flat());
         EndpointView {
-            docs: comment(4, "///", with_sentence(&state_docs(state), &sentence)),
+            docs: state_comment(4, state, &sentence),
             declaration,
             is_sending,
             opens: self.opens(id),

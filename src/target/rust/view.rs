@@ -1,7 +1,7 @@
 //! The view for the template of a protocol's module: finished text, one state at a time.
 
 use super::derive::Derivable;
-use super::docs::{comment, with_sentence};
+use super::docs::{comment, state_comment, with_sentence};
 use super::endpoints::SideView;
 use super::fields;
 use super::layout::{Document, signature, variants};
@@ -13,7 +13,7 @@ use crate::endpoint::may_wait;
 use crate::graph::Capacity;
 use crate::protocol::{Message, Side, State, Type};
 use crate::target::Options;
-use crate::target::limits::{message_docs, state_docs};
+use crate::target::limits::message_docs;
 use crate::wire::{Plan, Sizes};
 use askama::Template;
 use std::collections::BTreeSet;
@@ -216,7 +216,7 @@ impl States<'_> {
         let variants = variants.map(|(docs, text)| VariantView { docs, text });
         let mut entries = state.messages.iter().flat_map(|message| &message.entries);
         MessagesView {
-            docs: comment(0, "///", with_sentence(&state_docs(state), &sentence)),
+            docs: state_comment(0, state, &sentence),
             is_debug: entries.all(|entry| self.derivable.is_debug(&entry.ty)),
             name: self.enum_name(state, &names),
             variants: variants.collect(),

@@ -44,32 +44,32 @@ extern const duo_state duo_states_of_duologue_health[];
 extern const duo_message duo_messages_of_duologue_health[];
 
 /**
- * Over sockets, the session ends if no message arrives within 1 min.
  * The client in state `ask`: it sends.
+ * Over sockets, the session ends if no message arrives within 1 min.
  */
 typedef struct duologue_health_client_ask_t {
     duo_endpoint sends;
 } duologue_health_client_ask_t;
 
 /**
- * Over sockets, the session ends if no message arrives within 1 min.
  * The server in state `ask`: it receives.
+ * Over sockets, the session ends if no message arrives within 1 min.
  */
 typedef struct duologue_health_server_ask_t {
     duo_endpoint receives;
 } duologue_health_server_ask_t;
 
 /**
- * Over sockets, the session ends if no message arrives within 1 min.
  * The client in state `answer`: it receives.
+ * Over sockets, the session ends if no message arrives within 1 min.
  */
 typedef struct duologue_health_client_answer_t {
     duo_endpoint receives;
 } duologue_health_client_answer_t;
 
 /**
- * Over sockets, the session ends if no message arrives within 1 min.
  * The server in state `answer`: it sends.
+ * Over sockets, the session ends if no message arrives within 1 min.
  */
 typedef struct duologue_health_server_answer_t {
     duo_endpoint sends;

@@ -30,9 +30,9 @@ pub fn init() -> (server::Ask, client::Ask) {
     (second, client::Ask(first))
 }
 
-/// Over sockets, the session ends if no message arrives within 1 min.
-///
 /// What the server receives in state `ask`.
+///
+/// Over sockets, the session ends if no message arrives within 1 min.
 #[derive(Debug)]
 #[must_use = "a dropped endpoint closes its session"]
 pub enum Ask {
@@ -54,9 +54,9 @@ pub enum Ask {
     Quit,
 }
 
-/// Over sockets, the session ends if no message arrives within 1 min.
-///
 /// What the client receives in state `answer`.
+///
+/// Over sockets, the session ends if no message arrives within 1 min.
 #[derive(Debug)]
 #[must_use = "a dropped endpoint closes its session"]
 pub enum Answer {
@@ -67,9 +67,9 @@ pub enum Answer {
 
 /// The client's endpoints of `health`.
 pub mod client {
-    /// Over sockets, the session ends if no message arrives within 1 min.
-    ///
     /// Sends `check`, `wait` or `quit`.
+    ///
+    /// Over sockets, the session ends if no message arrives within 1 min.
     #[must_use = "a dropped endpoint closes its session"]
     pub struct Ask(pub(super) ::duologue::Sender<super::state::Ask>); // Sends `check`, `wait` or `quit`.
 
@@ -103,22 +103,22 @@ pub mod client {
     ::duologue::generated::endpoint!(Ask);
     ::duologue::generated::opens!(Ask);
 
-    /// Over sockets, the session ends if no message arrives within 1 min.
-    ///
     /// Waits for [`status`](super::Answer::Status) or [`draining`](super::Answer::Draining).
+    ///
+    /// Over sockets, the session ends if no message arrives within 1 min.
     pub type Answer = ::duologue::Receiver<super::state::Answer>;
 }
 
 /// The server's endpoints of `health`.
 pub mod server {
-    /// Over sockets, the session ends if no message arrives within 1 min.
-    ///
     /// Waits for [`check`](super::Ask::Check), [`wait`](super::Ask::Wait) or [`quit`](super::Ask::Quit).
+    ///
+    /// Over sockets, the session ends if no message arrives within 1 min.
     pub type Ask = ::duologue::Receiver<super::state::Ask>;
 
-    /// Over sockets, the session ends if no message arrives within 1 min.
-    ///
     /// Sends `status` or `draining`.
+    ///
+    /// Over sockets, the session ends if no message arrives within 1 min.
     #[must_use = "a dropped endpoint closes its session"]
     pub struct Answer(pub(super) ::duologue::Sender<super::state::Answer>); // Sends `status` or `draining`.
 
