@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::protocol::{Accepted, Side};
-use crate::relation::{Canonical, View, canonical, refusal, tag_mismatch};
+use crate::relation::{Canonical, View, can_leave, canonical, refusal, tag_mismatch};
 use std::fmt;
 
 /// The first 16 bytes of the BLAKE3 hash of a protocol's canonical text.
@@ -66,6 +66,18 @@ impl Acceptance {
         } else {
             Acceptance::By(Side::Client)
         }
+    }
+
+    /// The side that may accept the old version, if both can be used between processes and the new one does not say so.
+    #[must_use]
+    pub fn unwritten(&self, old: View<'_>, new: View<'_>) -> Option<Side> {
+        let Acceptance::By(side) = *self else {
+            return None;
+        };
+        let print = Fingerprint::of(old).0;
+        let mut written = accepts(new).iter();
+        let is_written = written.any(|own| own.side == side && own.fingerprint == print);
+        (!is_written && can_leave(old) && can_leave(new)).then_some(side)
     }
 
     /// Findings about each `#[accepts(...)]` of the new version that accepts the old one on a side that may not.

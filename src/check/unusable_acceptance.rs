@@ -4,7 +4,6 @@ use super::Rule;
 use super::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::fingerprint::{Fingerprint, MOST_ACCEPTED};
-use crate::name::Name;
 use crate::protocol::{Accepted, Program, ProtocolId, Side};
 use crate::relation::{View, canonical};
 use std::collections::HashMap;
@@ -25,12 +24,11 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         if protocol.states.is_empty() {
             continue;
         }
+        let id = ProtocolId::new(index);
         match protocol.accepts.first() {
-            Some(first) if protocol.is_generic() => {
-                generic(program, first, &protocol.name, findings)
-            }
+            Some(first) if protocol.is_generic() => generic(program, first, id, findings),
             Some(_) => {
-                let view = View::of(program, ProtocolId::new(index));
+                let view = View::of(program, id);
                 all(&protocol.accepts, view, is_known, findings);
             }
             None => {}
@@ -44,13 +42,13 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-fn generic(program: &Program, first: &Accepted, name: &Name, findings: &mut Findings) {
+fn generic(program: &Program, first: &Accepted, id: ProtocolId, findings: &mut Findings) {
+    let name = &program.protocol(id).name;
     let text = format!("`{name}` has type parameters, and therefore no fingerprint");
     let error = Diagnostic::error(RULE.name, first.span, text);
     let error = error.note("each of its instances has its own fingerprint");
     let mut instances = program.instances.iter();
-    let is_its = |protocol: ProtocolId| program.protocol(protocol).name.span == name.span;
-    findings.error(match instances.find(|found| is_its(found.protocol)) {
+    findings.error(match instances.find(|found| found.protocol == id) {
         Some(instance) => error
             .related(instance.name.span, "this is an instance")
             .help(format!("put the attribute before `proto! {}`", instance.name)),

@@ -9,9 +9,9 @@ use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
 use duologue::files::Disk;
-use duologue::fingerprint::{Acceptance, Fingerprint, accepts};
+use duologue::fingerprint::Acceptance;
 use duologue::relation::{
-    Fate, Outcome, Require, Rollout, Travel, Verdict, View, can_leave, tag_mismatch, versions,
+    Fate, Outcome, Require, Rollout, Travel, Verdict, can_leave, tag_mismatch, versions,
 };
 use duologue::report::counted;
 use duologue::target::Options;
@@ -169,7 +169,7 @@ fn comparison(
         {
             let may = Acceptance::between(old, new);
             found.extend(may.unsound(old, new));
-            if is_unwritten(&may, old, new) {
+            if may.unwritten(old, new).is_some() {
                 unwritten.push(versions.name.clone());
             }
         }
@@ -177,16 +177,6 @@ fn comparison(
     }
     new.diagnostics = found;
     Ok((new, Compared::Verdicts(verdicts, unwritten)))
-}
-
-/// Whether a side may accept the old version, but the file does not say so.
-fn is_unwritten(may: &Acceptance, old: View<'_>, new: View<'_>) -> bool {
-    let Acceptance::By(side) = may else {
-        return false;
-    };
-    let print = Fingerprint::of(old).0;
-    let mut written = accepts(new).iter();
-    !written.any(|own| own.side == *side && own.fingerprint == print)
 }
 
 /// The verdict for people, with the matrix unless every pair is sound.

@@ -12,7 +12,7 @@ use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
 use duologue::fingerprint::{Acceptance, Fingerprint as Hash, MOST_ACCEPTED, accepts, attribute};
 use duologue::protocol::{Accepted, Program, Side};
-use duologue::relation::{Fate, Travel, View, can_leave, canonical, versions};
+use duologue::relation::{Fate, Travel, View, canonical, versions};
 use duologue::source::Span;
 use duologue::target::Options;
 use std::collections::BTreeMap;
@@ -146,8 +146,8 @@ struct Accepting<'a> {
     may: Acceptance,
     /// The attribute that names the old fingerprint, if there is one.
     written: Option<Accepted>,
-    /// Whether both versions can be used between processes.
-    leaves: bool,
+    /// The side for which an attribute has to be written.
+    missing: Option<Side>,
 }
 
 /// For each protocol that is in both versions, by its name with the package: which side may accept the old fingerprint.
@@ -162,12 +162,13 @@ fn acceptances<'a>(old: &'a Program, new: &'a Program) -> BTreeMap<String, Accep
         }
         let print = Hash::of(old);
         let mut written = accepts(new).iter();
+        let may = Acceptance::between(old, new);
         let accepting = Accepting {
             new,
             old: print,
-            may: Acceptance::between(old, new),
+            missing: may.unwritten(old, new),
+            may,
             written: written.find(|own| own.fingerprint == print.0).copied(),
-            leaves: can_leave(old) && can_leave(new),
         };
         found.insert(versions.name, accepting);
     }
@@ -175,25 +176,16 @@ fn acceptances<'a>(old: &'a Program, new: &'a Program) -> BTreeMap<String, Accep
 }
 
 impl Accepting<'_> {
-    /// The side for which an attribute has to be written.
-    fn missing(&self) -> Option<Side> {
-        let Acceptance::By(side) = self.may else {
-            return None;
-        };
-        let is_written = self.written.is_some_and(|written| written.side == side);
-        (self.leaves && !is_written).then_some(side)
-    }
-
     /// Whether the side for which an attribute has to be added has as many as it can have.
     fn is_full(&self) -> bool {
         let own = |side: Side| accepts(self.new).iter().filter(move |own| own.side == side);
-        let mut missing = self.missing().into_iter();
+        let mut missing = self.missing.into_iter();
         self.written.is_none() && missing.any(|side| own(side).count() >= MOST_ACCEPTED)
     }
 
     /// What has to be changed in the text so that the right side accepts the old fingerprint.
     fn edit(&self, compilation: &Compilation) -> Option<(Span, String)> {
-        let attribute = attribute(self.missing()?, self.old);
+        let attribute = attribute(self.missing?, self.old);
         if let Some(wrong) = self.written {
             return Some((wrong.span, attribute));
         }
@@ -233,7 +225,7 @@ impl Accepting<'_> {
             Acceptance::Same => return "  the same as in the old version\n".to_owned(),
             Acceptance::By(side) => side.word(),
         };
-        match self.missing() {
+        match self.missing {
             Some(missing) if !is_written => format!(
                 "  {side}s may accept {old} of the old version\n    `--write` adds `{}`\n",
                 attribute(missing, old)

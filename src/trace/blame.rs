@@ -10,7 +10,7 @@ use crate::protocol::Side;
 use crate::source::Span;
 
 /// Something that is wrong in a log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Finding {
     /// The name under which it is reported.
     pub rule: &'static str,
@@ -77,12 +77,7 @@ impl Finding {
             rule: LINE,
             line,
             message: shown(message),
-            label: String::new(),
-            related: None,
-            dialogue: Vec::new(),
-            notes: Vec::new(),
-            help: None,
-            verdict: None,
+            ..Finding::default()
         }
     }
 }
@@ -342,54 +337,53 @@ fn altered_finding(table: &Table<'_>, id: &str, side: Side, altered: &Altered) -
     let (sender, receiver) = (side.word(), side.dual().word());
     let [sent, received] = [altered.sent, altered.received].map(|one| name(table, one.message));
     let line = altered.sent.place.line;
-    Finding {
-        rule: CHANNEL,
+    let found = Finding {
         line: altered.line.clone(),
         message: format!(
             "the {sender} sent {sent}, and the {receiver} received {received} instead"
         ),
         label: format!("the {receiver}'s log of session `{id}`"),
-        related: None,
-        dialogue: Vec::new(),
-        notes: vec![
-            format!("in the log of the {sender}, it is on line {line}"),
-            "to blame: the channel, or a log that lacks messages".to_owned(),
-        ],
-        help: None,
-        verdict: Some(Verdict {
-            session: id.to_owned(),
-            protocol: table.name.clone(),
-            state: String::new(),
-            message: received.trim_matches('`').to_owned(),
-            allowed: vec![sent.trim_matches('`').to_owned()],
-            blame: Blame::Channel,
-        }),
-    }
+        notes: vec![format!("in the log of the {sender}, it is on line {line}")],
+        ..Finding::default()
+    };
+    in_the_channel(found, table, id, &received, Some(&sent))
 }
 
 fn unsent_finding(table: &Table<'_>, id: &str, side: Side, logged: Logged) -> Finding {
     let (sender, receiver) = (side.word(), side.dual().word());
     let received = name(table, logged.message);
-    let message = format!("the {receiver} received {received}, which the {sender} has not sent");
-    Finding {
-        rule: CHANNEL,
+    let found = Finding {
         line: KeptLine {
             place: logged.place,
             ..KeptLine::default()
         },
-        message,
+        message: format!("the {receiver} received {received}, which the {sender} has not sent"),
         label: format!("session `{id}`"),
-        related: None,
-        dialogue: Vec::new(),
-        notes: vec!["to blame: the channel, or a log that lacks messages".to_owned()],
-        help: None,
-        verdict: Some(Verdict {
-            session: id.to_owned(),
-            protocol: table.name.clone(),
-            state: String::new(),
-            message: received.trim_matches('`').to_owned(),
-            allowed: Vec::new(),
-            blame: Blame::Channel,
-        }),
-    }
+        ..Finding::default()
+    };
+    in_the_channel(found, table, id, &received, None)
+}
+
+/// The finding with the channel to blame for what was received, instead of what was sent, if anything was.
+fn in_the_channel(
+    mut found: Finding,
+    table: &Table<'_>,
+    id: &str,
+    received: &str,
+    sent: Option<&str>,
+) -> Finding {
+    let plain = |name: &str| name.trim_matches('`').to_owned();
+    found.rule = CHANNEL;
+    found
+        .notes
+        .push("to blame: the channel, or a log that lacks messages".to_owned());
+    found.verdict = Some(Verdict {
+        session: id.to_owned(),
+        protocol: table.name.clone(),
+        state: String::new(),
+        message: plain(received),
+        allowed: sent.map(plain).into_iter().collect(),
+        blame: Blame::Channel,
+    });
+    found
 }

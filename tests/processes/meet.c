@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 
+#include "bump_shm.h"
 #include "later_shm.h"
 #include "latest_shm.h"
 #include "listen_shm.h"
@@ -185,7 +186,9 @@ static void other_versions(void)
 
     region = region_of(0);
     child = start_child(serve_latest, region);
-    CHECK(talk_client_ask_send_end(attach_client(region)) == DUO_OK);
+    bump_client_ask_t older;
+    CHECK(bump_client_attach(region, NULL, &older) == DUO_OK);
+    CHECK(bump_client_ask_send_end(older) == DUO_OK);
     finish_child(child);
     close(region);
 }

@@ -13,6 +13,7 @@
 #include "later_net.h"
 #include "listen_net.h"
 #include "flow_net.h"
+#include "bump_net.h"
 #include "latest_net.h"
 #include "prompt_net.h"
 
@@ -157,16 +158,16 @@ static void versions(void)
           listen_server_answer_recv(waiting, &answer) == DUO_CLOSED);
 }
 
-struct talking {
+struct bumping {
     int socket;
     duo_status status;
-    talk_server_ask_t server;
+    bump_server_ask_t server;
 };
 
-static void *serve_talk(void *context)
+static void *serve_bump(void *context)
 {
-    struct talking *here = context;
-    here->status = talk_server_accept_over(here->socket, NULL, &here->server);
+    struct bumping *here = context;
+    here->status = bump_server_accept_over(here->socket, NULL, &here->server);
     return NULL;
 }
 
@@ -190,35 +191,35 @@ static void written_versions(void)
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     struct latest latest = {.socket = ends[0]};
     pthread_t thread = start(serve_latest, &latest);
-    talk_client_ask_t client;
-    CHECK(talk_client_connect_over(ends[1], NULL, &client) == DUO_OK);
+    bump_client_ask_t client;
+    CHECK(bump_client_connect_over(ends[1], NULL, &client) == DUO_OK);
     finish(thread);
     CHECK(latest.status == DUO_OK);
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    CHECK(bump_client_ask_send_end(client) == DUO_OK);
     latest_ask_t asked;
     CHECK(latest_server_ask_recv(latest.server, &asked) == DUO_OK && asked.tag == LATEST_ASK_END);
 
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    struct talking talking = {.socket = ends[0]};
-    thread = start(serve_talk, &talking);
+    struct bumping bumping = {.socket = ends[0]};
+    thread = start(serve_bump, &bumping);
     prompt_client_ask_t prompt;
     /* 16 from the program leave no space for those of the file. */
     static const duo_fingerprint others[16];
     const duo_net_options full = {.accepts = others, .accepts_count = 16};
     CHECK(prompt_client_connect_over(ends[1], &full, &prompt) == DUO_REFUSED);
     finish(thread);
-    CHECK(talking.status == DUO_REFUSED);
+    CHECK(bumping.status == DUO_REFUSED);
 
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    talking = (struct talking){.socket = ends[0]};
-    thread = start(serve_talk, &talking);
+    bumping = (struct bumping){.socket = ends[0]};
+    thread = start(serve_bump, &bumping);
     const duo_net_options some = {.accepts = others, .accepts_count = 15};
     CHECK(prompt_client_connect_over(ends[1], &some, &prompt) == DUO_OK);
     finish(thread);
-    CHECK(talking.status == DUO_OK);
+    CHECK(bumping.status == DUO_OK);
     CHECK(prompt_client_ask_send_end(prompt) == DUO_OK);
-    talk_ask_t told;
-    CHECK(talk_server_ask_recv(talking.server, &told) == DUO_OK && told.tag == TALK_ASK_END);
+    bump_ask_t told;
+    CHECK(bump_server_ask_recv(bumping.server, &told) == DUO_OK && told.tag == BUMP_ASK_END);
 
     /* Neither of these accepts the other. */
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);

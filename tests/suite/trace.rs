@@ -5,6 +5,7 @@ mod mutations;
 mod sides;
 
 use crate::support::program::{Scratch, run, transcript};
+use duologue::trace::{Line, Place};
 use insta::assert_snapshot;
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
@@ -26,6 +27,15 @@ not json
 {"session":3,"message":"login"}
 {"session":"a","from":"client","message":"quit"}
 "#;
+
+/// A line of a log.
+fn line(log: u32, line: u64, text: &[u8]) -> Line<'_> {
+    Line {
+        place: Place { log, line },
+        byte: 0,
+        text,
+    }
+}
 
 fn scratch(name: &str) -> Scratch {
     Scratch::with(name, &[("bank.proto", BANK), ("log.jsonl", LOG)])

@@ -4,8 +4,8 @@ use super::{LOG, scratch};
 use crate::support::program::{run, transcript};
 use crate::support::rust::checked;
 use duologue::trace::{
-    Checker, Event, FINDING_LIMIT, Kind, Line, Mapping, Options, Place, Stop, Table, Tables,
-    Transcript, otlp_events,
+    Checker, Event, FINDING_LIMIT, Kind, Mapping, Options, Stop, Table, Tables, Transcript,
+    otlp_events,
 };
 
 /// Marsaglia's generator: the same numbers in every run.
@@ -109,15 +109,7 @@ fn random_bytes_are_events_or_problems() {
         };
         let mut checker = Checker::new(&tables, options);
         for (number, text) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
-            let place = Place {
-                log: 0,
-                line: number,
-            };
-            let line = Line {
-                place,
-                byte: 0,
-                text,
-            };
+            let line = super::line(0, number, text);
             let all = [
                 mapping.read(text, None).map(Vec::from_iter),
                 transcript.read(text).map(Vec::from_iter),
@@ -173,15 +165,7 @@ fn a_million_sessions() {
             from: None,
             at: None,
         };
-        let place = Place {
-            log: 0,
-            line: session + 1,
-        };
-        let line = Line {
-            place,
-            byte: 0,
-            text,
-        };
+        let line = super::line(0, session + 1, text);
         checker.take(&event, &line)
     };
     let one = tables();

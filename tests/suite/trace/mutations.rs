@@ -7,9 +7,7 @@ use crate::support::repository;
 use crate::support::rust::checked;
 use duologue::check::CheckedProgram;
 use duologue::protocol::{Next, Protocol, Side};
-use duologue::trace::{
-    Checker, Counts, Finding, Line, Mapping, Options, Place, Table, Tables, Transcript,
-};
+use duologue::trace::{Checker, Counts, Finding, Mapping, Options, Table, Tables, Transcript};
 use insta::assert_snapshot;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -140,15 +138,7 @@ fn found(tables: &Tables<'_>, log: &str, is_transcript: bool) -> (Vec<Finding>, 
     let mut checker = Checker::new(tables, options);
     let (mapping, transcript) = (Mapping::own(), Transcript::new("s"));
     for (number, text) in (1..).zip(log.lines()) {
-        let place = Place {
-            log: 0,
-            line: number,
-        };
-        let line = Line {
-            place,
-            byte: 0,
-            text: text.as_bytes(),
-        };
+        let line = super::line(0, number, text.as_bytes());
         let event = match is_transcript {
             true => transcript.read(line.text),
             false => mapping.read(line.text, None),

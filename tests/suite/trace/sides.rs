@@ -3,7 +3,7 @@
 use super::mutations::Said;
 use super::scratch;
 use duologue::protocol::Side;
-use duologue::trace::{Blame, Checker, Line, Mapping, Options, Place, Tables};
+use duologue::trace::{Blame, Checker, Mapping, Options, Tables};
 use insta::assert_snapshot;
 
 /// The logs of the client and of the server.
@@ -54,15 +54,9 @@ impl Both {
         }
         for (log, line) in lines {
             let text = self.0[log][line].as_bytes();
-            let place = Place {
-                log: u32::try_from(log).expect("two logs"),
-                line: u64::try_from(line).expect("few lines") + 1,
-            };
-            let line = Line {
-                place,
-                byte: 0,
-                text,
-            };
+            let log = u32::try_from(log).expect("two logs");
+            let line = u64::try_from(line).expect("few lines") + 1;
+            let line = super::line(log, line, text);
             let event = mapping.read(text, None).expect("it can be read");
             checker
                 .take(&event.expect("it is an event"), &line)

@@ -156,8 +156,7 @@ impl Session {
     /// `core`, which may be as long as the peer accepts nothing, the connection is closed, and the session is lost for both.
     pub(crate) fn cut(self: &Arc<Session>) {
         // Most threads hold it for a moment only.
-        let tries = 0..64;
-        let core = tries.into_iter().find_map(|_| {
+        let core = (0..64).find_map(|_| {
             let core = try_lock(&self.core);
             if core.is_none() {
                 std::thread::yield_now();
