@@ -3,6 +3,7 @@
 use super::Failure;
 use super::inputs::unreadable;
 use clap::ValueEnum;
+use duologue::name::nearest;
 use duologue::protocol::Side;
 use duologue::trace::{
     Checker, Event, Finding, KeptLine, Line, Mapping, Place, Problem, Stop, Transcript, otlp_events,
@@ -143,7 +144,11 @@ impl Log {
                 )),
                 false => File::open(&path),
             };
-            let failed = |error| Failure::Environment(unreadable(&path, &error));
+            let side = text.to_str().and_then(|text| text.split_once('='));
+            let side = side.and_then(|(side, _)| nearest(side, ["client", "server"]));
+            let near = side.map(|side| format!("; did you mean `{side}=FILE`?"));
+            let near = near.unwrap_or_default();
+            let failed = |error| Failure::Environment(unreadable(&path, &error) + near.as_str());
             Box::new(BufReader::with_capacity(1 << 16, opened.map_err(failed)?))
         };
         let name = match is_stdin {

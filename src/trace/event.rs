@@ -1,6 +1,7 @@
 //! Events, and the JSON objects that hold them.
 
 use super::problem::Problem;
+use crate::name::nearest;
 use crate::protocol::Side;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -240,7 +241,10 @@ impl Mapping {
                 None | Some(Word::Side(_)) if self.is_foreign => return Ok(None),
                 None | Some(Word::Side(_)) => {
                     let words = "is none of send, receive, left and ended";
-                    return Err(Problem::new(format!("the kind `{kind}` {words}")));
+                    let near = nearest(&kind, ["send", "receive", "left", "ended"]);
+                    let near = near.map(|near| format!("; did you mean `{near}`?"));
+                    let near = near.unwrap_or_default();
+                    return Err(Problem::new(format!("the kind `{kind}` {words}{near}")));
                 }
                 kind => kind,
             },

@@ -342,7 +342,8 @@ fn lines_that_are_unusual_are_read_exactly() {
         "numbers.jsonl",
         "{\"session\":18446744073709551616,\"message\":\"login\"}\n\
          {\"session\":\"x\",\"from\":\"server\",\"from\":null,\"message\":\"login\"}\n\
-         {\"session\":\"a\\u001b[31m\",\"message\":\"login\"}\n",
+         {\"session\":\"a\\u001b[31m\",\"message\":\"login\"}\n\
+         {\"session\":\"x\",\"kind\":\"recieve\",\"at\":\"client\",\"message\":\"ok\"}\n",
     );
     scratch.write("other.proto", format!("package shop;\n{BANK}"));
     scratch.write(
@@ -362,6 +363,10 @@ fn lines_that_are_unusual_are_read_exactly() {
         (
             "package",
             "trace check names.jsonl --protocol . --format short",
+        ),
+        (
+            "side",
+            "trace check cleint=names.jsonl --protocol bank.proto",
         ),
         (
             "reports",
