@@ -1,0 +1,145 @@
+//! Which module of `src/` may use which other modules and which external crates, and which do I/O.
+
+/// Each module of `src/` with the modules that it may use. A stage uses the stages before it and none after; only `cli`, which is a
+/// program of its own, may use everything.
+pub const ROOMS: &[(&str, &[&str])] = &[
+    ("source", &[]),
+    ("name", &["source"]),
+    ("diagnostic", &["source"]),
+    ("protocol", &["source", "name", "diagnostic"]),
+    ("syntax", &["source", "name", "diagnostic", "protocol"]),
+    ("load", &["source", "diagnostic", "syntax"]),
+    (
+        "resolve",
+        &["source", "name", "diagnostic", "protocol", "syntax", "load"],
+    ),
+    ("graph", &["protocol"]),
+    ("partition", &[]),
+    ("sizes", &["protocol"]),
+    ("promela", &["protocol", "graph"]),
+    (
+        "relation",
+        &[
+            "source",
+            "name",
+            "diagnostic",
+            "protocol",
+            "partition",
+            "sizes",
+        ],
+    ),
+    ("fingerprint", &["diagnostic", "protocol", "relation"]),
+    ("wire", &["protocol", "sizes", "relation", "fingerprint"]),
+    (
+        "check",
+        &[
+            "source",
+            "name",
+            "diagnostic",
+            "protocol",
+            "graph",
+            "partition",
+            "relation",
+            "fingerprint",
+            "wire",
+        ],
+    ),
+    ("endpoint", &["protocol", "graph"]),
+    (
+        "target",
+        &[
+            "source",
+            "name",
+            "diagnostic",
+            "protocol",
+            "graph",
+            "relation",
+            "check",
+            "fingerprint",
+            "wire",
+            "endpoint",
+        ],
+    ),
+    (
+        "compile",
+        &[
+            "source",
+            "diagnostic",
+            "protocol",
+            "load",
+            "resolve",
+            "check",
+            "target",
+        ],
+    ),
+    (
+        "trace",
+        &["source", "name", "diagnostic", "protocol", "graph"],
+    ),
+    (
+        "report",
+        &["source", "diagnostic", "relation", "check", "trace"],
+    ),
+    ("diagram", &["source", "protocol", "graph"]),
+    (
+        "model",
+        &[
+            "source",
+            "protocol",
+            "graph",
+            "relation",
+            "check",
+            "fingerprint",
+            "wire",
+            "endpoint",
+            "target",
+            "report",
+        ],
+    ),
+    ("picture", &["source", "protocol", "diagram"]),
+    ("dual", &["source", "protocol"]),
+    ("files", &["syntax", "compile", "target"]),
+    (
+        "build",
+        &[
+            "diagnostic",
+            "check",
+            "target",
+            "compile",
+            "report",
+            "files",
+        ],
+    ),
+    ("cli", &[]),
+    ("lib", &[]),
+    ("main", &["cli"]),
+];
+
+/// Each external crate with the module that may use it; a crate that only describes how values are read and written may have two.
+pub const OUTSIDE: &[(&str, &str)] = &[
+    ("annotate_snippets", "report"),
+    ("anstream", "cli"),
+    ("anstyle", "cli"),
+    ("askama", "target"),
+    ("blake3", "fingerprint report"),
+    ("clap", "cli"),
+    ("clap_complete", "cli"),
+    ("clap_mangen", "cli"),
+    ("dagre", "picture"),
+    ("heck", "target"),
+    ("ignore", "cli"),
+    ("pest", "syntax"),
+    ("pest_derive", "syntax"),
+    ("petgraph", "graph"),
+    ("proc_macro2", "target"),
+    ("quick_junit", "report"),
+    ("serde", "trace report model cli"),
+    ("serde_json", "trace report model cli"),
+    ("serde_sarif", "report"),
+    ("similar", "cli"),
+    ("strsim", "name"),
+    ("toml", "cli"),
+];
+
+/// Modules that may read, write and print.
+pub const OUTWARD: [&str; 4] = ["files", "build", "cli", "main"];
