@@ -35,6 +35,9 @@ mod protocol_table;
 mod reports;
 mod rules;
 mod summary;
+mod talk;
+mod talk_input;
+mod talk_output;
 mod terminal;
 mod trace;
 mod trace_logs;
@@ -98,6 +101,7 @@ enum Command {
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
     Model(model::Model),
+    Talk(talk::TalkArguments),
     Trace(trace::Trace),
     Completions(completions::Completions),
     Man(man::Man),
@@ -149,6 +153,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
         Command::Model(model) => model.run(&terminal),
+        Command::Talk(talk) => talk.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
         Command::Completions(completions) => completions.run(&terminal),
         Command::Man(man) => man.run(&terminal),
@@ -158,7 +163,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 12] = [
+    let unused: [(&str, &[&str]); 13] = [
         ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
@@ -166,6 +171,7 @@ fn command() -> clap::Command {
         ("guarantee", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
         ("model", &["quiet", "verbose"]),
+        ("talk", &["verbose"]),
         ("trace", &["verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),
         ("man", &["color", "ascii", "quiet", "verbose"]),

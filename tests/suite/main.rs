@@ -39,6 +39,7 @@ mod rules;
 mod rust;
 mod scala;
 mod services;
+mod talk;
 mod tidy;
 mod trace;
 mod wire;

@@ -72,6 +72,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
             "target",
         ],
     ),
+    ("talk", &["name", "protocol"]),
     (
         "trace",
         &["source", "name", "diagnostic", "protocol", "graph"],
@@ -133,6 +134,7 @@ pub const OUTSIDE: &[(&str, &str)] = &[
     ("petgraph", "graph"),
     ("proc_macro2", "target"),
     ("quick_junit", "report"),
+    ("rustyline", "cli"),
     ("serde", "trace report model cli"),
     ("serde_json", "trace report model cli"),
     ("serde_sarif", "report"),
