@@ -38,6 +38,7 @@ mod summary;
 mod talk;
 mod talk_input;
 mod talk_output;
+mod talk_peer;
 mod terminal;
 mod trace;
 mod trace_logs;

@@ -4,6 +4,7 @@ use super::args::Sources;
 use super::named::Named;
 use super::talk_input::{Input, Script, Text};
 use super::talk_output::{Output, Style};
+use super::talk_peer::{Answer, Peer};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::{Args, ValueEnum};
@@ -13,6 +14,7 @@ use duologue::source;
 use duologue::talk::{Event, Robot, Talk};
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
@@ -23,6 +25,8 @@ const EXAMPLES: &str = "\
                                       print a dialogue that the protocol allows
   duologue talk bank.proto --script session.txt --record session.jsonl
                                       play a transcript, and record it for `duologue trace check`
+  duologue talk bank.proto --connect tcp://localhost:7000 --script session.txt
+                                      be the client of a server, and compare what it sends with the script
 ";
 
 const LINES: &str = "\
@@ -49,6 +53,28 @@ pub struct TalkArguments {
     /// Who plays by itself: client, server or both
     #[arg(long, value_enum, hide_possible_values = true, value_name = "SIDE")]
     robot: Option<Robots>,
+    /// Play with the server at this address: unix:PATH or tcp://HOST:PORT
+    #[arg(long, value_name = "ADDRESS")]
+    connect: Option<String>,
+    /// The side to play with the server: client or server
+    #[arg(
+        long = "as",
+        value_enum,
+        default_value = "client",
+        hide_possible_values = true,
+        value_name = "SIDE",
+        requires = "connect"
+    )]
+    own: Own,
+    /// How many seconds to wait for each message of the server
+    #[arg(
+        long,
+        default_value_t = 30,
+        value_name = "SECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=86_400),
+        requires = "connect"
+    )]
+    timeout: u64,
     /// What the choices of robots follow from
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed: u64,
@@ -72,6 +98,22 @@ pub struct TalkArguments {
     format: Style,
     #[command(flatten)]
     sources: Sources,
+}
+
+/// The side that a person or a script plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Own {
+    Client,
+    Server,
+}
+
+impl Own {
+    fn side(self) -> Side {
+        match self {
+            Own::Client => Side::Client,
+            Own::Server => Side::Server,
+        }
+    }
 }
 
 /// The sides that play by themselves.
@@ -98,16 +140,44 @@ impl TalkArguments {
         let compiled = named.compile(self.sources, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
         let (protocol, instance) = find(&named, checked)?;
+        let own = self.connect.as_ref().map(|_| self.own.side());
+        if let (Some(own), Some(robots)) = (own, self.robot)
+            && robots.plays(own.dual())
+        {
+            let words = format!(
+                "the {} is at the other end: a robot can play the {}",
+                own.dual().word(),
+                own.word()
+            );
+            return Err(Failure::Usage(words));
+        }
         let talk = Talk::new(checked.program(), protocol, instance);
         let input = match (&self.script, self.robot) {
             (Some(path), _) => Input::Script(Script::open(path)?),
             (None, Some(Robots::Both)) => Input::Nothing,
+            (None, Some(_)) if own.is_some() => Input::Nothing,
             (None, _) if io::stdin().is_terminal() => Input::editor()?,
             (None, _) => Input::Script(Script::standard()),
         };
         let name = instance.map_or(&talk.protocol().name, |instance| &instance.name);
         let output = Output::new(name.text(), self.format, self.record.as_deref(), terminal)?;
+        let peer = match (&self.connect, own) {
+            (Some(address), Some(own)) => {
+                let patience = Duration::from_secs(self.timeout);
+                let meant = (protocol, instance);
+                Some(Peer::connect(
+                    address,
+                    own.dual(),
+                    patience,
+                    checked,
+                    meant,
+                    &talk,
+                )?)
+            }
+            _ => None,
+        };
         let mut game = Game {
+            peer,
             robot: Robot::new(self.seed),
             robots: self.robot,
             left: self.messages,
@@ -139,6 +209,8 @@ fn find<'c>(
 /// A session with those who play it.
 struct Game<'p> {
     talk: Talk<'p>,
+    /// The other side, if it is in another process.
+    peer: Option<Peer>,
     robot: Robot,
     robots: Option<Robots>,
     /// How many more messages robots send.
@@ -163,6 +235,10 @@ impl Game<'_> {
         self.output
             .allowed(&self.talk, self.sources, self.input.is_editor())?;
         while let Some(side) = self.talk.active() {
+            if self.peer.as_ref().is_some_and(|peer| peer.side == side) {
+                self.hear()?;
+                continue;
+            }
             let is_robots = self.robots.is_some_and(|robots| robots.plays(side));
             if is_robots && !self.input.is_scripted_for(side)? && self.send_as_robot(side)? {
                 continue;
@@ -190,6 +266,68 @@ impl Game<'_> {
         self.output.end(&self.talk, self.robot.covered())
     }
 
+    /// Waits for the side that is in another process, and compares what it does with the next line of the script, if that says it.
+    fn hear(&mut self) -> Result<(), Failure> {
+        let Some(peer) = &mut self.peer else {
+            return Ok(());
+        };
+        let side = peer.side;
+        let mut expected = self.talk.clone();
+        let before = self.talk.events().len();
+        let answer = peer.wait(&mut self.talk)?;
+        if let Answer::Left(why) = answer {
+            self.talk.leave(side);
+            if let Some(words) = why {
+                self.output.tell(words)?;
+            }
+        }
+        let event = self.talk.events().nth(before).cloned();
+        let event = event.ok_or(Failure::Findings)?;
+        self.robot.note(&event);
+        self.output.event(&event)?;
+        if !self.input.is_scripted_for(side)? {
+            return self
+                .output
+                .allowed(&self.talk, self.sources, self.input.is_editor());
+        }
+        let Some(line) = self.input.line(&self.talk)? else {
+            return Ok(());
+        };
+        let (_, text) = line.text.split_once("<-").unwrap_or_default();
+        let text = text.trim();
+        let is_as_expected = match text {
+            "closed" => expected.leave(side) == Some(&event),
+            text => match expected.send(text) {
+                Ok(wanted) => *wanted == event,
+                Err(fault) => {
+                    let at = line.text.len() - text.len() + fault.at;
+                    return Err(self.output.wrong(&line, at, &fault.message));
+                }
+            },
+        };
+        if is_as_expected {
+            return Ok(());
+        }
+        let words = format!("expected this, but the {} did: {event}", side.word());
+        Err(self
+            .output
+            .wrong(&line, line.text.len() - text.len(), &words))
+    }
+
+    /// Sends the last event to the side that is in another process, if there is one.
+    fn publish(&mut self) -> Result<Result<(), (usize, String)>, Failure> {
+        let Some(peer) = &mut self.peer else {
+            return Ok(Ok(()));
+        };
+        match peer.publish(&self.talk)? {
+            Ok(()) => Ok(Ok(())),
+            Err(fault) => {
+                self.talk.undo();
+                Ok(Err((fault.at, fault.message)))
+            }
+        }
+    }
+
     /// Whether the robot has sent a message.
     fn send_as_robot(&mut self, side: Side) -> Result<bool, Failure> {
         let Some(left) = self.left.checked_sub(1) else {
@@ -205,8 +343,13 @@ impl Game<'_> {
             return Ok(false);
         };
         self.left = left;
-        self.robot.note(event);
-        self.output.event(event)?;
+        let event = event.clone();
+        if let Err((_, words)) = self.publish()? {
+            self.output.tell(&words)?;
+            return Ok(false);
+        }
+        self.robot.note(&event);
+        self.output.event(&event)?;
         let is_editor = self.input.is_editor();
         self.output.allowed(&self.talk, self.sources, is_editor)?;
         Ok(true)
@@ -221,6 +364,9 @@ impl Game<'_> {
             },
             None => match self.message(&line.text) {
                 Ok(()) => {
+                    if let Err((_, words)) = self.publish()? {
+                        return self.refused(line, 0, &words);
+                    }
                     if let Some(event) = self.talk.events().next_back() {
                         self.robot.note(event);
                         self.output.event(event)?;
@@ -230,7 +376,12 @@ impl Game<'_> {
                 Err(fault) => fault,
             },
         };
-        let failure = self.output.wrong(line, fault.0, &fault.1);
+        self.refused(line, fault.0, &fault.1)
+    }
+
+    /// Reports a line that is wrong from this byte on, which is the end of a script.
+    fn refused(&mut self, line: &Text, at: usize, words: &str) -> Result<Step, Failure> {
+        let failure = self.output.wrong(line, at, words);
         match self.input.is_editor() {
             true => Ok(Step::Told),
             false => Err(failure),
@@ -258,6 +409,15 @@ impl Game<'_> {
                 return Err((0, words));
             }
         };
+        let is_peers = |side| {
+            self.peer
+                .as_ref()
+                .is_some_and(|peer| Some(peer.side) == side)
+        };
+        if text == "closed" && is_peers(from) {
+            let words = "the other side has not left: it is this side's turn";
+            return Err((at, words.to_owned()));
+        }
         if text == "closed" && from.is_some() {
             self.talk.leave(from.unwrap_or(Side::Client));
             return Ok(());
@@ -290,6 +450,10 @@ impl Game<'_> {
                 let lines: Vec<String> = self.talk.events().map(Event::to_string).collect();
                 self.output.say(&lines.join("\n"))?;
             }
+            ("undo" | "u", None) if self.peer.is_some() => {
+                let words = "what was sent over a connection cannot be taken back";
+                return Ok(Err((0, words.to_owned())));
+            }
             ("undo" | "u", None) => {
                 // Down to a turn of the player's own.
                 let mut undone = self.talk.undo();
@@ -315,8 +479,11 @@ impl Game<'_> {
                     },
                 };
                 let side = side.or(self.talk.active()).unwrap_or(Side::Client);
-                if let Some(event) = self.talk.leave(side) {
-                    self.output.event(event)?;
+                let side = self.peer.as_ref().map_or(side, |peer| peer.side.dual());
+                if let Some(event) = self.talk.leave(side).cloned() {
+                    // Only a message can be refused.
+                    let _ = self.publish()?;
+                    self.output.event(&event)?;
                 }
                 return Ok(Ok(Step::Played));
             }

@@ -19,13 +19,26 @@ pub struct Talk<'p> {
 
 /// Where a session is.
 #[derive(Clone, Debug)]
-enum Now {
+pub(super) enum Now {
     /// In a state, with arguments for its type parameters.
     In(StateId, Vec<Type>),
     /// The protocol has reached its end.
     Over,
     /// A side has left.
     Left,
+}
+
+impl Now {
+    /// The types of the payload of the message at this position, in which type parameters have their arguments.
+    pub(super) fn types(&self, protocol: &Protocol, position: usize) -> Vec<Type> {
+        let Now::In(state, arguments) = self else {
+            return Vec::new();
+        };
+        let entries = protocol.state(*state).messages[position].entries.iter();
+        entries
+            .map(|entry| entry.ty.substitute(arguments))
+            .collect()
+    }
 }
 
 /// What has happened in a session.
@@ -157,6 +170,16 @@ impl<'p> Talk<'p> {
 
     pub(super) fn program(&self) -> &'p Program {
         self.program
+    }
+
+    /// The types of the payload of the message at this position of those that may be sent.
+    pub(super) fn types(&self, position: usize) -> Vec<Type> {
+        self.now.types(self.protocol, position)
+    }
+
+    /// The last event, and what was before it.
+    pub(super) fn last(&self) -> Option<&(Now, Event)> {
+        self.events.last()
     }
 
     /// Sends a message as the side whose turn it is. The text is as in a transcript, `login("holk", "1234")`; entries may have their

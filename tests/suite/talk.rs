@@ -85,7 +85,7 @@ fn what_robots_play_is_a_transcript_of_the_protocol() {
             .file_stem()
             .and_then(|name| name.to_str())
             .expect("UTF-8");
-        // Their messages carry endpoints, types of the host program or type parameters, or there is no protocol.
+        // Their messages carry endpoints or types of the host program, or there is no protocol without type parameters.
         if [
             "double_buffer",
             "feed",
@@ -102,7 +102,7 @@ fn what_robots_play_is_a_transcript_of_the_protocol() {
             continue;
         }
         let protocol = match name {
-            "word_count" => "#tally",
+            "word_count" => "#word_count",
             "negotiation" => "#buyer",
             _ => "",
         };
@@ -134,6 +134,22 @@ fn a_robot_answers_the_lines_of_a_person() {
     // What a script says for the robot's side is not chosen by the robot.
     let lines = "login(\"a\", \"b\")\nclient <- ok\nserver <- deposit(2.5)\nwithdrawal(1e3)\nclient <- insufficient_funds\n:quit\n";
     assert_snapshot!(talk("bank --robot server --format json", lines));
+}
+
+#[test]
+fn the_page_shows_what_a_robot_plays() {
+    let page = fs::read_to_string(repository().join("docs/testing.md")).expect("it is there");
+    let shown = page.split("--seed 0\n```\n\n```text\n").nth(1);
+    let shown = shown.and_then(|rest| rest.split("```").next());
+    let scratch = Scratch::new("talk-page");
+    let mut command = scratch.duologue("talk --robot both --seed 0");
+    command.arg(protocol("bank"));
+    let output = run(command, b"");
+    let shown = shown.expect("the page has a dialogue");
+    assert!(
+        String::from_utf8_lossy(&output.stdout).starts_with(shown),
+        "{output:?}"
+    );
 }
 
 #[test]

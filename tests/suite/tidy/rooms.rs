@@ -72,7 +72,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
             "target",
         ],
     ),
-    ("talk", &["name", "protocol"]),
+    ("talk", &["name", "protocol", "sizes", "fingerprint"]),
     (
         "trace",
         &["source", "name", "diagnostic", "protocol", "graph"],
