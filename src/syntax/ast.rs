@@ -18,6 +18,8 @@ pub struct File {
     pub imports: Vec<Import>,
     /// The items, in order; those that did not parse are missing.
     pub items: Vec<Item>,
+    /// The states whose protocol has no name, because its head did not parse.
+    pub orphans: Vec<State>,
     /// Documentation that belongs to nothing.
     pub misplaced_docs: Vec<Span>,
     /// All words of the pieces that did not parse. A name that is declared nowhere but occurs here may have been declared in one

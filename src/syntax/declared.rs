@@ -1,8 +1,8 @@
 //! What a text declares, as far as the first tokens of its items show. Explanations of mistakes need this to guess what a name
 //! means.
 
-use super::scan::{Piece, PieceKind};
-use super::tokens::tokens;
+use super::outline::{ItemStart, ItemStartKind};
+use super::tokens::Tokens;
 use crate::protocol::Builtin;
 use std::collections::HashSet;
 
@@ -17,15 +17,18 @@ pub struct DeclaredNames<'a> {
 }
 
 impl<'a> DeclaredNames<'a> {
-    pub fn of(text: &'a str, pieces: &[Piece]) -> DeclaredNames<'a> {
-        let has = |kind: PieceKind| pieces.iter().any(|piece| piece.kind == kind);
-        let items = pieces.iter().filter(|piece| piece.kind == PieceKind::Item);
+    pub fn of(tokens: &Tokens<'a>, items: &[ItemStart]) -> DeclaredNames<'a> {
+        let has = |kind: ItemStartKind| items.iter().any(|item| item.kind == kind);
+        let types = items.iter().enumerate().filter_map(|(at, item)| {
+            let end = items.get(at + 1).map_or(tokens.len(), |next| next.first);
+            let mut words = (item.first..end).map(|number| tokens.word(number));
+            let is_item = item.kind == ItemStartKind::Item;
+            is_item.then(|| type_name(&mut words)).flatten()
+        });
         DeclaredNames {
-            types: items
-                .filter_map(|piece| type_name(&text[piece.at.clone()]))
-                .collect(),
-            has_imports: has(PieceKind::Import),
-            has_protocol: has(PieceKind::Protocol),
+            types: types.collect(),
+            has_imports: has(ItemStartKind::Import),
+            has_protocol: has(ItemStartKind::Protocol),
         }
     }
 
@@ -36,8 +39,7 @@ impl<'a> DeclaredNames<'a> {
 }
 
 /// The name of the type that an item declares, if it declares one.
-fn type_name(item: &str) -> Option<&str> {
-    let mut words = tokens(item, 0).map(|at| &item[at]);
+fn type_name<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut word = words.next()?;
     while word == "#" {
         words.find(|word| *word == "]")?;

@@ -1,125 +1,101 @@
 //! Explains failed parses.
 
-// `Rule` has a variant for every rule of the grammar, most of which are not pieces.
-#![allow(clippy::wildcard_enum_match_arm)]
-
 use super::declared::DeclaredNames;
-use super::grammar::Rule;
-use super::tokens::{last_token, next_token, tokens};
+use super::expected::Expected;
+use super::parser::{Failure, Part};
+use super::tokens::Tokens;
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
 use crate::source::{SourceId, Span};
-use pest::Parser as _;
-use pest::error::{Error, InputLocation};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
-/// Held while pest tracks attempts: the switch for that is global to the process.
-static DETAIL: Mutex<()> = Mutex::new(());
-
-/// What could have been written where the parse failed.
-#[derive(Default)]
-pub(super) struct Expected {
-    pub(super) name: bool,
-    pub(super) signs: Vec<String>,
-}
-
-/// Says what is wrong with the piece of `text` at `at`, which did not parse as `rule`.
+/// Says what is wrong with a part of a text that did not parse.
 pub fn explain(
     source: SourceId,
-    text: &str,
-    rule: Rule,
-    at: Range<usize>,
-    error: &Error<Rule>,
+    tokens: &Tokens<'_>,
+    failure: &Failure,
     declared: &DeclaredNames<'_>,
 ) -> Diagnostic {
-    let piece = &text[at.clone()];
-    let (offset, expected) = attempts(rule, piece, error);
-    let here = next_token(piece, offset);
-    let last = last_token(piece, here.start);
+    let Range { start: first, end } = failure.tokens;
+    let base = tokens.place(first).start;
+    let at = failure.at.min(end);
+    // What is missing at the end of a part is missing before the next token.
+    let end_of_piece = match at < end {
+        true => tokens.place(end - 1).end,
+        false => tokens.place(end).start,
+    };
+    let piece = &tokens.text[base..end_of_piece];
+    let in_piece = |place: Range<usize>| place.start - base..place.end - base;
+    let here = match at < end {
+        true => in_piece(tokens.place(at)),
+        false => piece.len()..piece.len(),
+    };
+    let inside = failure.inside as usize;
+    let (here, last) = match inside {
+        0 if at > first => (here, in_piece(tokens.place(at - 1))),
+        0 => (here, 0..0),
+        _ => {
+            let start = here.start + inside;
+            // A backslash is alone; what follows a number is not.
+            let end = match piece[start..].starts_with('\\') {
+                true => start + 1,
+                false => here.end,
+            };
+            (start..end, here)
+        }
+    };
     let context = Context {
         source,
-        base: at.start,
-        rule,
+        base,
+        part: failure.part,
         piece,
         found: &piece[here.clone()],
-        following: &text[next_token(text, at.end)],
+        following: tokens.word(end),
         before: &piece[last.clone()],
-        is_first: piece[..here.start].trim().is_empty() || next_token(piece, 0).start == here.start,
+        is_first: at == first,
         here,
         last,
-        expected,
+        expected: failure.expected,
         declared,
+        tokens,
+        first,
+        at,
+        end,
     };
     context.special().unwrap_or_else(|| context.general())
 }
 
-/// Where the farthest attempt failed and what it expected. pest tracks this only if it is enabled, which slows pest down, so the
-/// piece is parsed a second time.
-fn attempts(rule: Rule, piece: &str, error: &Error<Rule>) -> (usize, Expected) {
-    let first = position(error);
-    let again = {
-        let _one_at_a_time = DETAIL.lock().unwrap_or_else(PoisonError::into_inner);
-        pest::set_error_detail(true);
-        let again = super::grammar::Grammar::parse(rule, piece).err();
-        pest::set_error_detail(false);
-        again
-    };
-    let Some(attempts) = again.as_ref().and_then(Error::parse_attempts) else {
-        return (first, Expected::default());
-    };
-    let offset = attempts.max_position;
-    let follows_word =
-        piece[..offset].ends_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
-    let mut expected = Expected::default();
-    for token in attempts.expected_tokens() {
-        let sign = token.to_string();
-        if sign.contains("..") || sign == "_" {
-            expected.name |= !follows_word;
-            continue;
-        }
-        let is_blank = sign.trim().is_empty() || sign == "\u{feff}";
-        let is_comment = sign == "//" || sign == "/*";
-        if !is_blank && !is_comment && sign != "BUILTIN_RULE" {
-            expected.signs.push(sign);
-        }
-    }
-    (offset, expected)
-}
-
-/// Where the farthest attempt failed.
-fn position(error: &Error<Rule>) -> usize {
-    match error.location {
-        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
-    }
-}
-
-/// A parse that failed: where, on what, and what surrounds it.
+/// A parse that failed: where, on what, and what surrounds it. Positions are in the part that did not parse.
 pub(super) struct Context<'a> {
     source: SourceId,
-    /// Where the piece begins in the text.
+    /// Where the part begins in the text.
     base: usize,
-    pub(super) rule: Rule,
+    pub(super) part: Part,
     pub(super) piece: &'a str,
     /// The token that does not fit.
     pub(super) found: &'a str,
-    /// Where it is in the piece.
+    /// Where it is in the part.
     pub(super) here: Range<usize>,
     /// The token before it.
     pub(super) before: &'a str,
-    /// Where that one is in the piece.
+    /// Where that one is in the part.
     pub(super) last: Range<usize>,
-    /// The token after the piece.
-    pub(super) following: &'a str,
+    /// The token after the part.
+    following: &'a str,
     /// Whether nothing precedes the token that does not fit.
     pub(super) is_first: bool,
     pub(super) expected: Expected,
     pub(super) declared: &'a DeclaredNames<'a>,
+    tokens: &'a Tokens<'a>,
+    /// The numbers of the first token of the part, of the one that does not fit, and of the one after the part.
+    first: usize,
+    at: usize,
+    end: usize,
 }
 
 impl<'a> Context<'a> {
     pub(super) fn expects(&self, sign: &str) -> bool {
-        self.expected.signs.iter().any(|expected| expected == sign)
+        self.expected.has(sign)
     }
 
     pub(super) fn error(&self, message: impl Into<String>) -> Diagnostic {
@@ -145,17 +121,35 @@ impl<'a> Context<'a> {
         self.span(self.last.end..self.last.end)
     }
 
-    /// The position of the token `count` tokens after the one that does not fit; the end of the piece if there is none.
+    /// The position of the token `count` tokens after the one that does not fit; the end of the part if there is none.
     pub(super) fn ahead(&self, count: usize) -> Range<usize> {
-        let end = self.piece.len()..self.piece.len();
-        tokens(self.piece, self.here.start)
-            .nth(count)
-            .unwrap_or(end)
+        if count == 0 {
+            return self.here.clone();
+        }
+        match self.at + count < self.end {
+            true => self.place(self.at + count),
+            false => self.piece.len()..self.piece.len(),
+        }
     }
 
     /// The token `count` tokens after the one that does not fit; empty if there is none.
     pub(super) fn token_ahead(&self, count: usize) -> &'a str {
         &self.piece[self.ahead(count)]
+    }
+
+    fn place(&self, number: usize) -> Range<usize> {
+        let place = self.tokens.place(number);
+        place.start - self.base..place.end - self.base
+    }
+
+    /// Where the tokens of the part are, in order.
+    pub(super) fn all(&self) -> impl Iterator<Item = Range<usize>> {
+        (self.first..self.end).map(|number| self.place(number))
+    }
+
+    /// The tokens of the part, in order.
+    pub(super) fn words(&self) -> impl Iterator<Item = &'a str> {
+        (self.first..self.end).map(|number| self.tokens.word(number))
     }
 
     fn general(&self) -> Diagnostic {
@@ -169,12 +163,7 @@ impl<'a> Context<'a> {
             "expected {expected}, found {}",
             self.what_is_found()
         ));
-        let keywords = self
-            .expected
-            .signs
-            .iter()
-            .map(String::as_str)
-            .filter(|sign| sign.len() > 2);
+        let keywords = self.expected.signs().filter(|sign| sign.len() > 2);
         match nearest(self.found, keywords) {
             Some(near) => error.fix(
                 format!("did you mean `{near}`?"),
@@ -189,14 +178,14 @@ impl<'a> Context<'a> {
     /// What could be written here, in words. Tokens that would continue a type are left out if others are expected too.
     fn choices(&self) -> Vec<String> {
         let mut choices = Vec::new();
-        let is_type = self.expected.name && self.expects("[");
+        let is_type = self.expected.has_name() && self.expects("[");
         if is_type {
             choices.push("a type".to_owned());
-        } else if self.expected.name {
+        } else if self.expected.has_name() {
             choices.push("a name".to_owned());
         }
         let goes_on = |sign: &str| matches!(sign, "?" | "::" | "<" | ":" | "+");
-        let signs = self.expected.signs.iter().map(String::as_str);
+        let signs = self.expected.signs();
         let signs: Vec<&str> = signs
             .filter(|sign| !is_type || !matches!(*sign, "(" | "[" | "~"))
             .collect();

@@ -1,35 +1,10 @@
 //! Explains faults in the characters of a text: what is never closed, nested too deeply, or not ASCII.
 
-use super::scan::{Fault, FaultKind};
+use super::ascii::meant;
+use super::outline::{Fault, FaultKind};
 use crate::diagnostic::{Diagnostic, Edit, Help};
 use crate::source::{SourceId, Span};
 use std::ops::Range;
-
-/// The ASCII that a non-ASCII character was probably meant to be. Word processors and input methods write such characters. The
-/// language uses none of them outside of comments and strings, so there is no other reading.
-fn meant(character: char) -> Option<&'static str> {
-    Some(match character {
-        '\u{2192}' | '\u{27f6}' | '\u{21d2}' | '\u{27f9}' | '\u{279c}' | '\u{2794}' => "->",
-        '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}'
-        | '\u{ff02}' => "\"",
-        '\u{a0}' | '\u{2002}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => " ",
-        '\u{ff01}' => "!",
-        '\u{ff08}' => "(",
-        '\u{ff09}' => ")",
-        '\u{ff0c}' => ",",
-        '\u{ff1a}' => ":",
-        '\u{ff1b}' => ";",
-        '\u{ff1c}' => "<",
-        '\u{ff1d}' => "=",
-        '\u{ff1e}' => ">",
-        '\u{ff1f}' => "?",
-        '\u{ff3b}' => "[",
-        '\u{ff3d}' => "]",
-        '\u{ff5b}' => "{",
-        '\u{ff5d}' => "}",
-        _ => return None,
-    })
-}
 
 /// A character as a message shows it: letters and characters with a meaning as they are, others by number, so that none of them
 /// can change the text direction of the terminal.
@@ -45,6 +20,13 @@ fn shown(character: char) -> String {
 }
 
 impl Fault {
+    /// Says that something is nested too deeply.
+    pub fn too_deep(source: SourceId, at: &Range<usize>) -> Diagnostic {
+        let here = Span::new(source, at.start, at.end);
+        Diagnostic::error("syntax", here, "this is nested too deeply")
+            .help("at most 64 levels are allowed")
+    }
+
     /// If all characters have a meaning in ASCII, what to write instead of each.
     pub fn replacements(&self, text: &str) -> Vec<(Range<usize>, &'static str)> {
         let found = &text[self.at.clone()];
@@ -75,9 +57,7 @@ impl Fault {
             FaultKind::DeepComment => {
                 error("comments are nested too deeply").help("at most 64 levels are allowed")
             }
-            FaultKind::DeepNesting => {
-                error("this is nested too deeply").help("at most 64 levels are allowed")
-            }
+            FaultKind::DeepNesting => Fault::too_deep(source, &self.at),
             FaultKind::OpenString => open_string(here, &text[self.at.clone()]),
             FaultKind::Foreign => {
                 let found = &text[self.at.clone()];

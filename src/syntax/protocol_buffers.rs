@@ -1,12 +1,12 @@
 //! Recognizes files of Protocol Buffers, which share the extension `.proto`, so that a search for protocols can skip them.
 
-use super::tokens::tokens;
+use super::tokens::words;
 
 /// Whether a text is a Protocol Buffers file and not one of this language, with or without mistakes. Whatever has a `proto!` is
 /// one of this language. Otherwise `syntax = ...`, or a declaration that only one of the two has, decides. Linear.
 #[must_use]
 pub fn is_protocol_buffers(text: &str) -> bool {
-    let mut words = tokens(text, 0).map(|at| &text[at]);
+    let mut words = words(text);
     let mut one = words.next().unwrap_or_default();
     let mut begins = true;
     let mut declaration = "";

@@ -176,7 +176,7 @@ const LIMITS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "nesting of brackets",
-        "src/syntax/lex.rs",
+        "src/syntax/tokens.rs",
         "DEPTH_LIMIT: usize = 64;",
         "64",
     ),

@@ -6,8 +6,7 @@ use crate::name::{Name, nearest};
 use crate::protocol::{Accepted, Limit, Referent};
 use crate::source::Span;
 use crate::syntax::ast::{Attribute, LevelAttribute, Quantity};
-use crate::syntax::grammar::Rule;
-use pest::iterators::Pair;
+use crate::syntax::tree::{Kind, Node};
 
 /// How many rules the attributes of one declaration may name: each is checked for every finding inside the declaration.
 const LEVEL_LIMIT: usize = 64;
@@ -46,18 +45,18 @@ impl<'a> Builder<'a> {
     /// The leading attributes.
     pub(super) fn attributes(&mut self, parts: &mut Parts<'a>) -> Vec<Attribute> {
         let mut attributes = Vec::new();
-        while let Some(pair) = parts.next_if(|part| part.as_rule() == Rule::attribute) {
-            let span = self.span(&pair);
-            let mut words = pair.into_inner();
+        while let Some(pair) = parts.next_if(Kind::Attribute) {
+            let span = self.span(pair);
+            let mut words = pair.parts();
             let name = words.next().expect("an attribute has a name");
             let mut attribute = Attribute {
-                name: Name::new(name.as_str(), self.span(&name)),
+                name: Name::new(self.word(name), self.span(name)),
                 arguments: Vec::new(),
                 quantities: Vec::new(),
                 span,
             };
             for word in words {
-                if word.as_rule() == Rule::quantity {
+                if word.kind() == Kind::Quantity {
                     let quantity = self.quantity(word);
                     let unit = quantity.unit.iter();
                     // The digits of a fingerprint have no unit.
@@ -66,7 +65,7 @@ impl<'a> Builder<'a> {
                     self.file.words.extend(words);
                     attribute.quantities.push(quantity);
                 } else {
-                    let name = Name::new(word.as_str(), self.span(&word));
+                    let name = Name::new(self.word(word), self.span(word));
                     attribute.arguments.push(name);
                 }
             }
@@ -81,15 +80,15 @@ impl<'a> Builder<'a> {
         attributes
     }
 
-    fn quantity(&self, pair: Pair<'a, Rule>) -> Quantity {
-        let span = self.span(&pair);
-        let mut parts = pair.into_inner();
+    fn quantity(&self, pair: Node<'a>) -> Quantity {
+        let span = self.span(pair);
+        let mut parts = pair.parts();
         let number = parts.next().expect("a quantity has a number");
         Quantity {
-            number: number.as_str().parse().ok(),
+            number: self.word(number).parse().ok(),
             unit: parts
                 .next()
-                .map(|unit| Name::new(unit.as_str(), self.span(&unit))),
+                .map(|unit| Name::new(self.word(unit), self.span(unit))),
             span,
         }
     }

@@ -1,22 +1,18 @@
 //! Packages, imports, types, bounds and instances.
-// `Rule` has a variant for every rule of the grammar, most of which cannot occur at a given position.
-#![allow(clippy::wildcard_enum_match_arm)]
-
 use super::attributes::Target;
 use super::{Builder, Parts};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
 use crate::protocol::{LANGUAGES, Language};
 use crate::syntax::ast::{Field, Import, Instance, Item, ItemKind, Mapping, Variant};
-use crate::syntax::grammar::Rule;
-use pest::iterators::Pair;
+use crate::syntax::tree::{Kind, Node};
 
 impl<'a> Builder<'a> {
-    pub fn package(&mut self, pair: Pair<'a, Rule>) {
-        let span = self.span(&pair);
-        let mut parts = pair.into_inner().peekable();
+    pub fn package(&mut self, pair: Node<'a>) {
+        let span = self.span(pair);
+        let mut parts = pair.parts();
         parts.next();
-        let names: Vec<Name> = parts.map(|part| self.name(&part)).collect();
+        let names: Vec<Name> = parts.map(|part| self.name(part)).collect();
         if let (Some(first), Some(last)) = (self.file.package.first(), self.file.package.last()) {
             let first = first.span.to(last.span);
             let error = Diagnostic::error("syntax", span, "a file can have only one package");
@@ -29,49 +25,47 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub fn import(&mut self, pair: Pair<'a, Rule>) {
+    pub fn import(&mut self, pair: Node<'a>) {
         if self.has_items {
             let error = Diagnostic::error(
                 "syntax",
-                self.span(&pair),
+                self.span(pair),
                 "imports come before all declarations",
             );
             self.report(error.help("move it to the top of the file"));
         }
-        let mut parts = pair.into_inner();
+        let mut parts = pair.parts();
         let string = parts.nth(1).expect("an import has a path");
-        let span = self.span(&string);
-        let path = string_text(string);
+        let span = self.span(string);
+        let path = self.string(string);
         self.file.imports.push(Import { path, span });
     }
 
-    pub fn item(&mut self, pair: Pair<'a, Rule>) {
+    pub fn item(&mut self, pair: Node<'a>) {
         self.has_items = true;
-        let start = self.span(&pair).start;
-        let mut parts = pair.into_inner().peekable();
+        let start = self.span(pair).start;
+        let mut parts = pair.parts();
         let attributes = self.attributes(&mut parts);
         let item = parts.next().expect("an item declares something");
-        let rule = item.as_rule();
-        let item_span = self.span(&item);
-        let mut parts = item.into_inner().peekable();
+        let rule = item.kind();
+        let item_span = self.span(item);
+        let mut parts = item.parts();
         parts.next();
-        let is_bound = parts
-            .next_if(|part| part.as_rule() == Rule::kw_bound)
-            .is_some();
-        parts.next_if(|part| part.as_rule() == Rule::kw_type);
+        let is_bound = parts.next_if(Kind::KwBound).is_some();
+        parts.next_if(Kind::KwType);
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, item_span.start.max(name.span.start));
         let accepts = match rule {
-            Rule::instance => self.sort(attributes, Target::Instance).accepts,
+            Kind::Instance => self.sort(attributes, Target::Instance).accepts,
             _ => {
                 self.refuse(&attributes, "this");
                 Vec::new()
             }
         };
         let kind = match rule {
-            Rule::alias => ItemKind::Alias(self.ty(parts.next().expect("an alias has a type"), 0)),
-            Rule::structure => ItemKind::Struct(parts.map(|part| self.field(part)).collect()),
-            Rule::enumeration => {
+            Kind::Alias => ItemKind::Alias(self.ty(parts.next().expect("an alias has a type"), 0)),
+            Kind::Structure => ItemKind::Struct(parts.map(|part| self.field(part)).collect()),
+            Kind::Enumeration => {
                 let variants: Vec<Variant> = parts.map(|part| self.variant(part)).collect();
                 if variants.is_empty() {
                     let error = Diagnostic::error("syntax", name.span, "an enum needs a variant");
@@ -79,8 +73,8 @@ impl<'a> Builder<'a> {
                 }
                 ItemKind::Enum(variants)
             }
-            Rule::external => self.external(parts, is_bound),
-            Rule::instance => {
+            Kind::External => self.external(parts, is_bound),
+            Kind::Instance => {
                 let protocol = self.next_name(&mut parts);
                 let arguments = parts.next().expect("an instance has arguments");
                 ItemKind::Instance(Instance {
@@ -97,9 +91,9 @@ impl<'a> Builder<'a> {
 
     fn external(&mut self, mut parts: Parts<'a>, is_bound: bool) -> ItemKind {
         let mut bounds = Vec::new();
-        if let Some(pair) = parts.next_if(|part| part.as_rule() == Rule::bounds) {
-            let span = self.span(&pair);
-            bounds = pair.into_inner().map(|part| self.name(&part)).collect();
+        if let Some(pair) = parts.next_if(Kind::Bounds) {
+            let span = self.span(pair);
+            bounds = pair.parts().map(|part| self.name(part)).collect();
             if is_bound {
                 self.report(Diagnostic::error(
                     "syntax",
@@ -116,17 +110,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn mapping(&mut self, pair: Pair<'a, Rule>) -> Mapping {
-        let span = self.span(&pair);
-        let mut parts = pair.into_inner().peekable();
+    fn mapping(&mut self, pair: Node<'a>) -> Mapping {
+        let span = self.span(pair);
+        let mut parts = pair.parts();
         let target = self.next_name(&mut parts);
-        let name = string_text(parts.next().expect("a mapping has a name"));
-        let mut optional = |rule| {
-            let part = parts.next_if(|part| part.as_rule() == rule)?;
-            part.into_inner().nth(1).map(string_text)
+        let name = self.string(parts.next().expect("a mapping has a name"));
+        let mut optional = |kind| {
+            let part = parts.next_if(kind)?;
+            part.parts().nth(1).map(|string| self.string(string))
         };
-        let from = optional(Rule::from);
-        let drop = optional(Rule::drop);
+        let from = optional(Kind::From);
+        let drop = optional(Kind::Drop);
         let has_more = from.is_some() || drop.is_some();
         match Language::named(target.text()) {
             Some(language) if has_more && !language.takes_more => {
@@ -166,9 +160,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn field(&mut self, pair: Pair<'a, Rule>) -> Field {
-        let start = self.span(&pair).start;
-        let mut parts = pair.into_inner().peekable();
+    /// The text between the quotes of a string.
+    fn string(&self, string: Node<'a>) -> String {
+        let text = string.parts().next();
+        text.map_or_else(String::new, |text| self.word(text).to_owned())
+    }
+
+    fn field(&mut self, pair: Node<'a>) -> Field {
+        let start = self.span(pair).start;
+        let mut parts = pair.parts();
         let attributes = self.attributes(&mut parts);
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, name.span.start);
@@ -177,9 +177,9 @@ impl<'a> Builder<'a> {
         Field { docs, name, ty }
     }
 
-    fn variant(&mut self, pair: Pair<'a, Rule>) -> Variant {
-        let start = self.span(&pair).start;
-        let mut parts = pair.into_inner().peekable();
+    fn variant(&mut self, pair: Node<'a>) -> Variant {
+        let start = self.span(pair).start;
+        let mut parts = pair.parts();
         let attributes = self.attributes(&mut parts);
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, name.span.start);
@@ -193,11 +193,6 @@ impl<'a> Builder<'a> {
             entries,
         }
     }
-}
-
-fn string_text(string: Pair<'_, Rule>) -> String {
-    let text = string.into_inner().next();
-    text.map_or_else(String::new, |text| text.as_str().to_owned())
 }
 
 /// `a`, `a and b`, or `a, b and c`

@@ -1,4 +1,4 @@
-//! Turns pest pairs into a syntax tree: the tree of one file, with its documentation, names and attributes.
+//! Turns the tree of a text into a syntax tree: the tree of one file, with its documentation, names and attributes.
 
 mod accepts;
 mod attributes;
@@ -11,11 +11,10 @@ use crate::diagnostic::Diagnostic;
 use crate::name::Name;
 use crate::protocol::Docs;
 use crate::source::{SourceId, Span};
-use crate::syntax::ast::{File, Item};
-use crate::syntax::grammar::Rule;
-use crate::syntax::scan::Doc;
-use pest::iterators::{Pair, Pairs};
-use std::iter::Peekable;
+use crate::syntax::ast::File;
+use crate::syntax::outline::{Doc, Fault};
+use crate::syntax::parser::Parsed;
+use crate::syntax::tree::{Kind, Node, Parts, Tree};
 use std::ops::Range;
 
 /// The longest name, in characters: names become file names.
@@ -25,53 +24,52 @@ const NAME_LIMIT: usize = 100;
 pub struct Builder<'a> {
     source: SourceId,
     text: &'a str,
-    base: usize,
-    docs: Vec<Doc>,
+    docs: &'a [Doc],
+    faults: &'a [Fault],
     next_doc: usize,
     file: File,
     diagnostics: Vec<Diagnostic>,
-    /// The protocol whose states are being read.
-    open: Option<Item>,
     /// Whether an item has been read: packages and imports come before all items.
     has_items: bool,
 }
 
-type Parts<'a> = Peekable<Pairs<'a, Rule>>;
-
 impl<'a> Builder<'a> {
-    pub fn new(source: SourceId, text: &'a str) -> Builder<'a> {
-        Builder {
+    pub fn new(source: SourceId, text: &'a str, parsed: &'a Parsed<'a>) -> Builder<'a> {
+        let mut builder = Builder {
             source,
             text,
-            base: 0,
-            docs: Vec::new(),
+            docs: &parsed.outline.docs,
+            faults: &parsed.outline.faults,
             next_doc: 0,
             file: File::default(),
             diagnostics: Vec::new(),
-            open: None,
             has_items: false,
-        }
+        };
+        builder.take_file_docs();
+        builder
     }
 
-    /// Sets where in the file the text of the next pairs begins.
-    pub fn stand_at(&mut self, base: usize) {
-        self.base = base;
+    /// Reads the whole tree.
+    pub fn file(&mut self, tree: &'a Tree) {
+        for node in tree.root().parts() {
+            match node.kind() {
+                Kind::Package => self.package(node),
+                Kind::Import => self.import(node),
+                Kind::Item => self.item(node),
+                Kind::Protocol => self.protocol(node),
+                Kind::Error => self.broken(node.range()),
+                _ => {}
+            }
+        }
     }
 
     pub fn report(&mut self, error: Diagnostic) {
         self.diagnostics.push(error);
     }
 
-    pub fn reported(&self) -> usize {
-        self.diagnostics.len()
-    }
-
     /// Records the words of a piece that could not be parsed, and skips its documentation, which is not misplaced.
-    pub fn broken(&mut self, at: Range<usize>) {
-        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        let words = self.text[at.clone()].split(|letter| !is_word(letter));
-        let words = words.filter(|word| !word.is_empty()).map(Into::into);
-        self.file.broken_words.extend(words);
+    fn broken(&mut self, at: Range<usize>) {
+        self.broken_words(at.clone());
         while self
             .docs
             .get(self.next_doc)
@@ -81,8 +79,25 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub fn take_docs(&mut self, docs: Vec<Doc>) {
-        self.docs = docs;
+    /// Records the words of a range that could not be parsed completely.
+    fn broken_words(&mut self, at: Range<usize>) {
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let words = self.text[at].split(|letter| !is_word(letter));
+        let words = words.filter(|word| !word.is_empty()).map(Into::into);
+        self.file.broken_words.extend(words);
+    }
+
+    /// Whether characters of a node are faulty, although it could be parsed.
+    fn is_faulty(&self, node: Node<'a>) -> bool {
+        let range = node.range();
+        let next = self
+            .faults
+            .partition_point(|fault| fault.at.start < range.start);
+        let fault = self.faults.get(next);
+        fault.is_some_and(|fault| fault.at.start < range.end)
+    }
+
+    fn take_file_docs(&mut self) {
         let lead = self.docs.iter().take_while(|doc| doc.is_inner);
         self.next_doc = lead.count();
         let first_token = self.docs.first().map_or(0, |doc| doc.before);
@@ -103,9 +118,12 @@ impl<'a> Builder<'a> {
         Span::new(self.source, at.start, at.end)
     }
 
-    fn span(&self, pair: &Pair<'a, Rule>) -> Span {
-        let (start, end) = (pair.as_span().start(), end_of(pair.clone()));
-        Span::new(self.source, self.base + start, self.base + end)
+    fn span(&self, node: Node<'a>) -> Span {
+        self.span_of(&node.range())
+    }
+
+    fn word(&self, node: Node<'a>) -> &'a str {
+        &self.text[node.range()]
     }
 
     /// Records documentation before `start` as misplaced: it belongs to nothing.
@@ -118,6 +136,14 @@ impl<'a> Builder<'a> {
             self.file.misplaced_docs.push(span);
             self.next_doc += 1;
         }
+    }
+
+    /// Where the documentation begins that is directly before `start`.
+    fn start_of_docs(&self, start: u32) -> Option<usize> {
+        let next = self.docs[self.next_doc..].iter();
+        let mut next = next.skip_while(|doc| doc.before < start as usize);
+        let first = next.find(|doc| !doc.is_inner)?;
+        (first.before == start as usize).then_some(first.at.start)
     }
 
     /// The documentation of the node whose first attribute or name is at `start` and whose name is at `name`.
@@ -140,8 +166,8 @@ impl<'a> Builder<'a> {
         lines
     }
 
-    fn name(&mut self, pair: &Pair<'a, Rule>) -> Name {
-        let name = Name::new(pair.as_str(), self.span(pair));
+    fn name(&mut self, pair: Node<'a>) -> Name {
+        let name = Name::new(self.word(pair), self.span(pair));
         if name.text().bytes().all(|letter| letter == b'_') {
             let error = Diagnostic::error("syntax", name.span, "a name needs a letter or a digit");
             self.report(error.label("only underscores"));
@@ -159,25 +185,11 @@ impl<'a> Builder<'a> {
     /// The next part, which is a name.
     fn next_name(&mut self, parts: &mut Parts<'a>) -> Name {
         let pair = parts.next().expect("the grammar has a name here");
-        self.name(&pair)
+        self.name(pair)
     }
 }
 
 fn doc_text(text: &str, doc: &Doc) -> Box<str> {
     let line = &text[doc.at.start + 3..doc.at.end];
     line.strip_prefix(' ').unwrap_or(line).trim_end().into()
-}
-
-/// Where the text of a pair ends. The span of a pair whose last part is optional includes the whitespace after it.
-fn end_of(mut pair: Pair<'_, Rule>) -> usize {
-    while matches!(
-        pair.as_rule(),
-        Rule::next | Rule::path | Rule::ty | Rule::quantity
-    ) {
-        match pair.clone().into_inner().last() {
-            Some(last) => pair = last,
-            None => break,
-        }
-    }
-    pair.as_span().end()
 }

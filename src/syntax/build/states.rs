@@ -1,77 +1,115 @@
 //! Protocols, states and messages.
 
 use super::Builder;
-use super::attributes::Target;
+use super::attributes::{Sorted, Target};
 use crate::diagnostic::Diagnostic;
 use crate::name::{nearest, norm};
-use crate::protocol::{Direction, Referent};
+use crate::protocol::{Direction, Docs, Referent};
 use crate::source::Span;
 use crate::syntax::ast::{Item, ItemKind, Message, Parameter, Protocol, State};
-use crate::syntax::grammar::Rule;
-use pest::iterators::Pair;
+use crate::syntax::tree::{Kind, Node};
 
 impl<'a> Builder<'a> {
-    /// The header of a protocol. Its states follow one by one until [`Builder::end_protocol`].
-    pub fn header(&mut self, pair: Pair<'a, Rule>) {
+    pub(super) fn protocol(&mut self, node: Node<'a>) {
         self.has_items = true;
-        let start = self.span(&pair).start;
-        let mut parts = pair.into_inner().peekable();
-        let attributes = self.attributes(&mut parts);
-        let keyword = parts.next().expect("a protocol has a keyword");
-        let keyword = self.span(&keyword);
-        let name = self.next_name(&mut parts);
-        let docs = self.docs(start, name.span.start);
-        let sorted = self.sort(attributes, Target::Protocol);
-        self.open = Some(Item {
-            docs,
-            kind: ItemKind::Protocol(Protocol {
-                levels: sorted.levels,
-                dual_of: sorted.dual_of,
-                accepts: sorted.accepts,
-                at_most: sorted.at_most,
-                states: Vec::new(),
-                is_broken: false,
-                head: keyword.to(name.span),
-                span: name.span,
-            }),
-            name,
-        });
-    }
-
-    pub fn end_protocol(&mut self, has_errors: bool, span: Span) {
-        let Some(mut item) = self.open.take() else {
-            return;
-        };
-        if let ItemKind::Protocol(protocol) = &mut item.kind {
-            protocol.is_broken = has_errors;
-            protocol.span = span;
+        let span = self.span(node);
+        let start_of_docs = self.start_of_docs(span.start);
+        let reported = self.diagnostics.len();
+        let mut parts = node.parts();
+        let mut attributes = self.attributes(&mut parts);
+        while let Some(part) = parts.next_if(Kind::Error) {
+            self.broken(part.range());
+            attributes.extend(self.attributes(&mut parts));
         }
-        self.file.items.push(item);
+        let keyword = parts.next_if(Kind::KwProto).map(|part| self.span(part));
+        let name = parts.next_if(Kind::Ident).map(|part| self.name(part));
+        let mut docs = Docs::new();
+        let mut sorted = Sorted::default();
+        if let Some(name) = &name {
+            docs = self.docs(span.start, name.span.start);
+            sorted = self.sort(attributes, Target::Protocol);
+        }
+        let mut is_broken = node.has_error();
+        let mut states = Vec::new();
+        for part in parts {
+            if part.kind() == Kind::State {
+                is_broken |= part.has_error();
+                states.extend(self.state(part));
+            } else {
+                self.broken(part.range());
+            }
+        }
+        let Some(name) = name else {
+            // Nothing refers to the states of a protocol without a name.
+            self.broken_words(node.range());
+            return self.file.orphans.extend(states);
+        };
+        let kind = ItemKind::Protocol(Protocol {
+            levels: sorted.levels,
+            dual_of: sorted.dual_of,
+            accepts: sorted.accepts,
+            at_most: sorted.at_most,
+            states,
+            is_broken: is_broken || self.is_faulty(node) || self.diagnostics.len() > reported,
+            head: keyword.unwrap_or(name.span).to(name.span),
+            span: match start_of_docs {
+                Some(start) => Span::new(span.source, start, span.end as usize),
+                None => span,
+            },
+        });
+        self.file.items.push(Item { docs, name, kind });
     }
 
-    pub fn state(&mut self, pair: Pair<'a, Rule>) {
-        let span = self.span(&pair);
-        let mut parts = pair.into_inner().peekable();
-        let attributes = self.attributes(&mut parts);
-        let name = self.next_name(&mut parts);
+    /// A state; `None` if its name is missing.
+    fn state(&mut self, node: Node<'a>) -> Option<State> {
+        let span = self.span(node);
+        let mut parts = node.parts();
+        let mut attributes = self.attributes(&mut parts);
+        let mut is_broken = false;
+        while let Some(part) = parts.next_if(Kind::Error) {
+            self.broken(part.range());
+            is_broken = true;
+            attributes.extend(self.attributes(&mut parts));
+        }
+        let Some(name) = parts.next_if(Kind::Ident) else {
+            self.broken(node.range());
+            return None;
+        };
+        let name = self.name(name);
         let docs = self.docs(span.start, name.span.start);
         let sorted = self.sort(attributes, Target::State);
         let mut direction = None;
         let mut direction_span = name.span.after();
-        if let Some(part) = parts.next_if(|part| part.as_rule() == Rule::direction) {
-            direction_span = self.span(&part);
-            let word = part.clone().into_inner().next();
-            direction = self.direction(part);
-            let referent = direction.map_or(Referent::Unknown, Referent::Direction);
-            let word = word.map(|word| (self.span(&word), referent));
-            self.file.words.extend(word);
-        }
         let mut parameters = Vec::new();
-        if let Some(part) = parts.next_if(|part| part.as_rule() == Rule::parameters) {
-            parameters = part.into_inner().map(|part| self.parameter(part)).collect();
+        let mut messages = Vec::new();
+        for part in parts {
+            match part.kind() {
+                Kind::Direction => {
+                    direction_span = self.span(part);
+                    let word = part.parts().next();
+                    direction = self.direction(part);
+                    let referent = direction.map_or(Referent::Unknown, Referent::Direction);
+                    let word = word.map(|word| (self.span(word), referent));
+                    self.file.words.extend(word);
+                }
+                Kind::Parameters => {
+                    parameters = part.parts().map(|part| self.parameter(part)).collect();
+                }
+                Kind::Message => messages.push(self.message(part)),
+                _ => {
+                    self.broken(part.range());
+                    is_broken = true;
+                }
+            }
         }
-        let messages = parts.map(|part| self.message(part)).collect();
-        let state = State {
+        if is_broken {
+            self.broken_words(node.range());
+            if direction.is_none() {
+                // What was written as a direction may be in the tokens that do not fit.
+                direction_span = name.span;
+            }
+        }
+        Some(State {
             docs,
             levels: sorted.levels,
             at_most: sorted.at_most,
@@ -82,20 +120,13 @@ impl<'a> Builder<'a> {
             parameters,
             messages,
             span,
-        };
-        if let Some(Item {
-            kind: ItemKind::Protocol(protocol),
-            ..
-        }) = &mut self.open
-        {
-            protocol.states.push(state);
-        }
+        })
     }
 
-    fn direction(&mut self, pair: Pair<'a, Rule>) -> Option<Direction> {
-        let word = pair.into_inner().next().expect("a direction has a word");
-        let span = self.span(&word);
-        let repair = match word.as_str() {
+    fn direction(&mut self, pair: Node<'a>) -> Option<Direction> {
+        let word = pair.parts().next().expect("a direction has a word");
+        let span = self.span(word);
+        let repair = match self.word(word) {
             "send" => return Some(Direction::Send),
             "recv" => return Some(Direction::Recv),
             other => match norm(other).as_str() {
@@ -105,7 +136,7 @@ impl<'a> Builder<'a> {
                 _ => nearest(other, ["send", "recv"]),
             },
         };
-        let text = format!("a direction is `send` or `recv`, not `{}`", word.as_str());
+        let text = format!("a direction is `send` or `recv`, not `{}`", self.word(word));
         let error = Diagnostic::error("syntax", span, text);
         let error = error.note("the direction is the client's: `send` where the client sends, `recv` where the server does");
         let error = match repair {
@@ -116,29 +147,29 @@ impl<'a> Builder<'a> {
         None
     }
 
-    fn parameter(&mut self, pair: Pair<'a, Rule>) -> Parameter {
-        let mut parts = pair.into_inner().peekable();
+    fn parameter(&mut self, pair: Node<'a>) -> Parameter {
+        let mut parts = pair.parts();
         let name = self.next_name(&mut parts);
         let bounds = parts.next().map_or_else(Vec::new, |bounds| {
-            let words = bounds.into_inner();
-            words.map(|word| self.name(&word)).collect()
+            let words = bounds.parts();
+            words.map(|word| self.name(word)).collect()
         });
         Parameter { name, bounds }
     }
 
-    fn message(&mut self, pair: Pair<'a, Rule>) -> Message {
-        let start = self.span(&pair).start;
-        let mut parts = pair.into_inner().peekable();
+    fn message(&mut self, pair: Node<'a>) -> Message {
+        let start = self.span(pair).start;
+        let mut parts = pair.parts();
         let attributes = self.attributes(&mut parts);
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, name.span.start);
         let sorted = self.sort(attributes, Target::Message);
-        let entries = parts.next_if(|part| part.as_rule() == Rule::payload);
+        let entries = parts.next_if(Kind::Payload);
         let entries = entries.map_or_else(Vec::new, |part| self.entries(part));
         let next = parts.next().expect("a message says what follows");
-        let next_span = self.span(&next);
-        let next = (next.as_rule() == Rule::next).then(|| {
-            let mut parts = next.into_inner().peekable();
+        let next_span = self.span(next);
+        let next = (next.kind() == Kind::Next).then(|| {
+            let mut parts = next.parts();
             let state = self.next_name(&mut parts);
             let arguments = parts
                 .next()

@@ -1,22 +1,18 @@
 //! Payloads and types.
-// `Rule` has a variant for every rule of the grammar, most of which cannot occur at a given position.
-#![allow(clippy::wildcard_enum_match_arm)]
-
 use super::Builder;
 use crate::diagnostic::Diagnostic;
 use crate::protocol::Limit;
 use crate::syntax::ast::{Entry, Type, TypeKind};
-use crate::syntax::grammar::Rule;
-use pest::iterators::Pair;
+use crate::syntax::tree::{Kind, Node};
 
 impl<'a> Builder<'a> {
-    pub(super) fn entries(&mut self, pair: Pair<'a, Rule>) -> Vec<Entry> {
-        let entries = pair.into_inner().map(|entry| {
-            let mut parts = entry.into_inner().peekable();
-            let label = parts.next_if(|part| part.as_rule() == Rule::label);
+    pub(super) fn entries(&mut self, pair: Node<'a>) -> Vec<Entry> {
+        let entries = pair.parts().map(|entry| {
+            let mut parts = entry.parts();
+            let label = parts.next_if(Kind::Label);
             let name = label.map(|label| {
-                let word = label.into_inner().next().expect("a label has a name");
-                self.name(&word)
+                let word = label.parts().next().expect("a label has a name");
+                self.name(word)
             });
             let ty = self.ty(parts.next().expect("an entry has a type"), 0);
             Entry { name, ty }
@@ -24,39 +20,39 @@ impl<'a> Builder<'a> {
         entries.collect()
     }
 
-    pub(super) fn types(&mut self, pair: Pair<'a, Rule>, depth: usize) -> Vec<Type> {
-        pair.into_inner().map(|part| self.ty(part, depth)).collect()
+    pub(super) fn types(&mut self, pair: Node<'a>, depth: usize) -> Vec<Type> {
+        pair.parts().map(|part| self.ty(part, depth)).collect()
     }
 
-    pub(super) fn ty(&mut self, pair: Pair<'a, Rule>, depth: usize) -> Type {
-        let span = self.span(&pair);
-        let mut parts = pair.into_inner();
+    pub(super) fn ty(&mut self, pair: Node<'a>, depth: usize) -> Type {
+        let span = self.span(pair);
+        let mut parts = pair.parts();
         let inner = parts.next().expect("a type is something");
-        let inner_span = self.span(&inner);
-        let mut ty = match inner.as_rule() {
-            Rule::list => {
-                let mut parts = inner.into_inner();
+        let inner_span = self.span(inner);
+        let mut ty = match inner.kind() {
+            Kind::List => {
+                let mut parts = inner.parts();
                 let item = parts.next().expect("a list has an item");
                 let item = self.ty(item, depth + 1);
                 Type {
                     kind: TypeKind::List(Box::new(item)),
-                    most: parts.next().and_then(|number| self.bound(&number)),
+                    most: parts.next().and_then(|number| self.bound(number)),
                     span: inner_span,
                 }
             }
-            Rule::tuple => self.tuple(inner, depth),
-            Rule::path => {
+            Kind::Tuple => self.tuple(inner, depth),
+            Kind::Path => {
                 let mut names = Vec::new();
                 let mut arguments = Vec::new();
                 let mut most = None;
-                for part in inner.into_inner() {
-                    match part.as_rule() {
-                        Rule::arguments => arguments = self.types(part, depth + 1),
-                        Rule::length => {
-                            let number = part.into_inner().next();
-                            most = number.and_then(|number| self.bound(&number));
+                for part in inner.parts() {
+                    match part.kind() {
+                        Kind::Arguments => arguments = self.types(part, depth + 1),
+                        Kind::Length => {
+                            let number = part.parts().next();
+                            most = number.and_then(|number| self.bound(number));
                         }
-                        _ => names.push(self.name(&part)),
+                        _ => names.push(self.name(part)),
                     }
                 }
                 Type {
@@ -68,7 +64,7 @@ impl<'a> Builder<'a> {
             _ => unreachable!("a type is a list, a tuple or a path"),
         };
         for option in parts {
-            let span = ty.span.to(self.span(&option));
+            let span = ty.span.to(self.span(option));
             let kind = TypeKind::Option(Box::new(ty));
             ty = Type {
                 kind,
@@ -81,10 +77,10 @@ impl<'a> Builder<'a> {
     }
 
     /// The bound in `str<255>` or `[T; 1000]`; what is wrong with it is reported.
-    fn bound(&mut self, number: &Pair<'a, Rule>) -> Option<Limit> {
+    fn bound(&mut self, number: Node<'a>) -> Option<Limit> {
         let span = self.span(number);
         let error = |text| Diagnostic::error("syntax", span, text);
-        match number.as_str().parse() {
+        match self.word(number).parse() {
             Ok(0) => {
                 let error = error("a bound of 0 allows only the empty value");
                 self.report(error.help("write a larger bound, or remove the type"));
@@ -99,13 +95,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn tuple(&mut self, pair: Pair<'a, Rule>, depth: usize) -> Type {
-        let span = self.span(&pair);
+    fn tuple(&mut self, pair: Node<'a>, depth: usize) -> Type {
+        let span = self.span(pair);
         let mut items = Vec::new();
         let mut comma = None;
-        for part in pair.into_inner() {
-            if part.as_rule() == Rule::comma {
-                comma = Some(self.span(&part));
+        for part in pair.parts() {
+            if part.kind() == Kind::Comma {
+                comma = Some(self.span(part));
             } else {
                 items.push(self.ty(part, depth + 1));
             }

@@ -1,6 +1,6 @@
 //! The tokens and comments of a text, with what the layout has to know about each.
 
-use super::super::lex::{Lexeme, is_doc, is_file_doc, lexeme};
+use super::super::tokens::{TokenKind, is_doc, is_file_doc, lex};
 
 /// A token or a comment.
 #[derive(Clone, Copy, Debug)]
@@ -85,38 +85,32 @@ impl Atom {
     }
 }
 
-/// Splits a text that has no syntax errors into atoms, and passes them to `hand_over` one by one.
+/// Turns the tokens of a text that has no syntax errors into atoms, and passes them to `hand_over` one by one.
 pub fn atoms(text: &str, mut hand_over: impl FnMut(Atom)) {
     let mut nesting: Vec<Level> = Vec::new();
     // The last two atoms that are not comments.
     let mut recent = [AtomKind::Semicolon; 2];
     let mut breaks = 0;
-    let mut at = 0;
-    while at < text.len() {
-        let (lexeme, end) = lexeme(text, at);
-        let start = std::mem::replace(&mut at, end);
-        let part = &text[start..end];
-        let kind = match lexeme {
-            Lexeme::Blank => continue,
-            Lexeme::Break => {
-                breaks = (breaks + 1).min(2);
+    for token in lex(text) {
+        let part = token.text(text);
+        let kind = match token.kind {
+            TokenKind::Space => {
+                let found = part.bytes().filter(|byte| *byte == b'\n').take(2).count();
+                breaks = (breaks + found).min(2);
                 continue;
             }
-            Lexeme::LineComment if is_doc(part) => AtomKind::Comment(Comment::Doc),
-            Lexeme::LineComment if is_file_doc(part) => AtomKind::Comment(Comment::FileDoc),
-            Lexeme::LineComment => AtomKind::Comment(Comment::Line),
-            Lexeme::BlockComment if !part.contains('\n') => AtomKind::Comment(Comment::Block),
-            Lexeme::BlockComment | Lexeme::OpenComment | Lexeme::DeepComment => {
+            TokenKind::LineComment if is_doc(part) => AtomKind::Comment(Comment::Doc),
+            TokenKind::LineComment if is_file_doc(part) => AtomKind::Comment(Comment::FileDoc),
+            TokenKind::LineComment => AtomKind::Comment(Comment::Line),
+            TokenKind::BlockComment if !part.contains('\n') => AtomKind::Comment(Comment::Block),
+            TokenKind::BlockComment | TokenKind::OpenComment | TokenKind::DeepComment => {
                 AtomKind::Comment(Comment::Lines)
             }
-            Lexeme::Word | Lexeme::Foreign => AtomKind::Word,
-            Lexeme::String | Lexeme::OpenString => AtomKind::String,
-            Lexeme::Arrow => AtomKind::Arrow,
-            Lexeme::Sign(b':') if text[end..].starts_with(':') => {
-                at += 1;
-                AtomKind::Path
-            }
-            Lexeme::Sign(sign) => match sign {
+            TokenKind::Word | TokenKind::Foreign => AtomKind::Word,
+            TokenKind::String | TokenKind::OpenString => AtomKind::String,
+            TokenKind::Arrow => AtomKind::Arrow,
+            TokenKind::Path => AtomKind::Path,
+            TokenKind::Sign(sign) => match sign {
                 b':' if nesting == [Level::Protocol] => AtomKind::Direction,
                 b',' => AtomKind::Comma,
                 b';' => AtomKind::Semicolon,
@@ -144,9 +138,9 @@ pub fn atoms(text: &str, mut hand_over: impl FnMut(Atom)) {
         }
         hand_over(Atom {
             kind,
-            breaks: std::mem::take(&mut breaks),
-            start: byte(start),
-            end: byte(at),
+            breaks: u8::try_from(std::mem::take(&mut breaks)).unwrap_or(2),
+            start: token.start,
+            end: token.end,
             partner: 0,
         });
     }
@@ -158,9 +152,4 @@ enum Level {
     Protocol,
     Body,
     List,
-}
-
-/// A text is never larger than [`super::super::SIZE_LIMIT`].
-fn byte(offset: usize) -> u32 {
-    u32::try_from(offset).unwrap_or(u32::MAX)
 }

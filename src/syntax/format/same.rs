@@ -4,7 +4,7 @@ use super::super::ast::{
     Entry, Field, File, Import, Instance, Item, ItemKind, LevelAttribute, Mapping, Message,
     Parameter, Protocol, State, Type, TypeKind, Variant,
 };
-use super::super::lex::{Lexeme, lexeme};
+use super::super::tokens::{Token, TokenKind, lex};
 use crate::diagnostic::Level;
 use crate::name::Name;
 use crate::protocol::{Accepted, Direction, Limit, Side};
@@ -28,7 +28,7 @@ macro_rules! same {
 }
 
 same! {
-    File { docs, package, imports, items, misplaced_docs, is_opaque; broken_words, words }
+    File { docs, package, imports, items, orphans, misplaced_docs, is_opaque; broken_words, words }
     Import { path; span }
     Item { docs, name, kind }
     Instance { accepts, protocol, arguments; head }
@@ -144,38 +144,21 @@ pub fn same_comments(one: &str, two: &str) -> bool {
 }
 
 fn comment_lines(text: &str) -> impl Iterator<Item = &str> {
-    let is_comment = |lexeme| matches!(lexeme, Lexeme::LineComment | Lexeme::BlockComment);
-    let comments = parts(text, is_comment);
-    comments.flat_map(|(_, comment)| comment.split('\n').map(str::trim))
+    let is_comment =
+        |token: &Token| matches!(token.kind, TokenKind::LineComment | TokenKind::BlockComment);
+    let comments = lex(text).filter(is_comment);
+    comments.flat_map(|comment| comment.text(text).split('\n').map(str::trim))
 }
 
 /// Whether two texts have the same tokens in the same order, except for commas and semicolons.
 pub fn same_words(one: &str, two: &str) -> bool {
+    let is_word = |token: &Token| {
+        let is_separator = matches!(token.kind, TokenKind::Sign(b',' | b';'));
+        !token.is_trivia() && !is_separator
+    };
     let words = |text| {
-        parts(text, |lexeme| {
-            !matches!(
-                lexeme,
-                Lexeme::Blank
-                    | Lexeme::Break
-                    | Lexeme::LineComment
-                    | Lexeme::BlockComment
-                    | Lexeme::Sign(b',' | b';')
-            )
-        })
+        let tokens = lex(text).filter(is_word);
+        tokens.map(move |token| token.text(text))
     };
     words(one).eq(words(two))
-}
-
-fn parts(text: &str, is_wanted: fn(Lexeme) -> bool) -> impl Iterator<Item = (Lexeme, &str)> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        while at < text.len() {
-            let (lexeme, end) = lexeme(text, at);
-            let start = std::mem::replace(&mut at, end);
-            if is_wanted(lexeme) {
-                return Some((lexeme, &text[start..end]));
-            }
-        }
-        None
-    })
 }

@@ -2,8 +2,8 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::syntax::failure::Context;
-use crate::syntax::grammar::Rule;
-use crate::syntax::tokens::{is_word, tokens};
+use crate::syntax::parser::Part;
+use crate::syntax::tokens::is_word;
 
 impl<'a> Context<'a> {
     pub(super) fn in_item(&self) -> Option<Diagnostic> {
@@ -19,7 +19,7 @@ impl<'a> Context<'a> {
                     .help("only states have them: declare the type once for each argument, or carry its parts as the payload of a message"),
             );
         }
-        if self.found == "#" && matches!(self.rule, Rule::import_piece | Rule::package_piece) {
+        if self.found == "#" && matches!(self.part, Part::Import | Part::Package) {
             return Some(
                 self.error("attributes go before protocols, states and messages")
                     .help("move the attribute there"),
@@ -41,7 +41,7 @@ impl<'a> Context<'a> {
         if self.expects(";") && self.found != ";" {
             return Some(self.missing_semicolon());
         }
-        let is_next_item = self.expected.signs.is_empty() && !self.expected.name;
+        let is_next_item = self.expected.signs().next().is_none() && !self.expected.has_name();
         if is_next_item {
             return Some(self.outside());
         }
@@ -50,8 +50,7 @@ impl<'a> Context<'a> {
 
     /// The keyword of the declaration, after its attributes.
     fn keyword(&self) -> &'a str {
-        let piece = self.piece;
-        let mut words = tokens(piece, 0).map(|at| &piece[at]);
+        let mut words = self.words();
         let mut word = words.next().unwrap_or_default();
         while word == "#" && words.any(|word| word == "]") {
             word = words.next().unwrap_or_default();
@@ -61,8 +60,7 @@ impl<'a> Context<'a> {
 
     /// The name of the declaration that `keyword` begins.
     fn name_after_keyword(&self, keyword: &str) -> &'a str {
-        let piece = self.piece;
-        let mut words = tokens(piece, 0).map(|at| &piece[at]);
+        let mut words = self.words();
         words.any(|word| word == keyword);
         words.find(|word| is_word(word)).unwrap_or("name")
     }
@@ -72,7 +70,7 @@ impl<'a> Context<'a> {
         let end = line.find(['"', '\n']).unwrap_or(line.len());
         let rest = line[..end].split('\\').filter(|part| !part.is_empty());
         let repaired: String = rest.map(|part| format!("/{part}")).collect();
-        if self.rule == Rule::import_piece {
+        if self.part == Part::Import {
             let whole = self.span(self.here.start..self.here.start + end);
             self.error("the parts of a path are separated by `/`, on every system")
                 .fix("write `/`", whole, repaired, false)
@@ -109,7 +107,7 @@ impl<'a> Context<'a> {
     /// A struct or an enum.
     fn in_parts(&self, is_struct: bool) -> Option<Diagnostic> {
         let is_complete = self.expects(",") && self.expects("}");
-        let is_start = self.expected.name && self.expects("}");
+        let is_start = self.expected.has_name() && self.expects("}");
         match self.found {
             ";" if is_complete => {
                 let what = if is_struct { "fields" } else { "variants" };
@@ -171,7 +169,7 @@ impl<'a> Context<'a> {
         let name = self.name_after_keyword("type");
         match (self.before, self.found) {
             ("=", "{") => {
-                let start = tokens(self.piece, 0).find(|at| &self.piece[at.clone()] == "type")?;
+                let start = self.all().find(|at| &self.piece[at.clone()] == "type")?;
                 let whole = self.span(start.start..self.last.end);
                 Some(
                     self.error("a type with fields is declared with `struct`")

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::syntax::failure::Context;
-use crate::syntax::tokens::{is_word, tokens};
+use crate::syntax::tokens::is_word;
 use std::ops::Range;
 
 /// The sender that a word or character before a message indicates: `true` for the client, `false` for the server.
@@ -127,7 +127,7 @@ impl<'a> Context<'a> {
             found if is_name && is_word(found) => self.two_names(),
             "{" if is_name => self.payload_in_braces(),
             ":" if is_name && side(self.token_ahead(1)).is_some() => {
-                let comma = tokens(self.piece, 0).take_while(|at| at.end <= self.last.start);
+                let comma = self.all().take_while(|at| at.end <= self.last.start);
                 let end = comma.last().map_or(self.last.start, |at| at.end);
                 self.unclosed_state(self.last.clone(), self.span(end..end))
             }
@@ -206,7 +206,7 @@ impl<'a> Context<'a> {
         let piece = self.piece;
         let mut found = (None, None);
         let mut previous = ["", ""];
-        for at in tokens(piece, 0) {
+        for at in self.all() {
             let token = &piece[at];
             let is_start =
                 matches!(previous[0], "{" | "," | ";" | "|" | "}" | "!") || is_word(previous[0]);

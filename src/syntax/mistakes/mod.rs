@@ -1,9 +1,6 @@
 //! Common mistakes, for which a diagnostic can say more than what was expected. Each is recognized by the tokens around the
 //! position where the parse failed, in time linear in the length of the piece.
 
-// `Rule` has a variant for every rule of the grammar, most of which are not pieces.
-#![allow(clippy::wildcard_enum_match_arm)]
-
 mod item;
 mod messages;
 mod outside;
@@ -12,7 +9,7 @@ mod state;
 mod types;
 
 use super::failure::Context;
-use super::grammar::Rule;
+use super::parser::Part;
 use super::tokens::is_word;
 use crate::diagnostic::Diagnostic;
 
@@ -22,13 +19,12 @@ impl<'a> Context<'a> {
         let anywhere = self.comment().or_else(|| self.dashed_name());
         let anywhere = anywhere.or_else(|| self.in_number());
         let anywhere = anywhere.or_else(|| self.quoted_fingerprint());
-        anywhere.or_else(|| match self.rule {
-            Rule::tail_piece => Some(self.outside()),
-            Rule::header_piece => self.in_header(),
-            Rule::state_piece if self.is_first => self.state_start(),
-            Rule::state_piece => self.in_state(),
-            Rule::item_piece | Rule::import_piece | Rule::package_piece => self.in_item(),
-            _ => None,
+        anywhere.or_else(|| match self.part {
+            Part::Outside => Some(self.outside()),
+            Part::Header => self.in_header(),
+            Part::State if self.is_first => self.state_start(),
+            Part::State => self.in_state(),
+            Part::Item | Part::Import | Part::Package => self.in_item(),
         })
     }
 

@@ -2,7 +2,6 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::syntax::failure::Context;
-use crate::syntax::tokens::tokens;
 use std::ops::Range;
 
 /// What `#[at_most]` looks like.
@@ -132,7 +131,8 @@ impl<'a> Context<'a> {
 
     /// Where a number is expected around the token that does not fit, and where the text in its kind begins.
     fn kind(&self) -> Option<(NumberKind, usize)> {
-        let before: Vec<Range<usize>> = tokens(self.piece, 0)
+        let before: Vec<Range<usize>> = self
+            .all()
             .take_while(|at| at.end <= self.last.end)
             .collect();
         let token = |back: usize| {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::syntax::failure::Context;
-use crate::syntax::tokens::{is_word, tokens};
+use crate::syntax::tokens::is_word;
 
 impl<'a> Context<'a> {
     pub(super) fn state_start(&self) -> Option<Diagnostic> {
@@ -25,7 +25,7 @@ impl<'a> Context<'a> {
         if self.expects(",") && self.expects("}") {
             return self.after_message().or_else(|| self.in_type());
         }
-        if self.expected.name && self.expects("}") {
+        if self.expected.has_name() && self.expects("}") {
             return self.message_start();
         }
         if self.expects("->") && !self.expects("::") {
@@ -106,7 +106,7 @@ impl<'a> Context<'a> {
     pub(super) fn state_name(&self) -> &'a str {
         let piece = self.piece;
         let mut depth = 0usize;
-        for at in tokens(piece, 0) {
+        for at in self.all() {
             match &piece[at.clone()] {
                 "[" => depth += 1,
                 "]" => depth = depth.saturating_sub(1),
@@ -119,7 +119,7 @@ impl<'a> Context<'a> {
 
     fn in_digit(&self) -> Option<Diagnostic> {
         let is_digit = self.found.starts_with(|first: char| first.is_ascii_digit());
-        (is_digit && self.expected.name).then(|| {
+        (is_digit && self.expected.has_name()).then(|| {
             self.error("a name begins with a letter or `_`")
                 .help(format!("for example `_{}`", self.found))
         })

@@ -3,8 +3,8 @@
 use super::sizes::bare_number;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::failure::Context;
-use crate::syntax::grammar::Rule;
-use crate::syntax::tokens::{is_word, tokens};
+use crate::syntax::parser::Part;
+use crate::syntax::tokens::is_word;
 use std::ops::Range;
 
 impl<'a> Context<'a> {
@@ -124,7 +124,9 @@ impl<'a> Context<'a> {
     fn dots(&self) -> Option<Diagnostic> {
         let mut names = vec![self.before];
         let mut end = self.last.end;
-        let mut rest = tokens(self.piece, self.here.start);
+        let mut rest = (0..)
+            .map(|count| self.ahead(count))
+            .take_while(|at| !at.is_empty());
         while let (Some(dot), Some(name)) = (rest.next(), rest.next()) {
             if &self.piece[dot] != "." || !is_word(&self.piece[name.clone()]) || names.len() > 3 {
                 break;
@@ -153,11 +155,10 @@ impl<'a> Context<'a> {
     }
 
     fn is_parameter(&self, word: &str) -> bool {
-        if self.rule != Rule::state_piece {
+        if self.part != Part::State {
             return false;
         }
-        let head = self.piece.split('{').next().unwrap_or_default();
-        let mut tokens = tokens(head, 0).map(|at| &head[at]);
+        let mut tokens = self.words().take_while(|word| *word != "{");
         tokens.any(|token| token == "<") && tokens.any(|token| token == word)
     }
 
@@ -273,7 +274,7 @@ impl<'a> Context<'a> {
     pub(super) fn entry_start(&self) -> usize {
         let mut starts = vec![0];
         let mut is_fresh = true;
-        for at in tokens(self.piece, 0).take_while(|at| at.end <= self.last.end) {
+        for at in self.all().take_while(|at| at.end <= self.last.end) {
             if is_fresh && let Some(start) = starts.last_mut() {
                 *start = at.start;
             }
