@@ -24,6 +24,7 @@ mod guarantee;
 mod guarantee_claims;
 mod inputs;
 mod levels;
+mod lsp;
 mod man;
 mod mapping;
 mod model;
@@ -99,6 +100,7 @@ enum Command {
     Fingerprint(fingerprint::Fingerprint),
     Model(model::Model),
     Trace(trace::Trace),
+    Lsp(lsp::Lsp),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -150,6 +152,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
         Command::Model(model) => model.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
+        Command::Lsp(lsp) => lsp.run(&terminal),
         Command::Completions(completions) => completions.run(&terminal),
         Command::Man(man) => man.run(&terminal),
     };
@@ -158,7 +161,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 12] = [
+    let unused: [(&str, &[&str]); 13] = [
         ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
@@ -167,6 +170,7 @@ fn command() -> clap::Command {
         ("fingerprint", &["verbose"]),
         ("model", &["quiet", "verbose"]),
         ("trace", &["verbose"]),
+        ("lsp", &["color", "ascii", "quiet", "verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),
         ("man", &["color", "ascii", "quiet", "verbose"]),
         ("fmt", &[]),

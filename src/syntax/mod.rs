@@ -15,6 +15,8 @@ mod scan;
 mod tokens;
 
 pub use decode::decode;
+#[cfg(feature = "lsp")]
+pub(crate) use lex::{Lexeme, is_doc, is_file_doc, lexeme};
 pub use protocol_buffers::is_protocol_buffers;
 
 use crate::diagnostic::Diagnostic;
