@@ -330,6 +330,8 @@ impl<'a> Reader<'a> {
         let is_head = depth == 1 || depth == 2 && self.top() == Some(b'<');
         match (depth, last) {
             (0, _) => Expected::Nothing,
+            // Even if a bracket is still open: no payload has an arrow.
+            (_, Some(Kind::Arrow)) => Expected::Next,
             (1, Some(Kind::Sign(b':'))) => Expected::Direction,
             (1, Some(Kind::Sign(b'{' | b'(' | b'}'))) => Expected::State,
             (_, Some(Kind::Sign(b':' | b'+'))) if is_head => Expected::Bound,
@@ -337,7 +339,6 @@ impl<'a> Reader<'a> {
             _ if is_head => Expected::Nothing,
             (2, Some(Kind::Sign(b'{' | b','))) => Expected::Message,
             (2, Some(Kind::Sign(b']'))) => Expected::Message,
-            (2, Some(Kind::Arrow)) => Expected::Next,
             (2, _) => Expected::Nothing,
             (_, Some(Kind::Sign(b'(' | b'[' | b'<' | b',' | b':' | b'~'))) => Expected::Type,
             _ => Expected::Nothing,

@@ -129,12 +129,21 @@ impl<'t> Reader<'t> {
         })
     }
 
+    /// Whether a state with a direction begins here, even inside brackets that were never closed.
+    fn starts_state(&self) -> bool {
+        self.word(self.at).is_some()
+            && self.kind(self.at + 1) == Some(Kind::Sign(b':'))
+            && matches!(self.word(self.at + 2), Some("send" | "recv"))
+            && matches!(self.kind(self.at + 3), Some(Kind::Sign(b'{' | b'<')))
+    }
+
     /// Skips to a token outside of brackets that are opened here, but not past the end of the surrounding bracket or into the next
     /// item.
     fn skip_to(&mut self, is_goal: impl Fn(Kind) -> bool) {
         let mut depth = 0usize;
         while let Some(kind) = self.kind(self.at) {
-            if depth == 0 && is_goal(kind) || starts_item(self.text, &self.tokens, self.at) {
+            let is_next = starts_item(self.text, &self.tokens, self.at) || self.starts_state();
+            if depth == 0 && is_goal(kind) || is_next {
                 return;
             }
             match kind {
@@ -156,7 +165,8 @@ impl<'t> Reader<'t> {
         item.head.end = self.start(self.at);
         self.at += 1;
         while let Some(kind) = self.kind(self.at) {
-            if starts_item(self.text, &self.tokens, self.at) {
+            let is_over = item.kind == ItemKind::State && self.starts_state();
+            if starts_item(self.text, &self.tokens, self.at) || is_over {
                 return;
             }
             match kind {
@@ -230,7 +240,8 @@ mod tests {
         let names: Vec<String> = outline(text).into_iter().map(|item| item.name).collect();
         assert_eq!(names, ["a", "b", "t"]);
         let inner = &outline(text)[0].children;
-        assert_eq!(inner[0].name, "x");
+        let states: Vec<&str> = inner.iter().map(|item| item.name.as_str()).collect();
+        assert_eq!(states, ["x", "y"]);
         assert_eq!(outline(text)[1].children[0].name, "z");
     }
 }

@@ -109,7 +109,7 @@ pub fn semantic_tokens(snapshot: &Snapshot, within: &Range<usize>) -> Vec<Semant
         };
         // A token with several lines is one for each of its lines.
         let mut at = token.at.start;
-        for line in text[token.at.clone()].split_inclusive('\n') {
+        for line in text[token.at.clone()].split_inclusive(['\n', '\r']) {
             let shown = line.trim_end_matches(['\n', '\r']);
             if !shown.is_empty() {
                 found.push(SemanticToken {

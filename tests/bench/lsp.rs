@@ -101,7 +101,7 @@ impl Drop for Client {
     }
 }
 
-/// A protocol of about so many bytes.
+/// A protocol with about this number of bytes.
 fn protocol(name: &str, bytes: usize) -> String {
     let states = (bytes / 110).max(2);
     let mut text = format!("proto! {name} {{\n");

@@ -292,6 +292,7 @@ mod usage {
             "model",
             "trace",
             "trace check",
+            "lsp",
             "completions",
             "man",
         ] {

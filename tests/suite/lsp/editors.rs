@@ -72,3 +72,29 @@ fn neovim_repairs_renames_completes_and_formats() {
         .map(|line| line.trim_end().to_owned() + "\n");
     assert_eq!(lines.collect::<String>(), STEPS);
 }
+
+const EMACS_STEPS: &str = "\
+finding: duologue [unknown-state]: there is no state `Nonnected` in `bank`
+repaired: did you mean `connected`?
+renamed
+completed: invalid
+";
+
+#[test]
+fn emacs_repairs_renames_and_completes() {
+    if !is_named("emacs") {
+        return;
+    }
+    is_installed("emacs", "emacs-nox elpa-eglot");
+    let folder = workspace("emacs");
+    let mut emacs = Command::new("emacs");
+    // Without the user's settings, but with the packages of the system.
+    emacs
+        .args(["--batch", "-q", "-l"])
+        .arg(repository().join("tests/lsp/emacs.el"))
+        .env("HOME", &folder)
+        .env("DUOLOGUE", env!("CARGO_BIN_EXE_duologue"))
+        .env("DUOLOGUE_FOLDER", &folder);
+    let printed = succeed(&mut emacs).unwrap_or_else(|words| panic!("{words}"));
+    assert_eq!(printed, EMACS_STEPS);
+}

@@ -5,4 +5,5 @@ mod client;
 mod editors;
 mod hostile;
 mod renames;
+mod shapes;
 mod tokens;

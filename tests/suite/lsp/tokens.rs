@@ -167,15 +167,15 @@ fn at_length(snapshot: &Snapshot, offset: usize) {
     }
 }
 
-/// Each example without each of its tokens. There is an answer at every boundary of a token, and between them at every third position;
-/// hovering and selecting are asked at the boundaries next to the gap and at every seventh token.
+/// Each example without each of its tokens. Every position near the gap has an answer, and so has each fourth token elsewhere, others for
+/// each gap: all positions of all damaged texts would take minutes.
 #[test]
 fn every_position_of_every_example_without_a_token_has_an_answer() {
     let examples = examples();
     let mut files = Texts(examples.iter().cloned().collect());
     let mut asked = 0;
     for (path, text) in &examples {
-        for gap in tokens(text) {
+        for (number, gap) in tokens(text).into_iter().enumerate() {
             let mut damaged = text.clone();
             damaged.replace_range(gap.clone(), "");
             files.0.insert(path.clone(), damaged.clone());
@@ -183,21 +183,25 @@ fn every_position_of_every_example_without_a_token_has_an_answer() {
             of_text(&snapshot);
             for (index, token) in tokens(&damaged).into_iter().enumerate() {
                 let is_near = token.start.abs_diff(gap.start) < 12;
-                let step = if is_near { 1 } else { 3 };
-                for offset in (token.start..token.end).step_by(step) {
+                let offsets = match is_near {
+                    true => token.start..token.end + 1,
+                    false if (index + number) % 4 == 0 => token.end..token.end + 1,
+                    false => continue,
+                };
+                for offset in offsets {
                     if damaged.is_char_boundary(offset) {
                         at(&snapshot, offset);
                         asked += 1;
                     }
                 }
-                if is_near || index % 7 == 0 {
+                if is_near || (index + number) % 32 == 0 {
                     at_length(&snapshot, token.end);
                 }
             }
         }
         files.0.insert(path.clone(), text.clone());
     }
-    assert!(asked > 100_000, "only {asked} positions were asked about");
+    assert!(asked > 50_000, "only {asked} positions were asked about");
 }
 
 /// Numbers that look random, the same in every run.
@@ -361,7 +365,6 @@ fn changes_bit_by_bit_are_the_whole_text() {
     assert_eq!(client.end(), Some(0));
 }
 
-/// What the server sends has the shape that the specification demands: it is read into types that were generated from it.
 #[test]
 fn all_ranges_of_answers_are_inside_the_text() {
     let folder = folder("ranges");
