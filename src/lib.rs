@@ -32,6 +32,9 @@ pub mod endpoint;
 pub mod fingerprint;
 #[doc(hidden)]
 pub mod graph;
+#[cfg(feature = "lsp")]
+#[doc(hidden)]
+pub mod lsp;
 #[cfg(feature = "reports")]
 #[doc(hidden)]
 pub mod model;

@@ -24,6 +24,7 @@ mod guarantee;
 mod guarantee_claims;
 mod inputs;
 mod levels;
+mod lsp;
 mod man;
 mod mapping;
 mod model;
@@ -104,6 +105,7 @@ enum Command {
     Model(model::Model),
     Talk(talk::TalkArguments),
     Trace(trace::Trace),
+    Lsp(lsp::Lsp),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -156,6 +158,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Model(model) => model.run(&terminal),
         Command::Talk(talk) => talk.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
+        Command::Lsp(lsp) => lsp.run(&terminal),
         Command::Completions(completions) => completions.run(&terminal),
         Command::Man(man) => man.run(&terminal),
     };
@@ -164,7 +167,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 13] = [
+    let unused: [(&str, &[&str]); 14] = [
         ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
@@ -174,6 +177,7 @@ fn command() -> clap::Command {
         ("model", &["quiet", "verbose"]),
         ("talk", &["verbose"]),
         ("trace", &["verbose"]),
+        ("lsp", &["color", "ascii", "quiet", "verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),
         ("man", &["color", "ascii", "quiet", "verbose"]),
         ("fmt", &[]),

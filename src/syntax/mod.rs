@@ -19,6 +19,8 @@ mod tree;
 
 pub use decode::decode;
 pub use protocol_buffers::is_protocol_buffers;
+#[cfg(feature = "lsp")]
+pub(crate) use tokens::{TokenKind, Tokens, is_doc, is_file_doc};
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};

@@ -50,6 +50,14 @@ fn every_case_of_other_libraries_over_sockets_works() {
     }
 }
 
+/// The same for the language server.
+#[test]
+fn every_case_of_the_benchmark_of_lsp_works() {
+    if is_named("bench") {
+        works(&["--bench", "lsp"], "every case works\n");
+    }
+}
+
 /// The same for the Scala pipes. The benchmark needs JDK 21 or newer: the one whose `java` is named by `DUOLOGUE_JAVA`, or the one
 /// in `PATH`.
 #[test]

@@ -293,6 +293,7 @@ mod usage {
             "talk",
             "trace",
             "trace check",
+            "lsp",
             "completions",
             "man",
         ] {

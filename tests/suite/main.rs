@@ -21,6 +21,7 @@ mod generation;
 mod guarantee;
 mod health;
 mod layers;
+mod lsp;
 mod model;
 mod networking;
 mod oldest;

@@ -99,6 +99,21 @@ pub const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("picture", &["source", "protocol", "diagram"]),
     ("dual", &["source", "protocol"]),
+    (
+        "lsp",
+        &[
+            "source",
+            "diagnostic",
+            "protocol",
+            "syntax",
+            "graph",
+            "check",
+            "endpoint",
+            "target",
+            "compile",
+            "diagram",
+        ],
+    ),
     ("files", &["syntax", "compile", "target"]),
     (
         "build",

@@ -1,0 +1,32 @@
+//! What an editor asks about a text: answers from a snapshot and a position, without I/O. Ranges are in bytes; `duologue lsp`
+//! translates them to the positions of the editor.
+//!
+//! Structure comes from the tokens (`outline`), so that a text with errors has it too. What names mean comes from the table of names
+//! of the program.
+
+mod actions;
+mod complete;
+mod context;
+mod hints;
+mod hover;
+mod names;
+mod outline;
+mod position;
+mod rename;
+mod semantic;
+mod shape;
+mod snapshot;
+mod text;
+
+pub use actions::{Fix, fixes, formatted, safe_fixes};
+pub use complete::{Completion, CompletionKind, complete};
+pub use hints::{Hint, hints};
+pub use hover::{Hover, hover};
+pub use names::{definition, highlights, name_at, references};
+pub use outline::{Item, ItemKind, outline};
+pub use position::{Encoding, Lines, Place};
+pub use rename::{Renaming, prepare, rename};
+pub use semantic::{SemanticKind, SemanticToken, semantic_tokens};
+pub use shape::{Fold, FoldKind, folds, selection};
+pub use snapshot::{Snapshot, protocol_at};
+pub use text::{Heads, heads};

@@ -1,0 +1,146 @@
+//! The tokens of a text. The only module here that uses the lexer.
+
+use crate::syntax::{TokenKind, Tokens, is_doc, is_file_doc};
+use std::ops::Range;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A name, keyword or number.
+    Word,
+    /// A string with its quotes; the last one may be missing.
+    String,
+    /// A comment that documents nothing.
+    Comment,
+    /// A documentation comment.
+    Doc,
+    /// `->`
+    Arrow,
+    /// `::`
+    Path,
+    /// Another character.
+    Sign(u8),
+    /// Characters that are no part of the language.
+    Foreign,
+}
+
+/// A part of a text that is not whitespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// What it is.
+    pub kind: Kind,
+    /// Its bytes.
+    pub at: Range<usize>,
+    /// Whether it is the first of its line.
+    pub starts_line: bool,
+}
+
+/// All tokens of a text, comments included, in order.
+pub fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens: Vec<Token> = Vec::with_capacity(text.len() / 5);
+    let mut starts_line = true;
+    for token in Tokens::of(text).all {
+        let (at, end) = (token.range().start, token.range().end);
+        let comment = |comment: &str| match is_doc(comment) || is_file_doc(comment) {
+            true => Kind::Doc,
+            false => Kind::Comment,
+        };
+        let kind = match token.kind {
+            TokenKind::Space => {
+                starts_line |= text[at..end].contains('\n');
+                None
+            }
+            TokenKind::LineComment => Some(comment(&text[at..end])),
+            TokenKind::BlockComment | TokenKind::OpenComment | TokenKind::DeepComment => {
+                Some(Kind::Comment)
+            }
+            TokenKind::Word => Some(Kind::Word),
+            TokenKind::String | TokenKind::OpenString => Some(Kind::String),
+            TokenKind::Arrow => Some(Kind::Arrow),
+            TokenKind::Path => Some(Kind::Path),
+            TokenKind::Sign(sign) => Some(Kind::Sign(sign)),
+            TokenKind::Foreign => Some(Kind::Foreign),
+        };
+        if let Some(kind) = kind {
+            // A carriage return is no part of a comment.
+            let trimmed = match kind {
+                Kind::Comment | Kind::Doc | Kind::String => text[at..end].trim_end_matches('\r'),
+                _ => &text[at..end],
+            };
+            tokens.push(Token {
+                kind,
+                at: at..at + trimmed.len(),
+                starts_line: std::mem::take(&mut starts_line),
+            });
+        }
+    }
+    tokens
+}
+
+/// The tokens without comments.
+pub fn significant(text: &str) -> Vec<Token> {
+    let mut tokens = tokens(text);
+    tokens.retain(|token| !matches!(token.kind, Kind::Comment | Kind::Doc));
+    tokens
+}
+
+/// The beginning of an item at a token, recognized by its keyword even inside brackets that were never closed.
+pub fn starts_item(text: &str, tokens: &[Token], at: usize) -> bool {
+    let Some(token) = tokens.get(at) else {
+        return false;
+    };
+    let next = tokens.get(at + 1);
+    let is_word = next.is_some_and(|next| next.kind == Kind::Word);
+    let column = text[..token.at.start].bytes().next_back();
+    let is_outermost = column.is_none_or(|before| before == b'\n');
+    match (token.kind, &text[token.at.clone()]) {
+        (Kind::Word, "proto") => next.is_some_and(|next| next.kind == Kind::Sign(b'!')),
+        (Kind::Word, "type" | "struct" | "enum" | "extern" | "package") => is_outermost && is_word,
+        (Kind::Word, "import") => {
+            is_outermost && next.is_some_and(|next| next.kind == Kind::String)
+        }
+        _ => false,
+    }
+}
+
+/// What other files need to know about a text: its package, what it imports, and which protocols and instances it declares.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heads {
+    /// The package, with dots; empty without one.
+    pub package: String,
+    /// The paths of imports as written.
+    pub imports: Vec<String>,
+    /// The names of protocols and instances.
+    pub protocols: Vec<String>,
+}
+
+/// Reads the heads of a text, which may have errors.
+#[must_use]
+pub fn heads(text: &str) -> Heads {
+    let tokens = significant(text);
+    let mut heads = Heads::default();
+    for (at, token) in tokens.iter().enumerate() {
+        if token.kind != Kind::Word || !starts_item(text, &tokens, at) {
+            continue;
+        }
+        let word = |at: usize| {
+            let token = tokens.get(at).filter(|token| token.kind == Kind::Word);
+            token.map(|token| &text[token.at.clone()])
+        };
+        match &text[token.at.clone()] {
+            "package" if heads.package.is_empty() => {
+                let parts = tokens[at + 1..]
+                    .iter()
+                    .take_while(|token| matches!(token.kind, Kind::Word | Kind::Sign(b'.')));
+                heads.package = parts.map(|token| &text[token.at.clone()]).collect();
+            }
+            "import" => {
+                let path = &text[tokens[at + 1].at.clone()];
+                heads.imports.push(path.trim_matches('"').to_owned());
+            }
+            "proto" => heads.protocols.extend(word(at + 2).map(str::to_owned)),
+            _ => {}
+        }
+    }
+    heads
+}

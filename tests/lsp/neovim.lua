@@ -1,0 +1,104 @@
+-- A session in Neovim, without its screen: mistypes a state, sees the finding, applies the repair, renames a state, completes a
+-- message and formats. Prints one line for each step that worked, and ends with an error at the first that did not.
+
+vim.o.virtualedit = "onemore"
+local server, folder = vim.env.DUOLOGUE, vim.env.DUOLOGUE_FOLDER
+
+local function fail(words)
+  io.stderr:write(words .. "\n")
+  vim.cmd("cquit 1")
+end
+
+local function step(words)
+  io.stdout:write(words .. "\n")
+end
+
+local function wait(what, is_done)
+  if not vim.wait(30000, is_done, 10) then fail("no " .. what) end
+end
+
+vim.cmd("edit " .. folder .. "/bank.proto")
+local client = vim.lsp.start_client({
+  name = "duologue",
+  cmd = { server, "lsp" },
+  root_dir = folder,
+  capabilities = vim.lsp.protocol.make_client_capabilities(),
+})
+if not client then fail("the server does not start") end
+wait("answer to initialize", function()
+  local found = vim.lsp.get_client_by_id(client)
+  return found and found.initialized
+end)
+vim.lsp.buf_attach_client(0, client)
+
+local function lines() return vim.api.nvim_buf_get_lines(0, 0, -1, false) end
+local function text() return table.concat(lines(), "\n") end
+
+local function request(method, params)
+  local answers, problem = vim.lsp.buf_request_sync(0, method, params, 30000)
+  if problem then fail(method .. ": " .. problem) end
+  local answer = answers[client]
+  if answer.error then fail(method .. ": " .. vim.inspect(answer.error)) end
+  return answer.result
+end
+
+local function find(pattern)
+  for number, line in ipairs(lines()) do
+    local column = line:find(pattern)
+    if column then
+      vim.api.nvim_win_set_cursor(0, { number, column - 1 })
+      return number - 1
+    end
+  end
+  fail("the text has no " .. pattern)
+end
+
+-- The mistake is typed as in insert mode.
+find("-> connected,")
+vim.cmd("normal! wxiN")
+wait("finding", function() return #vim.diagnostic.get(0) > 0 end)
+local finding = vim.diagnostic.get(0)[1]
+step("finding: " .. finding.message:match("[^\n]*"))
+
+local params = vim.lsp.util.make_range_params()
+params.context = { diagnostics = { finding.user_data and finding.user_data.lsp or nil } }
+local actions = request("textDocument/codeAction", params)
+if #actions == 0 then fail("no action") end
+vim.lsp.util.apply_workspace_edit(actions[1].edit, "utf-16")
+wait("end of the finding", function() return #vim.diagnostic.get(0) == 0 end)
+step("repaired: " .. actions[1].title)
+
+find("connected:send")
+local hover = request("textDocument/hover", vim.lsp.util.make_position_params())
+step("hover: " .. hover.contents.value:match("Shortest way here: [^\n]*"))
+
+vim.lsp.buf.rename("online")
+wait("renamed state", function() return text():find("online:send", 1, true) end)
+if text():find("connected", 1, true) then fail("the old name is left: " .. text()) end
+step("renamed")
+
+local row = find("quit %-> !")
+vim.api.nvim_buf_set_lines(0, row, row, false, { "        " })
+vim.api.nvim_win_set_cursor(0, { row + 1, 8 })
+local proposals = request("textDocument/completion", vim.lsp.util.make_position_params())
+local labels = {}
+for _, item in ipairs(proposals.items) do labels[item.label] = item end
+if not labels.invalid then fail("`invalid` is not proposed: " .. vim.inspect(proposals)) end
+vim.lsp.util.apply_text_edits({ labels.invalid.textEdit }, 0, "utf-16")
+step("completed: " .. lines()[row + 1])
+vim.api.nvim_buf_set_lines(0, row, row + 1, false, { "  invalid->online," })
+
+local definition = request("textDocument/definition", (function()
+  vim.api.nvim_win_set_cursor(0, { row + 1, 12 })
+  return vim.lsp.util.make_position_params()
+end)())
+step("defined in line " .. definition.range.start.line + 1)
+
+local edits = request("textDocument/formatting", vim.lsp.util.make_formatting_params())
+vim.lsp.util.apply_text_edits(edits, 0, "utf-16")
+step("formatted: " .. lines()[row + 1])
+
+local lens = request("textDocument/codeLens", { textDocument = vim.lsp.util.make_text_document_params() })
+step("lenses: " .. #lens)
+vim.lsp.stop_client(client)
+vim.cmd("qall!")

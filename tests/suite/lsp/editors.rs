@@ -1,0 +1,100 @@
+//! Sessions in real editors, each a script in `tests/lsp/`.
+
+use super::client::folder;
+use crate::support::{is_named, repository, succeed};
+use std::process::Command;
+
+/// A folder with the protocol of the bank, in git, whose working copy has another message.
+pub fn workspace(name: &str) -> std::path::PathBuf {
+    let folder = folder(name);
+    let bank = repository().join("protocols/bank.proto");
+    let text = std::fs::read_to_string(bank).expect("the example is there");
+    std::fs::write(folder.join("bank.proto"), text).expect("it can be written");
+    for arguments in [
+        &["init", "--quiet"][..],
+        &["add", "."],
+        &[
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "commit",
+            "--quiet",
+            "-m",
+            "First",
+        ],
+    ] {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(&folder).args(arguments);
+        succeed(&mut git).expect("git works");
+    }
+    folder
+}
+
+fn is_installed(program: &str, package: &str) {
+    let mut version = Command::new(program);
+    let found = succeed(version.arg("--version"));
+    assert!(
+        found.is_ok(),
+        "{program} is missing: apt-get install {package}"
+    );
+}
+
+const STEPS: &str = "\
+finding: there is no state `Nonnected` in `bank`
+repaired: did you mean `connected`?
+hover: Shortest way here: client `login(username: str, password: str)`, server `ok`
+renamed
+completed:         invalid
+defined in line 19
+formatted:         invalid -> online,
+lenses: 1
+";
+
+#[test]
+fn neovim_repairs_renames_completes_and_formats() {
+    if !is_named("neovim") {
+        return;
+    }
+    is_installed("nvim", "neovim");
+    let folder = workspace("neovim");
+    let script = repository().join("tests/lsp/neovim.lua");
+    let mut nvim = Command::new("nvim");
+    nvim.args(["--headless", "--clean", "-c"])
+        .arg(format!("luafile {}", script.display()))
+        .env("DUOLOGUE", env!("CARGO_BIN_EXE_duologue"))
+        .env("DUOLOGUE_FOLDER", &folder)
+        .env("XDG_STATE_HOME", folder.join("state"))
+        .env("XDG_CACHE_HOME", folder.join("cache"));
+    let printed = succeed(&mut nvim).unwrap_or_else(|words| panic!("{words}"));
+    let lines = printed
+        .lines()
+        .map(|line| line.trim_end().to_owned() + "\n");
+    assert_eq!(lines.collect::<String>(), STEPS);
+}
+
+const EMACS_STEPS: &str = "\
+finding: duologue [unknown-state]: there is no state `Nonnected` in `bank`
+repaired: did you mean `connected`?
+renamed
+completed: invalid
+";
+
+#[test]
+fn emacs_repairs_renames_and_completes() {
+    if !is_named("emacs") {
+        return;
+    }
+    is_installed("emacs", "emacs-nox elpa-eglot");
+    let folder = workspace("emacs");
+    let mut emacs = Command::new("emacs");
+    // Without the user's settings, but with the packages of the system.
+    emacs
+        .args(["--batch", "-q", "-l"])
+        .arg(repository().join("tests/lsp/emacs.el"))
+        .env("HOME", &folder)
+        .env("DUOLOGUE", env!("CARGO_BIN_EXE_duologue"))
+        .env("DUOLOGUE_FOLDER", &folder);
+    let printed = succeed(&mut emacs).unwrap_or_else(|words| panic!("{words}"));
+    assert_eq!(printed, EMACS_STEPS);
+}

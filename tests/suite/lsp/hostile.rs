@@ -1,0 +1,189 @@
+//! Messages that are malformed, in the wrong order, or about nothing; the session goes on.
+
+use super::client::{Client, folder, uri};
+use serde_json::{Value, json};
+
+const TEXT: &str = "proto! p {\n    a:send {\n        m -> !\n    }\n}\n";
+
+fn error_code(client: &mut Client) -> i64 {
+    let message = client.wait("error", |message| message.get("error").is_some());
+    message["error"]["code"].as_i64().expect("a number")
+}
+
+#[test]
+fn malformed_messages_are_answered_and_the_session_goes_on() {
+    let folder = folder("malformed");
+    let mut client = Client::open(&folder);
+    for (bytes, code) in [
+        (&b"Content-Length: 3\r\n\r\n{]}"[..], -32700),
+        (b"Content-Length: x\r\n\r\n", -32700),
+        (b"nonsense\r\n\r\n", -32700),
+        (b"Content-Length: 99999999999999999999\r\n\r\n", -32700),
+        (b"Content-Length: 2\r\n\r\n[]", -32600),
+        (b"Content-Length: 2\r\n\r\n{}", -32600),
+        (b"Content-Length: 4\r\n\r\nnull", -32600),
+        (
+            b"Content-Length: 24\r\n\r\n{\"id\":{},\"method\":\"a\"}  ",
+            -32600,
+        ),
+    ] {
+        client.send_bytes(bytes);
+        assert_eq!(error_code(&mut client), code, "{bytes:?}");
+    }
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    client.send_bytes(format!("content-length: {}\r\n\r\n{deep}", deep.len()).as_bytes());
+    assert_eq!(error_code(&mut client), -32700);
+    let long = format!("X: {}\r\n\r\n", "x".repeat(10_000));
+    client.send_bytes(long.as_bytes());
+    assert_eq!(error_code(&mut client), -32700);
+    let unknown = client.response("textDocument/nothing", json!({}));
+    assert_eq!(unknown["error"]["code"], -32601);
+    let missing = client.response("textDocument/hover", Value::Null);
+    assert_eq!(missing["error"]["code"], -32602);
+    assert_eq!(client.request("textDocument/hover", json!({})), Value::Null);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_session_begins_and_ends_as_agreed() {
+    let folder = folder("order");
+    let mut client = Client::start(&folder);
+    let early = client.response("textDocument/hover", json!({}));
+    assert_eq!(early["error"]["code"], -32002);
+    client.initialize(&folder, json!({}));
+    let again = client.response("initialize", json!({ "capabilities": {} }));
+    assert_eq!(again["error"]["code"], -32600);
+    client.request("shutdown", Value::Null);
+    let late = client.response("textDocument/hover", json!({}));
+    assert_eq!(late["error"]["code"], -32600);
+    client.notify("exit", Value::Null);
+    assert_eq!(client.exit_code(), Some(0));
+
+    let mut client = Client::open(&folder);
+    client.notify("exit", Value::Null);
+    assert_eq!(client.exit_code(), Some(1));
+    let mut client = Client::open(&folder);
+    client.close_input();
+    assert_eq!(client.exit_code(), Some(1));
+}
+
+#[test]
+fn what_is_not_open_has_empty_answers() {
+    let folder = folder("closed");
+    let mut client = Client::open(&folder);
+    let document = json!({ "uri": uri(&folder.join("none.proto")) });
+    let place = json!({ "line": 0, "character": 0 });
+    let asked = json!({
+        "textDocument": document,
+        "position": place,
+        "positions": [place],
+        "range": { "start": place, "end": place },
+        "context": { "diagnostics": [], "includeDeclaration": true },
+        "newName": "x",
+    });
+    for method in METHODS {
+        let found = client.request(method, asked.clone());
+        let is_empty = found.is_null() || found == json!([]);
+        assert!(is_empty, "{method}: {found}");
+    }
+    client.notify(
+        "textDocument/didChange",
+        json!({ "textDocument": document, "contentChanges": [{ "text": TEXT }] }),
+    );
+    client.notify("textDocument/didClose", json!({ "textDocument": document }));
+    assert_eq!(client.end(), Some(0));
+}
+
+/// Every request about a text.
+pub const METHODS: [&str; 17] = [
+    "textDocument/hover",
+    "textDocument/definition",
+    "textDocument/references",
+    "textDocument/documentHighlight",
+    "textDocument/completion",
+    "textDocument/documentSymbol",
+    "textDocument/foldingRange",
+    "textDocument/selectionRange",
+    "textDocument/semanticTokens/full",
+    "textDocument/semanticTokens/range",
+    "textDocument/inlayHint",
+    "textDocument/prepareRename",
+    "textDocument/rename",
+    "textDocument/codeAction",
+    "textDocument/codeLens",
+    "duologue/dual",
+    "duologue/picture",
+];
+
+#[test]
+fn positions_outside_the_text_count_as_the_nearest_inside() {
+    let folder = folder("outside");
+    let mut client = Client::open(&folder);
+    let uri = uri(&folder.join("a.proto"));
+    client.did_open(&uri, TEXT);
+    for (line, character) in [
+        (0, 999_u64),
+        (99, 0),
+        (4_294_967_295_u64, 4_294_967_295),
+        (u64::MAX, 0),
+    ] {
+        let place = json!({ "line": line, "character": character });
+        let asked = json!({
+            "textDocument": { "uri": uri },
+            "position": place,
+            "positions": [place],
+            "range": { "start": place, "end": { "line": 0, "character": 0 } },
+            "context": { "diagnostics": [] },
+        });
+        for method in METHODS.iter().filter(|method| !method.ends_with("ename")) {
+            client.request(method, asked.clone());
+        }
+    }
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_request_can_be_cancelled() {
+    let folder = folder("cancelled");
+    let mut client = Client::open(&folder);
+    let uri = uri(&folder.join("a.proto"));
+    let states =
+        (0..3000).map(|at| format!("    s{at}:send {{ m -> s{}, q -> ! }}\n", (at + 1) % 3000));
+    client.did_open(
+        &uri,
+        &format!("proto! p {{\n{}}}\n", states.collect::<String>()),
+    );
+    // Each change makes the next hover compute everything again, so that the last request waits.
+    let asked =
+        json!({ "textDocument": { "uri": uri }, "position": { "line": 1, "character": 5 } });
+    for version in 2..12 {
+        client.notify(
+            "textDocument/didChange",
+            json!({
+                "textDocument": { "uri": uri, "version": version },
+                "contentChanges": [{ "range": { "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 0 } }, "text": " " }],
+            }),
+        );
+        client.ask("textDocument/hover", asked.clone());
+    }
+    let last = client.ask("textDocument/hover", asked);
+    client.notify("$/cancelRequest", json!({ "id": last }));
+    client.notify("$/cancelRequest", json!({ "id": "never" }));
+    let answer = client.wait("answer", |message| message["id"] == json!(last));
+    assert_eq!(answer["error"]["code"], -32800);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn only_the_newest_version_is_published_last() {
+    let folder = folder("versions");
+    let mut client = Client::open(&folder);
+    let uri = uri(&folder.join("a.proto"));
+    client.did_open(&uri, TEXT);
+    for version in 2..200 {
+        client.did_change(&uri, version, &TEXT.replace("-> !", "-> b"));
+    }
+    client.did_change(&uri, 200, TEXT);
+    assert_eq!(client.findings(&uri, 200), Vec::<Value>::new());
+    assert_eq!(client.end(), Some(0));
+}

@@ -1,0 +1,9 @@
+//! `duologue lsp`: its answers, its messages, and editors that use it.
+
+mod answers;
+mod client;
+mod editors;
+mod hostile;
+mod renames;
+mod shapes;
+mod tokens;
