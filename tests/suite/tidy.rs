@@ -39,7 +39,7 @@ fn is_output(folder: &Path) -> bool {
     is_named && (folder.join("CACHEDIR.TAG").exists() || folder.parent().is_some_and(beside))
 }
 
-/// All files below a folder, sorted, without build output and Git's own files.
+/// All files below a folder, sorted, without build output, installed packages and Git's own files.
 pub fn files(below: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![repository().join(below)];
@@ -49,7 +49,7 @@ pub fn files(below: &str) -> Vec<PathBuf> {
             let path = entry.expect("it can be read").path();
             let name = path.file_name().and_then(|name| name.to_str());
             let name = name.expect("a UTF-8 name");
-            if path.is_dir() && !is_output(&path) && name != ".git" {
+            if path.is_dir() && !is_output(&path) && ![".git", "node_modules"].contains(&name) {
                 pending.push(path);
             } else if path.is_file() && name != ".git" {
                 found.push(path);

@@ -65,7 +65,7 @@ pub fn succeed(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Copies files and folders, but not build output.
+/// Copies files and folders, but not build output or installed packages.
 pub fn copy(from: &Path, to: &Path) {
     if from.is_file() {
         std::fs::copy(from, to).expect("it can be copied");
@@ -75,7 +75,7 @@ pub fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("the folder exists") {
         let path = entry.expect("the folder can be read").path();
         let name = path.file_name().expect("entries have names");
-        if name != "target" {
+        if name != "target" && name != "node_modules" {
             copy(&path, &to.join(name));
         }
     }

@@ -1,0 +1,11 @@
+; What an editor folds.
+
+[
+  (fields)
+  (variants)
+  (mappings)
+  (states)
+  (messages)
+  (payload)
+  (block_comment)
+] @fold

@@ -1,0 +1,4 @@
+//! The grammars and extensions in `editors/`, where `DUOLOGUE_TEST_WITH` names the tool that they need.
+
+mod tree_sitter;
+mod vscode;
