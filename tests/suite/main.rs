@@ -13,6 +13,7 @@ mod cli;
 mod config;
 mod contract;
 mod declared;
+mod doc;
 mod fingerprint;
 mod fix;
 mod format;
