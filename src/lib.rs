@@ -24,6 +24,9 @@ pub mod target;
 pub mod check;
 #[doc(hidden)]
 pub mod diagram;
+#[cfg(feature = "doc")]
+#[doc(hidden)]
+pub mod doc;
 #[doc(hidden)]
 pub mod dual;
 #[doc(hidden)]

@@ -231,6 +231,14 @@ impl Reader {
     }
 }
 
+/// The last tag before the commit that is checked out in the repository that contains a path; `None` if there is no tag, no
+/// repository or no git.
+pub fn last_tag(path: &Path) -> Option<String> {
+    let describe = ["describe", "--tags", "--abbrev=0"];
+    let tag = git(&folder_of(path), &describe).ok()?.ok()?;
+    Some(line(&tag)).filter(|tag| !tag.is_empty())
+}
+
 /// Runs git in a folder. Returns what it printed, or its error messages if it failed.
 fn git(folder: &Path, arguments: &[&str]) -> Result<Result<Vec<u8>, String>, Failure> {
     let mut command = Command::new("git");

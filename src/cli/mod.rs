@@ -9,6 +9,7 @@ mod completions;
 mod config;
 mod depfile;
 mod diff;
+mod doc;
 mod drift;
 mod dual;
 mod dual_compare;
@@ -99,6 +100,7 @@ enum Command {
     Rules(rules::Rules),
     Dual(dual::Dual),
     Graph(graph::Graph),
+    Doc(doc::Doc),
     Guarantee(guarantee::Guarantee),
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
@@ -152,6 +154,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Rules(rules) => rules.run(&terminal),
         Command::Dual(dual) => dual.run(&terminal),
         Command::Graph(graph) => graph.run(&terminal),
+        Command::Doc(doc) => doc.run(&terminal),
         Command::Guarantee(guarantee) => guarantee.run(&terminal),
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
@@ -189,6 +192,7 @@ fn command() -> clap::Command {
             "Also print the states and the capacity of each protocol",
         ),
         ("gen", "Also print every protocol and every file"),
+        ("doc", "Also print every protocol and every file"),
         ("fmt", "Also print the path of each file that was formatted"),
         (
             "breaking",

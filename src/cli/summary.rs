@@ -84,7 +84,7 @@ impl Summary<'_> {
         };
         match file.producer {
             Producer::Target(target) => target.usage(&file.directory, path, &is_generated),
-            Producer::Plugin(_) => None,
+            Producer::Plugin(_) | Producer::Site => None,
         }
     }
 

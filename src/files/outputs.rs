@@ -16,6 +16,8 @@ pub enum Producer {
     Target(Target),
     /// The plugin of this name.
     Plugin(String),
+    /// The documentation.
+    Site,
 }
 
 impl Producer {
@@ -25,6 +27,7 @@ impl Producer {
         match self {
             Producer::Target(target) => target.name(),
             Producer::Plugin(name) => name,
+            Producer::Site => "doc",
         }
     }
 }
@@ -48,6 +51,17 @@ impl Tree {
     pub fn of_target(target: Target, directory: PathBuf, files: Vec<OutputFile>) -> Tree {
         Tree {
             producer: Producer::Target(target),
+            directory,
+            files,
+            manifest: Manifest::default(),
+        }
+    }
+
+    /// The files of a documentation site.
+    #[must_use]
+    pub fn of_site(directory: PathBuf, files: Vec<OutputFile>) -> Tree {
+        Tree {
+            producer: Producer::Site,
             directory,
             files,
             manifest: Manifest::default(),
@@ -239,7 +253,7 @@ impl Outputs {
         let expected: BTreeSet<_> = self.files.iter().map(|file| resolve(&file.path)).collect();
         let trees = self.files.iter().filter_map(|file| match file.producer {
             Producer::Target(target) => Some((&file.directory, target)),
-            Producer::Plugin(_) => None,
+            Producer::Plugin(_) | Producer::Site => None,
         });
         let trees: BTreeSet<_> = trees.collect();
         for (root, target) in trees {

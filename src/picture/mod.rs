@@ -12,7 +12,7 @@ use crate::source::Sources;
 use std::collections::{BTreeMap, VecDeque};
 
 pub use layout::{Area, Layout};
-pub use svg::svg;
+pub use svg::{Links, inline, svg};
 
 /// The most states of a picture.
 pub const MOST_STATES: usize = 60;
@@ -56,6 +56,8 @@ pub enum Node {
     End,
     /// A state.
     State {
+        /// Which one.
+        id: StateId,
         /// Its name, with type parameters.
         name: String,
         /// Which side sends.
@@ -78,6 +80,17 @@ pub struct Arrow {
     pub active: Option<Side>,
     /// A line for each message.
     pub lines: Vec<String>,
+    /// For each of these lines the message, but for a last one that counts messages.
+    pub steps: Vec<Step>,
+}
+
+/// The message at a position in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The state.
+    pub state: StateId,
+    /// The position.
+    pub message: usize,
 }
 
 /// The whole protocol.
@@ -129,15 +142,18 @@ pub fn surroundings(protocol: &Protocol, sources: &Sources, center: StateId) -> 
 }
 
 /// The messages between each two states, or from a state to the end, in the order written.
-fn groups(protocol: &Protocol) -> BTreeMap<(StateId, Option<StateId>), Vec<&Message>> {
-    let mut groups: BTreeMap<_, Vec<&Message>> = BTreeMap::new();
+fn groups(protocol: &Protocol) -> BTreeMap<(StateId, Option<StateId>), Vec<(usize, &Message)>> {
+    let mut groups: BTreeMap<_, Vec<(usize, &Message)>> = BTreeMap::new();
     for id in protocol.state_ids() {
-        for message in &protocol.state(id).messages {
+        for (position, message) in protocol.state(id).messages.iter().enumerate() {
             let to = match &message.next {
                 Next::End | Next::Error => None,
                 Next::State { state, .. } => Some(*state),
             };
-            groups.entry((id, to)).or_default().push(message);
+            groups
+                .entry((id, to))
+                .or_default()
+                .push((position, message));
         }
     }
     groups
@@ -159,6 +175,7 @@ fn picture(protocol: &Protocol, sources: &Sources, states: &[StateId], summary: 
     let nodes = states.iter().map(|id| {
         let state = protocol.state(*id);
         Node::State {
+            id: *id,
             name: short(&title(state)),
             turn: turn(state),
             active: state.active_side(),
@@ -181,8 +198,12 @@ fn picture(protocol: &Protocol, sources: &Sources, states: &[StateId], summary: 
         };
         let shown = messages.iter().take(MESSAGES);
         let mut lines: Vec<String> = shown
-            .map(|message| short(&message_text(message, sources)))
+            .map(|(_, message)| short(&message_text(message, sources)))
             .collect();
+        let steps = messages.iter().take(MESSAGES).map(|(position, _)| Step {
+            state: *from,
+            message: *position,
+        });
         if messages.len() > MESSAGES {
             lines.push(format!("and {} more", messages.len() - MESSAGES));
         }
@@ -192,6 +213,7 @@ fn picture(protocol: &Protocol, sources: &Sources, states: &[StateId], summary: 
                 to,
                 active: protocol.state(*from).active_side(),
                 lines,
+                steps: steps.collect(),
             });
         }
     }
@@ -202,6 +224,7 @@ fn picture(protocol: &Protocol, sources: &Sources, states: &[StateId], summary: 
             to: first,
             active: None,
             lines: Vec::new(),
+            steps: Vec::new(),
         });
     }
     Picture {

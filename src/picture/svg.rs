@@ -1,8 +1,8 @@
 //! A picture as SVG: one text, which needs no fonts, scripts or other files, and follows the reader's choice of light or dark.
 
 use super::layout::{Area, LINE, Layout, width};
-use super::{Node, Picture};
-use crate::protocol::Side;
+use super::{Node, Picture, Step};
+use crate::protocol::{Side, StateId};
 use std::fmt::Write;
 
 const STYLE: &str = "\
@@ -19,27 +19,56 @@ text{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',m
 .ring{fill:none;stroke:var(--line);stroke-width:1.5}\
 .paper{fill:var(--paper)}";
 
+/// The head of an arrow.
+const TIP: &str = "<defs><marker id=\"tip\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
+<path class=\"tip\" d=\"M0 1L10 5L0 9z\"/></marker></defs>";
+
 /// The text of a picture with this layout.
 #[must_use]
 pub fn svg(picture: &Picture, layout: &Layout) -> String {
     let (w, h) = (number(layout.width.ceil()), number(layout.height.ceil()));
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\">\n\
-         <title>{}</title>\n<desc>{}</desc>\n<style>{STYLE}</style>\n\
-         <defs><marker id=\"tip\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
-         <path class=\"tip\" d=\"M0 1L10 5L0 9z\"/></marker></defs>\n\
+         <title>{}</title>\n<desc>{}</desc>\n<style>{STYLE}</style>\n{TIP}\n\
          <rect class=\"paper\" width=\"{w}\" height=\"{h}\"/>\n",
         escaped(&picture.name),
         escaped(&picture.summary),
     );
+    body(&mut text, picture, layout, None);
+    text + "</svg>\n"
+}
+
+/// Where the parts of a picture in a page lead.
+pub struct Links<'a> {
+    /// The address of a state's page.
+    pub state: &'a dyn Fn(StateId) -> String,
+}
+
+/// The text of a picture inside a page, whose style sheet colors it. Its boxes are links, and scripts find its states and messages
+/// by `data-state` and `data-step`.
+#[must_use]
+pub fn inline(picture: &Picture, layout: &Layout, links: &Links<'_>) -> String {
+    let (w, h) = (number(layout.width.ceil()), number(layout.height.ceil()));
+    let mut text = format!(
+        "<svg width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"group\" aria-label=\"{}\">{TIP}\n",
+        escaped(&picture.summary)
+    );
+    body(&mut text, picture, layout, Some(links));
+    text + "</svg>\n"
+}
+
+fn body(text: &mut String, picture: &Picture, layout: &Layout, links: Option<&Links<'_>>) {
     for points in &layout.points {
         let _ = writeln!(text, "<path class=\"arrow\" d=\"{}\"/>", curve(points));
     }
     for (arrow, label) in picture.arrows.iter().zip(&layout.labels) {
         let Some(area) = label else { continue };
-        // The line of another arrow may pass under a label.
-        text += &rectangle(area, "paper", 0.0);
-        lines(&mut text, area, &arrow.lines, "");
+        // The line of another arrow may pass under a label. A style sheet can give letters a rim; not every program draws it.
+        if links.is_none() {
+            text.push_str(&rectangle(area, "paper", 0.0));
+        }
+        let steps = links.map(|_| &arrow.steps[..]);
+        lines(text, area, &arrow.lines, "", steps);
     }
     for (node, area) in picture.nodes.iter().zip(&layout.nodes) {
         let (x, y) = (number(area.x), number(area.y));
@@ -57,6 +86,7 @@ pub fn svg(picture: &Picture, layout: &Layout) -> String {
                 );
             }
             Node::State {
+                id,
                 name,
                 turn,
                 active,
@@ -65,17 +95,33 @@ pub fn svg(picture: &Picture, layout: &Layout) -> String {
                 let side = active.map_or("", Side::word);
                 let cut = if *is_whole { "" } else { " cut" };
                 let class = format!("state {side}{cut}");
-                text += &rectangle(area, &class, 8.0);
+                if let Some(links) = links {
+                    let (address, index) = ((links.state)(*id), id.index());
+                    let _ = write!(
+                        text,
+                        "<a href=\"{}\" data-state=\"{index}\">",
+                        escaped(&address)
+                    );
+                }
+                text.push_str(&rectangle(area, &class, 8.0));
                 let both = [name.clone(), turn.clone()];
-                lines(&mut text, area, &both, "name");
+                lines(text, area, &both, "name", links.map(|_| &[][..]));
+                if links.is_some() {
+                    text.push_str("</a>\n");
+                }
             }
         }
     }
-    text + "</svg>\n"
 }
 
-/// Lines of text in the middle of an area; the first has a class.
-fn lines(text: &mut String, area: &Area, lines: &[String], first_class: &str) {
+/// Lines of text in the middle of an area; the first has a class. Inside a page, those of messages say which.
+fn lines(
+    text: &mut String,
+    area: &Area,
+    lines: &[String],
+    first_class: &str,
+    steps: Option<&[Step]>,
+) {
     let all: f64 = lines.iter().map(|_| LINE).sum();
     let mut y = area.y - all / 2.0 + LINE * 0.75;
     for (index, line) in lines.iter().enumerate() {
@@ -83,12 +129,23 @@ fn lines(text: &mut String, area: &Area, lines: &[String], first_class: &str) {
             (0, class) if !class.is_empty() => format!(" class=\"{class}\""),
             _ => String::new(),
         };
+        let fit = match steps {
+            // The style sheet of the page sets a font with characters of the width that was laid out.
+            Some(_) => String::new(),
+            None => {
+                let width = number(width(line));
+                format!(" textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\"")
+            }
+        };
+        let step = steps.and_then(|steps| steps.get(index));
+        let step = step.map_or_else(String::new, |step| {
+            format!(" data-step=\"{}.{}\"", step.state.index(), step.message)
+        });
         let _ = writeln!(
             text,
-            "<text{class} x=\"{}\" y=\"{}\" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\">{}</text>",
+            "<text{class}{step} x=\"{}\" y=\"{}\"{fit}>{}</text>",
             number(area.x),
             number(y),
-            number(width(line)),
             escaped(line)
         );
         y += LINE;
@@ -145,6 +202,7 @@ fn escaped(text: &str) -> String {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
             // Control characters are not allowed in XML, and others change the direction of the text around them.
             letter if letter.is_control() || "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{fffe}\u{ffff}".contains(letter) => {
                 escaped.push(char::REPLACEMENT_CHARACTER);

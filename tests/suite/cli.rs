@@ -286,6 +286,7 @@ mod usage {
             "rules",
             "dual",
             "graph",
+            "doc",
             "guarantee",
             "breaking",
             "fingerprint",

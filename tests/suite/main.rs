@@ -14,6 +14,7 @@ mod config;
 mod contract;
 mod declared;
 mod editors;
+mod doc;
 mod fingerprint;
 mod fix;
 mod format;

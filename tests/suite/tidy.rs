@@ -4,6 +4,8 @@
 mod machine;
 mod rooms;
 
+mod rooms;
+
 use crate::support::repository;
 use rooms::{OUTSIDE, OUTWARD, ROOMS};
 use std::collections::BTreeSet;

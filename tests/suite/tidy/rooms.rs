@@ -98,6 +98,25 @@ pub const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("picture", &["source", "protocol", "diagram"]),
+    (
+        "doc",
+        &[
+            "source",
+            "name",
+            "diagnostic",
+            "protocol",
+            "graph",
+            "sizes",
+            "relation",
+            "check",
+            "fingerprint",
+            "wire",
+            "endpoint",
+            "target",
+            "diagram",
+            "picture",
+        ],
+    ),
     ("dual", &["source", "protocol"]),
     (
         "lsp",
@@ -131,12 +150,13 @@ pub const ROOMS: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
 ];
 
-/// Each external crate with the module that may use it; a crate that only describes how values are read and written may have two.
+/// Each external crate with the module that may use it; a crate that only describes how values or templates are read and written may
+/// have more.
 pub const OUTSIDE: &[(&str, &str)] = &[
     ("annotate_snippets", "report"),
     ("anstream", "cli"),
     ("anstyle", "cli"),
-    ("askama", "target"),
+    ("askama", "target doc"),
     ("blake3", "fingerprint report"),
     ("clap", "cli"),
     ("clap_complete", "cli"),
@@ -148,10 +168,11 @@ pub const OUTSIDE: &[(&str, &str)] = &[
     ("pest_derive", "syntax"),
     ("petgraph", "graph"),
     ("proc_macro2", "target"),
+    ("pulldown_cmark", "doc"),
     ("quick_junit", "report"),
     ("rustyline", "cli"),
     ("serde", "trace report model cli"),
-    ("serde_json", "trace report model cli"),
+    ("serde_json", "trace report model doc cli"),
     ("serde_sarif", "report"),
     ("similar", "cli"),
     ("strsim", "name"),
