@@ -4,8 +4,6 @@
 mod machine;
 mod rooms;
 
-mod rooms;
-
 use crate::support::repository;
 use rooms::{OUTSIDE, OUTWARD, ROOMS};
 use std::collections::BTreeSet;
