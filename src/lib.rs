@@ -53,6 +53,9 @@ pub mod relation;
 pub mod sizes;
 #[doc(hidden)]
 pub mod syntax;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod talk;
 #[cfg(feature = "reports")]
 #[doc(hidden)]
 pub mod trace;

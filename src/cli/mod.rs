@@ -36,6 +36,10 @@ mod protocol_table;
 mod reports;
 mod rules;
 mod summary;
+mod talk;
+mod talk_input;
+mod talk_output;
+mod talk_peer;
 mod terminal;
 mod trace;
 mod trace_logs;
@@ -99,6 +103,7 @@ enum Command {
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
     Model(model::Model),
+    Talk(talk::TalkArguments),
     Trace(trace::Trace),
     Lsp(lsp::Lsp),
     Completions(completions::Completions),
@@ -151,6 +156,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
         Command::Model(model) => model.run(&terminal),
+        Command::Talk(talk) => talk.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
         Command::Lsp(lsp) => lsp.run(&terminal),
         Command::Completions(completions) => completions.run(&terminal),
@@ -161,7 +167,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 13] = [
+    let unused: [(&str, &[&str]); 14] = [
         ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
@@ -169,6 +175,7 @@ fn command() -> clap::Command {
         ("guarantee", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
         ("model", &["quiet", "verbose"]),
+        ("talk", &["verbose"]),
         ("trace", &["verbose"]),
         ("lsp", &["color", "ascii", "quiet", "verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),

@@ -290,6 +290,7 @@ mod usage {
             "breaking",
             "fingerprint",
             "model",
+            "talk",
             "trace",
             "trace check",
             "lsp",

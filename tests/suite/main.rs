@@ -40,6 +40,7 @@ mod rules;
 mod rust;
 mod scala;
 mod services;
+mod talk;
 mod tidy;
 mod trace;
 mod wire;

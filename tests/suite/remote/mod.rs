@@ -8,6 +8,7 @@ mod lost;
 mod programs;
 mod proxy;
 mod silent;
+mod talk;
 mod tls;
 
 use crate::support::running::Outcome;

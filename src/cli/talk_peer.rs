@@ -1,0 +1,263 @@
+//! The other side of a session, at the end of a connection.
+
+use super::Failure;
+use duologue::check::CheckedProgram;
+use duologue::protocol::{Instance, ProtocolId, Side};
+use duologue::relation::View;
+use duologue::talk::{Arrival, Fault, Stream, Talk};
+use duologue::wire::Plan;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// The end of a session that this side is the first to know.
+const LEFT: [u8; 3] = [0, 3, 0];
+const BROKEN: [u8; 3] = [0, 3, 1];
+const LATE: [u8; 3] = [0, 3, 2];
+
+/// A connection that carries bytes in order.
+trait Socket: Read + Write {
+    fn set_timeout(&self, timeout: Duration) -> io::Result<()>;
+}
+
+impl Socket for TcpStream {
+    fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(timeout))?;
+        self.set_write_timeout(Some(timeout))
+    }
+}
+
+#[cfg(unix)]
+impl Socket for std::os::unix::net::UnixStream {
+    fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(timeout))?;
+        self.set_write_timeout(Some(timeout))
+    }
+}
+
+/// The other side, which is in another process.
+pub struct Peer {
+    /// The side that it plays.
+    pub side: Side,
+    stream: Stream,
+    socket: Box<dyn Socket>,
+    /// How long it may take to answer.
+    patience: Duration,
+    is_over: bool,
+}
+
+/// What a peer has done.
+pub enum Answer {
+    /// Sent the message that is the last event of the session.
+    Message,
+    /// Left, with a text if it says why.
+    Left(Option<&'static str>),
+}
+
+impl Peer {
+    /// Connects to a server, and begins a session in which the peer plays `side`.
+    pub fn connect(
+        address: &str,
+        side: Side,
+        patience: Duration,
+        checked: &CheckedProgram,
+        (protocol, instance): (ProtocolId, Option<&Instance>),
+        talk: &Talk<'_>,
+    ) -> Result<Peer, Failure> {
+        let program = checked.program();
+        let view = match instance {
+            Some(instance) => View::instance(program, instance),
+            None => View::of(program, protocol),
+        };
+        let usage = |words: String| Failure::Usage(words);
+        let name = &talk.protocol().name;
+        let plan = Plan::of(view)
+            .map_err(|obstacle| usage(format!("`{name}` stays in one process: {obstacle}")))?;
+        let fingerprint = plan.fingerprint.ok_or_else(|| {
+            usage(format!(
+                "`{name}` has type parameters: name an instance, as in FILE#INSTANCE"
+            ))
+        })?;
+        let stream = Stream::new(talk);
+        let hello = stream.hello(talk, fingerprint, side.dual());
+        let failed = |error: io::Error| {
+            Failure::Environment(format!("cannot connect to {address}: {}", reason(&error)))
+        };
+        let socket = open(address)?.map_err(failed)?;
+        let mut peer = Peer {
+            side,
+            stream,
+            socket,
+            patience,
+            is_over: false,
+        };
+        let deadline = Instant::now() + patience;
+        peer.socket.set_timeout(patience).map_err(failed)?;
+        // A server that refuses may have closed the connection before the hello; its answer says why.
+        let written = peer.socket.write_all(&hello);
+        loop {
+            match peer.stream.answer() {
+                Ok(true) => return Ok(peer),
+                Ok(false) => {}
+                Err(words) => {
+                    let words = format!("there is no session with {address}: {words}");
+                    return Err(Failure::Environment(words));
+                }
+            }
+            match peer.read(deadline) {
+                Ok(true) => {}
+                Ok(false) => {
+                    written.map_err(failed)?;
+                    let words = format!("{address} has closed the connection without an answer");
+                    return Err(Failure::Environment(words));
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// Writes the last event of the session, which this side has caused. A message that cannot be sent is a fault of its line.
+    pub fn publish(&mut self, talk: &Talk<'_>) -> Result<Result<(), Fault>, Failure> {
+        let bytes = match self.stream.written(talk) {
+            Ok(bytes) => bytes,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        self.is_over = bytes == LEFT || talk.active().is_none();
+        let written = self.socket.set_timeout(self.patience);
+        let written = written.and_then(|()| self.socket.write_all(&bytes));
+        match written {
+            Ok(()) => Ok(Ok(())),
+            // The peer may have left, and what it has sent says so.
+            Err(_) if self.is_over => Ok(Ok(())),
+            Err(error) => Err(lost(&error)),
+        }
+    }
+
+    /// Waits for what the peer does.
+    pub fn wait(&mut self, talk: &mut Talk<'_>) -> Result<Answer, Failure> {
+        let deadline = Instant::now() + self.patience;
+        loop {
+            match self.stream.arrival(talk) {
+                Ok(Some(Arrival::Message)) => {
+                    self.is_over = talk.active().is_none();
+                    return Ok(Answer::Message);
+                }
+                Ok(Some(Arrival::Left(why))) => {
+                    self.is_over = true;
+                    return Ok(Answer::Left(why));
+                }
+                Ok(None) => {}
+                Err(words) => {
+                    self.end(&BROKEN);
+                    let words = format!("the {} has broken the format: {words}", self.side.word());
+                    return Err(Failure::Environment(words));
+                }
+            }
+            match self.read(deadline) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.is_over = true;
+                    let words = "the connection has ended, and the session with it, without a message that says so";
+                    return Err(Failure::Environment(words.to_owned()));
+                }
+                Err(error) if is_late(&error) => {
+                    self.end(&LATE);
+                    let (side, seconds) = (self.side.word(), self.patience.as_secs());
+                    let words = format!(
+                        "the {side} has sent nothing for {seconds} s; `--timeout` sets how long to wait"
+                    );
+                    return Err(Failure::Environment(words));
+                }
+                Err(error) => {
+                    self.is_over = true;
+                    return Err(lost(&error));
+                }
+            }
+        }
+    }
+
+    /// Reads what has arrived; `Ok(false)` at the end of the connection.
+    fn read(&mut self, deadline: Instant) -> io::Result<bool> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.socket.set_timeout(left)?;
+        let mut bytes = [0; 4096];
+        let length = loop {
+            match self.socket.read(&mut bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        self.stream.push(&bytes[..length]);
+        Ok(length > 0)
+    }
+
+    /// Ends the session, for this reason.
+    fn end(&mut self, leave: &[u8]) {
+        self.is_over = true;
+        // The connection is closed in any case.
+        let _ = self.socket.write_all(leave);
+    }
+}
+
+impl Drop for Peer {
+    /// Tells the peer that this side has left, if the session is not over.
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.end(&LEFT);
+        }
+    }
+}
+
+/// Opens a connection. The outer error is that of the address.
+fn open(address: &str) -> Result<io::Result<Box<dyn Socket>>, Failure> {
+    let usage = |words: &str| Err(Failure::Usage(format!("`{address}`: {words}")));
+    if let Some(path) = address.strip_prefix("unix:") {
+        if path.is_empty() {
+            return usage("the path is missing");
+        }
+        #[cfg(unix)]
+        return Ok(
+            std::os::unix::net::UnixStream::connect(path).map(|socket| Box::new(socket) as _)
+        );
+        #[cfg(not(unix))]
+        return usage("there are no Unix sockets on this system");
+    }
+    if let Some(place) = address.strip_prefix("tcp://") {
+        if place
+            .rsplit_once(':')
+            .is_none_or(|(_, port)| port.parse::<u16>().is_err())
+        {
+            return usage("the port is missing, or is not a number below 65536");
+        }
+        let socket = TcpStream::connect(place).and_then(|socket| {
+            socket.set_nodelay(true)?;
+            Ok(Box::new(socket) as _)
+        });
+        return Ok(socket);
+    }
+    if address.starts_with("tls://") {
+        return usage("`talk` has no TLS: use `unix:` or `tcp://`");
+    }
+    usage("its scheme is not `unix:` or `tcp://`")
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
+    )
+}
+
+fn reason(error: &io::Error) -> String {
+    match is_late(error) {
+        true => "there was no answer in time".to_owned(),
+        false => error.to_string(),
+    }
+}
+
+fn lost(error: &io::Error) -> Failure {
+    Failure::Environment(format!("the connection is lost: {}", reason(error)))
+}

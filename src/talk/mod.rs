@@ -1,0 +1,13 @@
+//! Sessions that are played by hand, message by message, without a program: `duologue talk`.
+
+mod codec;
+mod reader;
+mod robot;
+mod session;
+mod stream;
+mod value;
+
+pub use robot::Robot;
+pub use session::{Event, Talk};
+pub use stream::{Arrival, Stream};
+pub use value::{Fault, Value};

@@ -1,0 +1,273 @@
+//! `duologue talk --connect`: the command line as the client of a server in another process, and what it says of peers that are wrong.
+
+use super::programs::Language;
+use super::{Sockets, cases, expected, unix};
+use crate::support::program::{Scratch, run};
+use crate::support::running::Running;
+use crate::support::{is_tested, repository};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::Output;
+use std::thread;
+
+/// The file of a case, and the protocol or instance in it.
+fn protocol(case: &str) -> String {
+    let file = match case {
+        "buyer" => "negotiation.proto#buyer",
+        "seller" => "negotiation.proto#seller",
+        "future" | "future_broken" => "future.proto#future_text",
+        "oneshot" => "oneshot.proto#oneshot_bytes",
+        "relay" => "relay.proto#relay_text",
+        "stream" => "stream.proto#numbers",
+        "word_count" => "word_count.proto#word_count",
+        other => return format!("{}/{other}.proto", repository().join("protocols").display()),
+    };
+    format!("{}/{file}", repository().join("protocols").display())
+}
+
+fn play_with(language: Language) {
+    if !is_tested(language.name()) {
+        return;
+    }
+    let scratch = Scratch::new(&format!("talk-with-{}", language.name()));
+    for case in cases() {
+        let sockets = Sockets::new();
+        let address = unix(&sockets.path("s"));
+        let mut server = Running::start(language.command().args(["server", &case, &address]));
+        let listening = server.line();
+        assert!(listening.starts_with("listening "), "{case}: {listening}");
+        let script = repository()
+            .join("tests/run")
+            .join(&case)
+            .join("expected.txt");
+        let transcript = fs::read_to_string(&script).expect("every case has a transcript");
+        let mut command = scratch.duologue("talk --connect");
+        command
+            .arg(&address)
+            .arg("--script")
+            .arg(&script)
+            .arg(protocol(&case));
+        let output = run(command, b"");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{case}: {errors}");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            transcript,
+            "{case}"
+        );
+        let outcome = server.end();
+        assert_eq!(outcome.code, Some(0), "{case}: {}", outcome.errors);
+        assert_eq!(outcome.lines, expected(&case, "server"), "{case}");
+    }
+}
+
+#[test]
+fn the_command_line_is_a_client_of_rust() {
+    play_with(Language::Rust);
+}
+
+#[test]
+fn the_command_line_is_a_client_of_c() {
+    play_with(Language::C);
+}
+
+/// The answer of a server that begins a session of the bank.
+fn accepted() -> Vec<u8> {
+    let mut answer = b"duologue\x01\x00\x1a\x00".to_vec();
+    answer.extend([0; 16]);
+    answer.extend(1_048_576_u32.to_le_bytes());
+    answer.extend([0; 6]);
+    answer
+}
+
+/// Lets `talk` play the client of the bank with a server that answers `bytes` to the hello, and the rest to what follows.
+fn with_server(bytes: Vec<u8>, then: Vec<u8>, lines: &str) -> (Output, Vec<u8>) {
+    let (sockets, scratch) = (Sockets::new(), Scratch::new("talk-hostile-peer"));
+    let path = sockets.path("s");
+    let listener = UnixListener::bind(&path).expect("the folder is ours");
+    let server = thread::spawn(move || serve(&listener, &bytes, &then));
+    let mut command = scratch.duologue("talk --timeout 1 --connect");
+    command.arg(unix(&path)).arg(protocol("bank"));
+    let output = run(command, lines.as_bytes());
+    (output, server.join().expect("the server does not panic"))
+}
+
+/// Returns what the client has sent after its hello.
+fn serve(listener: &UnixListener, answer: &[u8], then: &[u8]) -> Vec<u8> {
+    let (mut socket, _): (UnixStream, _) = listener.accept().expect("a client connects");
+    let mut hello = [0; 12];
+    socket.read_exact(&mut hello).expect("there is a hello");
+    let mut rest = vec![0; usize::from(u16::from_le_bytes([hello[10], hello[11]]))];
+    socket.read_exact(&mut rest).expect("the hello is complete");
+    // A client that has ended reads nothing more.
+    let _ = socket.write_all(answer);
+    let mut sent = vec![0; 1024];
+    let length = socket.read(&mut sent).unwrap_or(0);
+    sent.truncate(length);
+    let _ = socket.write_all(then);
+    // Until the client closes the connection.
+    let _ = socket.read_to_end(&mut sent);
+    sent
+}
+
+const LOGIN: &str = "login(\"holk\", \"1234\")\n";
+
+#[test]
+fn peers_that_are_wrong_are_reported_with_the_reason() {
+    let refused = |verdict: u8, milliseconds: u32| {
+        let mut answer = b"duologue\x01".to_vec();
+        answer.extend([verdict, 4, 0]);
+        answer.extend(milliseconds.to_le_bytes());
+        answer
+    };
+    let cases: [(Vec<u8>, &[u8], i32, &str, &[u8]); 15] = [
+        (
+            b"HTTP/1.1 400\r\n".to_vec(),
+            b"",
+            3,
+            "the other side does not speak this format",
+            b"",
+        ),
+        (refused(16, 0), b"", 3, "does not serve this protocol", b""),
+        (
+            refused(18, 500),
+            b"",
+            3,
+            "the other side is full; try again in 500 ms",
+            b"",
+        ),
+        (refused(99, 0), b"", 3, "with verdict 99", b""),
+        (
+            b"duologue\x01\x00\xff\xff".to_vec(),
+            b"",
+            3,
+            "malformed answer",
+            b"",
+        ),
+        (b"duologue\x01".to_vec(), b"", 3, "no answer in time", b""),
+        // A tag that the state does not have, a count that is too long, an unknown control frame.
+        (
+            accepted(),
+            b"\x09",
+            3,
+            "a message that its state does not have",
+            b"\x00\x03\x01",
+        ),
+        (
+            accepted(),
+            b"\x81\x00",
+            3,
+            "longer than necessary",
+            b"\x00\x03\x01",
+        ),
+        (
+            accepted(),
+            b"\x00\x09",
+            3,
+            "an unknown control frame",
+            b"\x00\x03\x01",
+        ),
+        // Ends of the session, with and without a reason.
+        (accepted(), b"\x00\x03\x00", 0, "the server left early", b""),
+        (
+            accepted(),
+            b"\x00\x03\x02",
+            0,
+            "it says that this side was late",
+            b"",
+        ),
+        (
+            accepted(),
+            b"\x00\x03\x03",
+            0,
+            "larger than this side accepts",
+            b"",
+        ),
+        // It is alive, but sends no message.
+        (
+            accepted(),
+            b"\x00\x01\x00\x01",
+            3,
+            "has sent nothing for 1 s",
+            b"\x00\x03\x02",
+        ),
+        // The first message is read, and then nothing is left for the client to say.
+        (
+            accepted(),
+            b"\x01",
+            0,
+            "unfinished in the state `connected`",
+            b"\x00\x03\x00",
+        ),
+        (
+            accepted(),
+            b"\x02\x05",
+            0,
+            "unfinished in the state `login`",
+            b"\x00\x03\x00",
+        ),
+    ];
+    for (answer, then, code, words, last) in cases {
+        let (output, sent) = with_server(answer, then.to_vec(), LOGIN);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(words), "{words}: {errors}");
+        assert_eq!(output.status.code(), Some(code), "{words}: {errors}");
+        assert!(sent.ends_with(last), "{words}: {sent:?}");
+    }
+}
+
+#[test]
+fn a_peer_that_differs_from_the_script_is_reported() {
+    let script = format!("{LOGIN}client <- invalid\n");
+    let (output, _) = with_server(accepted(), b"\x01".to_vec(), &script);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    let words = "standard input:2:11: expected this, but the server did: client <- ok";
+    assert!(errors.contains(words), "{errors}");
+}
+
+#[test]
+fn what_cannot_be_connected_is_a_mistake_of_the_command_line() {
+    let scratch = Scratch::new("talk-addresses");
+    let missing = Path::new("/nowhere/s");
+    let addresses = [
+        (
+            "bank",
+            "http://localhost:1",
+            2,
+            "its scheme is not `unix:` or `tcp://`",
+        ),
+        ("bank", "tcp://localhost", 2, "the port is missing"),
+        ("bank", "unix:", 2, "the path is missing"),
+        ("bank", "tls://localhost:1", 2, "`talk` has no TLS"),
+        (
+            "bank",
+            &unix(missing),
+            3,
+            "cannot connect to unix:/nowhere/s: ",
+        ),
+        (
+            "feed",
+            "tcp://localhost:1",
+            2,
+            "`feed` stays in one process",
+        ),
+        (
+            "type_switch --robot server",
+            &unix(missing),
+            2,
+            "a robot can play the client",
+        ),
+    ];
+    for (case, address, code, words) in addresses {
+        let (case, options) = case.split_once(' ').unwrap_or((case, ""));
+        let mut command = scratch.duologue(&format!("talk {options}"));
+        command.arg(protocol(case)).arg("--connect").arg(address);
+        let output = run(command, b"");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(words), "{address}: {errors}");
+        assert_eq!(output.status.code(), Some(code), "{address}: {errors}");
+    }
+}
