@@ -81,7 +81,7 @@ pub fn context(text: &str, offset: usize) -> Context {
                 offset < token.at.end || offset == token.at.end && !is_block
             }
             Kind::String => offset < token.at.end,
-            _ => false,
+            Kind::Word | Kind::Arrow | Kind::Path | Kind::Sign(_) | Kind::Foreign => false,
         };
         if last.kind == Kind::Word && last.at.end >= offset {
             word = last.at.clone();
@@ -170,10 +170,10 @@ impl<'a> Reader<'a> {
     }
 
     fn sign(&self, at: usize) -> Option<u8> {
-        match self.tokens.get(at)?.kind {
-            Kind::Sign(sign) => Some(sign),
-            _ => None,
+        if let Kind::Sign(sign) = self.tokens.get(at)?.kind {
+            return Some(sign);
         }
+        None
     }
 
     fn word(&self, at: usize) -> &'a str {
@@ -200,10 +200,8 @@ impl<'a> Reader<'a> {
         }
         match self.sign(at) {
             Some(b'{' | b'(' | b'[' | b'<') => self.open.push(at),
-            Some(b'>') => {
-                if self.top() == Some(b'<') {
-                    self.open.pop();
-                }
+            Some(b'>') if self.top() == Some(b'<') => {
+                self.open.pop();
             }
             Some(close @ (b'}' | b')' | b']')) => {
                 let opener = match close {

@@ -103,7 +103,14 @@ impl<'t> Reader<'t> {
             ItemKind::Protocol => self.body(&mut item, Reader::state),
             ItemKind::Struct => self.body(&mut item, |reader| reader.part(ItemKind::Field)),
             ItemKind::Enum => self.body(&mut item, |reader| reader.part(ItemKind::Variant)),
-            _ => {
+            ItemKind::Alias
+            | ItemKind::ExternType
+            | ItemKind::ExternBound
+            | ItemKind::Instance
+            | ItemKind::State
+            | ItemKind::Message
+            | ItemKind::Field
+            | ItemKind::Variant => {
                 self.skip_to(|kind| kind == Kind::Sign(b';') || kind == Kind::Sign(b'{'));
                 if self.kind(self.at) == Some(Kind::Sign(b'{')) {
                     self.body(&mut item, |_| None);
@@ -150,7 +157,14 @@ impl<'t> Reader<'t> {
                 Kind::Sign(b'{' | b'(' | b'[') => depth += 1,
                 Kind::Sign(b'}' | b')' | b']') if depth == 0 => return,
                 Kind::Sign(b'}' | b')' | b']') => depth -= 1,
-                _ => {}
+                Kind::Word
+                | Kind::String
+                | Kind::Comment
+                | Kind::Doc
+                | Kind::Arrow
+                | Kind::Path
+                | Kind::Sign(_)
+                | Kind::Foreign => {}
             }
             self.at += 1;
         }
@@ -184,7 +198,13 @@ impl<'t> Reader<'t> {
                     item.children.extend(read(self));
                     self.at = self.at.max(start + 1);
                 }
-                _ => self.at += 1,
+                Kind::String
+                | Kind::Comment
+                | Kind::Doc
+                | Kind::Arrow
+                | Kind::Path
+                | Kind::Sign(_)
+                | Kind::Foreign => self.at += 1,
             }
         }
     }

@@ -78,7 +78,14 @@ pub fn folds(text: &str) -> Vec<Fold> {
             Kind::Sign(b';') if before.is_some_and(|token| token.kind == Kind::String) => {
                 Some(FoldKind::Imports)
             }
-            _ => None,
+            Kind::Word
+            | Kind::String
+            | Kind::Comment
+            | Kind::Doc
+            | Kind::Arrow
+            | Kind::Path
+            | Kind::Sign(_)
+            | Kind::Foreign => None,
         };
         let goes_on = token.kind != Kind::Comment && token.kind != Kind::Doc || token.starts_line;
         match (&mut run, kind) {

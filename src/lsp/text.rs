@@ -63,9 +63,10 @@ pub fn tokens(text: &str) -> Vec<Token> {
         };
         if let Some(kind) = kind {
             // A carriage return is no part of a comment.
-            let trimmed = match kind {
-                Kind::Comment | Kind::Doc | Kind::String => text[at..end].trim_end_matches('\r'),
-                _ => &text[at..end],
+            let is_line = matches!(kind, Kind::Comment | Kind::Doc | Kind::String);
+            let trimmed = match is_line {
+                true => text[at..end].trim_end_matches('\r'),
+                false => &text[at..end],
             };
             tokens.push(Token {
                 kind,

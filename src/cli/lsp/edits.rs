@@ -1,12 +1,10 @@
 //! Requests whose answers are edits.
 
-use super::convert::View;
 use super::params;
-use super::requests::everywhere;
+use super::requests::{at, everywhere};
 use super::state::State;
 use duologue::lsp::{fixes, formatted, prepare, rename, safe_fixes};
 use serde_json::{Map, Value, json};
-use std::rc::Rc;
 
 /// The answer to a request, or why it is refused; `None` if the request is unknown.
 pub fn answer(state: &mut State<'_>, method: &str, asked: &Value) -> Option<Result<Value, String>> {
@@ -17,14 +15,6 @@ pub fn answer(state: &mut State<'_>, method: &str, asked: &Value) -> Option<Resu
         "textDocument/formatting" => reformatted(state, asked),
         _ => return None,
     })
-}
-
-fn at(state: &mut State<'_>, asked: &Value) -> Option<(Rc<View>, usize)> {
-    let path = state.opened(params::uri(asked)?)?;
-    let place = params::place(asked.get("position")?)?;
-    let view = state.view(&path)?;
-    let offset = view.offset(place);
-    Some((view, offset))
 }
 
 fn prepared(state: &mut State<'_>, asked: &Value) -> Result<Value, String> {

@@ -23,7 +23,7 @@ const ENTRIES: usize = 500;
 const SYMBOLS: usize = 1000;
 
 /// The text of a request, and the byte of its position.
-fn at(state: &mut State<'_>, asked: &Value) -> Option<(Rc<View>, usize)> {
+pub fn at(state: &mut State<'_>, asked: &Value) -> Option<(Rc<View>, usize)> {
     let path = state.opened(params::uri(asked)?)?;
     let place = params::place(asked.get("position")?)?;
     let view = state.view(&path)?;
