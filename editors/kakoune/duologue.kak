@@ -70,6 +70,10 @@ add-highlighter shared/duologue/attribute/ regex '[\[(,]\h*([a-z][a-z0-9-]*)(?=[
 add-highlighter shared/duologue/attribute/ regex '\b(\d+)\h*(B|KiB|MiB|ms|s|min|h)\b' 0:value
 add-highlighter shared/duologue/attribute/ regex '\b[0-9A-Fa-f]{32}\b' 0:value
 
+# A string is a region of its own, so what is before it ends with whitespace. If it is a name after all, a later expression applies.
+add-highlighter shared/duologue/code/ regex '^\h*(import)\h' 1:keyword
+add-highlighter shared/duologue/code/ regex '\b(rust|c|scala)\h*=' 1:keyword
+add-highlighter shared/duologue/code/ regex '\b(from|drop)\h' 1:keyword
 add-highlighter shared/duologue/code/ regex '\b\d+\b' 0:value
 add-highlighter shared/duologue/code/ regex '->|[~?+=!]' 0:operator
 add-highlighter shared/duologue/code/ regex '[(,\[<~+]\h*([A-Za-z_]\w*)(?=[,)\]>?;<+ ])' 1:type
@@ -86,9 +90,6 @@ add-highlighter shared/duologue/code/ regex '^\h*(struct|enum)\h+([A-Za-z_]\w*)\
 add-highlighter shared/duologue/code/ regex '\b(type)\h+([A-Za-z_]\w*)\h*=\h*([A-Za-z_]\w*)?' 1:keyword 2:type 3:type
 add-highlighter shared/duologue/code/ regex '\b(extern)\h+(type|bound)\h+([A-Za-z_]\w*)' 1:keyword 2:keyword 3:type
 add-highlighter shared/duologue/code/ regex '^\h*(package)\h+([A-Za-z_][\w.]*)\h*;' 1:keyword 2:module
-add-highlighter shared/duologue/code/ regex '^\h*(import)\h*"' 1:keyword
-add-highlighter shared/duologue/code/ regex '\b(rust|c|scala)\h*=\h*"' 1:keyword
-add-highlighter shared/duologue/code/ regex '\b(from|drop)\h*"' 1:keyword
 
 # Commands
 # ‾‾‾‾‾‾‾‾
