@@ -383,3 +383,23 @@ fn a_mistake_hides_nothing_after_it() {
         assert!(found, "no tag for {name}: {tags:?}");
     }
 }
+
+/// Zed has its own names for some queries. They fit the grammar, and its colors are those of the grammar.
+#[test]
+fn the_queries_for_zed_fit_the_grammar() {
+    let Some(program) = program() else {
+        return;
+    };
+    let folder = repository().join("editors/zed/languages/duologue");
+    for name in ["highlights", "indents", "brackets", "outline"] {
+        let query = folder.join(format!("{name}.scm"));
+        let query = query.to_str().expect("a UTF-8 path");
+        let found = printed(program, &["query", query], EVERY_KEYWORD.as_bytes());
+        assert!(found.lines().count() > 10, "{name}: {found}");
+    }
+    let own = read(&grammar().join("queries/highlights.scm"));
+    assert!(
+        read(&folder.join("highlights.scm")) == own,
+        "highlights.scm differs"
+    );
+}
