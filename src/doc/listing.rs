@@ -40,11 +40,12 @@ impl Context<'_> {
             let mut at = start;
             while let Some(found) = uses.next_if(|found| (found.span.start as usize) < end) {
                 let range = found.span.range();
-                let address = match found.referent {
-                    // The page is that of the declaration around it.
-                    Referent::Message(..) | Referent::Field(..) | Referent::Variant(..) => None,
-                    referent => self.address(referent),
-                };
+                // The page of a part is that of the declaration around it.
+                let is_part = matches!(
+                    found.referent,
+                    Referent::Message(..) | Referent::Field(..) | Referent::Variant(..)
+                );
+                let address = self.address(found.referent).filter(|_| !is_part);
                 if let Some(address) = address
                     && range.start >= at
                     && range.end <= end

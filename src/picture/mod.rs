@@ -141,9 +141,12 @@ pub fn surroundings(protocol: &Protocol, sources: &Sources, center: StateId) -> 
     picture(protocol, sources, &found, summary)
 }
 
+/// Messages with their positions, by the states between which they lead.
+type Groups<'p> = BTreeMap<(StateId, Option<StateId>), Vec<(usize, &'p Message)>>;
+
 /// The messages between each two states, or from a state to the end, in the order written.
-fn groups(protocol: &Protocol) -> BTreeMap<(StateId, Option<StateId>), Vec<(usize, &Message)>> {
-    let mut groups: BTreeMap<_, Vec<(usize, &Message)>> = BTreeMap::new();
+fn groups(protocol: &Protocol) -> Groups<'_> {
+    let mut groups = Groups::new();
     for id in protocol.state_ids() {
         for (position, message) in protocol.state(id).messages.iter().enumerate() {
             let to = match &message.next {
