@@ -1,11 +1,11 @@
 package cases
 
 import com.sun.management.OperatingSystemMXBean
-import duologue.abandon
+import duologue.{SessionClosed, Why}
 import duologue.net.{Limits, Listener, Observer}
 import java.lang.management.ManagementFactory
 import java.net.SocketTimeoutException
-import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, LinkedBlockingQueue}
+import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicIntegerArray}
 import protocols.pingpong
 import scala.concurrent.duration.DurationInt
@@ -99,14 +99,13 @@ object Load {
     val listener = Listener(address, Limits(sessions = sessions))
     say("listening " + listener.address)
     val counts = new Counts(sessions, turns)
-    val all = new ConcurrentLinkedQueue[pingpong.server.Ping]
+    val ended = new CountDownLatch(sessions)
     val before = memory()
     for (session <- 0 until sessions) {
       val ping = listener.accept(pingpong.server)
-      all.add(ping): Unit
       start { () =>
         try answer(ping, session, counts)
-        catch { case _: duologue.SessionClosed | _: duologue.EndpointUsed => () }
+        catch { case closed: SessionClosed if closed.why == Why.Lost => ended.countDown() }
       }
     }
     counts.open.await()
@@ -115,8 +114,10 @@ object Load {
     val ofSession = counts.all
     say("turns " + ofSession.min.toString + " " + ofSession.max.toString)
     val (began, used) = (System.nanoTime(), processorTime())
-    all.forEach(ping => abandon(ping))
-    listener.drain(1.minute): Unit
+    // The drain ends the sessions, and their threads find that.
+    require(!listener.drain(0.seconds))
+    ended.await()
+    while (listener.size > 0) Thread.sleep(1L)
     val times = List(System.nanoTime() - began, processorTime() - used)
     say("drained " + times.map(_ / 1000000L).mkString(" "))
   }

@@ -117,10 +117,15 @@ static void serve(duo_listener *listener, size_t wanted, size_t turns)
     }
     report_turns(sessions, wanted);
     uint64_t start = milliseconds(CLOCK_MONOTONIC), used = milliseconds(CLOCK_PROCESS_CPUTIME_ID);
-    /* Frees the endpoints for their owner, who ends the sessions. */
+    duo_listener_drain(listener, DUO_AT_ONCE);
+    /* The drain has ended the sessions. The set reports each of them, and its endpoint is freed. */
+    for (size_t i = 0; i < wanted; i++) {
+        void *with;
+        pingpong_ping_t said;
+        require(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK, "wait");
+        require(pingpong_server_ping_recv(((session *)with)->ping, &said) == DUO_LOST, "the drain ends each session");
+    }
     duo_ports_free(ports);
-    for (size_t i = 0; i < wanted; i++) (void)pingpong_server_ping_close(sessions[i].ping);
-    duo_listener_drain(listener, DUO_FOREVER);
     printf("drained %u %u\n", (unsigned)(milliseconds(CLOCK_MONOTONIC) - start),
         (unsigned)(milliseconds(CLOCK_PROCESS_CPUTIME_ID) - used));
     free(sessions);

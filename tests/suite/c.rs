@@ -37,6 +37,11 @@ pub fn load_program() -> Command {
     Command::new(net::load())
 }
 
+/// A server that is asked about its services, and a client that asks.
+pub fn ask_program() -> Command {
+    Command::new(net::ask())
+}
+
 /// Runs a test of the runtime, which is a separate program, with every compiler, and under every checker once: with clang under the
 /// address sanitizer, with gcc under the others. Without clang, gcc does all.
 fn check_runtime(test: &str) {

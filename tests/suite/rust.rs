@@ -431,6 +431,11 @@ pub fn load_program() -> Command {
     program_of_tests("load")
 }
 
+/// A server that is asked about its services, and a client that asks.
+pub fn ask_program() -> Command {
+    program_of_tests("ask")
+}
+
 /// The job queue in `tests/services`.
 pub fn jobs_program() -> Command {
     program_of_tests("jobs")

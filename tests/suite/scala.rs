@@ -64,6 +64,17 @@ pub fn load_program() -> Command {
     net::run_in(java, BUILT.get_or_init(build), "cases.Load")
 }
 
+/// A server that is asked about its services, and a client that asks.
+pub fn ask_program() -> Command {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let out = folder("net").join("ask");
+        net::build(&[repository().join("tests/remote/Ask.scala")], &out);
+        out
+    };
+    net::run(BUILT.get_or_init(build), "cases.Ask")
+}
+
 /// Both sides of sessions in which the server has limits and the client has none.
 pub fn limits_program() -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();

@@ -242,16 +242,24 @@ pub fn limits(side: &str) -> PathBuf {
 /// The server of many sessions at once, built once in a run of the tests.
 pub fn load() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let build = || {
-        let proto = repository().join("protocols/pingpong.proto");
-        let generated = generate_with("net-load", &[proto], &["--remote"]);
-        let mut sources = sources_in(&generated);
-        sources.push(repository().join("tests/remote/load.c"));
-        let includes = [generated.clone()];
-        let program = quiet(Watch::Plain, &sources, &includes, &generated).link();
-        program.unwrap_or_else(|complaint| panic!("{complaint}"))
-    };
-    BUILT.get_or_init(build).clone()
+    BUILT.get_or_init(|| with_pingpong("load")).clone()
+}
+
+/// A server that is asked about its services, and a client that asks, built once in a run of the tests.
+pub fn ask() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| with_pingpong("ask")).clone()
+}
+
+/// A program of `tests/remote` with sessions of `pingpong`.
+fn with_pingpong(name: &str) -> PathBuf {
+    let proto = repository().join("protocols/pingpong.proto");
+    let generated = generate_with(&format!("net-{name}"), &[proto], &["--remote"]);
+    let mut sources = sources_in(&generated);
+    sources.push(repository().join(format!("tests/remote/{name}.c")));
+    let includes = [generated.clone()];
+    let program = quiet(Watch::Plain, &sources, &includes, &generated).link();
+    program.unwrap_or_else(|complaint| panic!("{complaint}"))
 }
 
 /// The lines of a transcript that one side writes.

@@ -60,7 +60,7 @@ const LAYERS: &[Layer] = &[
         files: "net/Address.scala net/Channel.scala net/Connection.scala net/Dialogue.scala net/Handshake.scala \
                 net/Health.scala net/healthprotocol/health.scala net/healthprotocol/healthTypes.scala \
                 net/Listener.scala net/Observer.scala net/Options.scala net/Peer.scala net/Reactor.scala net/Reports.scala \
-                net/Secure.scala net/Silent.scala net/Sockets.scala net/Tls.scala net/TraceContext.scala net/errors.scala \
+                net/Secure.scala net/Sessions.scala net/Silent.scala net/Sockets.scala net/Tls.scala net/TraceContext.scala net/errors.scala \
                 net/package.scala",
     },
 ];

@@ -1,6 +1,7 @@
 //! Sessions over sockets and in shared memory: the conversations of `tests/run` with client and server in each pair of languages, and what happens when the
 //! connection between them is slow or breaks. The programs are those of the languages' own tests: `remote (client|server) CASE ADDRESS`.
 
+mod ask;
 mod killed;
 mod limits;
 mod load;

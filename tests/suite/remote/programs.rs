@@ -71,6 +71,17 @@ impl Language {
     }
 }
 
+impl Language {
+    /// A server that is asked about its services, and a client that asks.
+    pub fn ask(self) -> Command {
+        match self {
+            Language::Rust => crate::rust::ask_program(),
+            Language::C => crate::c::ask_program(),
+            Language::Scala => crate::scala::ask_program(),
+        }
+    }
+}
+
 /// Runs a case. The server listens at `address`; the client connects there, or to `through`. Returns how the client and the server
 /// ended.
 pub fn converse(

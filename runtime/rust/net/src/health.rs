@@ -99,7 +99,7 @@ impl Health {
     }
 
     /// The status of a service, once it is not `known` or this period has passed. `None` if the server drains.
-    fn next(
+    pub(crate) fn next(
         &self,
         service: &str,
         known: Option<&Status>,

@@ -3,8 +3,8 @@
 //! The client begins the sessions, and plays one turn in each. Then it prints `open`, waits until a line is written to its
 //! input, and plays until the server ends the sessions. The server prints `listening ADDRESS`, then how much memory a session
 //! takes once each has had its first turn, then the least and the most turns of a session when all together have had
-//! `TURNS` times `SESSIONS` further turns. Then it drains: it ends all sessions, and prints how many milliseconds that took, and
-//! how many of them it used a processor. The servers in C and Scala print the same. The environment variable `DUOLOGUE_TLS` is a
+//! `TURNS` times `SESSIONS` further turns. Then it drains: the drain ends all sessions, whose tasks find that they are lost. It prints
+//! how many milliseconds that took, and how many of them it used a processor. The servers in C and Scala print the same. The environment variable `DUOLOGUE_TLS` is a
 //! folder that the program `certificates` has written, for addresses `tls://`.
 //!
 //! `load guard ADDRESS CONNECTIONS VISITS` is a server with connections that do not become sessions, of which half may wait. It
@@ -149,9 +149,15 @@ fn serve(address: &str, sessions: usize, turns: usize) -> Result<(), Box<dyn Fai
             let (least, most) = (all.clone().min(), all.max());
             let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
             print(&format!("turns {least} {most}"))?;
-            let (start, used) = (Instant::now(), processor_time());
-            drain.begin();
-            tasks.shutdown().await;
+            let (start, used, mut lost) = (Instant::now(), processor_time(), 0);
+            // The drain ends the sessions, and the tasks find that.
+            let had_ended = drain.within(Duration::ZERO);
+            while let Some(task) = tasks.join_next().await {
+                lost += usize::from(task?.is_err_and(|closed| closed.why() == Why::Lost));
+            }
+            if had_ended || lost != sessions || !drain.within(LONG) {
+                return Err(format!("the drain ended {lost} sessions").into());
+            }
             let used = processor_time().saturating_sub(used).as_millis();
             print(&format!("drained {} {used}", start.elapsed().as_millis()))?;
             Ok(())

@@ -300,6 +300,32 @@ public final class FarEnd extends FarEndLink {
         ending.report();
     }
 
+    /**
+     * Ends the session, for a program that no longer serves it: the near side finds that it is lost, after what has been delivered
+     * before, and the peer that this side has left. Does nothing if the session is over. Never waits.
+     */
+    public void end() {
+        lock.lock();
+        try {
+            if (isClosed || isEnding) {
+                return;
+            }
+            if (ending.found == null && state != WireState.OVER) {
+                out.control(3, 0);
+            }
+            isEnding = true;
+            ending.find(Reason.LOST, null);
+            ending.why = ending.found;
+            ending.end(ending.why, state == WireState.OVER ? null : states[state]);
+            flushed();
+            linger();
+        } finally {
+            lock.unlock();
+        }
+        tell();
+        ending.report();
+    }
+
     // ---- the connection
 
     /**

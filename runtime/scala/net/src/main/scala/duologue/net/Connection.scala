@@ -5,10 +5,10 @@ import java.nio.ByteBuffer
 import java.nio.channels.{CancelledKeyException, ClosedChannelException, ClosedSelectorException, SelectionKey, Selector}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
-/** A connection that carries a session. `onClose` is called once. The heartbeats of this side and of the peer are in seconds, and 0
+/** A connection that carries a session. `onClose` is called once, with the connection. The heartbeats of this side and of the peer are in seconds, and 0
   * means none.
   */
-private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: () => Unit) extends Transport {
+private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: Connection => Unit) extends Transport {
   @volatile private var far: FarEnd = null
   /** What the session reports to its observer; null if there is none. */
   @volatile private var reports: Reports = null
@@ -150,13 +150,19 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     !isClosed.get
   }
 
+  /** Ends the session for both sides, whichever thread has its endpoint. Called after [[carry]]. */
+  def end(): Unit = far.end()
+
+  /** Whether the connection is closed. */
+  def isOver: Boolean = isClosed.get
+
   def close(): Unit =
     if (isClosed.compareAndSet(false, true)) {
       try channel.close()
       finally {
         val waiting = current
         if (waiting != null) waiting.close()
-        onClose()
+        onClose(this)
       }
     }
 }

@@ -40,7 +40,7 @@ final class Listener private (
   private val accepting = new ConcurrentHashMap[Role, Acceptor[Endpoint, Unit]]
   /** Sessions that wait to be accepted, each with what `admit` has returned for its peer. */
   private val queues = new ConcurrentLinkedQueue[LinkedBlockingQueue[(Endpoint, Any)]]
-  private val sessions = ConcurrentHashMap.newKeySet[Endpoint]()
+  private val sessions = new Sessions
   private val handshakes = Executors.newCachedThreadPool(named("duologue-hello-"))
   private val workers = Executors.newCachedThreadPool(named("duologue-session-"))
   @volatile private var served = Vector.empty[Served]
@@ -99,7 +99,7 @@ final class Listener private (
 
   /** Waits for one session of this side of a protocol and returns its first endpoint. From the first call on, sessions of this
     * protocol begin and wait to be accepted. Throws `InterruptedException` if the thread is interrupted first, and
-    * `ClosedChannelException` if the listener is closed.
+    * `ClosedChannelException` if the listener is closed, also by [[drain]].
     */
   def accept(role: Role, accepts: Seq[Fingerprint] = Nil): role.$First = {
     val acceptor = accepting.computeIfAbsent(role, _ => this.acceptor(role, accepts)(_ => Some(())))
@@ -143,20 +143,24 @@ final class Listener private (
     bound.close()
     silent.stop()
     if (synchronized(acceptor) == null) silent.close()
-    queues.forEach(waiting => waiting.forEach(one => abandon(one._1)))
+    queues.forEach(waiting => Iterator.continually(waiting.poll()).takeWhile(_ != null).foreach(one => abandon(one._1)))
     handshakes.shutdown()
     workers.shutdown()
   }
 
-  /** Refuses new sessions and waits until the open ones have ended, but at most `timeout`; then it closes those that are left, and
-    * the listener. Returns whether all had ended by themselves.
+  /** Refuses new sessions and waits until the open ones have ended, but at most `timeout`; then it ends those that are left, also
+    * those that [[accept]] has returned, and closes the listener. Operations on their endpoints throw `SessionClosed`, also those
+    * that wait, with `Why.Lost`, and their peers find that this side has left. Returns whether all had ended by themselves.
     */
   def drain(timeout: FiniteDuration): Boolean = {
     refuseSessions()
     val deadline = System.nanoTime() + timeout.toNanos
-    while (count.get > 0 && System.nanoTime() < deadline) Thread.sleep(Listener.Look)
-    val ended = count.get == 0
-    sessions.forEach(endpoint => abandon(endpoint))
+    var ended = count.get == 0
+    while (!ended && System.nanoTime() - deadline < 0L) {
+      Thread.sleep(Listener.Look)
+      ended = count.get == 0
+    }
+    sessions.end()
     close()
     workers.awaitTermination(Listener.Grace, TimeUnit.MILLISECONDS): Unit
     ended
@@ -273,9 +277,12 @@ final class Listener private (
     if (isDraining) Left(Verdict.Draining)
     else {
       var isCounted = false
+      val isFull = count.incrementAndGet() > limits.sessions
       try {
         val choice: Either[Int, (Answer, Begin, Hello)] =
-          if (count.incrementAndGet() > limits.sessions) Left(Verdict.Full)
+          // Once more: either this thread finds that the listener drains, or the drain waits for the session, which is counted.
+          if (isDraining) Left(Verdict.Draining)
+          else if (isFull) Left(Verdict.Full)
           else
             for {
               found <- matching(hello)
@@ -303,36 +310,33 @@ final class Listener private (
   }
 
   private def begun(role: Role, channel: Channel, hello: Hello, verdict: Int, incoming: Incoming): role.$First = {
-    def ended(): Unit = {
+    def ended(connection: Connection): Unit = {
+      sessions.remove(connection)
       count.decrementAndGet(): Unit
       incoming.left()
     }
-    val connection = new Connection(channel, limits.heartbeat, hello.seconds, () => ended())
+    val connection = new Connection(channel, limits.heartbeat, hello.seconds, ended(_))
     def seen = Reports.Seen(Address.ofPeer(channel.socket, isSecure), hello.fingerprint, verdict == Verdict.Accepted, hello.trace)
     val idle = ConnectOptions.nanos(limits.idle)
-    begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true, observer, seen, idle)
+    val first = begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true, observer, seen, idle)
+    sessions.add(connection)
+    first
   }
 
-  private def work[E <: Endpoint](first: E)(handler: E => Unit): Unit = {
-    def end(): Unit = {
-      sessions.remove(first): Unit
-      abandon(first)
-    }
-    sessions.add(first): Unit
+  private def work[E <: Endpoint](first: E)(handler: E => Unit): Unit =
     try
       workers.execute { () =>
         try handler(first)
         catch { case _: duologue.SessionClosed => () }
-        finally end()
+        finally abandon(first)
       }
     catch {
       // The listener has been closed since the hello was answered.
-      case _: RejectedExecutionException => end()
+      case _: RejectedExecutionException => abandon(first)
       case thrown: Throwable =>
-        end()
+        abandon(first)
         throw thrown
     }
-  }
 
   /** Lets a session wait to be accepted; sessions that begin after the listener was closed are not accepted. */
   private def offer(waiting: LinkedBlockingQueue[(Endpoint, Any)], first: (Endpoint, Any)): Unit = {

@@ -90,7 +90,7 @@ package object net {
       }
       val session = answer.session.getOrElse(throw new Refused(address, answer.verdict, answer.waitMillis))
       isDone = true
-      val connection = new Connection(channel, options.heartbeat, session.seconds, () => ())
+      val connection = new Connection(channel, options.heartbeat, session.seconds, _ => ())
       val seen = Reports.Seen(peer, session.fingerprint, answer.verdict == Verdict.InList, options.trace)
       val idle = ConnectOptions.nanos(options.idle)
       begin(role, connection, options.largest, options.memory, session.largest, isAccepting = false, options.observer, seen, idle)

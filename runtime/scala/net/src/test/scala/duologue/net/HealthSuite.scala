@@ -65,13 +65,16 @@ final class HealthSuite extends NetSuite {
   }
 
   test("a watch can be closed while another thread waits for it") {
-    val listener = Listener(freshAddress()).health(new Health).start()
+    val health = new Health
+    val listener = Listener(freshAddress()).health(health).start()
     val watch = Health.watch(listener.address)
     assertEquals(watch.next(), Health.Serving)
     val waiting = spawn(intercept[SessionClosed](watch.next()).why)
     Thread.sleep(20L)
     watch.close()
     assertEquals(await(waiting), Why.Left)
+    // The server is about to answer, and finds that the client has left.
+    health.set("", Health.NotServing)
     eventually(listener.size == 0)
     listener.close()
   }

@@ -434,7 +434,7 @@ final class NetworkSuite extends NetSuite {
     val open = logIn(connect(bank.client, impatient.address))
     assert(!impatient.drain(20.millis))
     assertEquals(closed(open.withdrawal(1.0).recv()).why, Why.Left: Why)
-    assertEquals(ended.poll(Patience, TimeUnit.SECONDS).why, Why.Left: Why)
+    assertEquals(ended.poll(Patience, TimeUnit.SECONDS).why, Why.Lost: Why)
   }
 
   test("an endpoint that is forgotten closes its session") {

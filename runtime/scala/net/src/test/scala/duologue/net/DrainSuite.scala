@@ -1,0 +1,184 @@
+package duologue.net
+
+import duologue.{Bytes, PortSet, SessionClosed, Why, abandon}
+import java.nio.channels.ClosedChannelException
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
+import protocols.{bank, telemetry}
+import scala.annotation.tailrec
+import scala.concurrent.duration.{DurationInt, DurationLong}
+
+/** Listeners that drain: what ends, what is waited for, and sessions that begin at the same moment. */
+final class DrainSuite extends NetSuite {
+
+  private def closed(session: => Any): SessionClosed = intercept[SessionClosed](session)
+
+  private def accepted(listener: Listener): (bank.server.Login, bank.client.Login) = {
+    val server = spawn(listener.accept(bank.server))
+    val client = connect(bank.client, listener.address)
+    (await(server), client)
+  }
+
+  private def logIn(session: (bank.server.Login, bank.client.Login)): (bank.server.Connected, bank.client.Connected) = {
+    val waiting = session._2.login("holk", "1234")
+    val server = session._1.recv().next.ok()
+    waiting.recv() match {
+      case bank.LoginResponse.Ok(client) => (server, client)
+      case other                         => fail(other.toString)
+    }
+  }
+
+  private def pass(latch: CountDownLatch): Unit = {
+    // Not inside of `assert`, which has a lock meanwhile.
+    val isOpen = latch.await(Patience, TimeUnit.SECONDS)
+    assert(isOpen)
+  }
+
+  test("a drain ends sessions that were accepted") {
+    val listener = Listener(freshAddress())
+    val (receives, client) = accepted(listener)
+    val idle = logIn(accepted(listener))
+    val (sends, withdraws) = logIn(accepted(listener))
+    val waiting = withdraws.withdrawal(1.0)
+    val answer = sends.recv() match {
+      case bank.Connected.Withdrawal(_, answer) => answer
+      case other                                => fail(other.toString)
+    }
+    val receiving = spawn(closed(receives.recv()).why)
+    val set = PortSet[bank.Connected, String]()
+    set.add(idle._1, "idle")
+    val inSet = spawn(set.recv())
+    // They wait when the drain ends the sessions, or find that it has.
+    assert(!listener.drain(20.millis))
+    assertEquals(await(receiving), Why.Lost)
+    await(inSet) match {
+      case PortSet.Closed(name, found) => assertEquals((name, found.why), ("idle", Why.Lost: Why))
+      case other                       => fail(other.toString)
+    }
+    assertEquals(closed(answer.money(1.0)).why, Why.Lost)
+    assertEquals(closed(waiting.recv()).why, Why.Left)
+    assertEquals(closed(idle._2.withdrawal(1.0).recv()).why, Why.Left)
+    assertEquals(closed(client.login("holk", "1234").recv()).why, Why.Left)
+    eventually(listener.size == 0)
+    assert(listener.drain(Patience.seconds), "none is left")
+    intercept[ClosedChannelException](listener.accept(bank.server)): Unit
+  }
+
+  test("a drain ends sessions that nobody has accepted yet") {
+    val listener = Listener(freshAddress())
+    val first = accepted(listener)
+    val waiting = connect(bank.client, listener.address)
+    eventually(listener.size == 2)
+    assert(!listener.drain(20.millis))
+    assertEquals(closed(waiting.login("holk", "1234").recv()).why, Why.Left)
+    // An ended session is not accepted.
+    intercept[ClosedChannelException](listener.accept(bank.server)): Unit
+    assertEquals(closed(first._1.recv()).why, Why.Lost)
+    eventually(listener.size == 0)
+  }
+
+  test("a drain ends a session that cannot be written") {
+    val listener = Listener(freshAddress())
+    val server = spawn(listener.accept(telemetry.client))
+    val reader = connect(telemetry.server, listener.address)
+    val sender = await(server)
+    val data = Bytes.copyOf(new Array[Byte](1 << 16))
+    @tailrec def sends(sender: telemetry.client.Report): Nothing = sends(sender.raw(true, "", data))
+    val sending = spawn(closed(sends(sender)).why)
+    assert(!listener.drain(200.millis))
+    assertEquals(await(sending), Why.Lost)
+    // Its connection is closed though the peer does not read.
+    eventually(listener.size == 0)
+    abandon(reader)
+  }
+
+  test("a session that was admitted before the drain begins is waited for") {
+    val (isAdmitting, drains) = (new CountDownLatch(1), new CountDownLatch(1))
+    val listener = Listener(freshAddress())
+    val acceptor = listener.acceptor(bank.server) { _ =>
+      val isFirst = isAdmitting.getCount > 0L
+      isAdmitting.countDown()
+      if (isFirst) pass(drains)
+      Option.when(isFirst)(())
+    }
+    val client = spawn(connect(bank.client, listener.address))
+    pass(isAdmitting)
+    val draining = spawn(listener.drain(Patience.seconds))
+    eventually(
+      try {
+        abandon(connect(bank.client, listener.address))
+        false
+      } catch { case refused: Refused => refused.verdict == Verdict.Draining }
+    )
+    drains.countDown()
+    val (server, connected) = logIn((acceptor.accept()._1, await(client)))
+    assert(!draining.isDone)
+    connected.quit()
+    assertEquals(server.recv(), bank.Connected.Quit: bank.Connected)
+    assert(await(draining))
+  }
+
+  /** Sessions whose observer, called as they begin, waits until others are being ended. */
+  private final class Gate(count: Int) extends Observer {
+    val (isEnding, haveBegun) = (new CountDownLatch(1), new CountDownLatch(1))
+    val waiting = new AtomicInteger
+    private val sessions = new AtomicInteger
+
+    override def began(session: Observer.Session): Unit =
+      if (sessions.incrementAndGet() > 1) {
+        waiting.incrementAndGet(): Unit
+        pass(isEnding)
+      }
+
+    // In the thread that drains, while it ends the first session.
+    override def ended(session: Observer.Session, end: Observer.End): Unit =
+      if (isEnding.getCount > 0L) {
+        isEnding.countDown()
+        pass(haveBegun)
+      }
+
+    def eachWaits: Boolean = waiting.get == count
+  }
+
+  test("sessions that begin while a drain ends the others are ended, too") {
+    val late = 8
+    val gate = new Gate(late)
+    val listener = Listener(freshAddress(), observer = Some(gate))
+    val acceptor = listener.acceptor(bank.server)(_ => Some(()))
+    val first = connect(bank.client, listener.address)
+    val served = acceptor.accept()._1
+    val clients = Vector.fill(late)(spawn(connect(bank.client, listener.address)))
+    eventually(gate.eachWaits)
+    val draining = spawn(listener.drain(20.millis))
+    // They begin now, and are accepted before the drain goes on.
+    val servers = Vector.fill(late)(acceptor.accept()._1)
+    gate.haveBegun.countDown()
+    assert(!await(draining))
+    for (server <- served +: servers) assertEquals(await(spawn(closed(server.recv()).why)), Why.Lost)
+    for (client <- first +: clients.map(await(_))) assertEquals(closed(client.login("a", "b").recv()).why, Why.Left)
+    eventually(listener.size == 0)
+  }
+
+  test("no session outlives a drain that begins while others connect and are accepted") {
+    for (round <- 1 to 50) {
+      val listener = Listener(freshAddress())
+      val served = new ConcurrentLinkedQueue[bank.server.Login]
+      val begun = new ConcurrentLinkedQueue[bank.client.Login]
+      val accepting = spawn {
+        try while (true) served.add(listener.accept(bank.server)): Unit
+        catch { case _: ClosedChannelException => () }
+      }
+      val connecting = Vector.fill(3)(spawn {
+        try while (true) begun.add(connect(bank.client, listener.address)): Unit
+        catch { case _: Refused | _: ConnectFailed => () }
+      })
+      eventually(begun.size >= round % 7)
+      listener.drain((round % 3).millis): Unit
+      await(accepting)
+      connecting.foreach(await(_))
+      served.forEach(server => assertEquals(await(spawn(closed(server.recv()).why)), Why.Lost))
+      begun.forEach(client => assertEquals(await(spawn(closed(client.login("a", "b").recv()).why)), Why.Left))
+      eventually(listener.size == 0)
+    }
+  }
+}

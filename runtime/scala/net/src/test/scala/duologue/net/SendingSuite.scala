@@ -1,0 +1,122 @@
+package duologue.net
+
+import duologue.{EndpointUsed, SessionClosed, Why, abandon, sendAsync, sendOrClosed, sendWithin, trySend}
+import java.util.concurrent.{CompletableFuture, TimeUnit}
+import protocols.numbers
+import scala.annotation.tailrec
+import scala.concurrent.{Await, ExecutionContext}
+import scala.concurrent.duration.{DurationInt, DurationLong}
+
+/** Each way to send over sockets, while the peer reads, does not read, and has left. */
+final class SendingSuite extends NetSuite {
+  private type Client = numbers.client.Stream
+  private type Server = numbers.server.Stream
+
+  private implicit val parasitic: ExecutionContext = ExecutionContext.parasitic
+
+  private def pair(): (Server, Client) = {
+    val listener = Listener(freshAddress())
+    val server = spawn(listener.accept(numbers.server))
+    val client = connect(numbers.client, listener.address)
+    val both = (await(server), client)
+    listener.close()
+    both
+  }
+
+  /** Sends numbers from `first` on until there is no space; returns the number that was not sent. */
+  @tailrec
+  private def filled(client: Client, first: Long): (Client, Long) = trySend(client)(_.send(first)) match {
+    case Some(next) => filled(next, first + 1L)
+    case None       => (client, first)
+  }
+
+  /** Receives the numbers from `first` until before `end`. */
+  @tailrec
+  private def read(server: Server, first: Long, end: Long): Server =
+    if (first == end) server
+    else {
+      val numbers.Stream.Send(number, next) = server.recv()
+      assertEquals(number, first)
+      read(next, first + 1L, end)
+    }
+
+  private def why(send: => Any): Why = intercept[SessionClosed](send).why
+
+  /** Sends until the session is closed; a message or two may be sent before this side learns of it. */
+  @tailrec
+  private def untilClosed(client: Client): SessionClosed = sendOrClosed(client)(_.send(0L)) match {
+    case Right(next)  => untilClosed(next)
+    case Left(closed) => closed
+  }
+
+  test("a send arrives, and fails once the peer has left") {
+    val (server, client) = pair()
+    val next = client.send(0L).send(1L)
+    duologue.flush(next)
+    abandon(read(server, 0L, 2L))
+    assertEquals(untilClosed(next).why, Why.Left: Why)
+    intercept[EndpointUsed](client.send(2L)): Unit
+  }
+
+  test("a send that would wait is refused, and the endpoint can be used again") {
+    val (server, client) = pair()
+    val (full, first) = filled(client, 0L)
+    assert(first > 1000L, first.toString)
+    assertEquals(trySend(full)(_.send(first)).map(_.toString), None)
+    assertEquals(sendWithin(full, 1.milli)(_.send(first)).map(_.toString), None)
+    val reading = spawn(read(server, 0L, first + 1L))
+    // The first one that finds space.
+    @tailrec def later(): Client = trySend(full)(_.send(first)) match {
+      case Some(next) => next
+      case None =>
+        Thread.sleep(1L)
+        later()
+    }
+    val next = later()
+    duologue.flush(next)
+    abandon(await(reading))
+    assertEquals(untilClosed(next).why, Why.Left: Why)
+  }
+
+  test("a send waits for space up to a limit, and is woken by space and by a peer that leaves") {
+    for (leaves <- List(false, true)) {
+      val (server, client) = pair()
+      val (full, first) = filled(client, 0L)
+      val sending = spawn {
+        if (leaves) assertEquals(why(sendWithin(full, Patience.seconds)(untilClosedAt(_))), Why.Left: Why)
+        else {
+          val next = sendWithin(full, Patience.seconds)(_.send(first))
+          assert(next.nonEmpty)
+          next.foreach(duologue.flush(_))
+        }
+      }
+      Thread.sleep(50L)
+      assert(!sending.isDone)
+      if (leaves) abandon(server) else abandon(read(server, 0L, first + 1L))
+      await(sending)
+    }
+  }
+
+  private def untilClosedAt(client: Client): Nothing = throw untilClosed(client)
+
+  test("a future sends when there is space, and fails when the peer leaves") {
+    val (server, client) = pair()
+    val (full, first) = filled(client, 0L)
+    val sent = sendAsync(full)(_.send(first))
+    Thread.sleep(20L)
+    assert(!sent.isCompleted)
+    val rest = read(server, 0L, first)
+    val next = Await.result(sent, Patience.seconds)
+    val last = Await.result(sendAsync(next)(_.send(first + 1L)), Patience.seconds)
+    duologue.flush(last)
+    abandon(read(rest, first, first + 2L))
+    val failed = new CompletableFuture[Why]
+    def more(client: Client): Unit = sendAsync(client)(_.send(0L)).onComplete {
+      case scala.util.Success(next)                  => spawn(more(next)): Unit
+      case scala.util.Failure(closed: SessionClosed) => failed.complete(closed.why): Unit
+      case scala.util.Failure(other)                 => failed.completeExceptionally(other): Unit
+    }
+    more(last)
+    assertEquals(failed.get(Patience, TimeUnit.SECONDS), Why.Left: Why)
+  }
+}
