@@ -1,7 +1,8 @@
 //! The programs of each language, and how two of them hold a conversation.
 
+use super::expected;
 use crate::support::is_named;
-use crate::support::running::{self, Outcome};
+use crate::support::running::{self, Outcome, Running};
 use std::path::Path;
 use std::process::Command;
 
@@ -83,17 +84,92 @@ pub fn converse(
     running::converse(client.command(), server.command(), case, address, through)
 }
 
-/// Runs a case over TLS, on a free port, with the certificates in this folder.
-pub fn converse_over_tls(
-    client: Language,
-    server: Language,
-    case: &str,
-    certificates: &Path,
-) -> [Outcome; 2] {
-    let [client, server] = [client, server].map(|language| {
+/// A program that has one session after the other, so that it is started only once.
+pub struct Player {
+    language: Language,
+    running: Running,
+}
+
+impl Player {
+    /// Starts it, with the certificates in this folder.
+    pub fn start(language: Language, certificates: &Path) -> Player {
         let mut command = language.command();
         command.env("DUOLOGUE_TLS", certificates);
-        command
-    });
-    running::converse(client, server, case, "tls://127.0.0.1:0", None)
+        Player {
+            language,
+            running: Running::start_talking(&mut command),
+        }
+    }
+
+    /// Begins to be one side of a case. After `held` lines of its transcript, if there is a number, it is held.
+    pub fn begin(&mut self, role: &str, case: &str, address: &str, held: Option<usize>) {
+        let held = held.map_or_else(String::new, |lines| format!(" {lines}"));
+        self.running.say(&format!("{role} {case} {address}{held}"));
+    }
+
+    /// The address at which it listens.
+    pub fn address(&mut self) -> String {
+        let line = self.running.line();
+        match line.strip_prefix("listening ") {
+            Some(address) => address.to_owned(),
+            None => panic!(
+                "{:?}: {line:?} {}",
+                self.language,
+                self.running.errors_so_far()
+            ),
+        }
+    }
+
+    /// How the session has ended.
+    pub fn outcome(&mut self) -> Outcome {
+        let mut lines = Vec::new();
+        loop {
+            let line = self.running.line();
+            let errors = |running: &mut Running| running.errors_so_far();
+            if line.is_empty() {
+                let errors = errors(&mut self.running);
+                panic!("{:?} has ended after {lines:?}: {errors}", self.language);
+            }
+            if let Some(code) = line.strip_prefix("ended ") {
+                return Outcome {
+                    lines,
+                    code: code.parse().ok(),
+                    errors: errors(&mut self.running),
+                };
+            }
+            lines.push(line);
+        }
+    }
+}
+
+/// Two programs that are client and server of one conversation after the other.
+pub struct Pair {
+    client: Player,
+    server: Player,
+}
+
+impl Pair {
+    pub fn start(client: Language, server: Language, certificates: &Path) -> Pair {
+        Pair {
+            client: Player::start(client, certificates),
+            server: Player::start(server, certificates),
+        }
+    }
+
+    /// Runs a case, and compares what each side received.
+    pub fn check(&mut self, case: &str, address: &str) {
+        self.server.begin("server", case, address, None);
+        let heard = self.server.address();
+        self.client.begin("client", case, &heard, None);
+        for (role, player) in [("client", &mut self.client), ("server", &mut self.server)] {
+            let Outcome {
+                lines,
+                code,
+                errors,
+            } = player.outcome();
+            let run = format!("{:?} as the {role}, {case} at {heard}", player.language);
+            assert_eq!(code, Some(0), "{run}\n{lines:#?}\n{errors}");
+            assert_eq!(lines, expected(case, role), "{run}\n{errors}");
+        }
+    }
 }

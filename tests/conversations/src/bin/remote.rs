@@ -3,6 +3,9 @@
 //! where the conversation does not expect it, the last line is `why REASON`, and the exit code is 3. The environment variable `DUOLOGUE_TLS` is a
 //! folder that the program `certificates` has written, for addresses `tls://`. An address `shm:/NAME` is a region of shared memory. With
 //! `DUOLOGUE_HOLD=N` the program prints `held` after N lines of its transcript, and waits until a line is written to its input.
+//!
+//! Without arguments it has one session for each line of its input, `client|server CASE ADDRESS [HOLD]`, one after the other. After
+//! each it prints `ended CODE`.
 #![forbid(unsafe_code)]
 
 use conversations::{Transcript, case_module, protocols, remote_cases};
@@ -10,6 +13,7 @@ use duologue::Closed;
 use duologue_net::{Connector, Listener};
 use duologue_shm::{Attach, Region};
 use std::error::Error;
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -103,35 +107,62 @@ fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
                 return shared(case, &region, lines);
             }
             let mut listener = match tls("server") {
-                Some(tls) => Listener::bind_tls(address, tls)?,
-                None => Listener::bind(address)?,
+                Some(tls) if address.starts_with("tls:") => Listener::bind_tls(address, tls)?,
+                _ => Listener::bind(address)?,
             };
             listener.on_failure(|error| eprintln!("remote: {error}"));
             listener.heartbeat(heartbeat());
             println!("listening {}", listener.address());
             server(case, &mut listener, lines)
         }
-        _ => Err("usage: remote client|server CASE ADDRESS".into()),
+        _ => Err("usage: remote [client|server CASE ADDRESS]".into()),
     }
+}
+
+/// Runs one session, prints its lines, and returns the exit code.
+fn play(arguments: &[String], held: Option<&str>) -> u8 {
+    let lines = Transcript::holding(held.and_then(|after| after.parse().ok()));
+    let outcome = run(arguments, &lines);
+    print!("{}", lines.text());
+    match outcome {
+        Ok(()) => 0,
+        Err(error) => match error.downcast::<Closed>() {
+            Ok(closed) => {
+                println!("why {}", format!("{:?}", closed.why()).to_lowercase());
+                3
+            }
+            Err(error) => {
+                eprintln!("remote: {error}");
+                1
+            }
+        },
+    }
+}
+
+/// Runs a session for each line of the input.
+fn play_each() -> io::Result<()> {
+    let mut line = String::new();
+    // The input is not locked in between: a program that is held reads it, too.
+    while io::stdin().read_line(&mut line)? > 0 {
+        let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let held = (words.len() > 3).then(|| words.remove(3));
+        println!("ended {}", play(&words, held.as_deref()));
+        line.clear();
+    }
+    Ok(())
 }
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let held = std::env::var("DUOLOGUE_HOLD").ok();
-    let lines = Transcript::holding(held.and_then(|after| after.parse().ok()));
-    let outcome = run(&arguments, &lines);
-    print!("{}", lines.text());
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => match error.downcast::<Closed>() {
-            Ok(closed) => {
-                println!("why {}", format!("{:?}", closed.why()).to_lowercase());
-                ExitCode::from(3)
-            }
+    if arguments.is_empty() {
+        return match play_each() {
+            Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("remote: {error}");
                 ExitCode::FAILURE
             }
-        },
+        };
     }
+    let held = std::env::var("DUOLOGUE_HOLD").ok();
+    ExitCode::from(play(&arguments, held.as_deref()))
 }
