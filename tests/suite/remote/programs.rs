@@ -91,20 +91,53 @@ pub struct Player {
 }
 
 impl Player {
-    /// Starts it, with the certificates in this folder.
-    pub fn start(language: Language, certificates: &Path) -> Player {
+    /// Starts it, with the certificates in this folder if there is one.
+    pub fn start(language: Language, certificates: Option<&Path>) -> Player {
         let mut command = language.command();
-        command.env("DUOLOGUE_TLS", certificates);
+        if let Some(folder) = certificates {
+            command.env("DUOLOGUE_TLS", folder);
+        }
         Player {
             language,
             running: Running::start_talking(&mut command),
         }
     }
 
-    /// Begins to be one side of a case. After `held` lines of its transcript, if there is a number, it is held.
-    pub fn begin(&mut self, role: &str, case: &str, address: &str, held: Option<usize>) {
-        let held = held.map_or_else(String::new, |lines| format!(" {lines}"));
-        self.running.say(&format!("{role} {case} {address}{held}"));
+    /// Begins to be one side of a case. `option` is empty, or as the programs describe it: `hold=N` or `as=PARTY`.
+    pub fn begin(&mut self, role: &str, case: &str, address: &str, option: &str) {
+        let line = format!("{role} {case} {address} {option}");
+        self.running.say(line.trim_end());
+    }
+
+    /// Waits until it is held. Returns the lines that it has written before.
+    pub fn held(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            match &self.running.line()[..] {
+                "held" => return lines,
+                "" => panic!(
+                    "{:?} has ended: {}",
+                    self.language,
+                    self.running.errors_so_far()
+                ),
+                line => lines.push(line.to_owned()),
+            }
+        }
+    }
+
+    /// Lets it go on after it was held.
+    pub fn release(&mut self) {
+        self.running.say("go on");
+    }
+
+    /// The next line that it writes to standard error.
+    pub fn error_line(&mut self) -> String {
+        self.running.error_line()
+    }
+
+    /// Kills it with `SIGKILL`. When this returns, the system has closed its connections.
+    pub fn kill(self) {
+        self.running.kill();
     }
 
     /// The address at which it listens.
@@ -123,21 +156,25 @@ impl Player {
     /// How the session has ended.
     pub fn outcome(&mut self) -> Outcome {
         let mut lines = Vec::new();
-        loop {
+        let code = loop {
             let line = self.running.line();
-            let errors = |running: &mut Running| running.errors_so_far();
             if line.is_empty() {
-                let errors = errors(&mut self.running);
+                let errors = self.running.errors_so_far();
                 panic!("{:?} has ended after {lines:?}: {errors}", self.language);
             }
-            if let Some(code) = line.strip_prefix("ended ") {
-                return Outcome {
-                    lines,
-                    code: code.parse().ok(),
-                    errors: errors(&mut self.running),
-                };
+            match line.strip_prefix("ended ") {
+                Some(code) => break code.parse().ok(),
+                None => lines.push(line),
             }
-            lines.push(line);
+        };
+        let errors = std::iter::repeat_with(|| self.running.error_line());
+        let errors: Vec<String> = errors
+            .take_while(|line| !line.starts_with("ended "))
+            .collect();
+        Outcome {
+            lines,
+            code,
+            errors: errors.join("\n"),
         }
     }
 }
@@ -151,16 +188,16 @@ pub struct Pair {
 impl Pair {
     pub fn start(client: Language, server: Language, certificates: &Path) -> Pair {
         Pair {
-            client: Player::start(client, certificates),
-            server: Player::start(server, certificates),
+            client: Player::start(client, Some(certificates)),
+            server: Player::start(server, Some(certificates)),
         }
     }
 
     /// Runs a case, and compares what each side received.
     pub fn check(&mut self, case: &str, address: &str) {
-        self.server.begin("server", case, address, None);
+        self.server.begin("server", case, address, "");
         let heard = self.server.address();
-        self.client.begin("client", case, &heard, None);
+        self.client.begin("client", case, &heard, "");
         for (role, player) in [("client", &mut self.client), ("server", &mut self.server)] {
             let Outcome {
                 lines,

@@ -4,8 +4,8 @@
 //! folder that the program `certificates` has written, for addresses `tls://`. An address `shm:/NAME` is a region of shared memory. With
 //! `DUOLOGUE_HOLD=N` the program prints `held` after N lines of its transcript, and waits until a line is written to its input.
 //!
-//! Without arguments it has one session for each line of its input, `client|server CASE ADDRESS [HOLD]`, one after the other. After
-//! each it prints `ended CODE`.
+//! Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other. After each it
+//! prints `ended CODE`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side presents over TLS.
 #![forbid(unsafe_code)]
 
 use conversations::{Transcript, case_module, protocols, remote_cases};
@@ -22,12 +22,12 @@ macro_rules! cases {
     ($($case:ident: $($protocol:ident)::+ $state:ident,)*) => {
         $(case_module!($case);)*
 
-        fn client(case: &str, address: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
+        fn client(case: &str, address: &str, party: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
             match case {
                 $(stringify!($case) => {
                     let end: protocols::$($protocol)::+::client::$state = match region(address)? {
                         Some(region) => attach().attach(&region)?,
-                        None => connector().connect(address)?,
+                        None => connector(party).connect(address)?,
                     };
                     lines.begin();
                     $case::client::run(end, lines)?;
@@ -64,7 +64,7 @@ macro_rules! cases {
 
 remote_cases!(cases);
 
-/// The certificates of a client or a server, if there are any.
+/// The certificates of a party, if there are any.
 fn tls(party: &str) -> Option<duologue_net::Tls> {
     let folder = std::env::var_os("DUOLOGUE_TLS")?;
     Some(conversations::certificates::tls(
@@ -80,9 +80,9 @@ fn heartbeat() -> u16 {
     seconds.map_or(0, |seconds| seconds.parse().expect("a number of seconds"))
 }
 
-fn connector() -> Connector {
+fn connector(party: &str) -> Connector {
     let connector = Connector::new().heartbeat(heartbeat());
-    match tls("client") {
+    match tls(party) {
         Some(tls) => connector.tls(tls),
         None => connector,
     }
@@ -98,15 +98,15 @@ fn attach() -> Attach {
     Attach::new().timeout(Duration::from_secs(60))
 }
 
-fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
+fn run(arguments: &[String], party: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
     match arguments {
-        [side, case, address] if side == "client" => client(case, address, lines),
+        [side, case, address] if side == "client" => client(case, address, party, lines),
         [side, case, address] if side == "server" => {
             if let Some(region) = region(address)? {
                 println!("listening {address}");
                 return shared(case, &region, lines);
             }
-            let mut listener = match tls("server") {
+            let mut listener = match tls(party) {
                 Some(tls) if address.starts_with("tls:") => Listener::bind_tls(address, tls)?,
                 _ => Listener::bind(address)?,
             };
@@ -120,9 +120,10 @@ fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
 }
 
 /// Runs one session, prints its lines, and returns the exit code.
-fn play(arguments: &[String], held: Option<&str>) -> u8 {
+fn play(arguments: &[String], party: Option<&str>, held: Option<&str>) -> u8 {
     let lines = Transcript::holding(held.and_then(|after| after.parse().ok()));
-    let outcome = run(arguments, &lines);
+    let side = arguments.first().map_or("", String::as_str);
+    let outcome = run(arguments, party.unwrap_or(side), &lines);
     print!("{}", lines.text());
     match outcome {
         Ok(()) => 0,
@@ -144,9 +145,12 @@ fn play_each() -> io::Result<()> {
     let mut line = String::new();
     // The input is not locked in between: a program that is held reads it, too.
     while io::stdin().read_line(&mut line)? > 0 {
-        let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let held = (words.len() > 3).then(|| words.remove(3));
-        println!("ended {}", play(&words, held.as_deref()));
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let (words, options) = words.split_at(words.len().min(3));
+        let option = |name| options.iter().find_map(|option| option.strip_prefix(name));
+        let code = play(words, option("as="), option("hold="));
+        eprintln!("ended {code}");
+        println!("ended {code}");
         line.clear();
     }
     Ok(())
@@ -164,5 +168,5 @@ fn main() -> ExitCode {
         };
     }
     let held = std::env::var("DUOLOGUE_HOLD").ok();
-    ExitCode::from(play(&arguments, held.as_deref()))
+    ExitCode::from(play(&arguments, None, held.as_deref()))
 }

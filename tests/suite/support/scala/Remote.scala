@@ -1,7 +1,7 @@
 package cases
 
 import duologue.{Role, SessionClosed}
-import duologue.net.{ConnectOptions, Limits, Listener, Tls, connect}
+import duologue.net.{ConnectOptions, Limits, Listener, Observer, Tls, connect}
 import java.nio.file.Path
 import javax.net.ssl.SSLContext
 import scala.io.StdIn
@@ -12,13 +12,13 @@ import scala.util.control.NonFatal
   * folder with `ca.pem`, and `.pem` and `.key` of client and server. With `DUOLOGUE_HOLD=N` the program is held after N lines: see
   * [[Transcript]].
   *
-  * Without arguments it has one session for each line of its input, `client|server CASE ADDRESS [HOLD]`, one after the other. After
-  * each it prints `ended CODE`.
+  * Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other. After each it
+  * prints `ended CODE`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side presents over TLS.
   */
 object Remote {
 
-  /** Which side runs, where, and after how many lines it is held. */
-  final class Arguments(val side: String, val address: String, holdsAfter: Option[Int]) {
+  /** Which side runs, where, with whose certificate, and after how many lines it is held. */
+  final class Arguments(val side: String, val address: String, val party: String, holdsAfter: Option[Int]) {
     val transcript = new Transcript(holdsAfter)
   }
 
@@ -28,18 +28,21 @@ object Remote {
       val lines = Iterator.continually(StdIn.readLine()).takeWhile(_ != null)
       lines.foreach { line =>
         val words = line.split(' ')
+        def option(name: String) = words.find(_.startsWith(name)).map(_.stripPrefix(name))
+        val party = option("as=").getOrElse(words(0))
         val code =
-          try run(words(1), new Arguments(words(0), words(2), words.lift(3).map(_.toInt)))
+          try run(words(1), new Arguments(words(0), words(2), party, option("hold=").map(_.toInt)))
           catch {
             case NonFatal(failure) =>
               failure.printStackTrace()
               1
           }
+        System.err.println("ended " + code.toString)
         println("ended " + code.toString)
       }
     } else {
       val held = Option(System.getenv("DUOLOGUE_HOLD")).map(_.toInt)
-      val code = run(arguments(1), new Arguments(arguments(0), arguments(2), held))
+      val code = run(arguments(1), new Arguments(arguments(0), arguments(2), arguments(0), held))
       if (code != 0) System.exit(code)
     }
 
@@ -48,7 +51,7 @@ object Remote {
   ): Int = {
     val why =
       try {
-        run(arguments.side, arguments.address, arguments.transcript)(client)(asClient)(server)(asServer)
+        run(arguments)(client)(asClient)(server)(asServer)
         None
       } catch {
         case closed: SessionClosed => Some(closed.why.toString.toLowerCase)
@@ -57,16 +60,18 @@ object Remote {
     if (why.isEmpty) 0 else 3
   }
 
-  private def run(side: String, address: String, transcript: Transcript)(client: Role)(
+  private def run(arguments: Arguments)(client: Role)(
       asClient: (client.$First, Transcript) => Unit
-  )(server: Role)(asServer: (server.$First, Transcript) => Unit): Unit =
-    side match {
+  )(server: Role)(asServer: (server.$First, Transcript) => Unit): Unit = {
+    import arguments.{address, party, transcript}
+    arguments.side match {
       case "client" =>
-        val first = connect(client, address, ConnectOptions(heartbeat = heartbeat, tls = certificates(side)))
+        val first = connect(client, address, ConnectOptions(heartbeat = heartbeat, tls = certificates(party)))
         transcript.begin()
         asClient(first, transcript)
       case "server" =>
-        val listener = Listener(address, Limits(heartbeat = heartbeat), certificates(side))
+        val observer = if (address.startsWith("tls:")) Some(reporting) else None
+        val listener = Listener(address, Limits(heartbeat = heartbeat), certificates(party), observer)
         println("listening " + listener.address)
         try {
           val first = listener.accept(server)
@@ -75,13 +80,19 @@ object Remote {
         } finally listener.close()
       case other => throw new IllegalArgumentException("`" + other + "` is neither client nor server")
     }
+  }
+
+  /** Reports connections that do not become a session. */
+  private def reporting: Observer = new Observer {
+    override def refused(refusal: Observer.Refusal): Unit = System.err.println("remote: " + refusal.cause)
+  }
 
   /** In seconds, as the environment requests it. */
   private def heartbeat: Int = Option(System.getenv("DUOLOGUE_HEARTBEAT")).fold(0)(_.toInt)
 
-  private def certificates(side: String): Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map { name =>
+  private def certificates(party: String): Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map { name =>
     val folder = Path.of(name)
-    Tls.context(folder.resolve("ca.pem"), folder.resolve(side + ".pem"), folder.resolve(side + ".key"))
+    Tls.context(folder.resolve("ca.pem"), folder.resolve(party + ".pem"), folder.resolve(party + ".key"))
   }
 
   def unknown(name: String): Nothing = throw new IllegalArgumentException("no case `" + name + "` can leave the process")
