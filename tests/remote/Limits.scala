@@ -1,8 +1,10 @@
 package cases
 
 import duologue.{Bytes, SessionClosed}
-import duologue.net.{Listener, connect}
+import duologue.net.{Listener, Peer, connect}
 import narrow.{journal => bounded}
+import timed.{visit => timely}
+import untimed.{visit => timeless}
 import wide.{journal => free}
 import wide.wideTypes.Entry
 
@@ -37,6 +39,18 @@ object Limits {
     case bounded.Open.Close              => ()
   }
 
+  /** The client is late, and asks, so that it learns it. */
+  private def beLate(choose: timeless.client.Choose): Unit = {
+    val quick = choose.hurry()
+    scala.io.StdIn.readLine(): Unit
+    quick.done().askQuickly().recv(): Unit
+  }
+
+  private def hurry(choose: timely.server.Choose): Unit = choose.recv() match {
+    case timely.Choose.Hurry(quick) => quick.recv(): Unit
+    case other                      => throw new AssertionError(other.toString)
+  }
+
   private def report(what: String)(session: => Unit): Unit = {
     val how =
       try {
@@ -48,11 +62,16 @@ object Limits {
 
   def main(arguments: Array[String]): Unit = {
     val (side, address) = (arguments(0), arguments(2))
-    if (side == "client") all.foreach(what => report(what)(ask(what, connect(free.client, address))))
-    else {
+    if (side == "client") {
+      all.foreach(what => report(what)(ask(what, connect(free.client, address))))
+      report("late")(beLate(connect(timeless.client, address)))
+    } else {
       val listener = Listener(address)
+      // From now on, because a client may be faster than this program.
+      val late = listener.acceptor(timely.server)((_: Peer) => Some(()))
       println("listening " + listener.address)
       all.foreach(what => report(what)(answer(listener.accept(bounded.server))))
+      report("late")(hurry(late.accept()._1))
       listener.close()
     }
   }

@@ -192,6 +192,28 @@ static void stalling(void)
     }
 }
 
+#define PAUSE (&(struct timespec){0, 20000000})
+
+/* The head of a hello of 1,024 bytes. */
+#define LONG_HEAD "64756f6c6f677565 01 00 0004"
+
+/* A hello whose bytes come one by one, for longer than a handshake may take. Others are served, and the peer is dropped in time. */
+static void dripping(void)
+{
+    int raw = raw_connect(duo_listener_address(listener));
+    uint8_t hello[12 + 1024] = {0};
+    CHECK(raw_bytes(LONG_HEAD, hello, sizeof hello) == 12);
+    size_t sent = 0;
+    while (sent < sizeof hello && send(raw, &hello[sent], 1, MSG_NOSIGNAL) == 1) {
+        if (sent == 12) attack_later("03", "", DUO_OK);
+        nanosleep(PAUSE, NULL);
+        sent++;
+    }
+    CHECK(sent > 12 && sent < sizeof hello);
+    CHECK(raw_expect_end(raw) == 0);
+    close(raw);
+}
+
 /* Connections that end in the middle: after each byte of a session. */
 static void cut(void)
 {
@@ -290,6 +312,32 @@ static void false_servers(void)
     CHECK(refusal.verdict == DUO_VERDICT_SESSIONS_FULL && refusal.wait == 2500);
 }
 
+/* All but the last byte of an answer, one by one. */
+static void *drip_answer(void *context)
+{
+    const int *socket = context;
+    uint8_t answer[64];
+    size_t size = raw_bytes(BANK_ANSWER, answer, sizeof answer);
+    for (size_t i = 0; i + 1 < size; i++) {
+        raw_send(*socket, &answer[i], 1);
+        nanosleep(PAUSE, NULL);
+    }
+    (void)raw_expect_end(*socket);
+    return NULL;
+}
+
+static void a_server_that_drips(void)
+{
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    pthread_t thread = start(drip_answer, &ends[1]);
+    bank_client_login_t client;
+    const duo_net_options options = {.hello = UINT64_C(300000000)};
+    CHECK(bank_client_connect_over(ends[0], &options, &client) == DUO_LATE);
+    finish(thread);
+    close(ends[1]);
+}
+
 /* A connection on which this side has a heartbeat of a second, and so has the peer, which says nothing more. */
 static int greet_silently(duo_listener *beating, bank_server_login_t *door)
 {
@@ -375,8 +423,10 @@ int main(void)
     out_of_turn();
     byte_by_byte();
     stalling();
+    dripping();
     cut();
     false_servers();
+    a_server_that_drips();
     attack_later("03", "", DUO_OK);
     duo_listener_stop(listener);
     finish(thread);

@@ -6,10 +6,10 @@
 
 #include "duologue.h"
 
-/* What the client sends. The first is at its limits, the others are beyond one. */
-enum { FITS, FIELD, ITEMS, ITEM, MESSAGE, ENTRY, INNER, PROTOCOL, CASES };
+/* What the client sends. The first is at its limits, the others are beyond one. In the last session it is late. */
+enum { FITS, FIELD, ITEMS, ITEM, MESSAGE, ENTRY, INNER, PROTOCOL, CASES, LATE = CASES };
 
-static const char *const names[] = {"fits", "field", "items", "item", "message", "entry", "inner", "protocol"};
+static const char *const names[] = {"fits", "field", "items", "item", "message", "entry", "inner", "protocol", "late"};
 
 /* Continues only if the operation succeeded. */
 #define TRY(operation)                                                                             \
@@ -20,7 +20,10 @@ static const char *const names[] = {"fits", "field", "items", "item", "message",
 
 static void report(unsigned what, duo_status status)
 {
-    const char *how = status == DUO_OK ? "ok" : status == DUO_BROKEN ? "broken" : duo_status_text(status);
+    const char *how = duo_status_text(status);
+    if (status == DUO_OK) how = "ok";
+    if (status == DUO_BROKEN) how = "broken";
+    if (status == DUO_LATE) how = "late";
     printf("%s %s\n", names[what], how);
 }
 

@@ -1,12 +1,14 @@
 /*
  * `limits_client client limits ADDRESS`: sends more than the server's limits allow, in a session for each message, as
- * tests/conversations/src/bin/limits.rs describes it. Its code is generated from wide.proto.
+ * tests/conversations/src/bin/limits.rs describes it. Its code is generated from wide.proto
+ * and untimed.proto.
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "journal_net.h"
 #include "limits_cases.h"
+#include "visit_net.h"
 
 static duo_status send(unsigned what, journal_client_open_t open, journal_client_open_t *next)
 {
@@ -54,10 +56,27 @@ static duo_status ask(unsigned what, const char *address)
     return journal_client_open_send_close(open);
 }
 
+/* Late, and asks, so that it learns it. */
+static duo_status be_late(const char *address)
+{
+    visit_client_choose_t choose;
+    visit_client_quick_t quick;
+    visit_client_quick_answer_t asked;
+    visit_quick_answer_t answer;
+    TRY(visit_client_connect(address, NULL, &choose));
+    TRY(visit_client_choose_send_hurry(choose, &quick));
+    (void)getchar();
+    TRY(visit_client_quick_send_done(quick, &choose));
+    TRY(visit_client_choose_send_ask_quickly(choose, &asked));
+    return visit_client_quick_answer_recv(asked, &answer);
+}
+
 int main(int argc, char **argv)
 {
     alarm(60);
+    setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc != 4) return 2;
     for (unsigned what = 0; what < CASES; what++) report(what, ask(what, argv[3]));
+    report(LATE, be_late(argv[3]));
     return 0;
 }

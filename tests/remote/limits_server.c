@@ -1,11 +1,13 @@
 /*
- * `limits_server server limits ADDRESS`: receives what limits_client.c sends. Its code is generated from narrow.proto.
+ * `limits_server server limits ADDRESS`: receives what limits_client.c sends. Its code is generated from narrow.proto and
+ * timed.proto.
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "journal_net.h"
 #include "limits_cases.h"
+#include "visit_net.h"
 
 static duo_status answer(duo_listener *listener)
 {
@@ -30,6 +32,17 @@ static duo_status answer(duo_listener *listener)
     }
 }
 
+static duo_status hurry(duo_listener *listener)
+{
+    visit_server_choose_t choose;
+    visit_choose_t chosen;
+    visit_quick_t message;
+    TRY(visit_server_accept(listener, DUO_FOREVER, &choose));
+    TRY(visit_server_choose_recv(choose, &chosen));
+    if (chosen.tag != VISIT_CHOOSE_HURRY) return DUO_BROKEN;
+    return visit_server_quick_recv(chosen.as.hurry.next, &message);
+}
+
 int main(int argc, char **argv)
 {
     duo_listener *listener;
@@ -38,6 +51,7 @@ int main(int argc, char **argv)
     if (argc != 4 || duo_listen(argv[3], NULL, &listener) != DUO_OK) return 2;
     printf("listening %s\n", duo_listener_address(listener));
     for (unsigned what = 0; what < CASES; what++) report(what, answer(listener));
+    report(LATE, hurry(listener));
     duo_listener_close(listener);
     return 0;
 }

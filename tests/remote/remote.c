@@ -3,6 +3,10 @@
  * address `shm:/NAME`. Writes its lines of the transcript. A server says first where it listens. The last line is `why
  * REASON`, and the status 3, if the session ends where the conversation does not expect it. With `DUOLOGUE_HOLD=N` it
  * prints `held` after N lines of the transcript, and waits until a line is written to its input.
+ *
+ * Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other.
+ * After each it writes `ended STATUS`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side
+ * presents over TLS.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,48 +119,75 @@ static duo_status share(const struct run *run, const char *name, bool is_server,
 }
 
 #ifdef WITH_TLS
-/* The certificates of a side, from the folder that the environment names, if it names one. */
-static duo_status secure(const char *side)
+static duo_tls *certificates;
+
+/* The certificates of a party, from the folder that the environment names, if it names one. */
+static duo_status secure(const char *party)
 {
     const char *folder = getenv("DUOLOGUE_TLS");
     if (folder == NULL) return DUO_OK;
     static char authorities[512], chain[512], key[512];
     snprintf(authorities, sizeof authorities, "%s/ca.pem", folder);
-    snprintf(chain, sizeof chain, "%s/%s.pem", folder, side);
-    snprintf(key, sizeof key, "%s/%s.key", folder, side);
+    snprintf(chain, sizeof chain, "%s/%s.pem", folder, party);
+    snprintf(key, sizeof key, "%s/%s.key", folder, party);
     const duo_tls_options files = {.authorities_file = authorities, .chain_file = chain, .key_file = key};
-    static duo_tls *tls;
-    TRY(duo_tls_new(&files, &tls, &problem));
-    options.tls = tls;
+    TRY(duo_tls_new(&files, &certificates, &problem));
+    options.tls = certificates;
     return DUO_OK;
 }
 #endif
 
-int main(int argc, char **argv)
+static int play(const char *side, const char *name, const char *address, const char *party, const char *held)
 {
     /* A side that fails must not leave the other one waiting. */
     alarm(60);
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (argc != 4) return 2;
-    const char *heartbeat = getenv("DUOLOGUE_HEARTBEAT");
-    if (heartbeat != NULL) options.heartbeat = (uint16_t)strtoul(heartbeat, NULL, 10);
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        if (strcmp(runs[i].name, argv[2]) != 0) continue;
+        if (strcmp(runs[i].name, name) != 0) continue;
         struct transcript *transcript = transcript_new();
-        const char *held = getenv("DUOLOGUE_HOLD");
+        (void)party;
         if (held != NULL) transcript_hold(transcript, strtoul(held, NULL, 10));
-        bool is_server = strcmp(argv[1], "server") == 0;
+        bool is_server = strcmp(side, "server") == 0;
         duo_status status = DUO_OK;
 #ifdef WITH_TLS
-        status = secure(argv[1]);
+        status = secure(party);
 #endif
-        const char *name = region_name(argv[3]);
-        if (status == DUO_OK && name != NULL) status = share(&runs[i], name, is_server, transcript);
-        else if (status == DUO_OK && is_server) status = serve(&runs[i], argv[3], transcript);
-        else if (status == DUO_OK) status = runs[i].client(argv[3], transcript);
+        const char *region = region_name(address);
+        if (status == DUO_OK && region != NULL) status = share(&runs[i], region, is_server, transcript);
+        else if (status == DUO_OK && is_server) status = serve(&runs[i], address, transcript);
+        else if (status == DUO_OK) status = runs[i].client(address, transcript);
         transcript_free(transcript);
+#ifdef WITH_TLS
+        duo_tls_free(certificates);
+        options.tls = certificates = NULL;
+#endif
         return report(status);
     }
-    fprintf(stderr, "no such case: %s\n", argv[2]);
+    fprintf(stderr, "no such case: %s\n", name);
     return 2;
+}
+
+static void play_each(void)
+{
+    char line[1024];
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        char *rest = NULL, *words[4];
+        for (size_t i = 0; i < 4; i++) words[i] = strtok_r(i == 0 ? line : NULL, " \n", &rest);
+        const char *party = words[0], *held = NULL, *option = words[3] == NULL ? "" : words[3];
+        if (strncmp(option, "as=", 3) == 0) party = option + 3;
+        if (strncmp(option, "hold=", 5) == 0) held = option + 5;
+        int status = words[2] == NULL ? 2 : play(words[0], words[1], words[2], party, held);
+        fprintf(stderr, "ended %d\n", status);
+        printf("ended %d\n", status);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    const char *heartbeat = getenv("DUOLOGUE_HEARTBEAT");
+    if (heartbeat != NULL) options.heartbeat = (uint16_t)strtoul(heartbeat, NULL, 10);
+    if (argc == 4) return play(argv[1], argv[2], argv[3], argv[1], getenv("DUOLOGUE_HOLD"));
+    if (argc != 1) return 2;
+    play_each();
+    return 0;
 }

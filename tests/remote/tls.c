@@ -218,7 +218,7 @@ static void peers_that_do_something_else(void)
         const char *says;
     } all[] = {
         {{false, TLS1_3_VERSION, "\x0a" "duologue/1"}, SSL_AD_CERTIFICATE_REQUIRED,
-         "TLS did not begin: the other side has no certificate: give it one, with its key"},
+         "TLS did not begin: the other side presented no certificate: it has none, or none of an authority that this side trusts; give it one, with its key"},
         {{true, TLS1_2_VERSION, "\x0a" "duologue/1"}, SSL_AD_PROTOCOL_VERSION,
          "TLS did not begin: the other side does not support TLS 1.3"},
         {{true, TLS1_3_VERSION, "\x02h2"}, SSL_AD_NO_APPLICATION_PROTOCOL, NO_PROTOCOL},

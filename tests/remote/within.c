@@ -165,6 +165,26 @@ static void flooded(void)
     CHECK(close(ends[0]) == 0);
 }
 
+/* Sends the beginning of a message of a mebibyte, and a byte of it now and then, until the connection is closed. */
+static void *drip(void *context)
+{
+    const int *socket = context;
+    raw_send_hex(*socket, "02 808040 fdff3f");
+    while (send(*socket, "", 1, MSG_NOSIGNAL) > 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
+    return NULL;
+}
+
+/* So is one that sends without end, of which every part is valid. */
+static void dripped(void)
+{
+    int ends[2];
+    limited_server_quick_t server = hurry_by_hand(ends);
+    pthread_t dripping = start(drip, &ends[0]);
+    expect_late(server);
+    finish(dripping);
+    CHECK(close(ends[0]) == 0);
+}
+
 struct asked {
     int socket;
     limited_client_choose_t client;
@@ -265,6 +285,7 @@ int main(void)
     in_a_set();
     idle();
     flooded();
+    dripped();
     answering();
     patient();
     unread();

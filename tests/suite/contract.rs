@@ -1,21 +1,31 @@
-//! The contract table of the runtimes: every test that it links to exists.
+//! The contract table of the runtimes, and that of the faults of sessions between processes: every test that they link to exists.
 
 use crate::support::repository;
 use std::fs;
 
 #[test]
 fn every_cell_links_to_a_test_that_exists() {
-    let runtime = repository().join("runtime");
-    let page = fs::read_to_string(runtime.join("README.md")).expect("the page is there");
+    assert!(links("runtime") > 240, "the table has lost its links");
+}
+
+#[test]
+fn every_fault_links_to_a_test_that_exists() {
+    assert!(links("tests/remote") > 80, "the table has lost its links");
+}
+
+/// Checks the links of the page in this folder; returns how many there are.
+fn links(folder: &str) -> usize {
+    let folder = repository().join(folder);
+    let page = fs::read_to_string(folder.join("README.md")).expect("the page is there");
     let links: Vec<&str> = page.split("[test](").skip(1).collect();
-    assert!(links.len() > 240, "the table has lost its links");
-    for link in links {
+    for link in &links {
         let link = link.split("\")").next().expect("a link is closed");
         let (path, name) = link.split_once(" \"").expect("a link names its test");
-        let text = fs::read_to_string(runtime.join(path))
-            .unwrap_or_else(|error| panic!("{path}: {error}"));
+        let text =
+            fs::read_to_string(folder.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
         assert!(declares(path, &text, name), "{path} has no test `{name}`");
     }
+    links.len()
 }
 
 /// Whether the file has a test of this name, which is run: in Rust a function that the harness finds or a macro makes, in C one that is

@@ -77,7 +77,7 @@ void duo_tls_describe(const duo_tls_state *state, duo_problem *problem)
     switch (reason) {
     case SSL_R_CERTIFICATE_VERIFY_FAILED: describe_certificate(verified, problem); return;
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
-        fail(problem, "the other side has no certificate: give it one, with its key");
+        fail(problem, "the other side presented no certificate: it has none, or none of an authority that this side trusts; give it one, with its key");
         return;
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_WRONG_SSL_VERSION: fail(problem, NO_VERSION); return;

@@ -204,7 +204,7 @@ fn peers_that_do_something_else_are_reported() {
     assert!(client.contains("CertificateRequired"), "{client}");
     assert_eq!(
         server,
-        "TLS did not begin: the other side has no certificate: give it one, with its key"
+        "TLS did not begin: the other side presented no certificate: it has none, or none of an authority that this side trusts; give it one, with its key"
     );
     let [client, server] = raw(true, &rustls::version::TLS12, &["duologue/1"]).refused();
     assert!(client.contains("ProtocolVersion"), "{client}");

@@ -223,12 +223,12 @@ pub fn limits(side: &str) -> PathBuf {
     static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     let build = || {
-        let proto = match side {
-            "client" => "wide.proto",
-            _ => "narrow.proto",
+        let protos = match side {
+            "client" => ["wide.proto", "untimed.proto"],
+            _ => ["narrow.proto", "timed.proto"],
         };
-        let proto = repository().join("tests/conversations/limits").join(proto);
-        let generated = generate_with(&format!("net-limits-{side}"), &[proto], &["--remote"]);
+        let protos = protos.map(|file| repository().join("tests/conversations/limits").join(file));
+        let generated = generate_with(&format!("net-limits-{side}"), &protos, &["--remote"]);
         let folder = repository().join("tests/remote");
         let mut sources = sources_in(&generated);
         sources.push(folder.join(format!("limits_{side}.c")));

@@ -1,12 +1,13 @@
-//! Clients without limits, whose messages servers with limits refuse: each language with each other.
+//! Clients without limits, whose messages servers with limits refuse, and which are late for a server with a time limit: each language
+//! with each other.
 
 use super::programs::Language;
 use super::{Sockets, unix};
 use crate::support::is_tested;
-use crate::support::running::converse;
+use crate::support::running::Running;
 
-/// What both sides report. The first message is at its limits, the others are beyond one.
-const REPORTED: [&str; 8] = [
+/// What both sides report. The first message is at its limits, the others are beyond one, and the last one is late.
+const REPORTED: [&str; 9] = [
     "fits ok",
     "field broken",
     "items broken",
@@ -15,6 +16,7 @@ const REPORTED: [&str; 8] = [
     "entry broken",
     "inner broken",
     "protocol broken",
+    "late late",
 ];
 
 const LANGUAGES: [Language; 3] = [Language::Rust, Language::C, Language::Scala];
@@ -29,8 +31,14 @@ fn check(server: Language) {
         }
         let sockets = Sockets::new();
         let address = unix(&sockets.path("s"));
-        let [asks, answers] = [client.limits("client"), server.limits("server")];
-        let outcomes = converse(asks, answers, "limits", &address, None);
+        let [mut asks, mut answers] = [client.limits("client"), server.limits("server")];
+        let mut answers = Running::start_talking(answers.args(["server", "limits", &address]));
+        assert_eq!(answers.line(), format!("listening {address}"));
+        let mut asks = Running::start_talking(asks.args(["client", "limits", &address]));
+        // When the server has reported that the client is late, the client sends.
+        let answers = answers.end();
+        asks.say("go on");
+        let outcomes = [asks.end(), answers];
         for (role, outcome) in ["client", "server"].into_iter().zip(outcomes) {
             let run = format!("{client:?} client, {server:?} server: the {role} {outcome:?}");
             assert_eq!(outcome.code, Some(0), "{run}");

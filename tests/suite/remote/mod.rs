@@ -14,7 +14,7 @@ mod tls;
 
 use crate::support::running::Outcome;
 use crate::support::{is_tested, repository};
-use programs::{Language, converse, converse_over_tls};
+use programs::{Language, Pair, converse};
 use proxy::{Fault, Proxy};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -39,18 +39,6 @@ fn cases() -> BTreeSet<String> {
     names
         .filter(|name| !AT_HOME.contains(&name.as_str()))
         .collect()
-}
-
-/// Those that run over TCP. A program on the Java virtual machine takes long to start, so there are fewer with it: short and long runs,
-/// large payloads, and values of many types.
-fn cases_over_tcp(client: Language, server: Language) -> BTreeSet<String> {
-    match (client, server) {
-        (Language::Scala, _) | (_, Language::Scala) => {
-            let some = ["bank", "stream", "file_server", "telemetry"];
-            some.map(str::to_owned).into()
-        }
-        (Language::Rust | Language::C, _) => cases(),
-    }
 }
 
 /// What one side of a conversation receives.
@@ -118,48 +106,23 @@ pub fn unix(path: &std::path::Path) -> String {
     format!("unix:{}", path.display())
 }
 
-/// Runs a case and compares what each side received.
-fn check(client: Language, server: Language, case: &str, address: &str) {
-    let outcomes = converse(client, server, case, address, None);
-    compare(client, server, case, address, outcomes);
-}
-
-fn compare(client: Language, server: Language, case: &str, address: &str, outcomes: [Outcome; 2]) {
-    for (role, outcome) in ["client", "server"].into_iter().zip(outcomes) {
-        let Outcome {
-            lines,
-            code,
-            errors,
-        } = outcome;
-        let pair = format!("{client:?} client, {server:?} server, {case} at {address}: the {role}");
-        assert_eq!(code, Some(0), "{pair}\n{lines:#?}\n{errors}");
-        assert_eq!(lines, expected(case, role), "{pair}\n{errors}");
-    }
-}
-
+/// Runs every case over every kind of connection that both languages have.
 fn check_pair(client: Language, server: Language) {
     if !is_tested(client.name()) || !is_tested(server.name()) {
         return;
     }
+    let certificates = Sockets::new();
+    crate::rust::write_certificates(&certificates.0);
+    let mut pair = Pair::start(client, server, &certificates.0);
     for case in cases() {
         let sockets = Sockets::new();
-        check(client, server, &case, &unix(&sockets.path("s")));
-    }
-    for case in cases_over_tcp(client, server) {
-        check(client, server, &case, "tcp://127.0.0.1:0");
-    }
-    if client.has_shared_memory() && server.has_shared_memory() {
-        for case in cases() {
-            let name = RegionName::new();
-            check(client, server, &case, &name.address());
+        pair.check(&case, &unix(&sockets.path("s")));
+        pair.check(&case, "tcp://127.0.0.1:0");
+        if client.has_tls() && server.has_tls() {
+            pair.check(&case, "tls://127.0.0.1:0");
         }
-    }
-    if client.has_tls() && server.has_tls() {
-        let files = Sockets::new();
-        crate::rust::write_certificates(&files.0);
-        for case in cases() {
-            let outcomes = converse_over_tls(client, server, &case, &files.0);
-            compare(client, server, &case, "tls://127.0.0.1:0", outcomes);
+        if client.has_shared_memory() && server.has_shared_memory() {
+            pair.check(&case, &RegionName::new().address());
         }
     }
 }

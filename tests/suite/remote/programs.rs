@@ -1,7 +1,8 @@
 //! The programs of each language, and how two of them hold a conversation.
 
+use super::expected;
 use crate::support::is_named;
-use crate::support::running::{self, Outcome};
+use crate::support::running::{self, Outcome, Running};
 use std::path::Path;
 use std::process::Command;
 
@@ -94,17 +95,129 @@ pub fn converse(
     running::converse(client.command(), server.command(), case, address, through)
 }
 
-/// Runs a case over TLS, on a free port, with the certificates in this folder.
-pub fn converse_over_tls(
-    client: Language,
-    server: Language,
-    case: &str,
-    certificates: &Path,
-) -> [Outcome; 2] {
-    let [client, server] = [client, server].map(|language| {
+/// A program that has one session after the other, so that it is started only once.
+pub struct Player {
+    language: Language,
+    running: Running,
+}
+
+impl Player {
+    /// Starts it, with the certificates in this folder if there is one.
+    pub fn start(language: Language, certificates: Option<&Path>) -> Player {
         let mut command = language.command();
-        command.env("DUOLOGUE_TLS", certificates);
-        command
-    });
-    running::converse(client, server, case, "tls://127.0.0.1:0", None)
+        if let Some(folder) = certificates {
+            command.env("DUOLOGUE_TLS", folder);
+        }
+        Player {
+            language,
+            running: Running::start_talking(&mut command),
+        }
+    }
+
+    /// Begins to be one side of a case. `option` is empty, or as the programs describe it: `hold=N` or `as=PARTY`.
+    pub fn begin(&mut self, role: &str, case: &str, address: &str, option: &str) {
+        let line = format!("{role} {case} {address} {option}");
+        self.running.say(line.trim_end());
+    }
+
+    /// Waits until it is held. Returns the lines that it has written before.
+    pub fn held(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            match &self.running.line()[..] {
+                "held" => return lines,
+                "" => panic!(
+                    "{:?} has ended: {}",
+                    self.language,
+                    self.running.errors_so_far()
+                ),
+                line => lines.push(line.to_owned()),
+            }
+        }
+    }
+
+    /// Lets it go on after it was held.
+    pub fn release(&mut self) {
+        self.running.say("go on");
+    }
+
+    /// The next line that it writes to standard error.
+    pub fn error_line(&mut self) -> String {
+        self.running.error_line()
+    }
+
+    /// Kills it with `SIGKILL`. When this returns, the system has closed its connections.
+    pub fn kill(self) {
+        self.running.kill();
+    }
+
+    /// The address at which it listens.
+    pub fn address(&mut self) -> String {
+        let line = self.running.line();
+        match line.strip_prefix("listening ") {
+            Some(address) => address.to_owned(),
+            None => panic!(
+                "{:?}: {line:?} {}",
+                self.language,
+                self.running.errors_so_far()
+            ),
+        }
+    }
+
+    /// How the session has ended.
+    pub fn outcome(&mut self) -> Outcome {
+        let mut lines = Vec::new();
+        let code = loop {
+            let line = self.running.line();
+            if line.is_empty() {
+                let errors = self.running.errors_so_far();
+                panic!("{:?} has ended after {lines:?}: {errors}", self.language);
+            }
+            match line.strip_prefix("ended ") {
+                Some(code) => break code.parse().ok(),
+                None => lines.push(line),
+            }
+        };
+        let errors = std::iter::repeat_with(|| self.running.error_line());
+        let errors: Vec<String> = errors
+            .take_while(|line| !line.starts_with("ended "))
+            .collect();
+        Outcome {
+            lines,
+            code,
+            errors: errors.join("\n"),
+        }
+    }
+}
+
+/// Two programs that are client and server of one conversation after the other.
+pub struct Pair {
+    client: Player,
+    server: Player,
+}
+
+impl Pair {
+    pub fn start(client: Language, server: Language, certificates: &Path) -> Pair {
+        Pair {
+            client: Player::start(client, Some(certificates)),
+            server: Player::start(server, Some(certificates)),
+        }
+    }
+
+    /// Runs a case, and compares what each side received.
+    pub fn check(&mut self, case: &str, address: &str) {
+        self.server.begin("server", case, address, "");
+        let heard = self.server.address();
+        self.client.begin("client", case, &heard, "");
+        for (role, player) in [("client", &mut self.client), ("server", &mut self.server)] {
+            let Outcome {
+                lines,
+                code,
+                errors,
+            } = player.outcome();
+            let run = format!("{:?} as the {role}, {case} at {heard}", player.language);
+            assert_eq!(code, Some(0), "{run}\n{lines:#?}\n{errors}");
+            assert_eq!(lines, expected(case, role), "{run}\n{errors}");
+        }
+    }
 }

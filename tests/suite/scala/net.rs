@@ -105,8 +105,8 @@ fn view<'a>(program: &'a Program, name: &str) -> View<'a> {
 
 fn main_program(checked: &CheckedProgram, cases: &[String]) -> String {
     let mut text = String::from(
-        "package cases\n\nobject RemoteMain {\n  def main(arguments: Array[String]): Unit = {\n    \
-         val (side, name, address) = (arguments(0), arguments(1), arguments(2))\n    name match {\n",
+        "package cases\n\nobject RemoteMain {\n  def main(arguments: Array[String]): Unit = Remote.main(arguments)(run)\n\n  \
+         private def run(name: String, arguments: Remote.Arguments): Int =\n    name match {\n",
     );
     for case in cases {
         let page = read(&repository().join("tests/run").join(case).join("README.md"));
@@ -114,12 +114,12 @@ fn main_program(checked: &CheckedProgram, cases: &[String]) -> String {
         let protocol = format!("_root_.{}.{name}", package_of(checked, name));
         writeln!(
             text,
-            "      case \"{case}\" =>\n        Remote.play(side, address)({protocol}.client)({case}.Client.run(_, _))({protocol}.server)(\n          \
+            "      case \"{case}\" =>\n        Remote.play(arguments)({protocol}.client)({case}.Client.run(_, _))({protocol}.server)(\n          \
              {case}.Server.run(_, _)\n        )"
         )
         .expect("writing into memory does not fail");
     }
-    text + "      case other => Remote.unknown(other)\n    }\n  }\n}\n"
+    text + "      case other => Remote.unknown(other)\n    }\n}\n"
 }
 
 /// The module, its tests and the programs, compiled once for each version.

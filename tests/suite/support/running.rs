@@ -1,13 +1,16 @@
 //! Programs that run beside a test: servers, and the two sides of a conversation.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// No conversation takes this long, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// No program lets a test wait this long for a line, not even one with thousands of sessions.
+const LINE_PATIENCE: Duration = Duration::from_secs(300);
 
 /// How a program ended.
 #[derive(Debug)]
@@ -24,7 +27,7 @@ pub struct Outcome {
 pub struct Running {
     child: Child,
     input: Option<ChildStdin>,
-    output: Option<BufReader<ChildStdout>>,
+    lines: Receiver<String>,
     errors: Option<thread::JoinHandle<String>>,
     error_lines: Receiver<String>,
 }
@@ -47,25 +50,25 @@ impl Running {
         let mut child = command
             .spawn()
             .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let output = BufReader::new(child.stdout.take().expect("it is piped"));
-        let stream = BufReader::new(child.stderr.take().expect("it is piped"));
+        let output = child.stdout.take().expect("it is piped");
+        let stream = child.stderr.take().expect("it is piped");
+        let (sender, lines) = channel();
+        // Most tests read only the whole, and a test that has failed reads nothing more.
+        thread::spawn(move || each_line(output, |line| drop(sender.send(line))));
         let (sender, error_lines) = channel();
         let errors = thread::spawn(move || {
             let mut text = String::new();
-            // What was read before an error is shown.
-            for line in stream.split(b'\n').map_while(Result::ok) {
-                let line = String::from_utf8_lossy(&line).into_owned();
+            each_line(stream, |line| {
                 text.push_str(&line);
                 text.push('\n');
-                // Most tests read only the whole.
-                let _ = sender.send(line);
-            }
+                drop(sender.send(line));
+            });
             text
         });
         Running {
             input: child.stdin.take(),
             child,
-            output: Some(output),
+            lines,
             errors: Some(errors),
             error_lines,
         }
@@ -90,12 +93,19 @@ impl Running {
         self.input = None;
     }
 
-    /// The next line that it writes, without its end.
+    /// The next line that it writes, without its end. There is an empty one at the end of its output.
     pub fn line(&mut self) -> String {
-        let output = self.output.as_mut().expect("it has not ended");
-        let mut line = String::new();
-        output.read_line(&mut line).expect("the output is text");
-        line.trim_end().to_owned()
+        match self.lines.recv_timeout(LINE_PATIENCE) {
+            Ok(line) => line.trim_end().to_owned(),
+            Err(RecvTimeoutError::Disconnected) => String::new(),
+            Err(RecvTimeoutError::Timeout) => panic!("it writes nothing and does not end"),
+        }
+    }
+
+    /// What it has written to standard error since this was asked last.
+    pub fn errors_so_far(&mut self) -> String {
+        let lines: Vec<String> = self.error_lines.try_iter().collect();
+        lines.join("\n")
     }
 
     /// The number of its process.
@@ -111,15 +121,7 @@ impl Running {
 
     /// Waits for the program's end.
     pub fn end(mut self) -> Outcome {
-        let mut output = self.output.take().expect("it ends once");
         let errors = self.errors.take().expect("it ends once");
-        let reading = thread::spawn(move || {
-            let mut text = String::new();
-            output
-                .read_to_string(&mut text)
-                .expect("the output is text");
-            text.lines().map(str::to_owned).collect()
-        });
         let start = Instant::now();
         let code = loop {
             match self.child.try_wait().expect("the child exists") {
@@ -132,7 +134,7 @@ impl Running {
             }
         };
         Outcome {
-            lines: reading.join().expect("it does not panic"),
+            lines: self.lines.iter().collect(),
             code,
             errors: errors.join().expect("it does not panic"),
         }
@@ -154,6 +156,15 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// Passes on each line of a stream, without its end. What was read before an error is passed on.
+fn each_line(stream: impl Read, mut pass: impl FnMut(String)) {
+    let lines = BufReader::new(stream).split(b'\n');
+    for line in lines.map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line);
+        pass(line.strip_suffix('\r').unwrap_or(&line).to_owned());
     }
 }
 

@@ -247,7 +247,12 @@ impl Connector {
         let length = Answered::length(&head).ok_or(Error::NotDuologue)?;
         let mut rest = [0; 26];
         let rest = &mut rest[..length];
-        read_all(&*stream, rest, deadline).map_err(|_| Error::NoAnswer)?;
+        read_all(&*stream, rest, deadline).map_err(|error| match tls::failure(&error) {
+            Some(failure) => failure,
+            // A part of an answer, which has come too slowly.
+            None if is_early(&error) => Error::TimedOut,
+            None => Error::NoAnswer,
+        })?;
         let answer = match Answered::decode(&head, rest).ok_or(Error::NotDuologue)? {
             Answered::Begins(answer) => answer,
             Answered::Refuses { verdict, wait } => {

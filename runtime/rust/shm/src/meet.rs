@@ -134,12 +134,16 @@ impl Meeting {
 
     /// The same for a task, which is woken when it is time to poll again.
     pub(crate) fn poll(self: &Arc<Meeting>, waker: &Waker) -> Poll<Result<Agreed, Error>> {
+        // What a waker does when it is cloned or dropped is the program's, so the lock is not held.
+        let own = waker.clone();
         let mut state = self.state();
         let result = state.result.take();
         if let Some(result) = result.or_else(|| state.advance(&self.end)) {
+            drop(state);
+            guarded(|| drop(own));
             return Poll::Ready(result);
         }
-        let waker = state.waker.replace(waker.clone());
+        let waker = state.waker.replace(own);
         drop(state);
         guarded(|| drop(waker));
         helper::watch(self);

@@ -1,13 +1,19 @@
 //! One side of sessions in which a client sends more than the server's limits allow: `limits client|server limits ADDRESS`. The
 //! client's code is generated from `limits/wide.proto`, the server's from `limits/narrow.proto`. There is a session for each of
 //! [`CASES`], in order. Both sides print how it ended: `CASE ok`, or `CASE` and the reason. A server first prints `listening ADDRESS`.
+//!
+//! In a last session, `late`, the client has `limits/untimed.proto` and the server `limits/timed.proto`. The client owes a message, and
+//! sends it only when a line is written to its input.
 #![forbid(unsafe_code)]
 
 use conversations::limits::narrow::{Answer, journal as narrow};
+use conversations::limits::timed::visit as timed;
+use conversations::limits::untimed::visit as untimed;
 use conversations::limits::wide::{Entry, journal as wide};
 use duologue::Closed;
 use duologue_net::Listener;
 use std::error::Error;
+use std::io;
 
 /// What the client sends. The first is at its limits, the others are beyond one.
 const CASES: [&str; 8] = [
@@ -56,6 +62,22 @@ fn answer(mut open: narrow::server::Open) -> Result<(), Closed> {
     }
 }
 
+/// The client is late, and asks, so that it learns it.
+fn be_late(choose: untimed::client::Choose) -> Result<(), Closed> {
+    let quick = choose.hurry()?;
+    // At the end of the input the program goes on, too.
+    let _ended = io::stdin().read_line(&mut String::new());
+    let asked = quick.done()?.ask_quickly()?;
+    asked.recv().map(drop)
+}
+
+fn hurry(choose: timed::server::Choose) -> Result<(), Closed> {
+    match choose.recv()? {
+        timed::Choose::Hurry(quick) => quick.recv().map(drop),
+        _ => Ok(()),
+    }
+}
+
 fn report(case: &str, outcome: Result<(), Closed>) {
     let how = match outcome {
         Ok(()) => "ok".to_owned(),
@@ -71,6 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             for case in CASES {
                 report(case, ask(case, duologue_net::connect(address)?));
             }
+            report("late", be_late(duologue_net::connect(address)?));
         }
         ["server", _, address] => {
             let mut listener = Listener::bind(address)?;
@@ -78,6 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             for case in CASES {
                 report(case, answer(listener.accept()?));
             }
+            report("late", hurry(listener.accept()?));
         }
         _ => return Err("usage: limits client|server limits ADDRESS".into()),
     }

@@ -3,6 +3,9 @@
 //! where the conversation does not expect it, the last line is `why REASON`, and the exit code is 3. The environment variable `DUOLOGUE_TLS` is a
 //! folder that the program `certificates` has written, for addresses `tls://`. An address `shm:/NAME` is a region of shared memory. With
 //! `DUOLOGUE_HOLD=N` the program prints `held` after N lines of its transcript, and waits until a line is written to its input.
+//!
+//! Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other. After each it
+//! prints `ended CODE`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side presents over TLS.
 #![forbid(unsafe_code)]
 
 use conversations::{Transcript, case_module, protocols, remote_cases};
@@ -10,6 +13,7 @@ use duologue::Closed;
 use duologue_net::{Connector, Listener};
 use duologue_shm::{Attach, Region};
 use std::error::Error;
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -18,12 +22,12 @@ macro_rules! cases {
     ($($case:ident: $($protocol:ident)::+ $state:ident,)*) => {
         $(case_module!($case);)*
 
-        fn client(case: &str, address: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
+        fn client(case: &str, address: &str, party: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
             match case {
                 $(stringify!($case) => {
                     let end: protocols::$($protocol)::+::client::$state = match region(address)? {
                         Some(region) => attach().attach(&region)?,
-                        None => connector().connect(address)?,
+                        None => connector(party).connect(address)?,
                     };
                     lines.begin();
                     $case::client::run(end, lines)?;
@@ -60,7 +64,7 @@ macro_rules! cases {
 
 remote_cases!(cases);
 
-/// The certificates of a client or a server, if there are any.
+/// The certificates of a party, if there are any.
 fn tls(party: &str) -> Option<duologue_net::Tls> {
     let folder = std::env::var_os("DUOLOGUE_TLS")?;
     Some(conversations::certificates::tls(
@@ -76,9 +80,9 @@ fn heartbeat() -> u16 {
     seconds.map_or(0, |seconds| seconds.parse().expect("a number of seconds"))
 }
 
-fn connector() -> Connector {
+fn connector(party: &str) -> Connector {
     let connector = Connector::new().heartbeat(heartbeat());
-    match tls("client") {
+    match tls(party) {
         Some(tls) => connector.tls(tls),
         None => connector,
     }
@@ -94,44 +98,75 @@ fn attach() -> Attach {
     Attach::new().timeout(Duration::from_secs(60))
 }
 
-fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
+fn run(arguments: &[String], party: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
     match arguments {
-        [side, case, address] if side == "client" => client(case, address, lines),
+        [side, case, address] if side == "client" => client(case, address, party, lines),
         [side, case, address] if side == "server" => {
             if let Some(region) = region(address)? {
                 println!("listening {address}");
                 return shared(case, &region, lines);
             }
-            let mut listener = match tls("server") {
-                Some(tls) => Listener::bind_tls(address, tls)?,
-                None => Listener::bind(address)?,
+            let mut listener = match tls(party) {
+                Some(tls) if address.starts_with("tls:") => Listener::bind_tls(address, tls)?,
+                _ => Listener::bind(address)?,
             };
             listener.on_failure(|error| eprintln!("remote: {error}"));
             listener.heartbeat(heartbeat());
             println!("listening {}", listener.address());
             server(case, &mut listener, lines)
         }
-        _ => Err("usage: remote client|server CASE ADDRESS".into()),
+        _ => Err("usage: remote [client|server CASE ADDRESS]".into()),
     }
+}
+
+/// Runs one session, prints its lines, and returns the exit code.
+fn play(arguments: &[String], party: Option<&str>, held: Option<&str>) -> u8 {
+    let lines = Transcript::holding(held.and_then(|after| after.parse().ok()));
+    let side = arguments.first().map_or("", String::as_str);
+    let outcome = run(arguments, party.unwrap_or(side), &lines);
+    print!("{}", lines.text());
+    match outcome {
+        Ok(()) => 0,
+        Err(error) => match error.downcast::<Closed>() {
+            Ok(closed) => {
+                println!("why {}", format!("{:?}", closed.why()).to_lowercase());
+                3
+            }
+            Err(error) => {
+                eprintln!("remote: {error}");
+                1
+            }
+        },
+    }
+}
+
+/// Runs a session for each line of the input.
+fn play_each() -> io::Result<()> {
+    let mut line = String::new();
+    // The input is not locked in between: a program that is held reads it, too.
+    while io::stdin().read_line(&mut line)? > 0 {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let (words, options) = words.split_at(words.len().min(3));
+        let option = |name| options.iter().find_map(|option| option.strip_prefix(name));
+        let code = play(words, option("as="), option("hold="));
+        eprintln!("ended {code}");
+        println!("ended {code}");
+        line.clear();
+    }
+    Ok(())
 }
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let held = std::env::var("DUOLOGUE_HOLD").ok();
-    let lines = Transcript::holding(held.and_then(|after| after.parse().ok()));
-    let outcome = run(&arguments, &lines);
-    print!("{}", lines.text());
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => match error.downcast::<Closed>() {
-            Ok(closed) => {
-                println!("why {}", format!("{:?}", closed.why()).to_lowercase());
-                ExitCode::from(3)
-            }
+    if arguments.is_empty() {
+        return match play_each() {
+            Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("remote: {error}");
                 ExitCode::FAILURE
             }
-        },
+        };
     }
+    let held = std::env::var("DUOLOGUE_HOLD").ok();
+    ExitCode::from(play(&arguments, None, held.as_deref()))
 }

@@ -37,7 +37,9 @@ static void hold(const struct transcript *transcript)
     if (transcript->lines != transcript->held) return;
     puts("held");
     fflush(stdout);
-    (void)getchar();
+    int byte;
+    do byte = getchar();
+    while (byte != '\n' && byte != EOF);
 }
 
 void transcript_hold(struct transcript *transcript, size_t after)

@@ -1,44 +1,77 @@
 package cases
 
 import duologue.{Role, SessionClosed}
-import duologue.net.{ConnectOptions, Limits, Listener, Tls, connect}
+import duologue.net.{ConnectOptions, Limits, Listener, Observer, Tls, connect}
 import java.nio.file.Path
 import javax.net.ssl.SSLContext
+import scala.io.StdIn
+import scala.util.control.NonFatal
 
 /** Runs one program of a case over a connection, and prints its lines of the transcript. If the session closes where the
   * conversation does not expect it, the last line is `why REASON`, and the exit code is 3. For addresses of TLS, `DUOLOGUE_TLS` is a
   * folder with `ca.pem`, and `.pem` and `.key` of client and server. With `DUOLOGUE_HOLD=N` the program is held after N lines: see
   * [[Transcript]].
+  *
+  * Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other. After each it
+  * prints `ended CODE`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side presents over TLS.
   */
 object Remote {
 
-  def play(side: String, address: String)(client: Role)(asClient: (client.$First, Transcript) => Unit)(server: Role)(
+  /** Which side runs, where, with whose certificate, and after how many lines it is held. */
+  final class Arguments(val side: String, val address: String, val party: String, holdsAfter: Option[Int]) {
+    val transcript = new Transcript(holdsAfter)
+  }
+
+  /** Runs what the arguments or the input name. `run` runs one case, and returns the exit code. */
+  def main(arguments: Array[String])(run: (String, Arguments) => Int): Unit =
+    if (arguments.isEmpty) {
+      val lines = Iterator.continually(StdIn.readLine()).takeWhile(_ != null)
+      lines.foreach { line =>
+        val words = line.split(' ')
+        def option(name: String) = words.find(_.startsWith(name)).map(_.stripPrefix(name))
+        val party = option("as=").getOrElse(words(0))
+        val code =
+          try run(words(1), new Arguments(words(0), words(2), party, option("hold=").map(_.toInt)))
+          catch {
+            case NonFatal(failure) =>
+              failure.printStackTrace()
+              1
+          }
+        System.err.println("ended " + code.toString)
+        println("ended " + code.toString)
+      }
+    } else {
+      val held = Option(System.getenv("DUOLOGUE_HOLD")).map(_.toInt)
+      val code = run(arguments(1), new Arguments(arguments(0), arguments(2), arguments(0), held))
+      if (code != 0) System.exit(code)
+    }
+
+  def play(arguments: Arguments)(client: Role)(asClient: (client.$First, Transcript) => Unit)(server: Role)(
       asServer: (server.$First, Transcript) => Unit
-  ): Unit = {
-    val transcript = new Transcript(Option(System.getenv("DUOLOGUE_HOLD")).map(_.toInt))
+  ): Int = {
     val why =
       try {
-        run(side, address, transcript)(client)(asClient)(server)(asServer)
+        run(arguments)(client)(asClient)(server)(asServer)
         None
       } catch {
         case closed: SessionClosed => Some(closed.why.toString.toLowerCase)
-      } finally print(transcript.text)
-    why.foreach { why =>
-      println("why " + why)
-      System.exit(3)
-    }
+      } finally print(arguments.transcript.text)
+    why.foreach(why => println("why " + why))
+    if (why.isEmpty) 0 else 3
   }
 
-  private def run(side: String, address: String, transcript: Transcript)(client: Role)(
+  private def run(arguments: Arguments)(client: Role)(
       asClient: (client.$First, Transcript) => Unit
-  )(server: Role)(asServer: (server.$First, Transcript) => Unit): Unit =
-    side match {
+  )(server: Role)(asServer: (server.$First, Transcript) => Unit): Unit = {
+    import arguments.{address, party, transcript}
+    arguments.side match {
       case "client" =>
-        val first = connect(client, address, ConnectOptions(heartbeat = heartbeat, tls = certificates(side)))
+        val first = connect(client, address, ConnectOptions(heartbeat = heartbeat, tls = certificates(party)))
         transcript.begin()
         asClient(first, transcript)
       case "server" =>
-        val listener = Listener(address, Limits(heartbeat = heartbeat), certificates(side))
+        val observer = if (address.startsWith("tls:")) Some(reporting) else None
+        val listener = Listener(address, Limits(heartbeat = heartbeat), certificates(party), observer)
         println("listening " + listener.address)
         try {
           val first = listener.accept(server)
@@ -47,13 +80,19 @@ object Remote {
         } finally listener.close()
       case other => throw new IllegalArgumentException("`" + other + "` is neither client nor server")
     }
+  }
+
+  /** Reports connections that do not become a session. */
+  private def reporting: Observer = new Observer {
+    override def refused(refusal: Observer.Refusal): Unit = System.err.println("remote: " + refusal.cause)
+  }
 
   /** In seconds, as the environment requests it. */
   private def heartbeat: Int = Option(System.getenv("DUOLOGUE_HEARTBEAT")).fold(0)(_.toInt)
 
-  private def certificates(side: String): Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map { name =>
+  private def certificates(party: String): Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map { name =>
     val folder = Path.of(name)
-    Tls.context(folder.resolve("ca.pem"), folder.resolve(side + ".pem"), folder.resolve(side + ".key"))
+    Tls.context(folder.resolve("ca.pem"), folder.resolve(party + ".pem"), folder.resolve(party + ".key"))
   }
 
   def unknown(name: String): Nothing = throw new IllegalArgumentException("no case `" + name + "` can leave the process")

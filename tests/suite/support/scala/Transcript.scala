@@ -16,7 +16,7 @@ final class Transcript(holdsAfter: Option[Int] = None) {
 
   private def hold(): Unit = if (holdsAfter.exists(_ == lines.size)) {
     println("held")
-    System.in.read(): Unit
+    scala.io.StdIn.readLine(): Unit
   }
 
   /** What has been written so far. */

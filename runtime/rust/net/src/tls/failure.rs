@@ -11,7 +11,7 @@ pub(super) fn of(error: &TlsError) -> Error {
     let text = match error {
         TlsError::InvalidCertificate(problem) => return wrong_certificate(problem),
         TlsError::NoCertificatesPresented => {
-            "the other side has no certificate: give it one, with its key"
+            "the other side presented no certificate: it has none, or none of an authority that this side trusts; give it one, with its key"
         }
         TlsError::AlertReceived(alert) => return alerted(*alert),
         TlsError::PeerIncompatible(

@@ -1,6 +1,7 @@
 package duologue.net
 
 import duologue.Why
+import javax.net.ssl.SSLException
 import scala.concurrent.duration.FiniteDuration
 
 /** Called when a session begins, turns and ends, and when a session does not begin: for logs, traces and metrics. Give it to
@@ -158,6 +159,8 @@ object Observer {
 
     /** Why there is no session, for people and logs. */
     def cause: String = (failure, verdict) match {
+      // On the connecting side it is explained already.
+      case (Some(failed: SSLException), _) => Tls.explain(failed)
       case (Some(failure), _)    => Option(failure.getMessage).getOrElse(failure.toString)
       case (None, Some(verdict)) => "this side has refused the session: " + Verdict.short(verdict)
       case (None, None)             => "the other side has sent no hello"

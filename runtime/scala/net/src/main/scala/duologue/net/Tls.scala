@@ -92,7 +92,14 @@ object Tls {
         case other: CertificateException if other.getMessage != null => "the peer's certificate is not valid: " + other.getMessage
       }
       what.getOrElse {
-        if (CertificateAlert.findFirstIn(message).nonEmpty) "the peer does not accept this side's certificate: " + message
+        if (message.contains("certificate_required"))
+          "the peer requires a certificate, and this side has none of an authority that the peer trusts: " + message
+        else if (message.contains("Empty client certificate"))
+          "the peer presented no certificate: it has none, or none of an authority that this side trusts; give it one, with its key"
+        else if (message.contains("AEAD cipher fragment (2)"))
+          // OpenSSL encrypts its alert only after its certificate, and JSSE cannot read it.
+          "the peer has ended the TLS handshake with an alert that is not encrypted: probably it does not accept this side's certificate"
+        else if (CertificateAlert.findFirstIn(message).nonEmpty) "the peer does not accept this side's certificate: " + message
         else message
       }
     }

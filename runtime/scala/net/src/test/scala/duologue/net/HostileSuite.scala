@@ -1,8 +1,8 @@
 package duologue.net
 
 import duologue.{Bytes, SessionClosed, Why}
-import java.net.{InetAddress, InetSocketAddress, ServerSocket, Socket, StandardSocketOptions}
-import java.nio.channels.SocketChannel
+import java.net.{InetAddress, InetSocketAddress, ServerSocket, Socket, StandardProtocolFamily, StandardSocketOptions, UnixDomainSocketAddress}
+import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.util.concurrent.atomic.AtomicLong
 import protocols.{bank, telemetry}
 import scala.annotation.tailrec
@@ -68,6 +68,49 @@ final class HostileSuite extends NetSuite {
     raws.foreach(_.close())
     visit(connect(telemetry.client, listener.address))
     listener.close()
+  }
+
+  test("a hello of which a byte comes now and then is closed when the time for a handshake is over") {
+    val listener = serving(freshAddress(), Limits(hello = 500.millis))
+    val dripping = raw(listener.address)
+    // Its head says that 1,024 bytes follow.
+    send(dripping, Handshake.Magic ++ unhex("01000004"))
+    visit(connect(telemetry.client, listener.address))
+    var sent = 0
+    try
+      while (sent < 1024) {
+        send(dripping, Array[Byte](0))
+        sent += 1
+        Thread.sleep(20L)
+      }
+    catch { case _: java.io.IOException => () }
+    assert(sent > 0 && sent < 1024, sent.toString)
+    assertEquals(receive(dripping, 1).length, 0)
+    dripping.close()
+    listener.close()
+  }
+
+  test("an answer of which a byte comes now and then is waited for as long as connecting may take") {
+    val address = freshAddress()
+    val listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
+    listening.bind(UnixDomainSocketAddress.of(address.stripPrefix("unix:"))): Unit
+    val dripped = spawn {
+      val socket = listening.accept()
+      val session = Answer.Session(Fingerprint.of(telemetry.client.$protocol.fingerprint), 1L << 20, 0)
+      // All but the last byte.
+      for (byte <- Answer(Verdict.Equal, Some(session), 0L).encode.init) {
+        send(socket, Array(byte))
+        Thread.sleep(20L)
+      }
+      receive(socket, 1 << 16): Unit
+      socket.close()
+    }
+    val options = ConnectOptions(timeout = 300.millis)
+    val failed = intercept[ConnectFailed](connect(telemetry.client, address, options))
+    assert(failed.getMessage.contains("did not answer in time"), failed.getMessage)
+    try await(dripped)
+    catch { case _: java.util.concurrent.ExecutionException => () }
+    listening.close()
   }
 
   private def verdict(listener: Listener): Option[Int] =

@@ -91,6 +91,23 @@ final class WithinSuite extends NetSuite {
     socket.close()
   }
 
+  test("a peer that sends a message without end is late") {
+    val (waiting, socket) = byHand()
+    val dripping = spawn {
+      // The beginning of a message of a mebibyte.
+      send(socket, unhex("02808040fdff3f"))
+      try
+        while (true) {
+          send(socket, Array[Byte](0))
+          Thread.sleep(1L)
+        }
+      catch { case _: java.io.IOException => () }
+    }
+    assertEquals(why(waiting.recv()), Why.Late: Why)
+    await(dripping)
+    socket.close()
+  }
+
   test("a sender that is late learns it without a wait") {
     val address = freshAddress()
     val listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)

@@ -1,0 +1,173 @@
+//! Peers that send something all the time and never come to an end: hellos, answers and messages of which a byte comes now and then.
+//! Each is given up in time.
+#![cfg(feature = "sockets")]
+#![forbid(unsafe_code)]
+
+use conversations::limits::timed::visit as timed;
+use conversations::observing::{Event, observer};
+use conversations::protocols::bank::{Login, LoginResponse, client, server};
+use conversations::sockets::{listener, path, unhex};
+use duologue::Why;
+use duologue_net::{Connector, Error, Listener};
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Longer than any step takes on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The head of a hello of 1,024 bytes.
+const LONG_HEAD: &str = "64756f6c6f67756501000004";
+
+fn connect(address: &str) -> UnixStream {
+    let path = address.strip_prefix("unix:").expect("a Unix socket");
+    let raw = UnixStream::connect(path).expect("it listens");
+    raw.set_read_timeout(Some(LONG)).expect("it is not zero");
+    raw
+}
+
+/// Sends this until the connection is closed.
+fn send_on(mut raw: UnixStream, bytes: &'static [u8], pause: Duration) -> JoinHandle<()> {
+    thread::spawn(move || {
+        while raw.write_all(bytes).is_ok() {
+            thread::sleep(pause);
+        }
+    })
+}
+
+/// Others are served in the meantime.
+#[test]
+fn a_hello_that_drips_is_given_up() {
+    let (mut listener, address) = listener("drip-hello");
+    let (observing, told) = observer();
+    listener.observer(observing);
+    listener.hello_timeout(Duration::from_millis(500));
+    listener.serve(|login: server::Login| {
+        if let Ok(Login::Login { next: answer, .. }) = login.recv() {
+            // The client may be gone.
+            let _left = answer.invalid();
+        }
+    });
+    let drain = listener.drain();
+    let serving = thread::spawn(move || listener.run());
+    let mut raw = connect(&address);
+    raw.write_all(&unhex(LONG_HEAD)).expect("it is read");
+    let honest: client::Login = duologue_net::connect(&address).expect("it is accepted");
+    let waiting = honest.login("holk".into(), "1234".into());
+    let answer = waiting.expect("it is open").recv();
+    assert!(matches!(answer, Ok(LoginResponse::Invalid(_))));
+    let sent = (0..1024).take_while(|_| {
+        thread::sleep(PAUSE);
+        raw.write_all(&[0]).is_ok()
+    });
+    let sent = sent.count();
+    assert!((1..1024).contains(&sent), "it took {sent} bytes");
+    // An end, or a reset because of what was not read; but no answer.
+    assert!(!raw.read(&mut [0]).is_ok_and(|count| count > 0));
+    loop {
+        if let Event::Refused(_, _, _, cause) = told.next() {
+            assert!(
+                cause.contains("Late") || cause.contains("TimedOut"),
+                "{cause}"
+            );
+            break;
+        }
+    }
+    drain.begin();
+    let served = serving.join().expect("it does not panic");
+    served.expect("it accepts");
+}
+
+#[test]
+fn an_answer_that_drips_is_given_up() {
+    let path = path("drip-answer");
+    let listener = UnixListener::bind(&path).expect("free");
+    let dripping = thread::spawn(move || {
+        let (mut raw, _) = listener.accept().expect("it connects");
+        let answer =
+            unhex("64756f6c6f67756501001a006b4021487a63e0618d274211e3ebd7c900001000000000000000");
+        // All but the last byte.
+        for byte in &answer[..answer.len() - 1] {
+            if raw.write_all(&[*byte]).is_err() {
+                return;
+            }
+            thread::sleep(PAUSE);
+        }
+        // Until the client ends the connection.
+        while raw.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
+    });
+    let connector = Connector::new().timeout(Duration::from_millis(300));
+    let address = format!("unix:{}", path.display());
+    let error = connector.connect::<client::Login>(&address).map(drop);
+    assert!(matches!(error, Err(Error::TimedOut)), "{error:?}");
+    dripping.join().expect("it does not panic");
+    let _removed = std::fs::remove_file(&path);
+}
+
+/// The hello of a client of `visit`: what a real one sends.
+fn hello() -> Vec<u8> {
+    let path = path("drip-recorded");
+    let listener = UnixListener::bind(&path).expect("free");
+    let recording = thread::spawn(move || {
+        let (mut raw, _) = listener.accept().expect("it connects");
+        let mut hello = vec![0; 12];
+        raw.read_exact(&mut hello).expect("it sends a head");
+        let length = usize::from(u16::from_le_bytes([hello[10], hello[11]]));
+        hello.resize(12 + length, 0);
+        raw.read_exact(&mut hello[12..]).expect("it sends a hello");
+        hello
+    });
+    let none = duologue_net::connect::<timed::client::Choose>(&format!("unix:{}", path.display()));
+    assert!(none.is_err());
+    let _removed = std::fs::remove_file(&path);
+    recording.join().expect("it does not panic")
+}
+
+/// A server that waits for a message that has to come quickly, and the socket of its peer.
+fn hurried(name: &str) -> (timed::server::Quick, UnixStream) {
+    let (mut listener, address): (Listener, String) = listener(name);
+    let mut raw = connect(&address);
+    raw.write_all(&hello()).expect("it is read");
+    let server: timed::server::Choose = listener.accept().expect("the hello is whole");
+    raw.read_exact(&mut [0; 38]).expect("it answers");
+    raw.write_all(&[1]).expect("it is read");
+    let Ok(timed::Choose::Hurry(server)) = server.recv() else {
+        panic!("it arrives")
+    };
+    (server, raw)
+}
+
+fn expect_late(server: timed::server::Quick, dripping: JoinHandle<()>) {
+    let closed = server.recv().map(drop).expect_err("no message is whole");
+    assert_eq!(closed.why(), Why::Late);
+    dripping.join().expect("it does not panic");
+}
+
+/// A peer that sends without end, but no message, is late.
+#[test]
+fn signs_of_life_do_not_extend_a_time_limit() {
+    /// 2,048 of them.
+    const ALIVE: [u8; 4096] = {
+        let mut alive = [0; 4096];
+        let mut at = 1;
+        while at < alive.len() {
+            alive[at] = 1;
+            at += 2;
+        }
+        alive
+    };
+    let (server, raw) = hurried("drip-alive");
+    expect_late(server, send_on(raw, &ALIVE, Duration::ZERO));
+}
+
+/// So is one that sends a message without end, of which every part is valid.
+#[test]
+fn parts_of_a_message_do_not_extend_a_time_limit() {
+    let (server, mut raw) = hurried("drip-message");
+    // The beginning of a message of a mebibyte.
+    raw.write_all(&unhex("02808040fdff3f")).expect("it is read");
+    expect_late(server, send_on(raw, &[0], Duration::from_millis(1)));
+}
