@@ -80,7 +80,14 @@ fn sessions_between_processes_are_clean_under_the_address_sanitizer() {
         return;
     }
     let mut tests = tool("cargo", "rustup toolchain install stable");
-    tests.args(["test", "--quiet", "-p", "conversations", "--target", &host()]);
+    tests.args([
+        "test",
+        "--quiet",
+        "-p",
+        "conversations",
+        "--target",
+        &host(),
+    ]);
     for name in [
         "remote_runs",
         "remote_slow",
