@@ -246,6 +246,36 @@ static void canceled_sends(int kind)
     duo_canceler_free(canceler);
 }
 
+/* A limit for a whole dialogue. The peer reads nothing, so the last bytes are not written, and closing does not wait for it. */
+static void canceled_in_time(int kind)
+{
+    const uint64_t moment = UINT64_C(50000000), much = UINT64_C(4000000000);
+    struct pair pair;
+    talk_ask_t asked;
+    uint64_t sent = 0;
+    duo_status status;
+    begin(&pair, kind);
+    duo_canceler *canceler = duo_canceler_new();
+    CHECK(canceler != NULL);
+    duo_canceler_use(canceler);
+    duo_time_limit limit = duo_time_limit_in(moment), late = duo_time_limit_in(much);
+    CHECK(duo_cancel_at(canceler, limit) == DUO_OK);
+    while ((status = talk_client_ask_send_more(pair.client, sent, &pair.client)) == DUO_OK) sent++;
+    CHECK(status == DUO_FULL && sent > 0 && duo_time_left(limit) == 0);
+    CHECK(talk_client_ask_send_more(pair.client, sent, &pair.client) == DUO_FULL);
+    CHECK(talk_client_ask_close(pair.client) == DUO_OK);
+    CHECK(duo_time_left(late) > 0);
+    duo_canceler_use(NULL);
+    uint64_t read = 0;
+    while ((status = talk_server_ask_recv(pair.server, &asked)) == DUO_OK) {
+        CHECK(asked.as.more.value == read);
+        pair.server = asked.as.more.next;
+        read++;
+    }
+    CHECK(read <= sent && (status == DUO_CLOSED || status == DUO_LOST));
+    duo_canceler_free(canceler);
+}
+
 /* Accepting, connecting and serving. */
 static void canceled_beginnings(void)
 {
@@ -370,6 +400,7 @@ int main(void)
         canceled(pairs, sets[i], sizes[i]);
     }
     for (int kind = 0; kind < KINDS; kind++) canceled_sends(kind);
+    for (int kind = 0; kind < KINDS; kind++) canceled_in_time(kind);
     canceled_beginnings();
     for (int kind = 0; kind < KINDS; kind++) own_memory(kind);
     for (int kind = 0; kind < KINDS; kind++) {

@@ -7,6 +7,9 @@
  * woken again and again until it has withdrawn the word.
  *
  * Only threads that sleep, or are about to, access a record; messages that have already arrived are received without it.
+ *
+ * One thread cancels at the times of `duo_cancel_at`. It runs only while there are any, and holds `timed` while it cancels,
+ * so a canceler that is removed from the list under that lock may be freed.
  */
 #define _GNU_SOURCE
 #include "session.h"
@@ -16,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "duologue/ready.h"
@@ -35,7 +39,17 @@ struct duo_canceler {
     canceler_member *first;
     /* A pipe from which a byte can be read while it is canceled, for threads that wait for descriptors. */
     int ends[2];
+    /* When it cancels, and the others that do so at some time: `timed` protects them. `place` is NULL if it never does. */
+    uint64_t at;
+    duo_canceler *next;
+    duo_canceler **place;
 };
+
+static pthread_mutex_t timed = PTHREAD_MUTEX_INITIALIZER;
+static duo_canceler *first_timed;
+static bool has_timer;
+/* Changes whenever the list does. */
+static DUO_ATOMIC uint64_t timed_changes;
 
 static DUO_EACH_THREAD canceler_member own_membership;
 
@@ -64,12 +78,43 @@ duo_canceler *duo_canceler_new(void)
     pthread_mutex_init(&made->lock, NULL);
     made->is_canceled = false;
     made->first = NULL;
+    made->at = DUO_FOREVER;
+    made->place = NULL;
     return made;
+}
+
+/* The caller holds `timed`. */
+static void remove_timed(duo_canceler *canceler)
+{
+    if (canceler->place == NULL) return;
+    *canceler->place = canceler->next;
+    if (canceler->next != NULL) canceler->next->place = canceler->place;
+    canceler->place = NULL;
+    canceler->at = DUO_FOREVER;
+}
+
+/* The caller holds `timed`. */
+static void tell_timer(void)
+{
+    uint64_t changes = duo_atomic_load(&timed_changes, memory_order_relaxed);
+    duo_atomic_store(&timed_changes, changes + 1, memory_order_release);
+    duo_wake(&timed_changes, DUO_LOW_HALF);
+}
+
+static void cancel_never(duo_canceler *canceler)
+{
+    pthread_mutex_lock(&timed);
+    if (canceler->place != NULL) {
+        remove_timed(canceler);
+        tell_timer();
+    }
+    pthread_mutex_unlock(&timed);
 }
 
 void duo_canceler_free(duo_canceler *canceler)
 {
     if (canceler == NULL) return;
+    cancel_never(canceler);
     close(canceler->ends[0]);
     close(canceler->ends[1]);
     pthread_mutex_destroy(&canceler->lock);
@@ -129,9 +174,105 @@ void duo_cancel(duo_canceler *canceler)
     pthread_mutex_unlock(&canceler->lock);
 }
 
+/* The one that cancels first; NULL if none does. */
+static duo_canceler *earliest(void)
+{
+    duo_canceler *found = first_timed;
+    for (duo_canceler *one = first_timed; one != NULL; one = one->next)
+        if (one->at < found->at) found = one;
+    return found;
+}
+
+static void *run_timer(void *context)
+{
+    duo_canceler *next;
+    (void)context;
+    pthread_mutex_lock(&timed);
+    while ((next = earliest()) != NULL) {
+        const uint64_t second = UINT64_C(1000000000);
+        const struct timespec at = {(time_t)(next->at / second), (long)(next->at % second)};
+        if (duo_is_past(&at)) {
+            remove_timed(next);
+            duo_cancel(next);
+            continue;
+        }
+        uint64_t changes = duo_atomic_load(&timed_changes, memory_order_relaxed);
+        pthread_mutex_unlock(&timed);
+        duo_wait(&timed_changes, DUO_LOW_HALF, changes, &at);
+        pthread_mutex_lock(&timed);
+    }
+    has_timer = false;
+    pthread_mutex_unlock(&timed);
+    return NULL;
+}
+
+static void hold_timed(void)
+{
+    pthread_mutex_lock(&timed);
+}
+
+static void release_timed(void)
+{
+    pthread_mutex_unlock(&timed);
+}
+
+/* A forked process has only the thread that forked. */
+static void be_child(void)
+{
+    has_timer = false;
+    pthread_mutex_unlock(&timed);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(hold_timed, release_timed, be_child);
+}
+
+/* Starts the thread. The caller holds `timed`. Returns 0 or an error. */
+static int start_timer(void)
+{
+    /* Signals are for the program's threads. */
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&thread, NULL, run_timer, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0) return failed;
+    pthread_detach(thread);
+    has_timer = true;
+    return 0;
+}
+
+duo_status duo_cancel_at(duo_canceler *canceler, duo_time_limit limit)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int failed = 0;
+    pthread_once(&once, watch_forks);
+    if (limit.at == DUO_FOREVER) {
+        cancel_never(canceler);
+        return DUO_OK;
+    }
+    pthread_mutex_lock(&timed);
+    if (!has_timer) failed = start_timer();
+    if (failed == 0) {
+        remove_timed(canceler);
+        canceler->at = limit.at;
+        canceler->next = first_timed;
+        canceler->place = &first_timed;
+        if (canceler->next != NULL) canceler->next->place = &canceler->next;
+        first_timed = canceler;
+        tell_timer();
+    }
+    pthread_mutex_unlock(&timed);
+    errno = failed;
+    return failed == 0 ? DUO_OK : DUO_SYSTEM;
+}
+
 void duo_canceler_reset(duo_canceler *canceler)
 {
     char byte;
+    cancel_never(canceler);
     pthread_mutex_lock(&canceler->lock);
     if (canceler->is_canceled) {
         canceler->is_canceled = false;

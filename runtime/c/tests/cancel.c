@@ -225,6 +225,76 @@ static void no_cancel_is_missed(void)
     end_canceler(of.canceler);
 }
 
+/* A dialogue of several waits has one limit. */
+static void canceled_in_time(void)
+{
+    const uint64_t moment = UINT64_C(20000000);
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    numbers_stream_t got;
+    uint64_t sent = 0;
+    duo_canceler *canceler = new_canceler();
+    begin(&in, &out);
+    duo_canceler_use(canceler);
+    duo_time_limit limit = duo_time_limit_in(moment);
+    CHECK(duo_cancel_at(canceler, limit) == DUO_OK);
+    CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
+    duo_status status;
+    while ((status = numbers_client_stream_send_send(out, sent, &out)) == DUO_OK) sent++;
+    CHECK(status == DUO_FULL && sent > 0);
+    for (uint64_t n = 0; n < sent; n++) {
+        CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == n);
+        in = got.as.send.next;
+    }
+    duo_canceler_reset(canceler);
+    /* One that is removed, by either call, and one that is replaced. */
+    CHECK(duo_cancel_at(canceler, duo_time_limit_in(moment)) == DUO_OK);
+    CHECK(duo_cancel_at(canceler, duo_time_limit_in(DUO_FOREVER)) == DUO_OK);
+    CHECK(numbers_server_stream_recv_within(in, 2 * moment, &got) == DUO_EMPTY);
+    CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_OK);
+    CHECK(duo_cancel_at(canceler, duo_time_limit_in(moment)) == DUO_OK);
+    duo_canceler_reset(canceler);
+    take_a_moment();
+    CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == 1);
+    in = got.as.send.next;
+    CHECK(duo_cancel_at(canceler, duo_time_limit_in(1000 * moment)) == DUO_OK);
+    CHECK(duo_cancel_at(canceler, duo_time_limit_in(moment)) == DUO_OK);
+    CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY);
+    end(in, out);
+    end_canceler(canceler);
+}
+
+static void *wait_until_canceled(void *context)
+{
+    numbers_server_stream_t in;
+    numbers_client_stream_t out;
+    numbers_stream_t got;
+    uint64_t *moment = context;
+    duo_canceler *canceler = new_canceler();
+    begin(&in, &out);
+    duo_canceler_use(canceler);
+    for (int round = 0; round < 50; round++) {
+        duo_time_limit limit = duo_time_limit_in(*moment * (uint64_t)(round % 3));
+        CHECK(duo_cancel_at(canceler, limit) == DUO_OK);
+        CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
+        duo_canceler_reset(canceler);
+    }
+    /* A canceler may be freed before its time. */
+    CHECK(duo_cancel_at(canceler, duo_time_limit_in(*moment)) == DUO_OK);
+    end(in, out);
+    end_canceler(canceler);
+    return NULL;
+}
+
+/* Each canceler has its own limit, and no wait is missed. */
+static void many_limits(void)
+{
+    uint64_t moments[MANY] = {200000, 300000, 1000000};
+    pthread_t threads[MANY];
+    for (int i = 0; i < MANY; i++) threads[i] = start(wait_until_canceled, &moments[i]);
+    for (int i = 0; i < MANY; i++) finish(threads[i]);
+}
+
 int main(void)
 {
     receives_are_canceled();
@@ -232,5 +302,7 @@ int main(void)
     waits_for_many_are_canceled();
     several_threads();
     no_cancel_is_missed();
+    canceled_in_time();
+    many_limits();
     return 0;
 }

@@ -32,6 +32,9 @@ pub(super) struct EndpointView {
     pub(super) methods_head: String,
     pub(super) methods: Vec<MethodView>,
     pub(super) name: String,
+    pub(super) side: &'static str,
+    /// The package, protocol and state, as a literal.
+    pub(super) path: String,
     pub(super) shared: Option<SharedView>,
 }
 
@@ -103,6 +106,8 @@ impl States<'_> {
             },
             waits,
             name: ty,
+            side: side.word(),
+            path: self.path(state),
             shared: self.shared(id, side),
         }
     }

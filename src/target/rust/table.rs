@@ -17,6 +17,7 @@ pub(super) struct StateView {
     pub(super) head: String,
     pub(super) message: String,
     pub(super) name: String,
+    pub(super) sender: String,
     /// Whether a message may be followed by another in the same direction.
     pub(super) stays: bool,
     /// What its sessions start with, if that is always the same.
@@ -83,10 +84,7 @@ impl States<'_> {
             let row = remote::row(self.scope.program, self.sizes, message, encoding, index);
             self.arm(index, message, state, &names, (head, row))
         };
-        let file = self.scope.program.file(self.protocol().file);
-        let path = file.package.iter().map(|segment| segment.text());
-        let path = path.chain([self.protocol().name.text(), state.name.text()]);
-        let name = format!("\"{}\"", path.collect::<Vec<_>>().join("."));
+        let sender = state.active_side().map_or("", Side::word);
         let message = Document::word(format!("super::{}", self.enum_name(state, &names)));
         let session = starts.map(|starts| {
             let starts: Vec<String> = starts.into_iter().map(|at| names[at].clone()).collect();
@@ -116,11 +114,24 @@ impl States<'_> {
             }),
             within: state.within.map(|limit| limit.most),
             message: definition(8, "type Message", &message),
-            name: definition(8, "const NAME: &'static str", &Document::word(name)),
+            name: definition(
+                8,
+                "const NAME: &'static str",
+                &Document::word(self.path(state)),
+            ),
+            sender: format!("const SENDER: &'static str = \"{sender}\";"),
             stays: endpoint::may_stay(self.protocol(), state),
             session,
             arms: state.messages.iter().enumerate().map(arm).collect(),
         }
+    }
+
+    /// The package, protocol and state, as a literal.
+    pub(super) fn path(self, state: &State) -> String {
+        let file = self.scope.program.file(self.protocol().file);
+        let path = file.package.iter().map(|segment| segment.text());
+        let path = path.chain([self.protocol().name.text(), state.name.text()]);
+        format!("\"{}\"", path.collect::<Vec<_>>().join("."))
     }
 
     /// The type that stands for a state.

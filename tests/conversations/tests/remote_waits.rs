@@ -9,7 +9,7 @@ use duologue::{Closed, PortSet, Select, TryRecvError, Why};
 use duologue_net::{Error, Listener};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -313,4 +313,22 @@ fn a_drain_ends_a_session_that_cannot_be_written() {
     assert_eq!(reported.recv_timeout(LONG), Ok(Why::Lost));
     drop(reader);
     assert!(drain.within(LONG), "none is left");
+}
+
+/// What a listener calls may own what stops the listener.
+#[test]
+fn a_listener_that_is_dropped_releases_what_it_calls() {
+    let (mut listener, _) = listener("releases");
+    let (drain, owned) = (listener.drain(), Arc::new(()));
+    let released = Arc::downgrade(&owned);
+    let other = drain.clone();
+    listener.admit(move |_| {
+        let _ = &owned;
+        other.begin();
+        true
+    });
+    assert!(released.upgrade().is_some());
+    drop(listener);
+    assert!(released.upgrade().is_none());
+    assert!(drain.within(LONG), "nothing was left");
 }

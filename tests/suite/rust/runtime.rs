@@ -71,6 +71,39 @@ fn the_runtime_is_clean_under_the_address_sanitizer() {
     }
 }
 
+/// Sessions over sockets and in shared memory: runs, slow and silent peers, time limits, ends, and hostile memory. Not optimized,
+/// because most of the time is that of the compiler.
+#[cfg(target_os = "linux")]
+#[test]
+fn sessions_between_processes_are_clean_under_the_address_sanitizer() {
+    if !is_named("sanitizers") {
+        return;
+    }
+    let mut tests = tool("cargo", "rustup toolchain install stable");
+    tests.args([
+        "test",
+        "--quiet",
+        "-p",
+        "conversations",
+        "--target",
+        &host(),
+    ]);
+    for name in [
+        "remote_runs",
+        "remote_slow",
+        "remote_until",
+        "remote_waits",
+        "shm",
+    ] {
+        tests.args(["--test", name]);
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("address-between");
+    tests.env("CARGO_TARGET_DIR", folder);
+    tests.env("RUSTC_BOOTSTRAP", "1");
+    tests.env("RUSTFLAGS", flags_of("address"));
+    succeed_in(tests.current_dir(repository()));
+}
+
 /// The standard library is not compiled for the sanitizer, which both the compiler and the sanitizer have to allow for.
 #[test]
 fn the_runtime_is_clean_under_the_thread_sanitizer() {

@@ -61,6 +61,20 @@ struct Handler {
     start: Box<dyn Fn(Ready, Value) + Send + Sync>,
 }
 
+/// The program's functions may own what stops the listener, which owns its policy: without this they would own each other. A
+/// hello that is still being read is refused.
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let closed = Policy {
+            admits: Arc::new(|_| false),
+            ..Policy::default()
+        };
+        let policy = std::mem::replace(&mut *self.shared.policy(), closed);
+        // Where no lock is held: this runs code of the program.
+        drop(policy);
+    }
+}
+
 impl fmt::Debug for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Listener({})", self.address)

@@ -41,7 +41,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{Arrival, Encoder, FarEnd, Open, Role, Why, Woken};
+use duologue::transport::{Arrival, Deadline, Encoder, FarEnd, Open, Role, Why, Woken};
 
 use crate::frame::{self, Frame};
 use crate::input::Input;
@@ -87,6 +87,7 @@ pub(crate) struct Session {
     /// Whether tasks use the session, or threads that wait for several sessions: their sends do not wait.
     never_waits: AtomicBool,
     hold: Hold,
+    limit: Deadline,
     why: AtomicU8,
     /// Whether the session is in the queue of `flush`.
     pub(crate) is_due: AtomicBool,
@@ -277,6 +278,7 @@ pub(crate) fn open<E: Open>(
             unpublished: AtomicBool::new(false),
             never_waits: AtomicBool::new(false),
             hold: Hold::new(),
+            limit: Deadline::new(),
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
             will_check: AtomicBool::new(false),
@@ -305,11 +307,10 @@ pub(crate) fn open<E: Open>(
 fn code(why: Why) -> u8 {
     match why {
         Why::Left => 0,
-        Why::Lost => 1,
         Why::Broken => 2,
         Why::Late => 3,
         Why::TooLarge => 4,
-        _ => 1,
+        Why::Lost | _ => 1,
     }
 }
 

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{BeforeSleep, FarEnd, Open, Why, Woken};
+use duologue::transport::{BeforeSleep, Deadline, FarEnd, Open, Why, Woken};
 
 use crate::end::{Alive, End, Sleepers, PERIOD};
 use crate::helper::{self, guarded};
@@ -62,6 +62,8 @@ pub(crate) struct Session {
     /// Whether tasks use the session, or threads that wait for several sessions: their sends do not wait.
     never_waits: AtomicBool,
     hold: Hold,
+    /// When the waits of the side in this process end.
+    limit: Deadline,
     why: AtomicU8,
     /// What the helper knows about the session.
     helped: helper::Helped,
@@ -193,6 +195,7 @@ pub(crate) fn open<E: Open>(end: Arc<End>, alive: Alive, terms: Terms) -> E {
             is_awaited: AtomicBool::new(false),
             never_waits: AtomicBool::new(false),
             hold: Hold::default(),
+            limit: Deadline::new(),
             why: AtomicU8::new(code(Why::Left)),
             helped: helper::Helped::default(),
         });
@@ -274,7 +277,7 @@ impl Session {
     }
 
     /// Handles what the side in this process has done. Called by that side, possibly inside the session's own work.
-    /// Waits until what was sent is in the region, if this thread may wait.
+    /// Waits until what was sent is in the region, if this thread may wait, but not beyond the side's time limit.
     fn run(self: &Arc<Session>, next: Next, limit: Option<Duration>) {
         if self.holder.load(Relaxed) == this_thread() {
             self.again.store(true, Relaxed);
@@ -285,6 +288,7 @@ impl Session {
         }
         if !self.never_waits.load(SeqCst) && !helper::is_this_thread() {
             let deadline = limit.map(|limit| Instant::now() + limit);
+            let deadline = self.limit.or_earlier(deadline);
             if self.wait_for(Goal::Written, next, deadline) {
                 return;
             }

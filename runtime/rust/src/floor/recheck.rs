@@ -77,42 +77,26 @@ mod tasks {
     use std::panic::{catch_unwind, AssertUnwindSafe};
     use std::sync::PoisonError;
     use std::task::Waker;
-    use std::thread;
     use std::time::{Duration, Instant};
 
-    use crate::floor::sync::{park, park_timeout, unpark, Mutex, MutexGuard, Thread};
+    use crate::floor::server::Server;
+    use crate::floor::sync::{park, park_timeout, unpark, Mutex, MutexGuard};
 
     /// Tasks to be woken, by the pointers of their wakers: a task that asks several times is woken once.
     struct Tasks {
         wakers: BTreeMap<[usize; 2], (Instant, Waker)>,
-        /// The thread that wakes them, and its process. A forked process has only the thread that forked.
-        server: Option<(u32, Thread)>,
+        /// The thread that wakes them.
+        server: Server,
     }
 
     static TASKS: Mutex<Tasks> = Mutex::new(Tasks {
         wakers: BTreeMap::new(),
-        server: None,
+        server: Server::NONE,
     });
 
     /// Nothing panics while the lock is held: wakers are cloned, woken and dropped outside of it.
     fn lock() -> MutexGuard<'static, Tasks> {
         TASKS.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The thread that wakes tasks in this process, which is started if there is none. `None` if it cannot be started.
-    fn server(tasks: &mut Tasks) -> Option<Thread> {
-        let process = std::process::id();
-        let known = tasks.server.as_ref();
-        if let Some((_, thread)) = known.filter(|(served, _)| *served == process) {
-            return Some(thread.clone());
-        }
-        let thread = thread::Builder::new().name(String::from("duologue"));
-        let thread = thread.spawn(serve).ok()?.thread().clone();
-        // Under the thread sanitizer this is a type of its own.
-        #[allow(clippy::useless_conversion)]
-        let thread = Thread::from(thread);
-        tasks.server = Some((process, thread.clone()));
-        Some(thread)
     }
 
     /// Wakes a task after a pause, or earlier.
@@ -122,7 +106,7 @@ mod tasks {
         let key = crate::floor::wait_slot::pointers(waker);
         let mine = waker.clone();
         let mut tasks = lock();
-        let Some(server) = server(&mut tasks) else {
+        let Some(server) = tasks.server.thread(serve) else {
             drop(tasks);
             return mine.wake();
         };

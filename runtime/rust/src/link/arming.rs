@@ -33,6 +33,7 @@
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Instant;
 
 use super::credit::Space;
 use crate::floor::backoff::Backoff;
@@ -134,7 +135,17 @@ impl<'a> Wait<'a> {
 
     /// Whether the next operation would not wait, or should not.
     pub(crate) fn is_ready(&self) -> bool {
-        self.awaited().is_none() && !self.is_held_back()
+        self.awaited().is_none() && !self.is_held_back() || self.pipe.is_late()
+    }
+
+    /// When this side's waits end.
+    pub(crate) fn limit(&self) -> Option<Instant> {
+        self.pipe.limit()
+    }
+
+    /// See [`Pipe::set_limit`].
+    pub(crate) fn set_limit(&self, until: Option<Instant>) {
+        self.pipe.set_limit(until);
     }
 
     /// [`Wait::is_ready`] for a sender, inlined where there is space.
@@ -241,6 +252,12 @@ impl<'a> Wait<'a> {
     /// From here on the waiter may be woken, even if `confirm` finds that there is nothing to wait for.
     pub(crate) fn announce(&self, waiter: Waiter) -> bool {
         let _replaced = self.disarm();
+        if self.pipe.is_limited() {
+            // A thread sleeps until the limit.
+            if let Waiter::Task(waker) | Waiter::Bell(waker) = &waiter {
+                self.pipe.wake_at_limit(waker);
+            }
+        }
         if !self.sends {
             if !self.pipe.waits_in_word() {
                 return self.announce_in_flags(waiter);

@@ -24,6 +24,7 @@ pub(crate) mod credit;
 pub(crate) mod drop_queue;
 pub(crate) mod lap;
 pub(crate) mod leave;
+pub(crate) mod limit;
 pub(crate) mod park;
 pub(crate) mod peer;
 pub(crate) mod publish;

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::arming::{Armed, Wait};
 use crate::floor::backoff::BeforeSleep;
+use crate::floor::deadline::earlier;
 use crate::floor::recheck::{self, Pause};
 use crate::floor::sync::current;
 use crate::floor::wait_slot::Waiter;
@@ -17,19 +18,21 @@ pub(crate) fn is_ready(wait: Wait<'_>) -> bool {
     is_ready() || driven().is_some_and(|_| is_ready())
 }
 
-/// Waits until the awaited endpoint is ready, or until the deadline. Returns whether it is ready.
+/// Waits until the awaited endpoint is ready, or until the deadline. Returns whether it is ready, as it is from its side's
+/// time limit on.
 pub(crate) fn until(wait: Wait<'_>, deadline: Option<Instant>) -> bool {
     let find = || wait.is_ready().then_some(());
     if find().is_some() {
         return true;
     }
+    let deadline = earlier(wait.limit(), deadline);
     if let Some(driver) = wait.driver() {
         return driver.wait(&|| wait.is_ready(), deadline) || wait.is_ready();
     }
     poll(wait, find).is_some() || sleep(wait, deadline)
 }
 
-/// Waits for the next message, and returns the word that has it; `None` if there will be none.
+/// Waits for the next message, and returns the word that has it; `None` if there will be none, or this side is late.
 ///
 /// Like [`until`], but what is found does not have to be read again: the peer is waiting for what this side does
 /// with it.
@@ -52,7 +55,8 @@ pub(crate) fn for_message(pipe: Pipe) -> Option<LineWord> {
         match found.or_else(|| if is_driven { None } else { poll(wait, find) }) {
             Some(Found::Message(word)) => return Some(word),
             Some(_) => return None,
-            None => wait_for_driver(wait) || sleep(wait, None),
+            None if pipe.is_late() => return None,
+            None => wait_for_driver(wait) || sleep(wait, wait.limit()),
         };
     }
 }
@@ -60,7 +64,7 @@ pub(crate) fn for_message(pipe: Pipe) -> Option<LineWord> {
 /// If the session has a driver, waits with it until the awaited endpoint is ready, and returns true.
 fn wait_for_driver(wait: Wait<'_>) -> bool {
     let driver = wait.driver();
-    driver.is_some_and(|driver| driver.wait(&|| wait.is_ready(), None))
+    driver.is_some_and(|driver| driver.wait(&|| wait.is_ready(), wait.limit()))
 }
 
 /// Sleeps until the awaited endpoint is ready, or until the deadline. Returns whether it is ready.

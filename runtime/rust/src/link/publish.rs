@@ -79,6 +79,8 @@ pub(crate) enum Left {
     Leaving(Pipe),
     /// The session belongs to the sender alone.
     Alone(Pipe),
+    /// The sender would have to wait beyond its time limit, and has to disconnect.
+    Late(Pipe),
 }
 
 impl Left {
@@ -87,6 +89,7 @@ impl Left {
         match self {
             Left::Nothing => Why::Left,
             Left::Leaving(pipe) | Left::Alone(pipe) => pipe.why(),
+            Left::Late(_) => Why::Late,
         }
     }
 
@@ -97,7 +100,7 @@ impl Left {
         let why = self.why();
         match self {
             Left::Nothing => {}
-            Left::Leaving(pipe) => pipe.leave(),
+            Left::Leaving(pipe) | Left::Late(pipe) => pipe.leave(),
             Left::Alone(pipe) => pipe.free(),
         }
         why
@@ -136,7 +139,7 @@ impl Pipe {
                 && layout.may_begin_segment(self.at().line())
                 && !self.copy().has_room()
             {
-                let left = Left::Leaving(self);
+                let left = self.left_without_space();
                 return Sent::Noticed(Err(Unsent { payload, left }));
             }
             let swaps = self.at().always_swaps() || !stays && self.at().begins_run();
@@ -397,8 +400,18 @@ impl Pipe {
         }
     }
 
+    /// How to end the session of a sender that may not write into its next line.
+    #[cold]
+    #[inline(never)]
+    fn left_without_space(self) -> Left {
+        match self.space() {
+            Space::Full(_) if self.is_late() => Left::Late(self),
+            Space::Full(_) | Space::Free | Space::Leaving => Left::Leaving(self),
+        }
+    }
+
     /// Whether a sender may write into its next line. If the sender is about to enter a segment that it has used
-    /// before, waits until it may. If it may not, the peer is gone.
+    /// before, waits until it may. If it may not, the peer is gone, or the sender is late.
     #[cold]
     #[inline(never)]
     fn has_room(self) -> bool {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::floor::backoff::BeforeSleep;
 use crate::floor::barrier;
+use crate::floor::deadline::earlier;
 use crate::floor::fairness;
 use crate::floor::recheck::{self, Pause};
 use crate::floor::sync::current;
@@ -45,12 +46,15 @@ pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>)
         Err(Armed::Perhaps) => Some(Pause::default()),
         Err(Armed::Surely | Armed::No) => None,
     };
+    // From its limit on, an endpoint is ready.
+    let limits = ends.iter().map(|end| end.0.limit());
+    let deadline = limits.fold(deadline, earlier);
     loop {
         if let Some(ready) = find(ends, start) {
             return Some(ready);
         }
         if !recheck::sleep(deadline, &mut pause) {
-            return None;
+            return find(ends, start);
         }
     }
 }

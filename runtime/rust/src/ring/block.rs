@@ -5,11 +5,11 @@ use std::cell::UnsafeCell;
 use std::mem::size_of;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 
 use super::credit_word::Credit;
-use super::driver::Attached;
+use super::driver::{Attached, What};
 use super::flags::PeerFlags;
 use super::laps::Laps;
 use super::line_word::LineWord;
@@ -26,6 +26,8 @@ use crate::floor::wait_slot::WaitSlot;
 pub struct StateInfo {
     /// The state's name.
     pub(crate) name: &'static str,
+    /// The side that sends in it, or nothing if that is not known.
+    pub(crate) sender: &'static str,
     /// Destroys the message that is at this position of this session, and with it the endpoint that follows.
     pub(crate) discard: fn(NonNull<Block>, Position),
 }
@@ -34,6 +36,7 @@ impl StateInfo {
     /// The state of a side that has not received yet. It is replaced before it is read.
     const NONE: &'static StateInfo = &StateInfo {
         name: "",
+        sender: "",
         discard: |_, _| unreachable!("a side that has not received has no messages"),
     };
 }
@@ -48,6 +51,8 @@ pub(crate) struct PublicSide {
     /// The ticket for the barrier that a task of this side took when it last yielded instead of waiting: see
     /// `link::arming::task`. Its waker is in [`PrivateSide`]. The other side never accesses it.
     pub(crate) ticket: AtomicU32,
+    /// Whether this side has a time limit, which is in [`Attached`]: 0 or 1. The other side never accesses it.
+    pub(crate) is_limited: AtomicU32,
     pub(crate) slot: WaitSlot,
 }
 
@@ -96,8 +101,8 @@ pub(crate) struct Block {
     /// The address of the queue that destroys or destroyed messages of this session, or 0: see `link::drop_queue`. The
     /// side that receives accesses it.
     pub(crate) dropped_by: AtomicUsize,
-    /// Null within a process, unless the session is observed. Otherwise a box, which belongs to the block and is freed when
-    /// the session ends.
+    /// Null within a process, unless the session is observed, has a number or a side of it has a time limit. Otherwise a
+    /// box, which belongs to the block and is freed when the session ends.
     attached: AtomicPtr<Attached>,
     /// It changes only a few times in a lap, so it can share a cache line with the constants.
     pub(crate) credit: Shared<Credit>,
@@ -180,6 +185,7 @@ impl Block {
             flags: Shared::new(PeerFlags::NONE),
             task: Shared::new(TaskNote::NONE),
             ticket: AtomicU32::new(0),
+            is_limited: AtomicU32::new(0),
             slot: WaitSlot::new(),
         };
         let private = || PrivateSide {
@@ -309,6 +315,32 @@ impl Block {
         unsafe { (*block.as_ptr()).attached.store(attached, Release) };
     }
 
+    /// What is attached to the session. If there is nothing, attaches what a time limit or a number needs; the other side
+    /// may do the same at the same time.
+    ///
+    /// # Safety
+    /// The session does not end during `'a`.
+    #[cold]
+    pub(crate) unsafe fn attached_or_new<'a>(block: NonNull<Block>) -> &'a Attached {
+        // SAFETY: by the caller.
+        if let Some(attached) = unsafe { Block::attached(block) } {
+            return attached;
+        }
+        let new = Box::into_raw(Box::new(Attached::new(What::Nothing)));
+        // SAFETY: by the caller: the box that ends up there is freed only when the session ends. The box that was made here
+        // has no other user if the other side was first.
+        unsafe {
+            let attached = &(*block.as_ptr()).attached;
+            match attached.compare_exchange(ptr::null_mut(), new, AcqRel, Acquire) {
+                Ok(_) => &*new,
+                Err(other) => {
+                    drop(Box::from_raw(new));
+                    &*other
+                }
+            }
+        }
+    }
+
     /// What is attached to the session.
     ///
     /// # Safety
@@ -342,8 +374,8 @@ impl Block {
         }
     }
 
-    /// Like [`Block::end`], where the stamps must be cleared, waiters remain that were not woken, there is a driver or an
-    /// observer, or the block is not kept.
+    /// Like [`Block::end`], where the stamps must be cleared, waiters remain that were not woken, something is attached, or
+    /// the block is not kept.
     ///
     /// # Safety
     /// As for [`Block::end`].
@@ -359,6 +391,9 @@ impl Block {
             let _left = [&one.slot, &other.slot].map(|slot| WaitSlot::take(slot));
             let attached = NonNull::new((*header).attached.swap(ptr::null_mut(), Acquire));
             let _attached = attached.map(|attached| Box::from_raw(attached.as_ptr()));
+            for side in &(*header).public {
+                side.is_limited.store(0, Relaxed);
+            }
             if (*header).class as usize == pool::CLASSES {
                 return Block::release(block);
             }

@@ -5,11 +5,13 @@
 //! side knows from its position alone that it has none, and does not read the header. `link::collect` says which messages
 //! of such a session are stored all the same.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
 use super::observer::Observed;
+use crate::floor::alarm::SideLimit;
 
 /// Why a session was closed before its protocol ended.
 // As wide as the value that a successful receive returns in its place: with a narrower one, the compiler stores the next
@@ -24,7 +26,8 @@ pub enum Why {
     Lost,
     /// The peer sent something that its protocol does not allow, or reports that this side did.
     Broken,
-    /// A side waited longer than its protocol allows.
+    /// A side waited longer than its protocol allows, or than its own program does
+    /// ([`Endpoint::within`](crate::Endpoint::within)).
     Late,
     /// A message was larger than its receiver accepts, or had lists that are nested too deeply to be sent: its sender
     /// ended the session instead.
@@ -83,12 +86,41 @@ pub trait Driver: Send + Sync {
     /// The side has disconnected while it was its turn to receive.
     fn abandoned(&self);
 
+    /// The side's waits end at this time; `None` if they have no limit any more. This also ends what the side's thread waits
+    /// for when it sends: from then on the transport keeps what the connection does not accept, as for a side that
+    /// [`never_waits`](Driver::never_waits).
+    fn limit(&self, until: Option<Instant>) {
+        let _ = until;
+    }
+
     /// Why the session was closed.
     fn why(&self) -> Why;
 }
 
 /// What is attached to a session.
-pub(crate) enum Attached {
+pub(crate) struct Attached {
+    pub(crate) what: What,
+    /// The time limits of both sides. Only the side that has one accesses it.
+    pub(crate) limits: [SideLimit; 2],
+    /// The session's number for texts, or 0 if it has none yet.
+    pub(crate) number: AtomicU64,
+}
+
+impl Attached {
+    /// Nothing but this.
+    pub(crate) fn new(what: What) -> Attached {
+        Attached {
+            what,
+            limits: [SideLimit::default(), SideLimit::default()],
+            number: AtomicU64::new(0),
+        }
+    }
+}
+
+/// What calls into a session, or is called by it.
+pub(crate) enum What {
+    /// Nothing.
+    Nothing,
     /// Its driver.
     Driver {
         driver: Arc<dyn Driver>,

@@ -128,6 +128,12 @@ impl fmt::Display for Side {
     }
 }
 
+/// A number that no other session has.
+pub(crate) fn next_number() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Relaxed) + 1
+}
+
 /// A session that is observed.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
@@ -234,9 +240,8 @@ impl Watched {
         sides: [Side; 2],
         state: &'static str,
     ) -> Arc<Watched> {
-        static LAST: AtomicU64 = AtomicU64::new(0);
         let session = Session {
-            id: LAST.fetch_add(1, Relaxed) + 1,
+            id: next_number(),
             protocol: state.rsplit_once('.').map_or("", |(protocol, _)| protocol),
         };
         guarded(|| observer.began(&session));
@@ -295,6 +300,11 @@ impl Watched {
             }));
         }
         Some(published)
+    }
+
+    /// The session's number.
+    pub(crate) fn number(&self) -> u64 {
+        self.session.id
     }
 
     /// This side is about to disconnect.

@@ -1,18 +1,17 @@
 //! One side of a session without its types: the block, and the side's position in it.
 
+mod attached;
+
 use std::ops::Range;
 use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
-use std::sync::Arc;
 
 use super::block::{Block, PrivateSide, PublicSide, StateInfo};
 use super::credit_word::Credit;
-use super::driver::{Attached, Driver};
 use super::flags::PeerFlags;
 use super::laps::Laps;
 use super::line_word::LineWord;
-use super::observer::{Observed, Watched};
 use super::position::Position;
 use super::task_note::TaskNote;
 use super::word::Shared;
@@ -213,83 +212,6 @@ impl Pipe {
         self.lives();
         // SAFETY: as above.
         unsafe { &*addr_of!((*self.block.as_ptr()).credit) }
-    }
-
-    /// Sets the session's driver, to which this side belongs. It has none yet.
-    pub(crate) fn attach(&self, driver: Arc<dyn Driver>) {
-        let far = self.at.side();
-        // SAFETY: as above.
-        unsafe { Block::attach(self.block, Attached::Driver { driver, far }) };
-    }
-
-    /// What drives the session, if the other side is in another process.
-    #[inline]
-    pub(crate) fn driver(&self) -> Option<&Arc<dyn Driver>> {
-        if !self.at.always_swaps() {
-            return None;
-        }
-        self.driver_of_block()
-    }
-
-    #[cold]
-    fn driver_of_block(&self) -> Option<&Arc<dyn Driver>> {
-        // SAFETY: as above.
-        match unsafe { Block::attached(self.block) }? {
-            Attached::Driver { driver, far } => (*far != self.at.side()).then_some(driver),
-            Attached::Observer(_) => None,
-        }
-    }
-
-    /// What the session reports, if it is observed.
-    #[inline]
-    pub(crate) fn watched(&self) -> Option<&Arc<Watched>> {
-        if !self.at.is_observed() {
-            return None;
-        }
-        // SAFETY: as above.
-        match unsafe { Block::attached(self.block) }? {
-            Attached::Observer(observed) => Some(&observed.0),
-            Attached::Driver { .. } => None,
-        }
-    }
-
-    /// Notes that this side disconnects, if the session is observed.
-    pub(crate) fn note_leaving(&self) {
-        if let Some(watched) = self.watched() {
-            watched.leaves(self.at.side());
-        }
-    }
-
-    /// Replaces a session in which both sides are at the same position, so that there is no message, by a new one of the
-    /// same kind in the same state, which is observed. Neither side has a waiter. Returns false, and does nothing, if this
-    /// is not such a session, or if something is attached to it. `begin` gets the name of the state.
-    pub(crate) fn observe(
-        sender: &mut Pipe,
-        receiver: &mut Pipe,
-        begin: impl FnOnce(&'static str) -> Arc<Watched>,
-    ) -> bool {
-        let is_quiet = sender.block == receiver.block
-            && sender.at.side() != receiver.at.side()
-            && sender.at.key() == receiver.at.key();
-        // SAFETY: as above.
-        if !is_quiet || unsafe { Block::attached(sender.block) }.is_some() {
-            return false;
-        }
-        let state = receiver.state();
-        let watched = begin(state.name);
-        let (first, second) = Pipe::begin(*sender.layout(), true);
-        // SAFETY: as above; the session is new.
-        unsafe { Block::attach(first.block, Attached::Observer(Observed(watched))) };
-        let old = sender.copy();
-        for pipe in [&mut *sender, &mut *receiver] {
-            let new = if pipe.at.side() == 0 { &first } else { &second };
-            *pipe = new.moved(new.at.observed().in_state(pipe.at.stays()));
-        }
-        // SAFETY: only this side accesses it, which has not begun to receive.
-        unsafe { *receiver.private().state.get() = state };
-        // SAFETY: both sides have left this session for the new one.
-        unsafe { old.end() };
-        true
     }
 
     /// See `link::drop_queue`.

@@ -12,6 +12,7 @@ use crate::floor::wait_slot::PendingWake;
 use crate::link::park;
 use crate::link::publish::{Forwards, Sent, Step, Then, Unsent};
 use crate::ring::block::StateInfo;
+use crate::ring::driver::Why;
 use crate::ring::line_word::LineWord;
 use crate::ring::observer::Names;
 use crate::ring::pipe::{Found, Pipe};
@@ -177,6 +178,7 @@ pub(crate) fn does_not_fit(state: &str) -> ! {
 impl<S: State> Receiver<S> {
     pub(crate) const INFO: &'static StateInfo = &StateInfo {
         name: S::NAME,
+        sender: S::SENDER,
         discard: |block, at| {
             drop(Receiver::<S>::new(Pipe::of(block, at)).try_recv());
         },
@@ -251,6 +253,7 @@ impl<S: State> Receiver<S> {
         match found {
             Found::Message(word) => Ok(open(self.branch(word))),
             Found::Closed => Err(TryRecvError::Closed(self.closed())),
+            Found::Nothing(_) if self.pipe().is_late() => Err(TryRecvError::Closed(self.closed())),
             Found::Nothing(_) => Err(TryRecvError::Empty(self)),
         }
     }
@@ -278,9 +281,13 @@ impl<S: State> Receiver<S> {
         }
     }
 
-    /// Ends a session that was found closed.
+    /// Ends a session that was found closed, or whose side is late.
     #[cold]
     fn closed(self) -> Closed {
+        if self.pipe().is_limited() && !matches!(self.pipe().find(), Found::Closed) {
+            drop(self);
+            return Closed::new(&S::NAME, Why::Late);
+        }
         let pipe = self.into_pipe();
         let why = pipe.why();
         pipe.free();

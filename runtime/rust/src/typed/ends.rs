@@ -118,8 +118,23 @@ impl<S> fmt::Debug for Sender<S> {
     }
 }
 
+impl<S> Sender<S> {
+    /// What `Debug` of a generated endpoint writes: its side and state, and the session's number.
+    #[doc(hidden)]
+    pub fn describe(&self, f: &mut fmt::Formatter<'_>, side: &str, state: &str) -> fmt::Result {
+        write!(f, "Sender({side}, {state} #{})", self.pipe.number())
+    }
+}
+
+/// Side and state, and the number of the session: `Receiver(client, bank.login_response #7)`.
 impl<S> fmt::Debug for Receiver<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Receiver({})", self.pipe.state().name)
+        let state = self.pipe.state();
+        let side = match state.sender {
+            "client" => "server, ",
+            "server" => "client, ",
+            _ => "",
+        };
+        write!(f, "Receiver({side}{} #{})", state.name, self.pipe.number())
     }
 }

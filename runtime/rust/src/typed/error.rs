@@ -24,7 +24,8 @@ impl Closed {
         Closed { name, why }
     }
 
-    /// Why the session was closed. Within a process that is always [`Why::Left`].
+    /// Why the session was closed. Within a process that is [`Why::Left`], or [`Why::Late`] if this side has a time limit
+    /// ([`Endpoint::within`](crate::Endpoint::within)).
     pub fn why(&self) -> Why {
         self.why
     }

@@ -32,6 +32,63 @@ pub trait Endpoint {
         park::until(self.watch().0, Instant::now().checked_add(patience))
     }
 
+    /// Bounds the time of a dialogue: from `limit` from now on, this side waits no longer. The same as
+    /// [`until`](Endpoint::until).
+    ///
+    /// ```
+    /// # use duologue_runtime::{Closed, Endpoint, Why};
+    /// # use std::time::Duration;
+    /// # fn talk<E: Endpoint>(client: E, talk: impl FnOnce(E) -> Result<(), Closed>) -> Result<(), Closed> {
+    /// let client = client.within(Duration::from_secs(5));
+    /// match talk(client) {
+    ///     Err(closed) if closed.why() == Why::Late => println!("the peer took too long"),
+    ///     other => return other,
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use = "a dropped endpoint closes its session"]
+    fn within(self, limit: Duration) -> Self
+    where
+        Self: Sized,
+    {
+        let mut this = self;
+        let until = Instant::now().checked_add(limit);
+        this.watch().0.set_limit(until);
+        this
+    }
+
+    /// Bounds the time of a dialogue: from this time on, this side waits no longer, neither in this endpoint nor in those that
+    /// follow it. An operation that would have to wait closes the session instead, and fails with [`Why::Late`](crate::Why::Late);
+    /// one that has already begun to wait does so at that time. The peer finds that this side has closed the session. A send
+    /// returns its payload, as always.
+    ///
+    /// A message that has arrived is received, however late, and a send that need not wait succeeds. A limit replaces the one
+    /// before; [`unlimited`](Endpoint::unlimited) removes it. Nothing happens at that time to an endpoint that is not in use. The limit
+    /// stays with the side when its endpoint is moved, also in a message of another session.
+    ///
+    /// With a peer in another process this also ends what a thread waits for when it sends, even if the peer reads nothing.
+    #[must_use = "a dropped endpoint closes its session"]
+    fn until(self, limit: Instant) -> Self
+    where
+        Self: Sized,
+    {
+        let mut this = self;
+        this.watch().0.set_limit(Some(limit));
+        this
+    }
+
+    /// Removes the time limit of [`within`](Endpoint::within) and [`until`](Endpoint::until).
+    #[must_use = "a dropped endpoint closes its session"]
+    fn unlimited(self) -> Self
+    where
+        Self: Sized,
+    {
+        let mut this = self;
+        this.watch().0.set_limit(None);
+        this
+    }
+
     /// Writes what was sent, if the peer is in another process. Messages of a run are written when the run ends, before
     /// this side waits, and otherwise a few milliseconds later, so this is needed only where that delay matters. If
     /// the connection has failed, the next operation reports it.
@@ -181,14 +238,14 @@ pub(super) fn poll_message<S: State, T>(
 }
 
 /// Implements what all generated sending endpoints have in common: `Debug`, [`Endpoint`] and
-/// [`Observable`](crate::observe::Observable).
+/// [`Observable`](crate::observe::Observable). Takes the type, its side and the state's name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! endpoint {
-    ($name:ident $(<$($parameter:ident),+>)?) => {
+    ($name:ident $(<$($parameter:ident),+>)?, $side:ident $state:literal) => {
         impl $(<$($parameter),+>)? ::std::fmt::Debug for $name $(<$($parameter),+>)? {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                f.write_str(::std::concat!("Sender(", ::std::stringify!($name), ")"))
+                self.0.describe(f, ::std::stringify!($side), $state)
             }
         }
 

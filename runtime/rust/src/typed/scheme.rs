@@ -17,6 +17,9 @@ pub trait State: Sized {
     /// The package, protocol and state, joined by dots: `acme.bank.login`.
     const NAME: &'static str;
 
+    /// The side that sends in it, `client` or `server`, for texts. Empty if that is not known.
+    const SENDER: &'static str = "";
+
     /// Whether the state may have a message after which the same side sends again. If it has none, a run ends here,
     /// which makes short dialogues faster. Both sides use the same value, so it affects only speed.
     const STAYS: bool = true;

@@ -66,7 +66,7 @@ pub mod stream {
             }
         }
 
-        ::duologue::generated::endpoint!(Stream<T>);
+        ::duologue::generated::endpoint!(Stream<T>, client "Stream");
         ::duologue::generated::waits!(Stream<T>);
     }
 
@@ -154,7 +154,7 @@ pub mod type_switch {
 
         pub type Wait<T> = ::duologue::Receiver<state::Wait<T>>;
 
-        ::duologue::generated::endpoint!(Start);
+        ::duologue::generated::endpoint!(Start, client "Start");
     }
 
     pub mod server {

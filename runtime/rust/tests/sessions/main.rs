@@ -16,6 +16,7 @@ mod flow;
 mod futures;
 mod golden;
 mod held;
+mod limits;
 mod observed;
 mod port_set;
 mod random;

@@ -433,3 +433,51 @@ fn an_observer_may_take_a_lock_under_which_the_receiver_waits() {
         assert!(receiving.join().expect("no panic").is_ok());
     }
 }
+
+/// The text of an endpoint: protocol, side, state, and the number of the session, which its observer gets, too.
+#[test]
+fn endpoints_print_their_session() -> Result<(), duologue::Closed> {
+    let number = |text: String, before: &str| -> u64 {
+        let number = text
+            .strip_prefix(before)
+            .and_then(|text| text.strip_suffix(')'));
+        let number = number.and_then(|number| number.parse().ok());
+        number.unwrap_or_else(|| panic!("{text}"))
+    };
+    let (server, client) = crate::golden::bank::init();
+    let first = number(format!("{client:?}"), "Sender(client, bank.login #");
+    let other = number(format!("{server:?}"), "Receiver(server, bank.login #");
+    assert_eq!(first, other);
+    let client = client.login("holk".into(), "1234".into())?;
+    let later = number(
+        format!("{client:?}"),
+        "Receiver(client, bank.login_response #",
+    );
+    assert_eq!(first, later);
+    let crate::golden::bank::Login::Login { next, .. } = server.recv()?;
+    let later = number(format!("{next:?}"), "Sender(server, bank.login_response #");
+    assert_eq!(first, later);
+
+    let (server, client) = crate::golden::bank::init();
+    let second = number(format!("{client:?}"), "Sender(client, bank.login #");
+    assert_ne!(first, second, "another session");
+    drop((server, client));
+    let events = Arc::new(Numbers::default());
+    let (server, client) = duologue::observed(crate::golden::bank::init(), events.clone());
+    let text = format!("{client:?}");
+    let third = number(text, "Sender(client, bank.login #");
+    assert_eq!(events.0.load(std::sync::atomic::Ordering::SeqCst), third);
+    drop((server, client));
+    Ok(())
+}
+
+/// The number of the last session that began.
+#[derive(Default)]
+struct Numbers(std::sync::atomic::AtomicU64);
+
+impl duologue::observe::Observer for Numbers {
+    fn began(&self, session: &duologue::observe::Session) {
+        self.0
+            .store(session.id, std::sync::atomic::Ordering::SeqCst);
+    }
+}

@@ -2,12 +2,12 @@
 
 use conversations::limits::pieces::file::{self, Pieces};
 use conversations::regions::pair_in;
-use duologue::Endpoint;
+use duologue::{Endpoint, Why};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Reads to the end. Returns how many pieces there are.
 fn pieces(mut server: file::server::Pieces) -> usize {
@@ -72,4 +72,51 @@ fn a_task_that_is_held_back_is_woken() {
         drop(client);
     });
     assert_eq!(reading.join().expect("it does not panic"), 200);
+}
+
+/// A thread whose peer reads nothing sends until the time limit of its side, and does not wait for the peer when its session ends.
+#[test]
+fn a_sender_is_late_if_its_peer_reads_nothing() {
+    const LIMIT: Duration = Duration::from_millis(100);
+    for by_task in [false, true] {
+        let (server, client): (file::server::Pieces, file::client::Pieces) = pair_in(PIECE);
+        let began = Instant::now();
+        let mut client = client.within(LIMIT);
+        let error = smol::block_on(async {
+            loop {
+                if by_task {
+                    client.ready().await;
+                }
+                client = match client.piece(vec![7; PIECE]) {
+                    Ok(next) => next,
+                    Err(error) => return error,
+                };
+            }
+        });
+        assert_eq!(error.closed().why(), Why::Late);
+        assert_eq!(error.into_payload().len(), PIECE);
+        // A session that ends without a limit gives up writing after five seconds.
+        assert!((LIMIT..Duration::from_secs(4)).contains(&began.elapsed()));
+        // What is in the region is read.
+        assert!(pieces(server) > 0);
+    }
+}
+
+#[test]
+fn a_receiver_is_late_if_its_peer_sends_nothing() {
+    const LIMIT: Duration = Duration::from_millis(50);
+    for by_task in [false, true] {
+        let (server, client): (file::server::Pieces, file::client::Pieces) = pair_in(PIECE);
+        let server = server.within(LIMIT);
+        let received = match by_task {
+            false => server.recv(),
+            true => smol::block_on(server.recv_async()),
+        };
+        let Err(closed) = received else {
+            panic!("nothing was sent")
+        };
+        assert_eq!(closed.why(), Why::Late);
+        let closed = client.piece(vec![7; 1]).err().map(|error| error.closed());
+        assert!(closed.is_none_or(|closed| closed.why() == Why::Left));
+    }
 }

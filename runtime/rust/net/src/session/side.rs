@@ -280,6 +280,10 @@ impl Driver for Driven {
         self.0.run();
     }
 
+    fn limit(&self, until: Option<Instant>) {
+        self.0.limit.set(until);
+    }
+
     fn why(&self) -> Why {
         match self.0.why.load(SeqCst) {
             0 => Why::Left,

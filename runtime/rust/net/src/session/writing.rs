@@ -43,13 +43,14 @@ impl Session {
         self.write_until(core, after, deadline);
     }
 
-    /// Writes until everything is written, or until the deadline.
+    /// Writes until everything is written, or until the deadline or the side's time limit.
     pub(super) fn write_until(
         &self,
         core: &mut Core,
         after: &mut After,
         deadline: Option<Instant>,
     ) {
+        let deadline = self.limit.or_earlier(deadline);
         // Others may share the endpoint, and send while this thread waits.
         self.hold.note(core.pending());
         while core.pending() > 0 {
@@ -190,7 +191,7 @@ impl Session {
     /// thread must not wait, the session is over for the side in this process, and the connection is closed later.
     fn write_last(&self, core: &mut Core, after: &mut After, why: Why, patience: Option<Duration>) {
         let now = Instant::now();
-        let may_wait = after.patience != Patience::None;
+        let may_wait = after.patience != Patience::None && !self.limit.has_passed();
         let deadline = if may_wait {
             patience.map(|patience| now + patience)
         } else {

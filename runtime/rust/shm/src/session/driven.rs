@@ -103,7 +103,8 @@ impl Driver for Driven {
         // A payload that is dropped inside the session's own work may send.
         let is_inside = self.0.holder.load(Relaxed) == this_thread();
         if !is_inside && self.0.hold.is_far_ahead() {
-            self.0.wait_for(Goal::Written, Next::Later, None);
+            let limit = self.0.limit.get();
+            self.0.wait_for(Goal::Written, Next::Later, limit);
         }
     }
 
@@ -114,6 +115,10 @@ impl Driver for Driven {
     fn abandoned(&self) {
         self.0.is_abandoned.store(true, SeqCst);
         self.0.run(Next::Later, None);
+    }
+
+    fn limit(&self, until: Option<Instant>) {
+        self.0.limit.set(until);
     }
 
     fn why(&self) -> Why {

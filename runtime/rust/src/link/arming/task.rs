@@ -64,7 +64,23 @@ impl Pipe {
         if let Some(driver) = self.driver() {
             driver.armed(false, true);
         }
-        !forgets && !barrier::is_lost() || !self.peer_may_be_gone() || self.stays_armed()
+        let stays = !forgets && !barrier::is_lost() || !self.peer_may_be_gone();
+        if self.is_limited() && self.is_late_for(waker) {
+            return false;
+        }
+        stays || self.stays_armed()
+    }
+
+    /// Whether the side is late: then its waker is taken back. If not, makes sure that it is called when the limit passes.
+    #[cold]
+    #[inline(never)]
+    fn is_late_for(&self, waker: &Waker) -> bool {
+        self.wake_at_limit(waker);
+        let is_late = self.is_late();
+        if is_late {
+            drop(Wait::for_message(self).disarm());
+        }
+        is_late
     }
 
     /// Like [`Pipe::arm_task`], where the task already has a waiter registered in the word.

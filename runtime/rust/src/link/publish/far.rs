@@ -73,8 +73,10 @@ impl Pipe {
         // This function owns the payload while the driver is called, which may panic.
         // SAFETY: by the caller.
         let payload = unsafe { self.read::<P>(self.layout()) };
-        self.copy()
-            .forward_before(then, needs_drop::<P>(), forwards);
+        if !(self.copy()).forward_before(then, needs_drop::<P>(), forwards) {
+            let left = Left::Late(self);
+            return Err(Unsent { payload, left });
+        }
         // From here on the ring owns it, unless it was not published. A far end that has claimed the session may end
         // it, so then only this copy can be returned.
         let payload = ManuallyDrop::new(payload);
@@ -89,12 +91,19 @@ impl Pipe {
     }
 
     /// Has the driver forward what was sent before in this run, if that has to be done before this message is published
-    /// and the caller does not do it.
-    fn forward_before(self, then: Then, owns_memory: bool, forwards: Forwards) {
+    /// and the caller does not do it. Returns false if the message must not be published: this side is late, and what it has
+    /// sent waits for the connection.
+    fn forward_before(self, then: Then, owns_memory: bool, forwards: Forwards) -> bool {
         let is_stored = then == Then::Stay && self.collects_in(self.layout());
         let stays = is_stored && !self.forwards_at_line(owns_memory);
-        if stays || forwards == Forwards::Caller || !self.is_inside_collected_run() {
-            return;
+        if stays || !self.is_inside_collected_run() {
+            return true;
+        }
+        if self.is_late() && self.driver().is_some_and(|driver| driver.holds_back(None)) {
+            return false;
+        }
+        if forwards == Forwards::Caller {
+            return true;
         }
         // As in `has_room`: a transport of the program's own may panic.
         let leaves = LeavesInPanic(self.copy());
@@ -108,6 +117,7 @@ impl Pipe {
             });
         }
         mem::forget(leaves);
+        true
     }
 
     /// Publishes what was written here, as the table in `link::collect` says.

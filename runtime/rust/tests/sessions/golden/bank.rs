@@ -93,8 +93,8 @@ pub mod client {
 
     pub type WithdrawalResponse = ::duologue::Receiver<state::WithdrawalResponse>;
 
-    ::duologue::generated::endpoint!(Login);
-    ::duologue::generated::endpoint!(Connected);
+    ::duologue::generated::endpoint!(Login, client "bank.login");
+    ::duologue::generated::endpoint!(Connected, client "bank.connected");
 }
 
 pub mod server {
@@ -134,8 +134,8 @@ pub mod server {
         }
     }
 
-    ::duologue::generated::endpoint!(LoginResponse);
-    ::duologue::generated::endpoint!(WithdrawalResponse);
+    ::duologue::generated::endpoint!(LoginResponse, server "bank.login_response");
+    ::duologue::generated::endpoint!(WithdrawalResponse, server "bank.withdrawal_response");
 }
 
 #[doc(hidden)]
@@ -147,6 +147,7 @@ pub mod state {
     impl ::duologue::generated::State for Login {
         type Message = super::Login;
         const NAME: &'static str = "bank.login";
+        const SENDER: &'static str = "client";
         const STAYS: bool = false;
 
         #[inline]
@@ -171,6 +172,7 @@ pub mod state {
     impl ::duologue::generated::State for LoginResponse {
         type Message = super::LoginResponse;
         const NAME: &'static str = "bank.login_response";
+        const SENDER: &'static str = "server";
         const STAYS: bool = false;
 
         #[inline]
@@ -200,6 +202,7 @@ pub mod state {
     impl ::duologue::generated::State for Connected {
         type Message = super::Connected;
         const NAME: &'static str = "bank.connected";
+        const SENDER: &'static str = "client";
 
         #[inline]
         fn open(branch: ::duologue::generated::Branch<Self>) -> super::Connected {
@@ -247,6 +250,7 @@ pub mod state {
     impl ::duologue::generated::State for WithdrawalResponse {
         type Message = super::WithdrawalResponse;
         const NAME: &'static str = "bank.withdrawal_response";
+        const SENDER: &'static str = "server";
         const STAYS: bool = false;
 
         #[inline]

@@ -100,7 +100,7 @@ pub mod client {
         }
     }
 
-    ::duologue::generated::endpoint!(Ask);
+    ::duologue::generated::endpoint!(Ask, client "health.ask");
     ::duologue::generated::opens!(Ask);
 
     /// Waits for [`status`](super::Answer::Status) or [`draining`](super::Answer::Draining).
@@ -138,7 +138,7 @@ pub mod server {
         }
     }
 
-    ::duologue::generated::endpoint!(Answer);
+    ::duologue::generated::endpoint!(Answer, server "health.answer");
 }
 
 /// The states as the runtime sees them.
@@ -168,6 +168,7 @@ pub mod state {
     impl ::duologue::generated::State for Ask {
         type Message = super::Ask;
         const NAME: &'static str = "health.ask";
+        const SENDER: &'static str = "client";
         const STAYS: bool = false;
         const SESSION: ::duologue::generated::Session =
             ::duologue::generated::Session::of(slot(), super::CAPACITY, true);
@@ -232,6 +233,7 @@ pub mod state {
     impl ::duologue::generated::State for Answer {
         type Message = super::Answer;
         const NAME: &'static str = "health.answer";
+        const SENDER: &'static str = "server";
         const STAYS: bool = false;
         const SESSION: ::duologue::generated::Session =
             ::duologue::generated::Session::of(slot(), super::CAPACITY, false);

@@ -1,0 +1,172 @@
+//! Time limits of a side (`Endpoint::within`) over sockets, where they also end what a thread waits for when it sends.
+#![cfg(feature = "sockets")]
+#![forbid(unsafe_code)]
+
+use conversations::protocols::acme::File;
+use conversations::protocols::acme::files::Mode;
+use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Reading};
+use conversations::protocols::numbers::{self, Stream};
+use duologue::{Closed, Endpoint, Why};
+use duologue_net::{Connector, Open, Socket};
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A limit that passes during a test.
+const SHORT: Duration = Duration::from_millis(100);
+
+/// Longer than a wait that ends at its limit takes on a busy machine, and shorter than the time after which a session that ends
+/// gives up writing.
+const LONG: Duration = Duration::from_secs(4);
+
+/// Both endpoints of a session over a pair of sockets.
+fn pair<S: Open + 'static, C: Open>() -> (S, C) {
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let accepting = thread::spawn(move || duologue_net::accept_over::<S>(Socket::of(other.into())));
+    let client = Connector::new().connect_over(Socket::of(one.into()));
+    let server = accepting.join().expect("it does not panic");
+    (
+        server.expect("it connects"),
+        client.expect("it is accepted"),
+    )
+}
+
+type Numbers = (numbers::server::Stream, numbers::client::Stream);
+type Files = (file_server::server::Idle, file_server::client::Idle);
+
+fn file() -> File {
+    File {
+        name: "/large".to_owned(),
+        size: 1,
+        owner: None,
+        checksum: Vec::new(),
+    }
+}
+
+#[test]
+fn a_receiver_waits_no_longer_and_the_peer_learns_of_it() -> Result<(), Closed> {
+    let (server, client): Files = pair();
+    let began = Instant::now();
+    let waiting = client.within(SHORT).open("/".to_owned(), Mode::Read)?;
+    let closed = waiting.recv().expect_err("nobody answers");
+    assert_eq!(closed.why(), Why::Late);
+    assert!((SHORT..LONG).contains(&began.elapsed()));
+    let Idle::Open(_, _, answer) = server.recv()? else {
+        panic!("it was sent")
+    };
+    let answered = answer.opened(file()).map_err(Closed::from);
+    let closed = answered.and_then(|reading| reading.recv());
+    assert_eq!(closed.expect_err("it has left").why(), Why::Left);
+    Ok(())
+}
+
+#[test]
+fn a_task_waits_no_longer() -> Result<(), Closed> {
+    let (server, client): Files = pair();
+    let began = Instant::now();
+    let closed = smol::block_on(server.within(SHORT).recv_async());
+    assert_eq!(closed.expect_err("nothing is sent").why(), Why::Late);
+    assert!((SHORT..LONG).contains(&began.elapsed()));
+    let opened = client
+        .open("/".to_owned(), Mode::Read)
+        .map_err(Closed::from);
+    let closed = opened.and_then(|waiting| waiting.recv());
+    assert_eq!(closed.expect_err("it has left").why(), Why::Left);
+    Ok(())
+}
+
+/// Reads what has arrived until the session is closed, and returns how many numbers that are.
+fn rest(mut server: numbers::server::Stream) -> u64 {
+    let mut count = 0;
+    while let Ok(Stream::Send(number, next)) = server.recv() {
+        assert_eq!(number, count);
+        count += 1;
+        server = next;
+    }
+    count
+}
+
+/// A thread that sends more than a peer that reads nothing takes gets its payload back at the limit, and does not wait for the
+/// peer when its session ends.
+#[test]
+fn a_sender_is_late_if_its_peer_reads_nothing() {
+    let (server, client): Numbers = pair();
+    let began = Instant::now();
+    let mut client = client.within(SHORT);
+    let mut sent = 0;
+    let error = loop {
+        client = match client.send(sent) {
+            Ok(next) => next,
+            Err(error) => break error,
+        };
+        sent += 1;
+    };
+    assert_eq!(error.closed().why(), Why::Late);
+    assert_eq!(error.into_payload(), sent);
+    assert!((SHORT..LONG).contains(&began.elapsed()));
+    let read = rest(server);
+    assert!(0 < read && read <= sent, "{read} of {sent}");
+}
+
+#[test]
+fn a_task_that_sends_is_late_too() {
+    let (server, client): Numbers = pair();
+    let began = Instant::now();
+    let mut client = client.within(SHORT);
+    let error = smol::block_on(async {
+        loop {
+            client = match client.send_async(7).await {
+                Ok(next) => next,
+                Err(error) => return error,
+            };
+        }
+    });
+    assert_eq!(error.closed().why(), Why::Late);
+    assert!((SHORT..LONG).contains(&began.elapsed()));
+    drop(server);
+}
+
+#[test]
+fn threads_that_share_a_sender_are_late_together() {
+    let (server, client): Numbers = pair();
+    let began = Instant::now();
+    let shared = numbers::client::SharedStream::from(client.within(SHORT));
+    thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                loop {
+                    if let Err(error) = shared.send(7) {
+                        break assert_eq!(error.closed().why(), Why::Late);
+                    }
+                }
+            });
+        }
+    });
+    assert!((SHORT..LONG).contains(&began.elapsed()));
+    drop(server);
+}
+
+/// A message of a bounded run is kept if the peer does not take it, and what waits next is late.
+#[test]
+fn a_long_answer_does_not_hold_its_sender_up() -> Result<(), Closed> {
+    let (server, client): Files = pair();
+    let waiting = client.open("/large".to_owned(), Mode::Read)?;
+    let Idle::Open(_, _, answer) = server.recv()? else {
+        panic!("it is opened")
+    };
+    let server = answer.opened(file())?;
+    let Opening::Opened(_, client) = waiting.recv()? else {
+        panic!("it is there")
+    };
+    let client = client.read(0, None)?;
+    let Reading::Read { next: answer, .. } = server.recv()? else {
+        panic!("it is asked for")
+    };
+    let began = Instant::now();
+    let server = answer.within(SHORT).data(vec![7; 1_000_000])?;
+    let closed = server.recv().expect_err("nobody reads");
+    assert_eq!(closed.why(), Why::Late);
+    assert!((SHORT..LONG).contains(&began.elapsed()));
+    drop(client);
+    Ok(())
+}
