@@ -61,10 +61,11 @@ struct Handler {
     start: Box<dyn Fn(Ready, Value) + Send + Sync>,
 }
 
-/// The program's functions may own what stops the listener, which owns its policy: without this they would own each other. A
-/// hello that is still being read is refused.
+/// Clients that watch the health of the server learn at once that it accepts no further sessions. A hello that is still being read is
+/// refused. The program's functions may own what stops the listener, which owns its policy: without this they would own each other.
 impl Drop for Listener {
     fn drop(&mut self) {
+        self.drain().begin();
         let closed = Policy {
             admits: Arc::new(|_| false),
             ..Policy::default()

@@ -17,13 +17,6 @@ impl Listener {
     }
 }
 
-/// Clients that watch the health of the server learn at once that it accepts no further sessions.
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.drain().begin();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
