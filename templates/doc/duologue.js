@@ -163,7 +163,7 @@ function stepper(section, table) {
   const undo = element("button", { type: "button" }, "Undo");
   const restart = element("button", { type: "button" }, "Start again");
   const copy = element("button", { type: "button" }, "Copy transcript");
-  const transcript = element("pre", { tabindex: "0", "aria-label": "Transcript" });
+  const transcript = element("pre", { role: "region", tabindex: "0", "aria-label": "Transcript" });
   const live = element("p", { role: "status" });
   section.querySelector(".without").remove();
   section.append(
@@ -216,7 +216,8 @@ function stepper(section, table) {
     const isBounded = table.capacity[to === 1 ? 0 : 1] !== null;
     ringTitle.textContent = "Ring to the " + sides[to] + ": " + position.ring.length + " of " + count +
       (count === 1 ? " slot" : " slots") + (isBounded ? "" : ", without a bound");
-    ring.replaceChildren(...Array.from({ length: count }, (_, slot) => {
+    const drawn = Math.min(count, position.ring.length + unboundedSlots);
+    ring.replaceChildren(...Array.from({ length: drawn }, (_, slot) => {
       const sent = position.ring[slot];
       return sent ? element("li", { class: "full" }, text(sent.message)) : element("li", {}, "free");
     }));
