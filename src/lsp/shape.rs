@@ -80,8 +80,6 @@ pub fn folds(text: &str) -> Vec<Fold> {
             }
             Kind::Word
             | Kind::String
-            | Kind::Comment
-            | Kind::Doc
             | Kind::Arrow
             | Kind::Path
             | Kind::Sign(_)

@@ -269,14 +269,13 @@ fn selected(state: &mut State<'_>, asked: &Value) -> Option<Value> {
     let chain = |place: &Value| {
         let offset = params::place(place).map_or(0, |place| view.offset(place));
         let ranges: Vec<Range<usize>> = selection(view.snapshot.text(), offset);
-        let outer = ranges.iter().rev().fold(Value::Null, |outer, at| {
+        ranges.iter().rev().fold(Value::Null, |outer, at| {
             let mut range = json!({ "range": view.range(at) });
             if !outer.is_null() {
                 range["parent"] = outer;
             }
             range
-        });
-        outer
+        })
     };
     Some(places.map(chain).collect())
 }

@@ -78,7 +78,9 @@ impl<'t> State<'t> {
                 super::super::Failure::Usage(words) | super::super::Failure::Environment(words) => {
                     words + "; standard error has the reasons"
                 }
-                _ => "the configuration cannot be used".to_owned(),
+                super::super::Failure::Findings | super::super::Failure::Mistake(_) => {
+                    "the configuration cannot be used".to_owned()
+                }
             });
             Config::default()
         });
