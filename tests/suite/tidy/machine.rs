@@ -2,6 +2,7 @@
 
 use super::{files, relative};
 use std::fs;
+use std::path::PathBuf;
 
 #[test]
 fn nothing_mentions_the_machine_it_was_written_on() {
@@ -19,7 +20,9 @@ fn nothing_mentions_the_machine_it_was_written_on() {
         concat!("tod", "o!("),
         concat!("unimplemen", "ted!("),
     ];
-    for path in files("") {
+    // The hashes in it are arbitrary letters.
+    let is_read = |path: &PathBuf| !path.ends_with("package-lock.json");
+    for path in files("").into_iter().filter(is_read) {
         let Ok(text) = fs::read_to_string(&path) else {
             let may_be_binary =
                 relative(&path).ends_with(".png") || path.ends_with("not_utf8.proto");
