@@ -60,6 +60,10 @@ impl Resolver {
                 seen.insert(name.text(), state);
                 continue;
             };
+            if state.may_lack_parameters || first.may_lack_parameters {
+                // The state did not parse, so its name may be something else.
+                continue;
+            }
             let text = format!("there are two states named `{name}`");
             let error = Diagnostic::error("duplicate-name", name.span, text)
                 .label("declared again here")

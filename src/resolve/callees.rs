@@ -209,7 +209,7 @@ impl Resolver {
             .collect()
     }
 
-    /// Whether a state has as many parameters as it is given arguments; reports an error if not.
+    /// Whether a state has as many parameters as it is given arguments; reports an error if not, unless the state did not parse.
     pub(super) fn counts(
         &mut self,
         protocol: ProtocolId,
@@ -218,7 +218,10 @@ impl Resolver {
         span: Span,
     ) -> bool {
         let head = &self.parameters[protocol.index()][state.index()];
-        let wanted = head.parameters as usize;
+        let Some(wanted) = head.parameters else {
+            return false;
+        };
+        let wanted = wanted as usize;
         if wanted == given {
             return true;
         }

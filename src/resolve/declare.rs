@@ -77,9 +77,12 @@ impl Resolver {
         match &item.kind {
             ItemKind::Protocol(protocol) => {
                 let id = ProtocolId::new(self.program.protocols.len());
-                let heads = protocol.states.iter().map(|state| StateHead {
-                    name: state.name.clone(),
-                    parameters: u32::try_from(state.parameters.len()).expect("few parameters"),
+                let heads = protocol.states.iter().map(|state| {
+                    let count = u32::try_from(state.parameters.len()).expect("few parameters");
+                    StateHead {
+                        name: state.name.clone(),
+                        parameters: (!state.may_lack_parameters).then_some(count),
+                    }
                 });
                 self.parameters.push(heads.collect());
                 self.declared(name.span, Referent::Protocol(id));

@@ -96,7 +96,8 @@ struct Context<'a> {
 #[derive(Debug)]
 struct StateHead {
     name: Name,
-    parameters: u32,
+    /// `None` if that is not known.
+    parameters: Option<u32>,
 }
 
 /// The result of looking up a name: one declaration, several, or none.

@@ -159,6 +159,8 @@ pub struct State {
     pub direction_span: Span,
     /// Its type parameters.
     pub parameters: Vec<Parameter>,
+    /// Whether it has type parameters is not known, because a part of it did not parse.
+    pub may_lack_parameters: bool,
     /// `#[at_most(...)]`
     pub at_most: Option<Limit>,
     /// `#[within(...)]`, in milliseconds.

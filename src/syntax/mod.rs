@@ -2,6 +2,8 @@
 
 mod ascii;
 pub mod ast;
+// Most kinds of nodes and tokens cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod build;
 mod declared;
 mod decode;
@@ -10,7 +12,11 @@ mod failure;
 mod foreign;
 pub mod format;
 mod mistakes;
+// Most kinds of nodes and tokens cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod outline;
+// Most kinds of nodes and tokens cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod parser;
 mod problems;
 mod protocol_buffers;

@@ -87,7 +87,8 @@ impl<'a> Builder<'a> {
                 Kind::Direction => {
                     direction_span = self.span(part);
                     let word = part.parts().next();
-                    direction = self.direction(part);
+                    // If other tokens do not fit either, the word is not what is wrong.
+                    direction = self.direction(part, node.has_error());
                     let referent = direction.map_or(Referent::Unknown, Referent::Direction);
                     let word = word.map(|word| (self.span(word), referent));
                     self.file.words.extend(word);
@@ -117,18 +118,20 @@ impl<'a> Builder<'a> {
             name,
             direction,
             direction_span,
+            may_lack_parameters: is_broken && parameters.is_empty(),
             parameters,
             messages,
             span,
         })
     }
 
-    fn direction(&mut self, pair: Node<'a>) -> Option<Direction> {
+    fn direction(&mut self, pair: Node<'a>, is_broken: bool) -> Option<Direction> {
         let word = pair.parts().next().expect("a direction has a word");
         let span = self.span(word);
         let repair = match self.word(word) {
             "send" => return Some(Direction::Send),
             "recv" => return Some(Direction::Recv),
+            _ if is_broken => return None,
             other => match norm(other).as_str() {
                 "receive" | "receives" | "received" | "rcv" | "in" | "input" | "read"
                 | "server" => Some("recv"),

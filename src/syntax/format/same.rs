@@ -35,7 +35,7 @@ same! {
     Protocol { levels, dual_of, accepts, at_most, states, is_broken; head, span }
     Accepted { side, fingerprint; span }
     LevelAttribute { rule, level, is_alone; removal }
-    State { docs, levels, at_most, within, name, direction, parameters, messages; direction_span, span }
+    State { docs, levels, at_most, within, name, direction, parameters, may_lack_parameters, messages; direction_span, span }
     Parameter { name, bounds }
     Message { docs, levels, at_most, name, entries, next; next_span }
     Entry { name, ty }

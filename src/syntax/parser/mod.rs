@@ -238,15 +238,16 @@ impl Parser<'_> {
         is_faulty
     }
 
-    /// Tokens that do not fit, up to `tokens.end`, where parsing continues.
+    /// Tokens that do not fit, up to `tokens.end`, where parsing continues; or a place where something is missing, if there are
+    /// none.
     fn error(&mut self, tokens: Range<usize>) {
-        if !tokens.is_empty() {
-            let start = self.start_of(tokens.start);
-            let end = self.tokens.place(tokens.end - 1).end;
-            let end = u32::try_from(end).unwrap_or(u32::MAX);
-            self.tree.leaf(Kind::Error, start..end);
-        }
         self.at = tokens.end;
+        let end = self.end_of_last();
+        let start = match tokens.is_empty() {
+            true => end,
+            false => self.start_of(tokens.start),
+        };
+        self.tree.leaf(Kind::Error, start..end);
         self.fresh();
     }
 

@@ -38,10 +38,10 @@ impl Parser<'_> {
             let name = opener.and_then(|opener| opener.checked_sub(1));
             let name = name.filter(|name| *name >= self.at && is_word(self.word_at(*name)));
             let mark = self.problems.len();
-            let closer = match opener.map(|opener| self.kind_at(opener)) {
-                Some(TokenKind::Sign(b'(')) => TokenKind::Sign(b')'),
+            let closer = opener.map(|opener| match self.kind_at(opener) {
+                TokenKind::Sign(b'(') => TokenKind::Sign(b')'),
                 _ => END,
-            };
+            });
             match (name, opener) {
                 (Some(name), Some(opener)) => {
                     self.error(range.start..name);
@@ -118,8 +118,9 @@ impl Parser<'_> {
         };
         self.settle(Part::Header, first..end, stopped);
         let closer = match self.kind_at(open) {
-            TokenKind::Sign(b'(') => TokenKind::Sign(b')'),
-            _ => END,
+            TokenKind::Sign(b'(') => Some(TokenKind::Sign(b')')),
+            BEGIN => Some(END),
+            _ => None,
         };
         if header.is_err() {
             self.tree.truncate(good);
@@ -145,9 +146,10 @@ impl Parser<'_> {
         opener.or(head).unwrap_or(self.limit)
     }
 
-    /// The states of a protocol whose opening bracket is `open`, up to its closing bracket. `reported` is the number of problems
+    /// The states of a protocol whose opening bracket is `open`, up to its closing bracket, which is either one if the opening one is
+    /// missing. `reported` is the number of problems
     /// before it.
-    fn states(&mut self, open: usize, closer: TokenKind, reported: usize) {
+    fn states(&mut self, open: usize, closer: Option<TokenKind>, reported: usize) {
         loop {
             let at = self.at;
             match self.kind() {
@@ -155,9 +157,12 @@ impl Parser<'_> {
                     if self.problems.len() == reported {
                         self.problems.push(Problem::Unclosed(open));
                     }
+                    self.error(at..at);
                     return;
                 }
-                kind if kind == closer => {
+                kind @ TokenKind::Sign(b'}' | b')')
+                    if closer.is_none_or(|closer| closer == kind) =>
+                {
                     // States after the last bracket were meant to be in it.
                     if !self.is_directed_head(at + 1) {
                         return self.bump();
@@ -171,7 +176,8 @@ impl Parser<'_> {
                     self.problems.push(Problem::Separator(at..self.limit));
                     self.error(at..at + 1);
                 }
-                kind @ TokenKind::Sign(b'}' | b')') => {
+                // A bracket of the other kind closes the protocol too, if nothing follows it.
+                kind @ TokenKind::Sign(b'}' | b')') if self.is_last(at) => {
                     self.fresh();
                     self.expected.add(kind);
                     let stopped = self.stopped();
@@ -184,6 +190,14 @@ impl Parser<'_> {
                 self.error(at..at + 1);
             }
         }
+    }
+
+    /// Whether at most a semicolon follows a token.
+    fn is_last(&self, at: usize) -> bool {
+        matches!(
+            self.kind_at(at + 1),
+            TokenKind::Space | TokenKind::Sign(b';')
+        )
     }
 
     fn state(&mut self) {
@@ -327,14 +341,16 @@ impl Parser<'_> {
                         continue;
                     }
                     TokenKind::Word | TokenKind::Sign(b'#') if !self.is_head(at) => {
-                        self.fresh();
+                        self.error(at..at);
                         continue;
                     }
+                    // The state was not closed.
+                    TokenKind::Word | TokenKind::Space => return self.error(at..at),
                     _ => {}
                 }
-            } else {
-                self.tree.truncate(mark);
             }
+            // Even if the message is complete, more was meant to be in it.
+            self.tree.truncate(mark);
             let start = if is_message { at } else { start };
             let end = self.end_of_message(start, at);
             self.error(start..end);
@@ -371,6 +387,7 @@ impl Parser<'_> {
                     None => return found,
                 },
                 TokenKind::Sign(b',') if found >= at && open.is_empty() => return found,
+                TokenKind::Word if found == start && self.is_plain_head(found) => return found,
                 TokenKind::Word if found >= at && self.is_head(found) => {
                     let is_payload = self.kind_at(found + 3) == TokenKind::Sign(b'<');
                     if open.is_empty() || !is_payload {
@@ -440,6 +457,11 @@ impl Parser<'_> {
             && is_word(self.word_at(at))
     }
 
+    /// Whether a state begins at a token that is no message with its payload in braces.
+    fn is_plain_head(&self, at: usize) -> bool {
+        self.is_directed_head(at) || self.is_head(at) && self.kind_at(at + 2) == END
+    }
+
     /// Whether a state seems to begin at a token, with or without a direction.
     fn is_head(&self, at: usize) -> bool {
         let is_state = || {
@@ -454,6 +476,8 @@ impl Parser<'_> {
                     _ => false,
                 }
         };
-        is_word(self.word_at(at)) && (self.is_directed_head(at) || is_state())
+        let word = self.word_at(at);
+        let is_direction = matches!(word, "send" | "recv");
+        is_word(word) && (self.is_directed_head(at) || !is_direction && is_state())
     }
 }
