@@ -28,11 +28,9 @@ final class DrainSuite extends NetSuite {
     }
   }
 
-  private def pass(latch: CountDownLatch): Unit = {
-    // Not inside of `assert`, which has a lock meanwhile.
-    val isOpen = latch.await(Patience, TimeUnit.SECONDS)
-    assert(isOpen)
-  }
+  /** Without `assert`, which has a lock of the suite while it evaluates its condition. */
+  private def pass(latch: CountDownLatch): Unit =
+    if (!latch.await(Patience, TimeUnit.SECONDS)) throw new AssertionError("nobody has opened the gate")
 
   test("a drain ends sessions that were accepted") {
     val listener = Listener(freshAddress())
@@ -153,7 +151,8 @@ final class DrainSuite extends NetSuite {
     // They begin now, and are accepted before the drain goes on.
     val servers = Vector.fill(late)(acceptor.accept()._1)
     gate.haveBegun.countDown()
-    assert(!await(draining))
+    val hadEnded = await(draining)
+    assert(!hadEnded)
     for (server <- served +: servers) assertEquals(await(spawn(closed(server.recv()).why)), Why.Lost)
     for (client <- first +: clients.map(await(_))) assertEquals(closed(client.login("a", "b").recv()).why, Why.Left)
     eventually(listener.size == 0)

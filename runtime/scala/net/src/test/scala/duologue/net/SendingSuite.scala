@@ -30,6 +30,15 @@ final class SendingSuite extends NetSuite {
     case None       => (client, first)
   }
 
+  /** Sends a number once there is space. */
+  @tailrec
+  private def later(full: Client, number: Long): Client = trySend(full)(_.send(number)) match {
+    case Some(next) => next
+    case None =>
+      Thread.sleep(1L)
+      later(full, number)
+  }
+
   /** Receives the numbers from `first` until before `end`. */
   @tailrec
   private def read(server: Server, first: Long, end: Long): Server =
@@ -65,14 +74,7 @@ final class SendingSuite extends NetSuite {
     assertEquals(trySend(full)(_.send(first)).map(_.toString), None)
     assertEquals(sendWithin(full, 1.milli)(_.send(first)).map(_.toString), None)
     val reading = spawn(read(server, 0L, first + 1L))
-    // The first one that finds space.
-    @tailrec def later(): Client = trySend(full)(_.send(first)) match {
-      case Some(next) => next
-      case None =>
-        Thread.sleep(1L)
-        later()
-    }
-    val next = later()
+    val next = later(full, first)
     duologue.flush(next)
     abandon(await(reading))
     assertEquals(untilClosed(next).why, Why.Left: Why)
