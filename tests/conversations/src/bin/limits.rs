@@ -72,10 +72,10 @@ fn be_late(choose: untimed::client::Choose) -> Result<(), Closed> {
 }
 
 fn hurry(choose: timed::server::Choose) -> Result<(), Closed> {
-    match choose.recv()? {
-        timed::Choose::Hurry(quick) => quick.recv().map(drop),
-        _ => Ok(()),
+    if let timed::Choose::Hurry(quick) = choose.recv()? {
+        quick.recv().map(drop)?;
     }
+    Ok(())
 }
 
 fn report(case: &str, outcome: Result<(), Closed>) {
