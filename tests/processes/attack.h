@@ -58,6 +58,53 @@ static inline attack begin_attack(void)
     return begin_attack_with(&(duo_shm_options){.largest = 1 << 16});
 }
 
+/* Reads the message, frees it and advances to the next state; false after the last message. */
+static inline bool go_on(payloads_all_t *message, payloads_server_all_t *server)
+{
+    /* Every byte of a text can be read. */
+    if (message->tag == PAYLOADS_ALL_STR) {
+        unsigned sum = 0;
+        for (size_t at = 0; at < message->as.str.value.size; at++)
+            sum += (unsigned char)message->as.str.value.data[at];
+        CHECK(sum <= 255 * (1 << 16));
+    }
+    bool is_over = message->tag == PAYLOADS_ALL_OVER;
+    payloads_server_all_t next = *server;
+    switch (message->tag) {
+#define GO_ON(TAG, member)                                                                         \
+    case TAG: next = message->as.member.next; break
+        GO_ON(PAYLOADS_ALL_NONE, none);
+        GO_ON(PAYLOADS_ALL_BOOL, bool_);
+        GO_ON(PAYLOADS_ALL_U8, u8);
+        GO_ON(PAYLOADS_ALL_U16, u16);
+        GO_ON(PAYLOADS_ALL_U32, u32);
+        GO_ON(PAYLOADS_ALL_U64, u64);
+        GO_ON(PAYLOADS_ALL_I8, i8);
+        GO_ON(PAYLOADS_ALL_I16, i16);
+        GO_ON(PAYLOADS_ALL_I32, i32);
+        GO_ON(PAYLOADS_ALL_I64, i64);
+        GO_ON(PAYLOADS_ALL_F32, f32);
+        GO_ON(PAYLOADS_ALL_F64, f64);
+        GO_ON(PAYLOADS_ALL_STR, str);
+        GO_ON(PAYLOADS_ALL_BYTES, bytes);
+        GO_ON(PAYLOADS_ALL_LIST, list);
+        GO_ON(PAYLOADS_ALL_LISTS, lists);
+        GO_ON(PAYLOADS_ALL_OPTION, option);
+        GO_ON(PAYLOADS_ALL_OPTIONS, options);
+        GO_ON(PAYLOADS_ALL_TUPLE, tuple);
+        GO_ON(PAYLOADS_ALL_EMPTIES, empties);
+        GO_ON(PAYLOADS_ALL_RECORD, record);
+        GO_ON(PAYLOADS_ALL_TREE, tree);
+        GO_ON(PAYLOADS_ALL_COLOUR, colour);
+        GO_ON(PAYLOADS_ALL_SHAPE, shape);
+        GO_ON(PAYLOADS_ALL_MANY, many);
+    case PAYLOADS_ALL_OVER: break;
+    }
+    *server = next;
+    payloads_all_free(message);
+    return !is_over;
+}
+
 /* Reads what is there; false once the session is over. */
 static inline bool read_some(attack *made, int most)
 {
@@ -73,48 +120,7 @@ static inline bool read_some(attack *made, int most)
             return false;
         }
         made->taken += 1;
-        /* Every byte of a text can be read. */
-        if (message.tag == PAYLOADS_ALL_STR) {
-            unsigned sum = 0;
-            for (size_t at = 0; at < message.as.str.value.size; at++)
-                sum += (unsigned char)message.as.str.value.data[at];
-            CHECK(sum <= 255 * (1 << 16));
-        }
-        bool is_over = message.tag == PAYLOADS_ALL_OVER;
-        payloads_server_all_t next = made->server;
-        switch (message.tag) {
-#define GO_ON(TAG, member)                                                                         \
-    case TAG: next = message.as.member.next; break
-            GO_ON(PAYLOADS_ALL_NONE, none);
-            GO_ON(PAYLOADS_ALL_BOOL, bool_);
-            GO_ON(PAYLOADS_ALL_U8, u8);
-            GO_ON(PAYLOADS_ALL_U16, u16);
-            GO_ON(PAYLOADS_ALL_U32, u32);
-            GO_ON(PAYLOADS_ALL_U64, u64);
-            GO_ON(PAYLOADS_ALL_I8, i8);
-            GO_ON(PAYLOADS_ALL_I16, i16);
-            GO_ON(PAYLOADS_ALL_I32, i32);
-            GO_ON(PAYLOADS_ALL_I64, i64);
-            GO_ON(PAYLOADS_ALL_F32, f32);
-            GO_ON(PAYLOADS_ALL_F64, f64);
-            GO_ON(PAYLOADS_ALL_STR, str);
-            GO_ON(PAYLOADS_ALL_BYTES, bytes);
-            GO_ON(PAYLOADS_ALL_LIST, list);
-            GO_ON(PAYLOADS_ALL_LISTS, lists);
-            GO_ON(PAYLOADS_ALL_OPTION, option);
-            GO_ON(PAYLOADS_ALL_OPTIONS, options);
-            GO_ON(PAYLOADS_ALL_TUPLE, tuple);
-            GO_ON(PAYLOADS_ALL_EMPTIES, empties);
-            GO_ON(PAYLOADS_ALL_RECORD, record);
-            GO_ON(PAYLOADS_ALL_TREE, tree);
-            GO_ON(PAYLOADS_ALL_COLOUR, colour);
-            GO_ON(PAYLOADS_ALL_SHAPE, shape);
-            GO_ON(PAYLOADS_ALL_MANY, many);
-        case PAYLOADS_ALL_OVER: break;
-        }
-        made->server = next;
-        payloads_all_free(&message);
-        if (is_over) {
+        if (!go_on(&message, &made->server)) {
             made->server = (payloads_server_all_t){0};
             return false;
         }

@@ -111,7 +111,8 @@ fn peers_that_attack() {
 #[test]
 fn a_fuzzer_finds_nothing() {
     if is_wanted() && is_named("clang") {
-        super::processes::fuzz("narrow-fuzz", &["-m32"]);
+        use super::processes::{Case, PAYLOADS, fuzz};
+        fuzz(&Case::new("narrow-fuzz", PAYLOADS, "fuzz.c"), &["-m32"]);
     }
 }
 

@@ -3,7 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-use super::processes::Case;
+use super::processes::{Case, PAYLOADS, fuzz};
 use super::programs::{AT_HOME, CASES};
 use super::{generate_with, hosts, protocols, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_in, tls_objects};
@@ -62,6 +62,14 @@ fn peers_that_break_the_rules_are_dropped() {
     let case = case("net-attacks", "protocols/bank.proto", "attacks.c");
     for watch in CHECKED {
         case.run_watched_as(watch, &[&folder(&case)], &[]);
+    }
+}
+
+/// A short run; `tests/remote/fuzz.c` says how to make a longer one.
+#[test]
+fn a_fuzzer_finds_nothing_in_what_peers_send() {
+    if is_named("clang") {
+        fuzz(&case("net-fuzz", PAYLOADS, "fuzz.c"), &[]);
     }
 }
 

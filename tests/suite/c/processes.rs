@@ -442,13 +442,15 @@ fn the_benchmark_works() {
 #[test]
 fn a_fuzzer_finds_nothing() {
     if is_named("clang") {
-        fuzz("processes-fuzz", &[]);
+        fuzz(&Case::new("processes-fuzz", PAYLOADS, "fuzz.c"), &[]);
     }
 }
 
-/// Runs libFuzzer and clang's sanitizers on the reader, compiled with these flags.
-pub(super) fn fuzz(name: &str, flags: &[&str]) {
-    let case = Case::new(name, "tests/wire/payloads.proto", "fuzz.c");
+/// The protocol whose payloads are fuzzed.
+pub(super) const PAYLOADS: &str = "tests/wire/payloads.proto";
+
+/// Runs libFuzzer and clang's sanitizers on a reader, compiled with these flags.
+pub(super) fn fuzz(case: &Case, flags: &[&str]) {
     let sources = [case.sources.clone(), sources_in(&runtime().join("src"))].concat();
     let fuzzing = [
         flags,

@@ -176,14 +176,19 @@ final class Inbox {
         }
     }
 
-    /** Makes space for a frame of this many bytes. */
+    /**
+     * Makes space for the rest of a frame of this many bytes. The buffer grows with what has arrived, not with what a peer
+     * announces: to {@link #MOST}, and from there on to twice what is there.
+     */
     private void reserve(long size) {
-        if (size > bytes.length - from) {
-            if (size <= bytes.length) {
-                compact();
-            } else {
-                resize((int) size);
-            }
+        if (size <= bytes.length - from) {
+            return;
+        }
+        long wanted = Math.min(size, Math.max(MOST, 2L * (end - from)));
+        if (wanted > bytes.length) {
+            resize((int) wanted);
+        } else if (from > 0) {
+            compact();
         }
     }
 
