@@ -122,7 +122,9 @@ fn peers_that_are_wrong_are_reported_with_the_reason() {
         answer.extend(milliseconds.to_le_bytes());
         answer
     };
-    let cases: [(Vec<u8>, &[u8], i32, &str, &[u8]); 15] = [
+    /// The answer, what follows the login, the exit code, words of the report, and what the client sends last.
+    type Case<'a> = (Vec<u8>, &'a [u8], i32, &'a str, &'a [u8]);
+    let cases: [Case<'_>; 15] = [
         (
             b"HTTP/1.1 400\r\n".to_vec(),
             b"",

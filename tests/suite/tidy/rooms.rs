@@ -164,8 +164,6 @@ pub const OUTSIDE: &[(&str, &str)] = &[
     ("dagre", "picture"),
     ("heck", "target"),
     ("ignore", "cli"),
-    ("pest", "syntax"),
-    ("pest_derive", "syntax"),
     ("petgraph", "graph"),
     ("proc_macro2", "target"),
     ("pulldown_cmark", "doc"),
