@@ -371,10 +371,8 @@ impl Parser<'_> {
             match kind {
                 // No payload contains an arrow.
                 TokenKind::Arrow => open.retain(|open| *open == b'{'),
-                TokenKind::Sign(sign @ (b'(' | b'[' | b'{')) => {
-                    if open.len() < 2 * DEPTH_LIMIT {
-                        open.push(sign);
-                    }
+                TokenKind::Sign(sign @ (b'(' | b'[' | b'{')) if open.len() < 2 * DEPTH_LIMIT => {
+                    open.push(sign);
                 }
                 TokenKind::Sign(b')') => {
                     open.pop_if(|open| *open == b'(');
