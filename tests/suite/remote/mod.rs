@@ -11,6 +11,7 @@ mod proxy;
 mod silent;
 mod talk;
 mod tls;
+mod vectors;
 
 use crate::support::running::Outcome;
 use crate::support::{is_tested, repository};
