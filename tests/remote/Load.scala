@@ -2,17 +2,20 @@ package cases
 
 import com.sun.management.OperatingSystemMXBean
 import duologue.{SessionClosed, Why}
-import duologue.net.{Limits, Listener, Observer}
+import duologue.net.{Limits, Listener, Observer, Tls}
 import java.lang.management.ManagementFactory
 import java.net.SocketTimeoutException
+import java.nio.file.Path
 import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicIntegerArray}
+import javax.net.ssl.SSLContext
 import protocols.pingpong
 import scala.concurrent.duration.DurationInt
 
 /** Many sessions of `pingpong` at once, with a virtual thread for each: `load server ADDRESS SESSIONS TURNS`; and many connections that
   * do not become sessions: `load guard ADDRESS CONNECTIONS VISITS`. The program `load` of tests/conversations describes what they
-  * print, and is the client. A Java without virtual threads uses others.
+  * print, and is the client. A Java without virtual threads uses others. For addresses of TLS,
+  * `DUOLOGUE_TLS` is a folder with certificates.
   */
 object Load {
   private val virtual =
@@ -95,8 +98,14 @@ object Load {
     if (arguments(0) == "guard") guard(address, sessions) else serve(address, sessions, turns)
   }
 
+  /** The certificates of the server, from the folder that the environment names, if it names one. */
+  private def certificates: Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map { name =>
+    val folder = Path.of(name)
+    Tls.context(folder.resolve("ca.pem"), folder.resolve("server.pem"), folder.resolve("server.key"))
+  }
+
   private def serve(address: String, sessions: Int, turns: Int): Unit = {
-    val listener = Listener(address, Limits(sessions = sessions))
+    val listener = Listener(address, Limits(sessions = sessions), certificates)
     say("listening " + listener.address)
     val counts = new Counts(sessions, turns)
     val ended = new CountDownLatch(sessions)

@@ -1,6 +1,7 @@
 /*
  * Many sessions of `pingpong` at once, which one thread serves with a port set: `load server ADDRESS SESSIONS TURNS`; and
- * many connections that do not become sessions: `load guard ADDRESS CONNECTIONS VISITS`. The program `load` of
+ * many connections that do not become sessions: `load guard ADDRESS CONNECTIONS VISITS`. For addresses of TLS, `DUOLOGUE_TLS` is a
+ * folder with certificates. The program `load` of
  * tests/conversations describes what they print, and is the client.
  */
 #define _GNU_SOURCE
@@ -13,6 +14,9 @@
 #include <unistd.h>
 
 #include "duologue/ready.h"
+#ifdef WITH_TLS
+#include "duologue/tls.h"
+#endif
 #include "pingpong_net.h"
 
 /* How many events are handled before the listener gets its turn again. */
@@ -171,6 +175,26 @@ static void guard(const char *address, size_t connections)
     duo_listener_close(all.listener);
 }
 
+/* The certificates of the server, from the folder that the environment names, if it names one. They are needed until the program ends. */
+static void secure(duo_net_options *options)
+{
+#ifdef WITH_TLS
+    const char *folder = getenv("DUOLOGUE_TLS");
+    if (folder == NULL) return;
+    static char authorities[512], chain[512], key[512];
+    snprintf(authorities, sizeof authorities, "%s/ca.pem", folder);
+    snprintf(chain, sizeof chain, "%s/server.pem", folder);
+    snprintf(key, sizeof key, "%s/server.key", folder);
+    const duo_tls_options files = {.authorities_file = authorities, .chain_file = chain, .key_file = key};
+    duo_tls *certificates;
+    duo_problem problem;
+    require(duo_tls_new(&files, &certificates, &problem) == DUO_OK, "the certificates");
+    options->tls = certificates;
+#else
+    (void)options;
+#endif
+}
+
 int main(int count, char **arguments)
 {
     require(count == 5, "load server|guard ADDRESS SESSIONS TURNS");
@@ -183,7 +207,8 @@ int main(int count, char **arguments)
         guard(arguments[2], sessions);
         return 0;
     }
-    const duo_net_options options = {.sessions = sessions};
+    duo_net_options options = {.sessions = sessions};
+    secure(&options);
     duo_listener *listener;
     require(duo_listen(arguments[2], &options, &listener) == DUO_OK, "listen");
     printf("listening %s\n", duo_listener_address(listener));

@@ -266,7 +266,18 @@ fn with_pingpong(name: &str) -> PathBuf {
     let mut sources = sources_in(&generated);
     sources.push(repository().join(format!("tests/remote/{name}.c")));
     let includes = [generated.clone()];
-    let program = quiet(Watch::Plain, &sources, &includes, &generated).link();
+    let mut objects = Vec::new();
+    let mut flags = Vec::new();
+    if is_named("tls") {
+        flags.push("-DWITH_TLS");
+        objects.extend(tls_objects(Watch::Plain, &generated));
+    }
+    let program = Program {
+        objects: &objects,
+        flags: &flags,
+        ..quiet(Watch::Plain, &sources, &includes, &generated)
+    };
+    let program = program.link();
     program.unwrap_or_else(|complaint| panic!("{complaint}"))
 }
 

@@ -23,8 +23,14 @@ fn memory_of(server: Language) -> usize {
     }
 }
 
-/// The same over TLS, in Rust. The buffer of rustls, keys and certificates take two thirds of it.
-const OVER_TLS: usize = 14 << 10;
+/// The same over TLS, where the library's buffers, keys and certificates take most of it.
+fn memory_over_tls(server: Language) -> usize {
+    match server {
+        Language::Rust => 14 << 10,
+        Language::C => 32 << 10,
+        Language::Scala => 64 << 10,
+    }
+}
 
 /// What a process needs beside the connections of its sessions.
 pub const OTHERS: usize = 100;
@@ -72,7 +78,7 @@ fn check(server: Language, wanted: usize, certificates: Option<&Path>) {
     };
     let (address, most) = match certificates {
         None => (unix(&sockets.path("s")), memory_of(server)),
-        Some(_) => ("tls://127.0.0.1:0".to_owned(), OVER_TLS),
+        Some(_) => ("tls://127.0.0.1:0".to_owned(), memory_over_tls(server)),
     };
     let mut serving = start(server, "server", &address);
     let listening = serving.line();
@@ -156,12 +162,26 @@ fn rust_serves_many_sessions() {
     check_some_and_many(Language::Rust);
 }
 
-#[test]
-fn rust_serves_many_sessions_over_tls() {
-    if !is_tested("rust") {
+fn check_over_tls(server: Language) {
+    if !is_tested("rust") || !is_tested(server.name()) || !server.has_tls() {
         return;
     }
     let files = Sockets::new();
     crate::rust::write_certificates(&files.0);
-    check(Language::Rust, SOME, Some(&files.0));
+    check(server, SOME, Some(&files.0));
+}
+
+#[test]
+fn rust_serves_many_sessions_over_tls() {
+    check_over_tls(Language::Rust);
+}
+
+#[test]
+fn c_serves_many_sessions_over_tls() {
+    check_over_tls(Language::C);
+}
+
+#[test]
+fn scala_serves_many_sessions_over_tls() {
+    check_over_tls(Language::Scala);
 }
