@@ -1,6 +1,6 @@
 # Protocols between two parties: https://github.com/duologue/duologue
 #
-# Source this file from `kakrc`. `editors/README.md` shows how to add the language server, with kak-lsp.
+# Source this file from `kakrc`. `docs/editors.md` shows how to add the language server, with kak-lsp.
 
 # Detection
 # ‾‾‾‾‾‾‾‾‾

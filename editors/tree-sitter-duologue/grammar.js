@@ -1,5 +1,5 @@
 // The grammar of Duologue for tree-sitter. It accepts the texts that the compiler parses without a `syntax` error, except for what is a matter of
-// values and not of form: how large a number is, how deep brackets nest, how long a name is. `tests/suite/editors.rs` compares the two.
+// values and not of form: how large a number is, how deep brackets nest, how long a name is. `tests/suite/editors/tree_sitter.rs` compares the two.
 
 /// One or more, separated by commas; a comma after the last one is fine.
 const list = rule => seq(rule, repeat(seq(',', rule)), optional(','));

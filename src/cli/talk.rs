@@ -50,7 +50,7 @@ const LINES: &str = "\
 pub struct TalkArguments {
     /// A protocol file; FILE#NAME names a protocol or an instance in it
     file: PathBuf,
-    /// Who plays by itself: client, server or both
+    /// The side that plays by itself: client, server or both
     #[arg(long, value_enum, hide_possible_values = true, value_name = "SIDE")]
     robot: Option<Robots>,
     /// Play with the server at this address: unix:PATH or tcp://HOST:PORT
@@ -187,7 +187,7 @@ impl TalkArguments {
             output,
         };
         let outcome = game.play();
-        // So that a record also has what came before a wrong line.
+        // Even after a wrong line, so that the record has the events before it.
         game.output.write_record(&game.talk)?;
         outcome
     }
@@ -206,7 +206,7 @@ fn find<'c>(
     }
 }
 
-/// A session with those who play it.
+/// A session and its players.
 struct Game<'p> {
     talk: Talk<'p>,
     /// The other side, if it is in another process.
@@ -226,7 +226,7 @@ enum Step {
     Played,
     /// It has not.
     Told,
-    /// The player has had enough.
+    /// The player ends the session.
     Quit,
 }
 

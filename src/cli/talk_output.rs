@@ -96,7 +96,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Tells what was not asked for.
+    /// Reports something that no command asked for.
     pub fn tell(&self, text: &str) -> Result<(), Failure> {
         self.terminal.tell(format!("{text}\n"))?;
         Ok(())

@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// The end of a session that this side is the first to know.
+/// The frames with which this side ends a session, by reason.
 const LEFT: [u8; 3] = [0, 3, 0];
 const BROKEN: [u8; 3] = [0, 3, 1];
 const LATE: [u8; 3] = [0, 3, 2];
@@ -157,7 +157,7 @@ impl Peer {
                 Ok(true) => {}
                 Ok(false) => {
                     self.is_over = true;
-                    let words = "the connection has ended, and the session with it, without a message that says so";
+                    let words = "the connection ended before the session did";
                     return Err(Failure::Environment(words.to_owned()));
                 }
                 Err(error) if is_late(&error) => {
@@ -203,7 +203,7 @@ impl Peer {
 }
 
 impl Drop for Peer {
-    /// Tells the peer that this side has left, if the session is not over.
+    /// Notifies the peer that this side has left, if the session is not over.
     fn drop(&mut self) {
         if !self.is_over {
             self.end(&LEFT);

@@ -193,7 +193,7 @@ impl<'a> Decoder<'a> {
             Type::Option(item) => Value::Option(match self.number::<1>()? {
                 [0] => None,
                 [1] => Some(Box::new(self.value(item)?)),
-                _ => return Err("an option begins with another byte than 0 or 1"),
+                _ => return Err("an option begins with neither 0 nor 1"),
             }),
             Type::Tuple(items) => {
                 let values = items.iter().map(|item| self.value(item));
@@ -230,7 +230,7 @@ impl<'a> Decoder<'a> {
             Builtin::Bool => match self.number::<1>()? {
                 [0] => Value::Bool(false),
                 [1] => Value::Bool(true),
-                _ => return Err("a `bool` is another byte than 0 or 1"),
+                _ => return Err("a `bool` is neither 0 nor 1"),
             },
             Builtin::U8 => Value::Unsigned(u8::from_le_bytes(self.number()?).into()),
             Builtin::U16 => Value::Unsigned(u16::from_le_bytes(self.number()?).into()),

@@ -85,7 +85,7 @@ impl Client {
         self.wait_for_findings(uri, 1);
     }
 
-    /// The resident memory in MiB, where the system tells it.
+    /// The resident memory in MiB, where the system reports it.
     fn memory(&self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

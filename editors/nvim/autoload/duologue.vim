@@ -1,4 +1,4 @@
-" Tells our .proto files from those of Protocol Buffers, by the rule of the compiler: a file with a protocol is ours; one without is theirs, unless it
+" Distinguishes our .proto files from those of Protocol Buffers, by the rule of the compiler: a file with a protocol is ours; one without is theirs, unless it
 " declares something that only Duologue has.
 
 function! duologue#is_ours() abort

@@ -1,4 +1,4 @@
-// Tells our .proto files from those of Protocol Buffers, by the rule of the compiler.
+// Distinguishes our .proto files from those of Protocol Buffers, by the rule of the compiler.
 
 'use strict';
 

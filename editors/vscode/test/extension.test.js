@@ -75,7 +75,7 @@ const document = (fileName, text, languageId = 'plaintext') => ({
   fileName, languageId, getText: () => text, uri: { toString: () => `file://${fileName}` },
 });
 
-/** The extension, loaded anew. */
+/** The extension, newly loaded. */
 function load() {
   const found = stubs();
   const original = Module._load;

@@ -1,4 +1,4 @@
-//! What clients send, read field by field: what is missing or of another type is not there.
+//! What clients send, read field by field: a field of the wrong type counts as missing.
 
 use duologue::lsp::Place;
 use serde_json::Value;

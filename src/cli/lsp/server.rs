@@ -21,7 +21,7 @@ const BETWEEN: usize = 64;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
-    /// Nothing was said yet.
+    /// `initialize` has not arrived yet.
     New,
     Running,
     /// `shutdown` was asked for.
@@ -104,7 +104,7 @@ impl Server<'_> {
         }
     }
 
-    /// Runs something that an internal error must not end the server for.
+    /// Runs something whose internal errors must not end the server.
     fn guarded<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let done = catch_unwind(AssertUnwindSafe(|| run(self))).ok();
         if done.is_none() {
@@ -394,7 +394,7 @@ impl Server<'_> {
         }
     }
 
-    /// Asks the client to ask again for what it shows all the time.
+    /// Asks the client to refresh what it shows all the time.
     fn refresh(&mut self) {
         let methods = ["workspace/codeLens/refresh", "workspace/inlayHint/refresh"];
         for (method, can) in methods.into_iter().zip(self.can_refresh) {

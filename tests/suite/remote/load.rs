@@ -151,7 +151,7 @@ fn c_serves_many_sessions() {
     check_some_and_many(Language::C);
 }
 
-/// With virtual threads in a Java that has them: the one whose path is `DUOLOGUE_JAVA`, or the one in `PATH`. For 10,000 sessions it must.
+/// With virtual threads in a Java that has them: the one whose path is `DUOLOGUE_JAVA`, or the one in `PATH`. 10,000 sessions require one.
 #[test]
 fn scala_serves_many_sessions() {
     check_some_and_many(Language::Scala);

@@ -1,4 +1,4 @@
-//! Time limits of a side: from a certain time on, it waits no longer.
+//! Time limits of a side: after a certain time, it no longer waits.
 //!
 //! What waits asks for the limit only where it is about to sleep, so a session without a limit pays nothing, and neither
 //! does a message that is found, or sent, without waiting. A thread that waits for one session sleeps until the limit;

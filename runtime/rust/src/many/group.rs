@@ -46,7 +46,7 @@ pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>)
         Err(Armed::Perhaps) => Some(Pause::default()),
         Err(Armed::Surely | Armed::No) => None,
     };
-    // From its limit on, an endpoint is ready.
+    // An endpoint whose limit has passed is ready.
     let limits = ends.iter().map(|end| end.0.limit());
     let deadline = limits.fold(deadline, earlier);
     loop {

@@ -32,8 +32,8 @@ pub trait Endpoint {
         park::until(self.watch().0, Instant::now().checked_add(patience))
     }
 
-    /// Bounds the time of a dialogue: from `limit` from now on, this side waits no longer. The same as
-    /// [`until`](Endpoint::until).
+    /// Bounds the time of a dialogue: once `limit` has passed, this side no longer waits. The same as
+    /// [`until`](Endpoint::until) with this time from now.
     ///
     /// ```
     /// # use duologue_runtime::{Closed, Endpoint, Why};
@@ -58,7 +58,7 @@ pub trait Endpoint {
         this
     }
 
-    /// Bounds the time of a dialogue: from this time on, this side waits no longer, neither in this endpoint nor in those that
+    /// Bounds the time of a dialogue: after this time, this side no longer waits, in this endpoint or in those that
     /// follow it. An operation that would have to wait closes the session instead, and fails with [`Why::Late`](crate::Why::Late);
     /// one that has already begun to wait does so at that time. The peer finds that this side has closed the session. A send
     /// returns its payload, as always.

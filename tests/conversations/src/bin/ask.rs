@@ -1,6 +1,6 @@
 //! A server that clients in any language ask about its services, and such a client: `ask server|client ADDRESS`.
 //!
-//! The server has a session of its own, which holds a drain up. It prints `listening ADDRESS`, and reads lines: after `set SERVICE
+//! The server has a session of its own, which delays a drain. It prints `listening ADDRESS`, and reads lines: after `set SERVICE
 //! STATUS` it prints `set`, after `drain` it drains and prints `draining`, and after `end` it ends its session, waits until the
 //! listener is drained, and prints `drained`. The client reads `check SERVICE`, and prints `checked` and the status, or `failed` if it
 //! finds no server; and `watch SERVICE`, after which it prints `watched` and each status, and at the end `watched over`. A status is

@@ -7,7 +7,7 @@ use crate::health::Health;
 
 impl Listener {
     /// Serves the protocol of [`health`](crate::health): clients can ask which services of this server can be used. A listener
-    /// that drains says so, from [`Drain::begin`](crate::Drain::begin) on, and one that is dropped, too. Such sessions count toward the limits of the
+    /// that drains says so as soon as [`Drain::begin`](crate::Drain::begin) is called, and so does one that is dropped. Such sessions count toward the limits of the
     /// listener, and each has a thread. Only [`run`](Listener::run) serves them: a listener that accepts sessions one by one
     /// refuses them.
     pub fn health(&mut self, health: &Health) -> &mut Listener {
