@@ -217,7 +217,7 @@ static void release_timed(void)
 }
 
 /* A forked process has only the thread that forked. */
-static void be_child(void)
+static void forget_timer(void)
 {
     has_timer = false;
     pthread_mutex_unlock(&timed);
@@ -225,7 +225,7 @@ static void be_child(void)
 
 static void watch_forks(void)
 {
-    (void)pthread_atfork(hold_timed, release_timed, be_child);
+    (void)pthread_atfork(hold_timed, release_timed, forget_timer);
 }
 
 /* Starts the thread. The caller holds `timed`. Returns 0 or an error. */
