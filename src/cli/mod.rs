@@ -38,6 +38,7 @@ mod reports;
 mod rules;
 mod summary;
 mod talk;
+mod talk_game;
 mod talk_input;
 mod talk_output;
 mod talk_peer;

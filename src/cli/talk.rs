@@ -2,18 +2,20 @@
 
 use super::args::Sources;
 use super::named::Named;
-use super::talk_input::{Input, Script, Text};
+use super::talk_game::{Game, LINES, Robots};
+use super::talk_input::{Input, Script};
 use super::talk_output::{Output, Style};
-use super::talk_peer::{Answer, Peer};
+use super::talk_peer::Peer;
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::{Args, ValueEnum};
 use duologue::check::CheckedProgram;
 use duologue::protocol::{Instance, ProtocolId, Side};
-use duologue::source;
-use duologue::talk::{Event, Robot, Talk};
+use duologue::talk::{Robot, Talk};
+use std::collections::VecDeque;
+use std::fs;
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -28,18 +30,6 @@ const EXAMPLES: &str = "\
   duologue talk bank.proto --connect tcp://localhost:7000 --script session.txt
                                       be the client of a server, and compare what it sends with the script
 ";
-
-const LINES: &str = "\
-\x1b[1;32mLines:\x1b[0m
-  login(\"holk\", \"1234\")               the side whose turn it is sends a message
-  server <- login(\"holk\", \"1234\")     the same, as in a transcript: the receiver is named
-  client <- closed                    the server leaves
-  :allowed                            what may be sent
-  :undo                               take the last message back, and what a robot answered
-  :leave                              your side leaves, or the one whose turn it is
-  :transcript                         the session so far
-  :quit                               stop; so does the end of the input
-  # ...                               a comment";
 
 /// Play a session of a protocol in the terminal
 ///
@@ -116,24 +106,6 @@ impl Own {
     }
 }
 
-/// The sides that play by themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Robots {
-    Client,
-    Server,
-    Both,
-}
-
-impl Robots {
-    fn plays(self, side: Side) -> bool {
-        match self {
-            Robots::Both => true,
-            Robots::Client => side == Side::Client,
-            Robots::Server => side == Side::Server,
-        }
-    }
-}
-
 impl TalkArguments {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let named = Named::parse(&self.file);
@@ -159,6 +131,17 @@ impl TalkArguments {
             (None, _) if io::stdin().is_terminal() => Input::editor()?,
             (None, _) => Input::Script(Script::standard()),
         };
+        if let Some(record) = &self.record {
+            let mut read = self
+                .script
+                .iter()
+                .map(PathBuf::as_path)
+                .chain([named.file.as_path()]);
+            if read.any(|read| is_same(read, record)) {
+                let words = format!("`{}` is read, and cannot be the record", record.display());
+                return Err(Failure::Usage(words));
+            }
+        }
         let name = instance.map_or(&talk.protocol().name, |instance| &instance.name);
         let output = Output::new(name.text(), self.format, self.record.as_deref(), terminal)?;
         let peer = match (&self.connect, own) {
@@ -181,6 +164,8 @@ impl TalkArguments {
             robot: Robot::new(self.seed),
             robots: self.robot,
             left: self.messages,
+            is_stuck: false,
+            heard: VecDeque::new(),
             sources: &compiled.sources,
             talk,
             input,
@@ -190,6 +175,14 @@ impl TalkArguments {
         // Even after a wrong line, so that the record has the events before it.
         game.output.write_record(&game.talk)?;
         outcome
+    }
+}
+
+/// Whether two paths lead to one file that exists.
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(one), fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
     }
 }
 
@@ -203,295 +196,5 @@ fn find<'c>(
     match instances.find(is_meant) {
         Some(instance) => Ok((instance.protocol, Some(instance))),
         None => Ok((named.find(checked)?, None)),
-    }
-}
-
-/// A session and its players.
-struct Game<'p> {
-    talk: Talk<'p>,
-    /// The other side, if it is in another process.
-    peer: Option<Peer>,
-    robot: Robot,
-    robots: Option<Robots>,
-    /// How many more messages robots send.
-    left: u32,
-    sources: &'p source::Sources,
-    input: Input<'p>,
-    output: Output<'p>,
-}
-
-/// What a line was for.
-enum Step {
-    /// The session has changed.
-    Played,
-    /// It has not.
-    Told,
-    /// The player ends the session.
-    Quit,
-}
-
-impl Game<'_> {
-    fn play(&mut self) -> Outcome {
-        self.output
-            .allowed(&self.talk, self.sources, self.input.is_editor())?;
-        while let Some(side) = self.talk.active() {
-            if self.peer.as_ref().is_some_and(|peer| peer.side == side) {
-                self.hear()?;
-                continue;
-            }
-            let is_robots = self.robots.is_some_and(|robots| robots.plays(side));
-            if is_robots && !self.input.is_scripted_for(side)? && self.send_as_robot(side)? {
-                continue;
-            }
-            if is_robots && self.left == 0 && !self.input.is_editor() {
-                break;
-            }
-            let Some(text) = self.input.line(&self.talk)? else {
-                break;
-            };
-            match self.obey(&text)? {
-                Step::Played => {
-                    self.output
-                        .allowed(&self.talk, self.sources, self.input.is_editor())?;
-                }
-                Step::Told => {}
-                Step::Quit => break,
-            }
-        }
-        if self.talk.active().is_none()
-            && let Some(rest) = self.input.rest()?
-        {
-            return Err(self.output.wrong(&rest, 0, "the session is over"));
-        }
-        self.output.end(&self.talk, self.robot.covered())
-    }
-
-    /// Waits for the side that is in another process, and compares what it does with the next line of the script, if that says it.
-    fn hear(&mut self) -> Result<(), Failure> {
-        let Some(peer) = &mut self.peer else {
-            return Ok(());
-        };
-        let side = peer.side;
-        let mut expected = self.talk.clone();
-        let before = self.talk.events().len();
-        let answer = peer.wait(&mut self.talk)?;
-        if let Answer::Left(why) = answer {
-            self.talk.leave(side);
-            if let Some(words) = why {
-                self.output.tell(words)?;
-            }
-        }
-        let event = self.talk.events().nth(before).cloned();
-        let event = event.ok_or(Failure::Findings)?;
-        self.robot.note(&event);
-        self.output.event(&event)?;
-        if !self.input.is_scripted_for(side)? {
-            return self
-                .output
-                .allowed(&self.talk, self.sources, self.input.is_editor());
-        }
-        let Some(line) = self.input.line(&self.talk)? else {
-            return Ok(());
-        };
-        let (_, text) = line.text.split_once("<-").unwrap_or_default();
-        let text = text.trim();
-        let is_as_expected = match text {
-            "closed" => expected.leave(side) == Some(&event),
-            text => match expected.send(text) {
-                Ok(wanted) => *wanted == event,
-                Err(fault) => {
-                    let at = line.text.len() - text.len() + fault.at;
-                    return Err(self.output.wrong(&line, at, &fault.message));
-                }
-            },
-        };
-        if is_as_expected {
-            return Ok(());
-        }
-        let words = format!("expected this, but the {} did: {event}", side.word());
-        Err(self
-            .output
-            .wrong(&line, line.text.len() - text.len(), &words))
-    }
-
-    /// Sends the last event to the side that is in another process, if there is one.
-    fn publish(&mut self) -> Result<Result<(), (usize, String)>, Failure> {
-        let Some(peer) = &mut self.peer else {
-            return Ok(Ok(()));
-        };
-        match peer.publish(&self.talk)? {
-            Ok(()) => Ok(Ok(())),
-            Err(fault) => {
-                self.talk.undo();
-                Ok(Err((fault.at, fault.message)))
-            }
-        }
-    }
-
-    /// Whether the robot has sent a message.
-    fn send_as_robot(&mut self, side: Side) -> Result<bool, Failure> {
-        let Some(left) = self.left.checked_sub(1) else {
-            return Ok(false);
-        };
-        let Some(event) = self.robot.play(&mut self.talk) else {
-            let words = format!(
-                "the robot cannot make a value of the messages here: play the {}",
-                side.word()
-            );
-            self.output.tell(&words)?;
-            self.left = 0;
-            return Ok(false);
-        };
-        self.left = left;
-        let event = event.clone();
-        if let Err((_, words)) = self.publish()? {
-            self.output.tell(&words)?;
-            return Ok(false);
-        }
-        self.robot.note(&event);
-        self.output.event(&event)?;
-        let is_editor = self.input.is_editor();
-        self.output.allowed(&self.talk, self.sources, is_editor)?;
-        Ok(true)
-    }
-
-    /// Does what a line says. A mistake ends a script, and not a session in a terminal.
-    fn obey(&mut self, line: &Text) -> Result<Step, Failure> {
-        let fault = match line.text.strip_prefix(':') {
-            Some(command) => match self.command(command.trim())? {
-                Ok(step) => return Ok(step),
-                Err(fault) => fault,
-            },
-            None => match self.message(&line.text) {
-                Ok(()) => {
-                    if let Err((_, words)) = self.publish()? {
-                        return self.refused(line, 0, &words);
-                    }
-                    if let Some(event) = self.talk.events().next_back() {
-                        self.robot.note(event);
-                        self.output.event(event)?;
-                    }
-                    return Ok(Step::Played);
-                }
-                Err(fault) => fault,
-            },
-        };
-        self.refused(line, fault.0, &fault.1)
-    }
-
-    /// Reports a line that is wrong from this byte on, which is the end of a script.
-    fn refused(&mut self, line: &Text, at: usize, words: &str) -> Result<Step, Failure> {
-        let failure = self.output.wrong(line, at, words);
-        match self.input.is_editor() {
-            true => Ok(Step::Told),
-            false => Err(failure),
-        }
-    }
-
-    /// Sends the message of a line, or lets a side leave. A fault has the byte of the line from which it is wrong.
-    fn message(&mut self, line: &str) -> Result<(), (usize, String)> {
-        let (receiver, at) = match line.find("<-") {
-            // An arrow within a text or in bytes is not that of a transcript.
-            Some(arrow) if line[..arrow].trim().chars().all(char::is_alphanumeric) => {
-                (Some(line[..arrow].trim()), arrow + 2)
-            }
-            _ => (None, 0),
-        };
-        let text = &line[at..];
-        let spaces = text.len() - text.trim_start().len();
-        let (at, text) = (at + spaces, text.trim());
-        let from = match receiver {
-            None => None,
-            Some("client") => Some(Side::Server),
-            Some("server") => Some(Side::Client),
-            Some(other) => {
-                let words = format!("`{other}` is neither `client` nor `server`");
-                return Err((0, words));
-            }
-        };
-        let is_peers = |side| {
-            self.peer
-                .as_ref()
-                .is_some_and(|peer| Some(peer.side) == side)
-        };
-        if text == "closed" && is_peers(from) {
-            let words = "the other side has not left: it is this side's turn";
-            return Err((at, words.to_owned()));
-        }
-        if text == "closed" && from.is_some() {
-            self.talk.leave(from.unwrap_or(Side::Client));
-            return Ok(());
-        }
-        if let (Some(from), Some(active)) = (from, self.talk.active())
-            && from != active
-        {
-            let words = format!(
-                "it is the {}'s turn, so the {} receives",
-                active.word(),
-                active.dual().word()
-            );
-            return Err((0, words));
-        }
-        match self.talk.send(text) {
-            Ok(_) => Ok(()),
-            Err(fault) => Err((at + fault.at, fault.message)),
-        }
-    }
-
-    fn command(&mut self, command: &str) -> Result<Result<Step, (usize, String)>, Failure> {
-        let mut words = command.split_whitespace();
-        let (name, argument) = (words.next().unwrap_or_default(), words.next());
-        let own = |side: &Side| !self.robots.is_some_and(|robots| robots.plays(*side));
-        match (name, argument) {
-            ("quit" | "q", None) => return Ok(Ok(Step::Quit)),
-            ("help" | "h", None) => self.output.say(LINES)?,
-            ("allowed" | "a", None) => self.output.allowed(&self.talk, self.sources, true)?,
-            ("transcript" | "t", None) => {
-                let lines: Vec<String> = self.talk.events().map(Event::to_string).collect();
-                self.output.say(&lines.join("\n"))?;
-            }
-            ("undo" | "u", None) if self.peer.is_some() => {
-                let words = "what was sent over a connection cannot be taken back";
-                return Ok(Err((0, words.to_owned())));
-            }
-            ("undo" | "u", None) => {
-                // Down to a turn of the player's own.
-                let mut undone = self.talk.undo();
-                while undone.is_some() && self.talk.active().is_some_and(|side| !own(&side)) {
-                    undone = self.talk.undo();
-                }
-                self.output.undone(&self.talk)?;
-                return Ok(Ok(Step::Played));
-            }
-            ("leave" | "l", side) => {
-                let sides = [Side::Client, Side::Server];
-                let side = match side {
-                    None => sides
-                        .into_iter()
-                        .find(own)
-                        .filter(|_| self.robots.is_some()),
-                    Some(word) => match sides.into_iter().find(|side| side.word() == word) {
-                        Some(side) => Some(side),
-                        None => {
-                            let at = command.find(word).unwrap_or_default() + 1;
-                            return Ok(Err((at, "expected `client` or `server`".to_owned())));
-                        }
-                    },
-                };
-                let side = side.or(self.talk.active()).unwrap_or(Side::Client);
-                let side = self.peer.as_ref().map_or(side, |peer| peer.side.dual());
-                if let Some(event) = self.talk.leave(side).cloned() {
-                    // Only a message can be refused.
-                    let _ = self.publish()?;
-                    self.output.event(&event)?;
-                }
-                return Ok(Ok(Step::Played));
-            }
-            _ => {
-                let words = "there is no such command; `:help` lists them";
-                return Ok(Err((0, words.to_owned())));
-            }
-        }
-        Ok(Ok(Step::Told))
     }
 }

@@ -15,7 +15,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// How long a line of a script may be, in bytes.
-const LINE: u64 = 1 << 20;
+const LINE: u64 = 8 << 20;
 
 /// A line, and where it is written.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl<'p> Input<'p> {
             Input::Nothing => Ok(None),
             Input::Script(script) => script.take(),
             Input::Editor(editor) => {
-                editor.set_helper(Some(Guide(talk.clone())));
+                editor.set_helper(Some(Guide(talk.fork())));
                 let (side, state) = (talk.active(), talk.state());
                 let side = side.map_or("", Side::word);
                 let state = state.map_or("!", |state| state.name.text());

@@ -7,7 +7,7 @@ use duologue::relation::View;
 use duologue::talk::{Arrival, Fault, Stream, Talk};
 use duologue::wire::Plan;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 /// The frames with which this side ends a session, by reason.
@@ -15,15 +15,26 @@ const LEFT: [u8; 3] = [0, 3, 0];
 const BROKEN: [u8; 3] = [0, 3, 1];
 const LATE: [u8; 3] = [0, 3, 2];
 
+/// How long to wait at the end for the other side to read what was sent, and how much of what it sends is discarded meanwhile.
+const LAST_LOOK: Duration = Duration::from_millis(200);
+const LAST_BYTES: usize = 64 << 10;
+
 /// A connection that carries bytes in order.
 trait Socket: Read + Write {
     fn set_timeout(&self, timeout: Duration) -> io::Result<()>;
+
+    /// Ends what this side sends.
+    fn end(&self) -> io::Result<()>;
 }
 
 impl Socket for TcpStream {
     fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(timeout))?;
         self.set_write_timeout(Some(timeout))
+    }
+
+    fn end(&self) -> io::Result<()> {
+        self.shutdown(Shutdown::Write)
     }
 }
 
@@ -32,6 +43,10 @@ impl Socket for std::os::unix::net::UnixStream {
     fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(timeout))?;
         self.set_write_timeout(Some(timeout))
+    }
+
+    fn end(&self) -> io::Result<()> {
+        self.shutdown(Shutdown::Write)
     }
 }
 
@@ -83,7 +98,8 @@ impl Peer {
         let failed = |error: io::Error| {
             Failure::Environment(format!("cannot connect to {address}: {}", reason(&error)))
         };
-        let socket = open(address)?.map_err(failed)?;
+        let deadline = Instant::now() + patience;
+        let socket = open(address, deadline)?.map_err(failed)?;
         let mut peer = Peer {
             side,
             stream,
@@ -91,10 +107,8 @@ impl Peer {
             patience,
             is_over: false,
         };
-        let deadline = Instant::now() + patience;
-        peer.socket.set_timeout(patience).map_err(failed)?;
         // A server that refuses may have closed the connection before the hello; its answer says why.
-        let written = peer.socket.write_all(&hello);
+        let written = peer.write(&hello, deadline);
         loop {
             match peer.stream.answer() {
                 Ok(true) => return Ok(peer),
@@ -123,9 +137,7 @@ impl Peer {
             Err(fault) => return Ok(Err(fault)),
         };
         self.is_over = bytes == LEFT || talk.active().is_none();
-        let written = self.socket.set_timeout(self.patience);
-        let written = written.and_then(|()| self.socket.write_all(&bytes));
-        match written {
+        match self.write(&bytes, Instant::now() + self.patience) {
             Ok(()) => Ok(Ok(())),
             // The peer may have left, and what it has sent says so.
             Err(_) if self.is_over => Ok(Ok(())),
@@ -176,6 +188,24 @@ impl Peer {
         }
     }
 
+    /// Writes all bytes, however slowly the other side reads, until the deadline.
+    fn write(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.socket.set_timeout(left)?;
+            match self.socket.write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(length) => bytes = &bytes[length..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// Reads what has arrived; `Ok(false)` at the end of the connection.
     fn read(&mut self, deadline: Instant) -> io::Result<bool> {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -198,21 +228,32 @@ impl Peer {
     fn end(&mut self, leave: &[u8]) {
         self.is_over = true;
         // The connection is closed in any case.
-        let _ = self.socket.write_all(leave);
+        let _ = self.write(leave, Instant::now() + LAST_LOOK);
     }
 }
 
 impl Drop for Peer {
-    /// Notifies the peer that this side has left, if the session is not over.
+    /// Notifies the peer that this side has left, if the session is not over. What has arrived is read first: some systems discard what was
+    /// sent when a connection is closed with unread data.
     fn drop(&mut self) {
         if !self.is_over {
             self.end(&LEFT);
+        }
+        let (deadline, mut bytes, mut left) = (Instant::now() + LAST_LOOK, [0; 4096], LAST_BYTES);
+        let mut goes_on = self.socket.end().is_ok();
+        while goes_on && left > 0 {
+            let rest = deadline.saturating_duration_since(Instant::now());
+            goes_on = !rest.is_zero() && self.socket.set_timeout(rest).is_ok();
+            match self.socket.read(&mut bytes) {
+                Ok(length) if goes_on && length > 0 => left = left.saturating_sub(length),
+                _ => goes_on = false,
+            }
         }
     }
 }
 
 /// Opens a connection. The outer error is that of the address.
-fn open(address: &str) -> Result<io::Result<Box<dyn Socket>>, Failure> {
+fn open(address: &str, deadline: Instant) -> Result<io::Result<Box<dyn Socket>>, Failure> {
     let usage = |words: &str| Err(Failure::Usage(format!("`{address}`: {words}")));
     if let Some(path) = address.strip_prefix("unix:") {
         if path.is_empty() {
@@ -232,7 +273,7 @@ fn open(address: &str) -> Result<io::Result<Box<dyn Socket>>, Failure> {
         {
             return usage("the port is missing, or is not a number below 65536");
         }
-        let socket = TcpStream::connect(place).and_then(|socket| {
+        let socket = connect(place, deadline).and_then(|socket| {
             socket.set_nodelay(true)?;
             Ok(Box::new(socket) as _)
         });
@@ -242,6 +283,22 @@ fn open(address: &str) -> Result<io::Result<Box<dyn Socket>>, Failure> {
         return usage("`talk` has no TLS: use `unix:` or `tcp://`");
     }
     usage("its scheme is not `unix:` or `tcp://`")
+}
+
+/// Connects to the first of the addresses of a host that accepts.
+fn connect(place: &str, deadline: Instant) -> io::Result<TcpStream> {
+    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in place.to_socket_addrs()? {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
 }
 
 fn is_late(error: &io::Error) -> bool {

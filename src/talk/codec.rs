@@ -1,11 +1,14 @@
 //! Values as bytes, by `docs/wire.md`.
 
-use super::value::Value;
-use crate::protocol::{Builtin, Definition, Program, Type};
+use super::value::{DEPTH, Value};
+use crate::protocol::{Builtin, Definition, Lengths, Limit, Program, Type};
 use crate::sizes::Sizes;
 
 /// How deeply lists may be nested.
 const LISTS: usize = 256;
+
+/// How many values a payload may have, so that few bytes do not take much memory.
+const VALUES: usize = 1 << 20;
 
 /// How many items of a list may take no bytes.
 const EMPTY_ITEMS: u64 = 65_535;
@@ -132,6 +135,9 @@ pub(super) struct Decoder<'a> {
     pub sizes: &'a Sizes,
     pub bytes: &'a [u8],
     lists: usize,
+    depth: usize,
+    /// How many more values there may be.
+    values: usize,
 }
 
 impl<'a> Decoder<'a> {
@@ -141,6 +147,8 @@ impl<'a> Decoder<'a> {
             sizes,
             bytes,
             lists: 0,
+            depth: 0,
+            values: VALUES,
         }
     }
 
@@ -167,9 +175,21 @@ impl<'a> Decoder<'a> {
         Ok(count)
     }
 
-    pub fn value(&mut self, ty: &Type) -> Result<Value, &'static str> {
+    /// The next value, which has at most the lengths that its type is written with.
+    pub fn value(&mut self, ty: &Type, lengths: &Lengths) -> Result<Value, &'static str> {
+        self.values = (self.values.checked_sub(1)).ok_or("a payload has too many values")?;
+        if self.depth == DEPTH {
+            return Err("values are nested too deeply");
+        }
+        self.depth += 1;
+        let value = self.of_type(ty, lengths);
+        self.depth -= 1;
+        value
+    }
+
+    fn of_type(&mut self, ty: &Type, lengths: &Lengths) -> Result<Value, &'static str> {
         Ok(match ty {
-            Type::Builtin(builtin) => self.builtin(*builtin)?,
+            Type::Builtin(builtin) => self.builtin(*builtin, lengths.most)?,
             Type::List(item) => {
                 let count = self.count()?;
                 let least = self.sizes.of_type(item).least;
@@ -180,38 +200,49 @@ impl<'a> Decoder<'a> {
                 if !fits {
                     return Err("a list has more items than its bytes have space for");
                 }
+                within(count, lengths.most)?;
                 if self.lists == LISTS {
                     return Err("lists are nested too deeply");
                 }
                 self.lists += 1;
                 let items = (0..count)
-                    .map(|_| self.value(item))
+                    .map(|_| self.value(item, lengths.part(0)))
                     .collect::<Result<_, _>>();
                 self.lists -= 1;
                 Value::List(items?)
             }
             Type::Option(item) => Value::Option(match self.number::<1>()? {
                 [0] => None,
-                [1] => Some(Box::new(self.value(item)?)),
+                [1] => Some(Box::new(self.value(item, lengths.part(0))?)),
                 _ => return Err("an option begins with neither 0 nor 1"),
             }),
             Type::Tuple(items) => {
-                let values = items.iter().map(|item| self.value(item));
+                let parts = items.iter().enumerate();
+                let values = parts.map(|(at, item)| self.value(item, lengths.part(at)));
                 Value::Tuple(values.collect::<Result<_, _>>()?)
             }
             Type::Named(id) => match &self.program.ty(*id).definition {
-                Definition::Alias(target) => self.value(target)?,
+                Definition::Alias(target) => {
+                    let own = &self.program.ty(*id).lengths;
+                    self.value(target, if own.is_none() { lengths } else { own })?
+                }
                 Definition::Struct(fields) => {
                     let mut values = Vec::with_capacity(fields.len());
                     for field in fields {
-                        values.push((field.name.text().into(), self.value(&field.ty)?));
+                        values.push((
+                            field.name.text().into(),
+                            self.value(&field.ty, &field.lengths)?,
+                        ));
                     }
                     Value::Struct(values)
                 }
                 Definition::Enum(variants) => {
                     let index = usize::try_from(self.count()?).unwrap_or(usize::MAX);
                     let variant = variants.get(index).ok_or("a variant does not exist")?;
-                    let values = variant.entries.iter().map(|entry| self.value(&entry.ty));
+                    let values = variant
+                        .entries
+                        .iter()
+                        .map(|entry| self.value(&entry.ty, &entry.lengths));
                     let values = values.collect::<Result<_, _>>()?;
                     Value::Variant(variant.name.text().into(), values)
                 }
@@ -225,7 +256,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn builtin(&mut self, builtin: Builtin) -> Result<Value, &'static str> {
+    fn builtin(&mut self, builtin: Builtin, most: Option<Limit>) -> Result<Value, &'static str> {
         Ok(match builtin {
             Builtin::Bool => match self.number::<1>()? {
                 [0] => Value::Bool(false),
@@ -244,13 +275,23 @@ impl<'a> Decoder<'a> {
             Builtin::F64 => Value::Real(f64::from_le_bytes(self.number()?)),
             Builtin::Str => {
                 let length = self.count()?;
+                within(length, most)?;
                 let text = std::str::from_utf8(self.take(length)?);
                 Value::Text(text.map_err(|_| "a text is not UTF-8")?.to_owned())
             }
             Builtin::Bytes => {
                 let length = self.count()?;
+                within(length, most)?;
                 Value::Bytes(self.take(length)?.to_vec())
             }
         })
+    }
+}
+
+/// Checks a length against the bound that the protocol has for it.
+fn within(length: u64, most: Option<Limit>) -> Result<(), &'static str> {
+    match most {
+        Some(limit) if length > limit.most => Err("a value is longer than its bound"),
+        _ => Ok(()),
     }
 }

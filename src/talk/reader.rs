@@ -1,12 +1,9 @@
 //! Reads the values of a payload by its type.
 
-use super::value::{Fault, Value};
+use super::value::{DEPTH, Fault, Value};
 use crate::protocol::{
     Builtin, Definition, EndpointType, Entry, Field, Lengths, Limit, Program, Type, Variant,
 };
-
-/// How deeply values may be nested, so that no text overflows the stack.
-const DEPTH: usize = 100;
 
 /// Reads a text from left to right.
 #[derive(Debug)]

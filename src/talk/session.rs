@@ -107,6 +107,16 @@ impl<'p> Talk<'p> {
         talk
     }
 
+    /// A session that is where this one is, without what has happened before.
+    #[must_use]
+    pub fn fork(&self) -> Talk<'p> {
+        Talk {
+            now: self.now.clone(),
+            events: Vec::new(),
+            ..*self
+        }
+    }
+
     /// A session is over in a state without messages.
     fn enter(&self, state: StateId, arguments: Vec<Type>) -> Now {
         match self.protocol.state(state).direction {

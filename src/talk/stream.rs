@@ -10,6 +10,9 @@ use crate::sizes::Sizes;
 /// The largest payload that is accepted, in bytes.
 const LARGEST: u32 = 1 << 20;
 
+/// How many bytes of messages are kept of a session.
+const KEPT: u64 = 256 << 20;
+
 /// How many bytes an answer has at most.
 const ANSWER: usize = 38;
 
@@ -21,6 +24,8 @@ pub struct Stream {
     input: Vec<u8>,
     /// The largest payload that the peer accepts.
     largest: u64,
+    /// How many bytes of messages have arrived, each counted with what it takes when it is kept.
+    kept: u64,
 }
 
 /// What a peer has done.
@@ -40,6 +45,7 @@ impl Stream {
             sizes: Sizes::of(talk.program()),
             input: Vec::new(),
             largest: 0,
+            kept: 0,
         }
     }
 
@@ -230,10 +236,16 @@ impl Stream {
             return Ok(None);
         };
         let mut decoder = Decoder::new(talk.program(), &self.sizes, payload);
-        let values = types.iter().map(|ty| decoder.value(ty));
+        let entries = &talk.allowed()[position].entries;
+        let values = types.iter().zip(entries);
+        let values = values.map(|(ty, entry)| decoder.value(ty, &entry.lengths));
         let values = values.collect::<Result<Vec<_>, _>>()?;
         if !decoder.bytes.is_empty() {
             return Err("it has sent a payload with bytes left over");
+        }
+        self.kept += end as u64 + 256;
+        if self.kept > KEPT {
+            return Err("it has sent more than this side keeps of a session");
         }
         talk.take(position, values);
         self.input.drain(..end);

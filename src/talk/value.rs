@@ -2,8 +2,11 @@
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
-/// A value of a payload.
-#[derive(Clone, Debug, PartialEq)]
+/// How deeply values may be nested, typed or received, so that none overflows the stack. Received lists may be nested up to 256 deep.
+pub(super) const DEPTH: usize = 600;
+
+/// A value of a payload. Two are equal if they are written in the same way.
+#[derive(Clone, Debug)]
 pub enum Value {
     /// `true` or `false`.
     Bool(bool),
@@ -50,6 +53,13 @@ impl Fault {
             message: message.into(),
             words: Vec::new(),
         }
+    }
+}
+
+impl PartialEq for Value {
+    /// Every NaN equals every other, so that a script with one can be played.
+    fn eq(&self, other: &Value) -> bool {
+        self.to_string() == other.to_string()
     }
 }
 
@@ -108,11 +118,17 @@ fn quoted(out: &mut Formatter<'_>, text: &str) -> fmt::Result {
             '"' => out.write_str("\\\"")?,
             '\\' => out.write_str("\\\\")?,
             '\n' => out.write_str("\\n")?,
-            other if other.is_control() => write!(out, "\\u{{{:x}}}", u32::from(other))?,
+            other if is_hidden(other) => write!(out, "\\u{{{:x}}}", u32::from(other))?,
             other => out.write_char(other)?,
         }
     }
     out.write_char('"')
+}
+
+/// Whether a character is not shown, or changes the direction of what is shown after it.
+fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Values in brackets, separated by commas.

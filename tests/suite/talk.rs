@@ -234,10 +234,10 @@ fn hostile_lines_end_in_errors() {
         "node([".repeat(100_000),
         "])".repeat(100_000)
     );
-    let long = "a".repeat(2 << 20);
+    let long = "a".repeat(9 << 20);
     let cases: [(&[u8], &str); 4] = [
-        (nested.as_bytes(), "nested more than 100 deep"),
-        (long.as_bytes(), "the line has more than 1048576 bytes"),
+        (nested.as_bytes(), "nested more than 600 deep"),
+        (long.as_bytes(), "the line has more than 8388608 bytes"),
         (b"a(\xff)", "the line is not UTF-8"),
         (
             b"a(leaf)\n\x1b[2J\n",
@@ -251,6 +251,49 @@ fn hostile_lines_end_in_errors() {
         assert!(!output.status.success());
         assert!(!errors.contains('\u{1b}'), "{errors}");
     }
+}
+
+#[test]
+fn what_is_read_is_not_overwritten() {
+    let scratch = Scratch::with("talk-overwrite", &[("s.txt", "login(\"a\", \"b\")\n")]);
+    scratch.write(
+        "bank.proto",
+        fs::read(protocol("bank")).expect("it is there"),
+    );
+    for record in ["s.txt", "bank.proto", "./s.txt"] {
+        let before = scratch.read(record);
+        let line = format!("talk bank.proto --script s.txt --record {record}");
+        let output = run(scratch.duologue(&line), b"");
+        assert_eq!(output.status.code(), Some(2), "{record}: {output:?}");
+        assert_eq!(scratch.read(record), before);
+    }
+}
+
+#[test]
+fn hidden_characters_and_numbers_that_are_none_are_played_again() {
+    let text = "proto! p { s:send { a(str, f64) -> s, stop -> ! } }\n";
+    let scratch = Scratch::with("talk-hidden", &[("p.proto", text)]);
+    let line = "a(\"\u{202e}x\u{9b}\u{7}\", NaN)\n";
+    let output = run(
+        scratch.duologue("talk p.proto --record r.txt"),
+        line.as_bytes(),
+    );
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        scratch.read("r.txt"),
+        "server <- a(\"\\u{202e}x\\u{9b}\\u{7}\", NaN)\n"
+    );
+    let again = run(scratch.duologue("talk p.proto --script r.txt"), b"");
+    assert!(again.status.success(), "{again:?}");
+    assert_eq!(again.stdout, output.stdout);
+}
+
+/// A robot that can send nothing has failed.
+#[test]
+fn a_robot_that_is_stuck_fails() {
+    let text = "extern type thing { rust = \"Thing\"; c = \"thing\"; scala = \"Thing\"; }\nproto! p { s:send { a(thing) -> ! } }\n";
+    let scratch = Scratch::with("talk-stuck", &[("p.proto", text)]);
+    assert_snapshot!(scratch.transcript("talk p.proto --robot both"));
 }
 
 #[test]

@@ -176,14 +176,14 @@ fn peers_that_are_wrong_are_reported_with_the_reason() {
         (
             accepted(),
             b"\x00\x03\x02",
-            0,
+            3,
             "it says that this side was late",
             b"",
         ),
         (
             accepted(),
             b"\x00\x03\x03",
-            0,
+            3,
             "larger than this side accepts",
             b"",
         ),
@@ -218,6 +218,74 @@ fn peers_that_are_wrong_are_reported_with_the_reason() {
         assert_eq!(output.status.code(), Some(code), "{words}: {errors}");
         assert!(sent.ends_with(last), "{words}: {sent:?}");
     }
+}
+
+/// A protocol of which a peer sends the first message, with this payload.
+fn hear(name: &str, protocol: &str, frames: &[u8]) -> Output {
+    let (sockets, scratch) = (
+        Sockets::new(),
+        Scratch::with(name, &[("p.proto", protocol)]),
+    );
+    let path = sockets.path("s");
+    let listener = UnixListener::bind(&path).expect("the folder is ours");
+    let bytes = [accepted(), frames.to_vec()].concat();
+    let server = thread::spawn(move || serve(&listener, &bytes, b""));
+    let mut command = scratch.duologue("talk --timeout 1 p.proto --connect");
+    command.arg(unix(&path));
+    let output = run(command, b"");
+    server.join().expect("the server does not panic");
+    output
+}
+
+#[test]
+fn payloads_of_peers_are_checked_before_they_take_memory() {
+    let nothing = "struct nothing {}\nproto! p { a:recv { x([[nothing]]) -> ! } }\n";
+    // 300,000 lists of 65,535 items that take no bytes.
+    let mut lists = vec![0xe0, 0xa7, 0x12];
+    lists.extend([0xff, 0xff, 3].repeat(300_000));
+    let mut frame = vec![1, 0xa3, 0xf7, 0x36];
+    frame.extend(&lists);
+    let deep = "enum tree { leaf, node([tree]) }\nproto! p { a:recv { x(tree) -> ! } }\n";
+    let mut nested = vec![1, 0xd8, 0x04];
+    nested.extend([1, 1].repeat(300));
+    let bounded = "proto! p { a:recv { x(str<3>) -> ! } }\n";
+    let text = "proto! p { a:recv { x(str) -> ! } }\n";
+    for (name, protocol, frames, words) in [
+        (
+            "talk-many",
+            nothing,
+            &frame[..],
+            "a payload has too many values",
+        ),
+        ("talk-deep", deep, &nested, "nested too deeply"),
+        (
+            "talk-long",
+            bounded,
+            b"\x01\x05\x04abcd",
+            "a value is longer than its bound",
+        ),
+        (
+            "talk-utf8",
+            text,
+            b"\x01\x02\x01\xff",
+            "a text is not UTF-8",
+        ),
+        ("talk-over", text, b"\x01\x03\x01aa", "bytes left over"),
+        (
+            "talk-large",
+            text,
+            b"\x01\x81\x80\x40",
+            "larger than this side accepts",
+        ),
+    ] {
+        let output = hear(name, protocol, frames);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{name}: {errors}");
+        assert!(errors.contains(words), "{name}: {errors}");
+    }
+    let output = hear("talk-fits", bounded, b"\x01\x04\x03abc");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.stdout, b"client <- x(\"abc\")\n");
 }
 
 #[test]
