@@ -176,6 +176,8 @@ static void play_each(void)
         if (strncmp(option, "as=", 3) == 0) party = option + 3;
         if (strncmp(option, "hold=", 5) == 0) held = option + 5;
         int status = words[2] == NULL ? 2 : play(words[0], words[1], words[2], party, held);
+        /* The next line may come after a while. */
+        alarm(0);
         fprintf(stderr, "ended %d\n", status);
         printf("ended %d\n", status);
     }

@@ -174,6 +174,15 @@ void duo_cancel(duo_canceler *canceler)
     pthread_mutex_unlock(&canceler->lock);
 }
 
+/* The time as the system takes it. One that it cannot represent is replaced by the last one that it can. */
+static struct timespec system_time(uint64_t at)
+{
+    const uint64_t second = UINT64_C(1000000000);
+    uint64_t seconds = at / second;
+    if (sizeof(time_t) < 8 && seconds > INT32_MAX) seconds = INT32_MAX;
+    return (struct timespec){(time_t)seconds, (long)(at % second)};
+}
+
 /* The one that cancels first; NULL if none does. */
 static duo_canceler *earliest(void)
 {
@@ -189,8 +198,7 @@ static void *run_timer(void *context)
     (void)context;
     pthread_mutex_lock(&timed);
     while ((next = earliest()) != NULL) {
-        const uint64_t second = UINT64_C(1000000000);
-        const struct timespec at = {(time_t)(next->at / second), (long)(next->at % second)};
+        const struct timespec at = system_time(next->at);
         if (duo_is_past(&at)) {
             remove_timed(next);
             duo_cancel(next);
@@ -216,9 +224,10 @@ static void release_timed(void)
     pthread_mutex_unlock(&timed);
 }
 
-/* A forked process has only the thread that forked. */
+/* A forked process has only the thread that forked: canceling for others would wait for threads that it does not have. */
 static void forget_timer(void)
 {
+    while (first_timed != NULL) remove_timed(first_timed);
     has_timer = false;
     pthread_mutex_unlock(&timed);
 }
@@ -265,8 +274,9 @@ duo_status duo_cancel_at(duo_canceler *canceler, duo_time_limit limit)
         tell_timer();
     }
     pthread_mutex_unlock(&timed);
+    if (failed == 0) return DUO_OK;
     errno = failed;
-    return failed == 0 ? DUO_OK : DUO_SYSTEM;
+    return DUO_SYSTEM;
 }
 
 void duo_canceler_reset(duo_canceler *canceler)

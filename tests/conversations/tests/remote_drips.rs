@@ -44,7 +44,8 @@ fn a_hello_that_drips_is_given_up() {
     let (mut listener, address) = listener("drip-hello");
     let (observing, told) = observer();
     listener.observer(observing);
-    listener.hello_timeout(Duration::from_millis(500));
+    // Long enough for the hello of an honest client on a busy machine.
+    listener.hello_timeout(Duration::from_secs(3));
     listener.serve(|login: server::Login| {
         if let Ok(Login::Login { next: answer, .. }) = login.recv() {
             // The client may be gone.
@@ -138,6 +139,26 @@ fn hurried(name: &str) -> (timed::server::Quick, UnixStream) {
         panic!("it arrives")
     };
     (server, raw)
+}
+
+/// Half of the hello comes while the program accepts, and the other half when it does not any more.
+#[test]
+fn a_session_that_is_not_accepted_ends_with_its_listener() {
+    let (mut listener, address) = listener("drip-unaccepted");
+    let mut raw = connect(&address);
+    let hello = hello();
+    let (first, second) = hello.split_at(hello.len() / 2);
+    raw.write_all(first).expect("it is read");
+    let accepted = listener.accept_within::<timed::server::Choose>(Duration::from_millis(300));
+    assert!(matches!(accepted, Err(Error::TimedOut)));
+    raw.write_all(second).expect("it is read");
+    raw.read_exact(&mut [0; 38]).expect("it answers");
+    // What the program keeps of the listener does not keep the session.
+    let drain = listener.drain();
+    drop(listener);
+    let ended = raw.read(&mut [0; 64]);
+    assert!(matches!(ended, Ok(0)), "{ended:?}");
+    drop(drain);
 }
 
 fn expect_late(server: timed::server::Quick, dripping: JoinHandle<()>) {

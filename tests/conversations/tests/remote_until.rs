@@ -6,7 +6,7 @@ use conversations::protocols::acme::File;
 use conversations::protocols::acme::files::Mode;
 use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Reading};
 use conversations::protocols::numbers::{self, Stream};
-use duologue::{Closed, Endpoint, Why};
+use duologue::{Closed, Endpoint, TryRecvError, Why};
 use duologue_net::{Connector, Open, Socket};
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -75,19 +75,57 @@ fn a_task_waits_no_longer() -> Result<(), Closed> {
     Ok(())
 }
 
-/// Reads what has arrived until the session is closed, and returns how many numbers that are.
-fn rest(mut server: numbers::server::Stream) -> u64 {
-    let mut count = 0;
-    while let Ok(Stream::Send(number, next)) = server.recv() {
-        assert_eq!(number, count);
-        count += 1;
-        server = next;
+/// A message that has arrived is received, however late, and nothing else.
+#[test]
+fn what_arrives_before_the_limit_is_received_after_it() {
+    fn receive(server: numbers::server::Stream, way: u32) -> Result<Stream, Closed> {
+        match way {
+            0 => server.recv(),
+            1 => server.try_recv().map_err(|error| match error {
+                TryRecvError::Closed(closed) => closed,
+                TryRecvError::Empty(_) => panic!("it is late"),
+            }),
+            2 => smol::block_on(server.recv_async()),
+            _ => {
+                let mut server = server;
+                assert!(server.ready_within(LONG));
+                server.recv()
+            }
+        }
     }
-    count
+    for way in 0..4 {
+        let (server, client): Numbers = pair();
+        let server = server.within(SHORT);
+        let mut client = client.send(7).expect("it is open");
+        client.flush();
+        thread::sleep(2 * SHORT);
+        let Ok(Stream::Send(7, server)) = receive(server, way) else {
+            panic!("it has arrived: {way}")
+        };
+        let closed = receive(server, way).expect_err("nothing else is sent");
+        assert_eq!(closed.why(), Why::Late, "{way}");
+        drop(client);
+    }
+}
+
+/// Reads what has arrived until the session is closed, and returns how many numbers that are, and why it was closed.
+fn rest(mut server: numbers::server::Stream) -> (u64, Why) {
+    let mut count = 0;
+    loop {
+        match server.recv() {
+            Ok(Stream::Send(number, next)) => {
+                assert_eq!(number, count);
+                count += 1;
+                server = next;
+            }
+            Ok(other) => panic!("unexpected: {other:?}"),
+            Err(closed) => return (count, closed.why()),
+        }
+    }
 }
 
 /// A thread that sends more than a peer that reads nothing takes gets its payload back at the limit, and does not wait for the
-/// peer when its session ends.
+/// peer when its session ends. What it has sent arrives.
 #[test]
 fn a_sender_is_late_if_its_peer_reads_nothing() {
     let (server, client): Numbers = pair();
@@ -104,8 +142,28 @@ fn a_sender_is_late_if_its_peer_reads_nothing() {
     assert_eq!(error.closed().why(), Why::Late);
     assert_eq!(error.into_payload(), sent);
     assert!((SHORT..LONG).contains(&began.elapsed()));
-    let read = rest(server);
-    assert!(0 < read && read <= sent, "{read} of {sent}");
+    assert_eq!(rest(server), (sent, Why::Left));
+}
+
+/// A side disconnects before its limit passes, with more or less left to write. A socket takes some of it.
+#[test]
+fn what_was_sent_before_the_limit_arrives_after_it() {
+    for number in 1..=16 {
+        let (server, client): Numbers = pair();
+        let began = Instant::now();
+        let mut open = Some(client.within(SHORT));
+        let mut sent = 0;
+        while sent < number * 2048 {
+            let Some(client) = open else { break };
+            open = client.send(sent).ok();
+            sent += u64::from(open.is_some());
+        }
+        // If something is left, this waits until the limit.
+        drop(open);
+        assert!(began.elapsed() < LONG);
+        thread::sleep(SHORT.saturating_sub(began.elapsed()));
+        assert_eq!(rest(server), (sent, Why::Left), "{number}");
+    }
 }
 
 #[test]

@@ -206,13 +206,13 @@ void duo_cancel(duo_canceler *canceler);
 
 /*
  * Cancels at this time, as `duo_cancel` does: one limit for everything that the threads do until then. It replaces an earlier
- * one; a limit of DUO_FOREVER removes it. From any thread. A thread of the runtime, which blocks all signals, runs while any
- * canceler has a limit. DUO_SYSTEM if it cannot be started (see `errno`); then nothing has changed. In a forked process, limits
- * that were set before have no effect.
+ * one; a limit of DUO_FOREVER removes it. From any thread; not from signal handlers. A thread of the runtime, which blocks all
+ * signals, runs while any canceler has a limit. DUO_SYSTEM if it cannot be started (see `errno`); then nothing has changed. In a forked
+ * process, limits that were set before have no effect.
  */
 duo_status duo_cancel_at(duo_canceler *canceler, duo_time_limit limit);
 
-/* From any thread: later waits are not canceled, and a limit of `duo_cancel_at` is removed. */
+/* Later waits are not canceled, and a limit of `duo_cancel_at` is removed. From any thread; not from signal handlers. */
 void duo_canceler_reset(duo_canceler *canceler);
 #endif
 

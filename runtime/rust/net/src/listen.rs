@@ -71,8 +71,10 @@ impl Drop for Listener {
             ..Policy::default()
         };
         let policy = std::mem::replace(&mut *self.shared.policy(), closed);
+        // Nobody will accept these: their peers find that they are lost.
+        let begun = self.shared.state().drop_begun();
         // Where no lock is held: this runs code of the program.
-        drop(policy);
+        drop((policy, begun));
     }
 }
 
@@ -362,7 +364,9 @@ impl Listener {
                 {
                     let member = Box::new(Member::of(shared, accepted, place)) as _;
                     let begun = (served, (stream, terms, seen, Some(member)), value);
-                    shared.state().begun.push_back(begun);
+                    let refused = shared.state().begin(begun);
+                    // As where the listener is dropped.
+                    drop(refused);
                 }
                 // Only now: until then, the listener must not count as drained.
                 drop(beginning);

@@ -124,7 +124,7 @@ mod thread {
             let replaced = alarms.wakers.insert(key, mine);
             let is_first = alarms.wakers.first_key_value().map(|(key, _)| *key) == Some(key);
             drop(alarms);
-            if is_first {
+            if is_first && replaced.is_none() {
                 unpark(&server);
             }
             drop(replaced);

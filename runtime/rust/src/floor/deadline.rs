@@ -1,7 +1,7 @@
 //! A time limit that several threads read without a lock.
 
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -28,13 +28,14 @@ impl Deadline {
             let nanos = at.saturating_duration_since(base).as_nanos();
             u64::try_from(nanos).ok()?.checked_add(1)
         });
-        self.0.store(nanos.unwrap_or(0), Relaxed);
+        // With the `Acquire` in `get`: a thread that finds the number also finds the base.
+        self.0.store(nanos.unwrap_or(0), Release);
     }
 
     /// The limit.
     #[must_use]
     pub fn get(&self) -> Option<Instant> {
-        let nanos = self.0.load(Relaxed).checked_sub(1)?;
+        let nanos = self.0.load(Acquire).checked_sub(1)?;
         BASE.get()?.checked_add(Duration::from_nanos(nanos))
     }
 

@@ -6,7 +6,8 @@
 //! does not wait, and that operation closes the session if it would have to wait.
 //!
 //! Whether a side has a limit is noted in the line in which it reports that it waits, and the limit itself is in a box that
-//! belongs to the session. Only the side itself accesses either.
+//! belongs to the session. Only the side itself accesses either. Several threads of a side may do so at the same time, if they share its
+//! sender: both can be read and changed by several threads.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::Waker;

@@ -55,7 +55,13 @@ pub(crate) fn for_message(pipe: Pipe) -> Option<LineWord> {
         match found.or_else(|| if is_driven { None } else { poll(wait, find) }) {
             Some(Found::Message(word)) => return Some(word),
             Some(_) => return None,
-            None if pipe.is_late() => return None,
+            // Only what has arrived by now.
+            None if pipe.is_late() => {
+                return match pipe.find_driven() {
+                    Found::Message(word) => Some(word),
+                    Found::Nothing(_) | Found::Closed => None,
+                };
+            }
             None => wait_for_driver(wait) || sleep(wait, wait.limit()),
         };
     }

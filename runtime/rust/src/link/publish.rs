@@ -405,7 +405,8 @@ impl Pipe {
     #[inline(never)]
     fn left_without_space(self) -> Left {
         match self.space() {
-            Space::Full(_) if self.is_late() => Left::Late(self),
+            // There may be space again since it was late.
+            Space::Full(_) | Space::Free if self.is_late() => Left::Late(self),
             Space::Full(_) | Space::Free | Space::Leaving => Left::Leaving(self),
         }
     }

@@ -100,7 +100,8 @@ pub trait Driver: Send + Sync {
 /// What is attached to a session.
 pub(crate) struct Attached {
     pub(crate) what: What,
-    /// The time limits of both sides. Only the side that has one accesses it.
+    /// The time limits of both sides. Only the side that has one accesses it, possibly on several threads that
+    /// share its sender.
     pub(crate) limits: [SideLimit; 2],
     /// The session's number for texts, or 0 if it has none yet.
     pub(crate) number: AtomicU64,

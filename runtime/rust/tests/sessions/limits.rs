@@ -1,5 +1,7 @@
 //! Time limits of a side, which bound all of its waits.
 
+use std::future::{poll_fn, Future};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -173,6 +175,20 @@ fn tasks_are_woken_at_the_limit() {
         }
     });
     assert_eq!(error.closed().why(), Why::Late);
+}
+
+/// A task that waits for two sessions in runs runs the barrier for both when it waits for the first.
+#[test]
+fn a_task_is_woken_at_the_earlier_of_two_limits() {
+    let (one, _first) = stream::init::<u32>();
+    let (other, _second) = stream::init::<u32>();
+    // If the task misses the earlier limit, the later one ends the test.
+    let mut one = one.within(Duration::from_secs(20)).recv_async();
+    let mut other = other.within(SHORT).recv_async();
+    late(block_on(poll_fn(|context| {
+        assert!(Pin::new(&mut one).poll(context).is_pending());
+        Pin::new(&mut other).poll(context)
+    })));
 }
 
 /// Several tasks and threads wait at the same time, and each has its own limit.

@@ -116,7 +116,40 @@ fn a_receiver_is_late_if_its_peer_sends_nothing() {
             panic!("nothing was sent")
         };
         assert_eq!(closed.why(), Why::Late);
-        let closed = client.piece(vec![7; 1]).err().map(|error| error.closed());
-        assert!(closed.is_none_or(|closed| closed.why() == Why::Left));
+        let end = Instant::now() + Duration::from_secs(60);
+        let mut client = client;
+        let closed = loop {
+            assert!(Instant::now() < end, "it does not learn of it");
+            client = match client.piece(vec![7; 1]) {
+                Ok(next) => next,
+                Err(error) => break error.closed(),
+            };
+        };
+        assert_eq!(closed.why(), Why::Left);
+    }
+}
+
+/// A message that has arrived is received, however late.
+#[test]
+fn what_arrives_before_the_limit_is_received_after_it() {
+    const LIMIT: Duration = Duration::from_millis(50);
+    for way in 0..3 {
+        let (server, client): (file::server::Pieces, file::client::Pieces) = pair_in(PIECE);
+        let server = server.within(LIMIT);
+        let mut client = client.piece(vec![7; PIECE]).expect("it is open");
+        client.flush();
+        thread::sleep(2 * LIMIT);
+        let received = match way {
+            0 => server.recv().ok(),
+            1 => server.try_recv().ok(),
+            _ => smol::block_on(server.recv_async()).ok(),
+        };
+        let Some(Pieces::Piece(piece, server)) = received else {
+            panic!("it has arrived: {way}")
+        };
+        assert_eq!(piece.len(), PIECE);
+        let closed = server.recv().map(drop).expect_err("nothing else is sent");
+        assert_eq!(closed.why(), Why::Late);
+        drop(client);
     }
 }

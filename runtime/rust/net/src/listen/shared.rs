@@ -21,6 +21,9 @@ use crate::stream::Stream;
 /// A connection on which a session has begun.
 pub(super) type Ready = (Box<dyn Stream>, Terms, Option<Seen>, Held);
 
+/// A session that waits for `accept` to take it, with the side that it is for.
+type Unaccepted = (Served, Ready, Value);
+
 /// What the listener shares with its threads.
 pub(super) struct Shared {
     pub(super) policy: Mutex<Policy>,
@@ -39,8 +42,10 @@ pub(super) struct State {
     pub(super) is_draining: bool,
     /// Sessions for `accept` whose hello has been read, and which have neither begun nor been refused.
     pub(super) beginning: usize,
-    /// Sessions that wait for `accept` to take them, each with the side that it is for.
-    pub(super) begun: VecDeque<(Served, Ready, Value)>,
+    /// Sessions that wait for `accept` to take them.
+    begun: VecDeque<Unaccepted>,
+    /// The listener is gone, so nothing takes a session that has begun.
+    is_dropped: bool,
     /// What is served of the server's health.
     pub(super) health: Vec<Health>,
     /// Sessions for `accept` that are not over, whether or not it has taken them.
@@ -77,6 +82,23 @@ impl State {
         Ok(())
     }
 
+    /// Leaves a session to `accept`. Returns it if there will be none; the caller drops it where it holds no lock.
+    #[must_use = "drop it where no lock is held"]
+    pub(super) fn begin(&mut self, begun: Unaccepted) -> Option<Unaccepted> {
+        if self.is_dropped {
+            return Some(begun);
+        }
+        self.begun.push_back(begun);
+        None
+    }
+
+    /// The listener is gone. Returns the sessions that it has not accepted; the caller drops them where it holds no lock.
+    #[must_use = "drop them where no lock is held"]
+    pub(super) fn drop_begun(&mut self) -> VecDeque<Unaccepted> {
+        self.is_dropped = true;
+        std::mem::take(&mut self.begun)
+    }
+
     /// Whether a session waits for an `accept` of this side, with a value of this type.
     pub(super) fn has_begun<V: 'static>(&self, served: &Served) -> bool {
         self.position::<V>(served).is_some()
@@ -90,7 +112,7 @@ impl State {
     }
 
     fn position<V: 'static>(&self, served: &Served) -> Option<usize> {
-        let is_it = |(of, _, value): &(Served, Ready, Value)| of.is_side(served) && value.is::<V>();
+        let is_it = |(of, _, value): &Unaccepted| of.is_side(served) && value.is::<V>();
         self.begun.iter().position(is_it)
     }
 }

@@ -244,8 +244,15 @@ impl Driver for Driven {
         let after = session.with_core(patience, |core, after| {
             session.forward_until(core, after, Next::AwaitedHere);
             if after.patience == Patience::Brief && core.pending() >= COLLECTED {
-                // The peer takes nothing, so what is still in the ring is lost as well.
-                session.close(core, after, Why::Left);
+                if session.limit.has_passed() {
+                    // The peer did not have the whole time, so other threads write the rest.
+                    session.never_waits.store(true, SeqCst);
+                    after.patience = Patience::None;
+                    session.forward_until(core, after, Next::AwaitedHere);
+                } else {
+                    // The peer takes nothing, so what is still in the ring is lost as well.
+                    session.close(core, after, Why::Left);
+                }
             }
         });
         session.finish(after);

@@ -198,11 +198,12 @@ impl Session {
             Some(now)
         };
         self.write_until(core, after, deadline);
-        if may_wait || core.pending() == 0 {
+        // The side's time limit may have passed in the meantime.
+        if core.pending() == 0 || may_wait && !self.limit.has_passed() {
             return self.close(core, after, why);
         }
         self.conclude(core, after, why);
-        core.lingers_until = Some(now + LAST_WRITE);
+        core.lingers_until = Some(Instant::now() + LAST_WRITE);
         after.lingers = core.lingers_until;
     }
 

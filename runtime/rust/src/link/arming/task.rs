@@ -109,6 +109,10 @@ impl Pipe {
         let note = self.task_note().load(Relaxed);
         if note.is_deferred_at(self.at().key()) {
             if self.still_waits(waker) && barrier::has_run_since(self.ticket().load(Relaxed)) {
+                if self.is_limited() {
+                    // It was not set where the task yielded.
+                    self.wake_at_limit(waker);
+                }
                 return wait.confirm(true, true);
             }
         } else if !note.is_known() && cfg!(not(duologue_without = "deferral")) {

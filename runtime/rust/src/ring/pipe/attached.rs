@@ -47,7 +47,7 @@ impl Pipe {
     /// Where a side notes that it has a time limit.
     #[inline]
     pub(crate) fn limit_mark(&self) -> &AtomicU32 {
-        // SAFETY: see the module; the other side never accesses it.
+        // SAFETY: see the module. It is atomic: threads that share a sender may access it at the same time. The other side never does.
         unsafe { &*addr_of!((*self.public(self.at.side())).is_limited) }
     }
 

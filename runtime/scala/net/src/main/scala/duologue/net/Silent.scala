@@ -93,10 +93,7 @@ private[net] final class Silent(
     else selector.select(math.max(1L, (waiting.iterator.next().deadline - System.nanoTime()) / 1000000L)): Unit
     if (isFreed.getAndSet(false)) takeReady()
     var isKnocking = false
-    val keys = selector.selectedKeys.iterator
-    while (keys.hasNext) {
-      val key = keys.next()
-      keys.remove()
+    takeSelected().forEach { key =>
       key.attachment match {
         case one: Incoming => arrived(one, key)
         case _             => isKnocking = true
@@ -105,6 +102,18 @@ private[net] final class Silent(
     closeLate()
     // What has arrived is served before others are accepted, so that those which give way to others are silent.
     if (isKnocking && accepts) accept()
+  }
+
+  /** The keys on whose connections something has happened. Closing the selector, which any thread may do, changes the set while it
+    * holds both of these locks.
+    */
+  private def takeSelected(): java.util.List[SelectionKey] = selector.synchronized {
+    val selected = selector.selectedKeys
+    selected.synchronized {
+      val keys = new java.util.ArrayList[SelectionKey](selected)
+      selected.clear()
+      keys
+    }
   }
 
   private def arrived(one: Incoming, key: SelectionKey): Unit =
@@ -125,7 +134,8 @@ private[net] final class Silent(
       if (one.isReady) {
         if (take(one)) {
           all.remove()
-          one.socket.keyFor(selector).cancel()
+          // There is none once the selector is closed.
+          Option(one.socket.keyFor(selector)).foreach(_.cancel())
         } else isBusy = true
       }
     }

@@ -71,7 +71,8 @@ final class HostileSuite extends NetSuite {
   }
 
   test("a hello of which a byte comes now and then is closed when the time for a handshake is over") {
-    val listener = serving(freshAddress(), Limits(hello = 500.millis))
+    // Long enough for the hello of an honest client on a busy machine.
+    val listener = serving(freshAddress(), Limits(hello = 3.seconds))
     val dripping = raw(listener.address)
     // Its head says that 1,024 bytes follow.
     send(dripping, Handshake.Magic ++ unhex("01000004"))
