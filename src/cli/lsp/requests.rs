@@ -6,7 +6,7 @@ use super::state::State;
 use duologue::files::has_protocol_extension;
 use duologue::lsp::{
     Completion, CompletionKind, FoldKind, Item, ItemKind, SemanticKind, complete, definition,
-    folds, highlights, hints, hover, name_at, outline, protocol_at, references, selection,
+    folds, highlights, hints, hover, name_at, outline, protocol_at, references, selections,
     semantic_tokens,
 };
 use duologue::protocol::Referent;
@@ -137,18 +137,18 @@ fn entries(folders: &[std::path::PathBuf], start: &str, own: &Path) -> Vec<Strin
         let Ok(entries) = std::fs::read_dir(folder.join(start)) else {
             continue;
         };
-        for entry in entries.flatten().take(ENTRIES) {
+        let names = entries.flatten().filter_map(|entry| {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.starts_with('.') || path == own {
-                continue;
+                return None;
             }
-            if path.is_dir() {
-                found.insert(name + "/");
-            } else if has_protocol_extension(&path) {
-                found.insert(name);
+            match path.is_dir() {
+                true => Some(name + "/"),
+                false => has_protocol_extension(&path).then_some(name),
             }
-        }
+        });
+        found.extend(names.take(ENTRIES));
     }
     found.into_iter().take(ENTRIES).collect()
 }
@@ -266,9 +266,10 @@ fn folded(state: &mut State<'_>, asked: &Value) -> Option<Value> {
 fn selected(state: &mut State<'_>, asked: &Value) -> Option<Value> {
     let view = view(state, asked)?;
     let places = params::list(asked, "/positions").iter().take(1000);
-    let chain = |place: &Value| {
-        let offset = params::place(place).map_or(0, |place| view.offset(place));
-        let ranges: Vec<Range<usize>> = selection(view.snapshot.text(), offset);
+    let offsets: Vec<usize> = places
+        .map(|place| params::place(place).map_or(0, |place| view.offset(place)))
+        .collect();
+    let chain = |ranges: Vec<Range<usize>>| {
         ranges.iter().rev().fold(Value::Null, |outer, at| {
             let mut range = json!({ "range": view.range(at) });
             if !outer.is_null() {
@@ -277,7 +278,8 @@ fn selected(state: &mut State<'_>, asked: &Value) -> Option<Value> {
             range
         })
     };
-    Some(places.map(chain).collect())
+    let found = selections(view.snapshot.text(), &offsets).into_iter();
+    Some(found.map(chain).collect())
 }
 
 fn colored(state: &mut State<'_>, asked: &Value) -> Option<Value> {
