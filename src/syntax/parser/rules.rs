@@ -281,6 +281,11 @@ impl Parser<'_> {
         }
         self.ident()?;
         *good = self.tree.len();
+        self.after_name(good)
+    }
+
+    /// What follows the name of a state.
+    pub(super) fn after_name(&mut self, good: &mut usize) -> Result {
         if self.is(COLON) {
             let direction = self.open(Kind::Direction);
             self.bump();
