@@ -293,4 +293,10 @@ mod tests {
             assert_eq!(states, [("a", 0), ("b", 1)], "{text}");
         }
     }
+    /// If each head were read to the end, this test would run for many minutes.
+    #[test]
+    fn heads_without_bodies_are_read_once() {
+        let text = format!("proto! p {{ {}", "a<".repeat(500_000));
+        assert_eq!(outline(&text).len(), 1);
+    }
 }
