@@ -213,7 +213,10 @@ impl Reader {
         self.answers.read_line(&mut header)?;
         let size = header.split_whitespace().nth(2);
         let Some(size) = size.and_then(|size| size.parse::<u64>().ok()) else {
-            let words = format!("git does not have this file's content: {}", header.trim());
+            let words = format!(
+                "git does not have this file's content here, and does not fetch it: {}",
+                header.trim()
+            );
             return Err(io::Error::other(words));
         };
         if size > LARGEST {
