@@ -21,7 +21,7 @@ pub struct Asked {
     pub params: Value,
 }
 
-/// The reading that is under way, if there is one.
+/// The reading that is in progress, if there is one.
 #[derive(Default)]
 pub struct Reading {
     /// The number of the newest reading. What an older one finds is not used.
