@@ -1,6 +1,6 @@
 //! Heads of states: where they begin, and how to go on after one that does not fit.
 
-use super::rules::{BEGIN, END};
+use super::rules::{BEGIN, COLON, END, HASH, LESS};
 use super::{Parser, is_word};
 use crate::syntax::tokens::TokenKind;
 
@@ -107,12 +107,16 @@ impl Parser<'_> {
             *good = good.saturating_sub(1);
             return Some(Next::Name(begin, end));
         }
-        if self.is_head(at + 1) && !(is_letter && self.touches(at + 1)) {
+        let begins = |at: usize| self.is_head(at) || self.kind_at(at) == HASH;
+        let is_in_name = is_letter && is_part(at + 1) && self.touches(at + 1);
+        if begins(at + 1) && !is_in_name {
             return Some(Next::Head(at + 1));
         }
-        match self.is_head(end) {
-            true => Some(Next::Head(end)),
-            false => is_letter.then_some(Next::Name(begin, end)),
+        match self.kind_at(end) {
+            _ if begins(end) => Some(Next::Head(end)),
+            // Anything else has no name.
+            BEGIN | COLON | LESS if is_letter => Some(Next::Name(begin, end)),
+            _ => None,
         }
     }
 

@@ -12,7 +12,7 @@ pub const COLON: TokenKind = TokenKind::Sign(b':');
 pub const SEMICOLON: TokenKind = TokenKind::Sign(b';');
 pub const LESS: TokenKind = TokenKind::Sign(b'<');
 pub const GREATER: TokenKind = TokenKind::Sign(b'>');
-const HASH: TokenKind = TokenKind::Sign(b'#');
+pub const HASH: TokenKind = TokenKind::Sign(b'#');
 pub const BEGIN: TokenKind = TokenKind::Sign(b'{');
 pub const END: TokenKind = TokenKind::Sign(b'}');
 
