@@ -277,7 +277,7 @@ fn the_parser_agrees_with_the_grammar_on_changed_texts() {
         }
         accepted += usize::from(compare(&tokens.concat()));
     }
-    assert!(accepted > 500, "{accepted}");
+    assert!(accepted > 450, "{accepted}");
 }
 
 /// The states of a file, also those of protocols without a name.
