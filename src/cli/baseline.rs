@@ -25,6 +25,11 @@ impl<'a> Old<'a> {
             let words = "standard input has no older version in git; compare it with a file";
             return Err(Failure::Usage(words.to_owned()));
         }
+        Old::revision(against, paths)
+    }
+
+    /// A revision of git, even if there is a file of this name.
+    pub fn revision(against: &'a str, paths: &[PathBuf]) -> Result<Old<'a>, Failure> {
         let here = PathBuf::from(".");
         let revision = Revision::open(against, paths.first().unwrap_or(&here))?;
         Ok(Old::Revision(against, revision))

@@ -193,8 +193,8 @@ impl Files for Revision {
 
 impl Reader {
     fn start(top: &Path) -> Result<Reader, Failure> {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(top).args(["cat-file", "--batch"]);
+        let mut command = command(top);
+        command.args(["cat-file", "--batch"]);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(no_git)?;
         let answers = child.stdout.take().expect("its output is a pipe");
@@ -213,10 +213,15 @@ impl Reader {
         self.answers.read_line(&mut header)?;
         let size = header.split_whitespace().nth(2);
         let Some(size) = size.and_then(|size| size.parse::<u64>().ok()) else {
-            let words = format!("git does not have this file's content: {}", header.trim());
+            let words = format!(
+                "git does not have this file's content here, and does not fetch it: {}",
+                header.trim()
+            );
             return Err(io::Error::other(words));
         };
         if size > LARGEST {
+            // The next answer comes after this content.
+            io::copy(&mut (&mut self.answers).take(size + 1), &mut io::sink())?;
             return Err(io::Error::other(
                 "larger than any protocol file needs to be",
             ));
@@ -239,11 +244,28 @@ pub fn last_tag(path: &Path) -> Option<String> {
     Some(line(&tag)).filter(|tag| !tag.is_empty())
 }
 
+/// Git in a folder. The repository may come from anywhere, and editors ask for code lenses as soon as a file is opened, so git must
+/// not run a program that the repository names: it fetches nothing that is missing, uses no bare repository among the files of
+/// another, and starts no file system monitor.
+fn command(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command
+        .env("GIT_ALLOW_PROTOCOL", "none")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .args(["-c", "safe.bareRepository=explicit"])
+        .args(["-c", "core.fsmonitor=false"])
+        .arg("-C")
+        .arg(folder);
+    command
+}
+
 /// Runs git in a folder. Returns what it printed, or its error messages if it failed.
 fn git(folder: &Path, arguments: &[&str]) -> Result<Result<Vec<u8>, String>, Failure> {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(arguments);
-    let output = command.stdin(Stdio::null()).output().map_err(no_git)?;
+    let mut command = command(folder);
+    command.args(arguments).stdin(Stdio::null());
+    let output = command.output().map_err(no_git)?;
     Ok(if output.status.success() {
         Ok(output.stdout)
     } else {

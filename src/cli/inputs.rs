@@ -146,6 +146,39 @@ fn locate(path: &Path, import_dirs: &[PathBuf]) -> PathBuf {
     path.to_path_buf()
 }
 
+/// Whether a search of a directory finds a file. Only the directories above the file are searched.
+pub fn finds(directory: &Path, file: &Path, exclude: &Exclude) -> bool {
+    let is_below = file.strip_prefix(directory);
+    let walk = walker(directory, exclude, Some(file));
+    let mut found = files::Found::default();
+    if is_below.is_ok_and(|below| !below.as_os_str().is_empty()) {
+        let is_it = |entry: &ignore::DirEntry| entry.path() == file;
+        let entry = walk.build().flatten().find(is_it);
+        entry
+            .into_iter()
+            .for_each(|entry| found.add(entry.into_path()));
+    }
+    !found.protocols.is_empty()
+}
+
+/// Walks through a directory, or only through what is on the path to a file.
+fn walker(directory: &Path, exclude: &Exclude, only: Option<&Path>) -> WalkBuilder {
+    let place = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
+    let mut walk = WalkBuilder::new(directory);
+    let (root, exclude) = (directory.to_path_buf(), exclude.clone());
+    let only = only.map(Path::to_path_buf);
+    walk.filter_entry(move |entry| {
+        let below = entry.path().strip_prefix(&root);
+        let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let is_excluded = below.is_ok_and(|below| exclude.matches(&place.join(below), is_dir));
+        let is_wanted = only
+            .as_ref()
+            .is_none_or(|only| only.starts_with(entry.path()));
+        entry.depth() == 0 || is_wanted && !is_excluded
+    });
+    walk
+}
+
 /// All protocol files below a directory, sorted; hidden files, files that git ignores, and those that the configuration excludes
 /// are left out.
 fn walk(
@@ -155,15 +188,7 @@ fn walk(
 ) -> Result<files::Found, Failure> {
     let failures = unreadable.len();
     let mut found = files::Found::default();
-    let place = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
-    let mut walk = WalkBuilder::new(directory);
-    let (root, exclude) = (directory.to_path_buf(), exclude.clone());
-    walk.filter_entry(move |entry| {
-        let below = entry.path().strip_prefix(&root);
-        let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let is_excluded = below.is_ok_and(|below| exclude.matches(&place.join(below), is_dir));
-        entry.depth() == 0 || !is_excluded
-    });
+    let walk = walker(directory, exclude, None);
     for entry in walk.build() {
         let path = match entry {
             Ok(entry) => entry.into_path(),

@@ -3,6 +3,7 @@
 use super::Snapshot;
 use crate::diagnostic::{Diagnostic, Edit, Help};
 use crate::syntax::format::{Unformatted, format};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A repair.
@@ -69,22 +70,25 @@ pub fn fixes<'a>(snapshot: &'a Snapshot, within: &Range<usize>) -> Vec<Fix<'a>> 
 /// All safe repairs of the text, without those that touch an earlier one.
 #[must_use]
 pub fn safe_fixes(snapshot: &Snapshot) -> Vec<(Range<usize>, String)> {
-    let mut chosen: Vec<(Range<usize>, String)> = Vec::new();
+    // By where they begin and end, and their number in their repair. None touches another, so only the last one that begins before the end of a range can touch it.
+    let mut chosen: BTreeMap<(usize, usize, usize), (Range<usize>, String)> = BTreeMap::new();
     let helps = findings(snapshot).flat_map(|found| &found.helps);
     for help in helps.filter(|help| help.is_safe) {
         let Some(edits) = edits(snapshot, help) else {
             continue;
         };
         let touches = |at: &Range<usize>| {
-            let mut chosen = chosen.iter();
-            chosen.any(|(other, _)| other.start <= at.end && at.start <= other.end)
+            let before = chosen
+                .range(..=(at.end, usize::MAX, usize::MAX))
+                .next_back();
+            before.is_some_and(|(_, (other, _))| at.start <= other.end)
         };
         if !edits.iter().any(|(at, _)| touches(at)) {
-            chosen.extend(edits);
+            let edits = edits.into_iter().enumerate();
+            chosen.extend(edits.map(|(index, edit)| ((edit.0.start, edit.0.end, index), edit)));
         }
     }
-    chosen.sort_by_key(|(at, _)| (at.start, at.end));
-    chosen
+    chosen.into_values().collect()
 }
 
 /// What to replace so that the text has the layout of protocol files; `None` if it has it already.

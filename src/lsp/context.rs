@@ -1,6 +1,6 @@
 //! What may be written at a position, from the tokens before it.
 
-use super::text::{Kind, Token, starts_item, tokens};
+use super::text::{ItemStarts, Kind, Token, tokens};
 use std::ops::Range;
 
 /// Words that begin or end parts of declarations. No rename produces one.
@@ -77,8 +77,10 @@ pub fn context(text: &str, offset: usize) -> Context {
     if let Some(last) = before.checked_sub(1).map(|last| &all[last]) {
         let is_open = |token: &Token| match token.kind {
             Kind::Comment | Kind::Doc => {
-                let is_block = text[token.at.clone()].starts_with("/*");
-                offset < token.at.end || offset == token.at.end && !is_block
+                let comment = &text[token.at.clone()];
+                let is_closed =
+                    comment.len() > 3 && comment.starts_with("/*") && comment.ends_with("*/");
+                offset < token.at.end || offset == token.at.end && !is_closed
             }
             Kind::String => offset < token.at.end,
             Kind::Word | Kind::Arrow | Kind::Path | Kind::Sign(_) | Kind::Foreign => false,
@@ -110,7 +112,8 @@ pub fn context(text: &str, offset: usize) -> Context {
     let mut tokens: Vec<Token> = all[..end].to_vec();
     tokens.retain(|token| !matches!(token.kind, Kind::Comment | Kind::Doc));
     // A rule has hyphens.
-    let state = Reader::read(text, &tokens);
+    let starts = ItemStarts::of(text);
+    let state = Reader::read(text, &tokens, &starts);
     let expected = state.expected();
     if expected == Expected::Rule {
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
@@ -146,6 +149,7 @@ enum Within {
 struct Reader<'a> {
     text: &'a str,
     tokens: &'a [Token],
+    starts: &'a ItemStarts,
     within: Within,
     item_at: usize,
     /// The positions of open brackets among the tokens, with those of angle brackets.
@@ -154,10 +158,11 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn read(text: &'a str, tokens: &'a [Token]) -> Reader<'a> {
+    fn read(text: &'a str, tokens: &'a [Token], starts: &'a ItemStarts) -> Reader<'a> {
         let mut reader = Reader {
             text,
             tokens,
+            starts,
             within: Within::Nothing,
             item_at: 0,
             open: Vec::new(),
@@ -183,7 +188,7 @@ impl<'a> Reader<'a> {
     }
 
     fn step(&mut self, at: usize) {
-        if starts_item(self.text, self.tokens, at) {
+        if self.starts.contains(&self.tokens[at]) {
             self.open.clear();
             self.item_at = self.tokens[at].at.start;
             self.is_complete = false;

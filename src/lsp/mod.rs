@@ -27,6 +27,6 @@ pub use outline::{Item, ItemKind, outline};
 pub use position::{Encoding, Lines, Place};
 pub use rename::{Renaming, prepare, rename};
 pub use semantic::{SemanticKind, SemanticToken, semantic_tokens};
-pub use shape::{Fold, FoldKind, folds, selection};
+pub use shape::{Fold, FoldKind, folds, selections};
 pub use snapshot::{Snapshot, protocol_at};
 pub use text::{Heads, heads};

@@ -1,6 +1,6 @@
 //! The structure of a text, from its tokens: what is declared where, also in a text with errors.
 
-use super::text::{Kind, Token, significant, starts_item};
+use super::text::{ItemStarts, Kind, Token, significant};
 use std::ops::Range;
 
 /// What an item declares.
@@ -43,12 +43,13 @@ pub fn outline(text: &str) -> Vec<Item> {
     let mut reader = Reader {
         text,
         tokens: significant(text),
+        starts: ItemStarts::of(text),
         at: 0,
     };
     let mut items = Vec::new();
     while reader.at < reader.tokens.len() {
         let start = reader.at;
-        if starts_item(text, &reader.tokens, start) {
+        if reader.starts_item() {
             items.extend(reader.item());
         }
         reader.at = reader.at.max(start + 1);
@@ -59,6 +60,7 @@ pub fn outline(text: &str) -> Vec<Item> {
 struct Reader<'a> {
     text: &'a str,
     tokens: Vec<Token>,
+    starts: ItemStarts,
     at: usize,
 }
 
@@ -136,6 +138,11 @@ impl<'t> Reader<'t> {
         })
     }
 
+    fn starts_item(&self) -> bool {
+        let token = self.tokens.get(self.at);
+        token.is_some_and(|token| self.starts.contains(token))
+    }
+
     /// Whether a state with a direction begins here, even inside brackets that were never closed.
     fn starts_state(&self) -> bool {
         self.word(self.at).is_some()
@@ -144,12 +151,20 @@ impl<'t> Reader<'t> {
             && matches!(self.kind(self.at + 3), Some(Kind::Sign(b'{' | b'<')))
     }
 
+    /// Whether a state without a direction begins here, on a line of its own.
+    fn starts_plain_state(&self) -> bool {
+        let token = self.tokens.get(self.at);
+        token.is_some_and(|token| token.kind == Kind::Word && token.starts_line)
+            && self.kind(self.at + 1) == Some(Kind::Sign(b'{'))
+            && !matches!(self.word(self.at), Some("send" | "recv"))
+    }
+
     /// Skips to a token outside of brackets that are opened here, but not past the end of the surrounding bracket or into the next
     /// item.
     fn skip_to(&mut self, is_goal: impl Fn(Kind) -> bool) {
         let mut depth = 0usize;
         while let Some(kind) = self.kind(self.at) {
-            let is_next = starts_item(self.text, &self.tokens, self.at) || self.starts_state();
+            let is_next = self.starts_item() || self.starts_state();
             if depth == 0 && is_goal(kind) || is_next {
                 return;
             }
@@ -180,7 +195,7 @@ impl<'t> Reader<'t> {
         self.at += 1;
         while let Some(kind) = self.kind(self.at) {
             let is_over = item.kind == ItemKind::State && self.starts_state();
-            if starts_item(self.text, &self.tokens, self.at) || is_over {
+            if self.starts_item() || is_over {
                 return;
             }
             match kind {
@@ -217,7 +232,8 @@ impl<'t> Reader<'t> {
         }
         let mut item = self.named(ItemKind::State, start, start)?;
         self.at += 1;
-        // Between the name and the body are only a direction and type parameters.
+        // Between the name and the body are only a direction and type parameters. What was read of a head without a body is not read
+        // again: a text may have very many of them.
         let is_head = |kind: Kind| {
             matches!(
                 kind,
@@ -225,14 +241,14 @@ impl<'t> Reader<'t> {
             )
         };
         while self.kind(self.at).is_some_and(is_head)
-            && !starts_item(self.text, &self.tokens, self.at)
+            && !self.starts_item()
+            && !self.starts_state()
+            && !self.starts_plain_state()
         {
             self.at += 1;
         }
         if self.kind(self.at) == Some(Kind::Sign(b'{')) {
             self.body(&mut item, |reader| reader.part(ItemKind::Message));
-        } else {
-            self.at = start + 1;
         }
         item.at.end = self.end().max(item.name_at.end);
         Some(item)
@@ -263,5 +279,24 @@ mod tests {
         let states: Vec<&str> = inner.iter().map(|item| item.name.as_str()).collect();
         assert_eq!(states, ["x", "y"]);
         assert_eq!(outline(text)[1].children[0].name, "z");
+    }
+
+    #[test]
+    fn a_state_without_a_body_has_not_that_of_the_next_one() {
+        for next in ["b:send { m -> ! }", "b { m -> ! }", "b:recv<T> { m -> ! }"] {
+            let text = format!("proto! p {{\n a:send\n {next}\n}}\n");
+            let items = outline(&text);
+            let states = items[0].children.iter();
+            let states: Vec<(&str, usize)> = states
+                .map(|state| (state.name.as_str(), state.children.len()))
+                .collect();
+            assert_eq!(states, [("a", 0), ("b", 1)], "{text}");
+        }
+    }
+    /// If each head were read to the end, this test would run for many minutes.
+    #[test]
+    fn heads_without_bodies_are_read_once() {
+        let text = format!("proto! p {{ {}", "a<".repeat(500_000));
+        assert_eq!(outline(&text).len(), 1);
     }
 }

@@ -25,9 +25,15 @@ pub struct Place {
 #[derive(Clone, Debug)]
 pub struct Lines {
     starts: Vec<u32>,
+    /// How many UTF-16 units are before every block of [`BLOCK`] bytes, a character that crosses its start counted in the block
+    /// before; nothing for an ASCII text.
+    units: Vec<u32>,
     length: usize,
     is_ascii: bool,
 }
+
+/// A line may be very long, and its columns are asked for again and again.
+const BLOCK: usize = 1024;
 
 fn short(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
@@ -45,11 +51,34 @@ impl Lines {
                 starts.push(short(at + 1));
             }
         }
+        let is_ascii = text.is_ascii();
+        let mut units = Vec::new();
+        if !is_ascii {
+            let mut before = 0;
+            for (at, letter) in text.char_indices() {
+                while units.len() * BLOCK <= at {
+                    units.push(short(before));
+                }
+                before += letter.len_utf16();
+            }
+        }
         Lines {
             starts,
+            units,
             length: text.len(),
-            is_ascii: text.is_ascii(),
+            is_ascii,
         }
+    }
+
+    /// How many UTF-16 units are before a byte, at which a character begins.
+    fn units_before(&self, text: &str, offset: usize) -> usize {
+        let known = (offset / BLOCK).min(self.units.len().saturating_sub(1));
+        let mut start = known * BLOCK;
+        while start < offset && !text.is_char_boundary(start) {
+            start += 1;
+        }
+        let rest = text[start..offset].chars().map(char::len_utf16);
+        self.units.get(known).map_or(0, |units| *units as usize) + rest.sum::<usize>()
     }
 
     /// The line and column of a byte; a byte past the end counts as the end, and one inside a character as its start.
@@ -63,10 +92,12 @@ impl Lines {
             .starts
             .partition_point(|start| *start as usize <= offset)
             - 1;
-        let before = &text[self.starts[line] as usize..offset];
+        let start = self.starts[line] as usize;
         let column = match encoding {
-            Encoding::Utf16 if !self.is_ascii => before.chars().map(char::len_utf16).sum(),
-            Encoding::Utf16 | Encoding::Utf8 => before.len(),
+            Encoding::Utf16 if !self.is_ascii => {
+                self.units_before(text, offset) - self.units_before(text, start)
+            }
+            Encoding::Utf16 | Encoding::Utf8 => offset - start,
         };
         Place {
             line: short(line),
@@ -131,5 +162,22 @@ mod tests {
         assert_eq!(lines.place(text, 999, Encoding::Utf16), at(2, 4));
         let reversed = lines.range(text, at(1, 3)..at(0, 0), Encoding::Utf16);
         assert_eq!(reversed, x..x);
+    }
+
+    #[test]
+    fn columns_of_long_lines_are_the_same_as_those_of_short_ones() {
+        let text = "x\u{e9}\u{1f600}\u{4e00}".repeat(700) + "\n" + &"\u{e9}a".repeat(900);
+        let lines = Lines::of(&text);
+        let (mut line, mut column) = (0, 0);
+        for (at, letter) in text.char_indices() {
+            assert_eq!(
+                lines.place(&text, at, Encoding::Utf16),
+                Place { line, column }
+            );
+            column += short(letter.len_utf16());
+            if letter == '\n' {
+                (line, column) = (line + 1, 0);
+            }
+        }
     }
 }

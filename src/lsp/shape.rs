@@ -60,7 +60,11 @@ fn pairs(tokens: &[Token]) -> Vec<Range<usize>> {
 #[must_use]
 pub fn folds(text: &str) -> Vec<Fold> {
     let tokens = tokens(text);
-    let is_long = |at: &Range<usize>| text[at.clone()].contains('\n');
+    let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+    let is_long = |at: &Range<usize>| {
+        let next = breaks.partition_point(|line_break| *line_break < at.start);
+        breaks.get(next).is_some_and(|next| *next < at.end)
+    };
     let mut folds: Vec<Fold> = Vec::new();
     let regions = pairs(&tokens).into_iter().filter(|at| is_long(at));
     folds.extend(regions.map(|at| Fold {
@@ -102,32 +106,55 @@ pub fn folds(text: &str) -> Vec<Fold> {
     folds
 }
 
-/// What contains a position, from the smallest range to the whole text; each contains the one before it.
+/// The most ranges that are selected one after another. Brackets may nest without a limit in a text with errors.
+const LEVELS: usize = 64;
+
+/// What contains each of some positions, from the smallest range to the whole text; each contains the one before it. Of very many
+/// ranges, the smallest ones and the whole text.
 #[must_use]
-pub fn selection(text: &str, offset: usize) -> Vec<Range<usize>> {
+pub fn selections(text: &str, offsets: &[usize]) -> Vec<Vec<Range<usize>>> {
     let tokens = tokens(text);
+    let pairs = pairs(&tokens);
+    let items = outline(text);
+    let all = offsets.iter();
+    all.map(|offset| selection(text, *offset, &tokens, &pairs, &items))
+        .collect()
+}
+
+fn selection(
+    text: &str,
+    offset: usize,
+    tokens: &[Token],
+    pairs: &[Range<usize>],
+    items: &[Item],
+) -> Vec<Range<usize>> {
     let contains = |at: &Range<usize>| at.start <= offset && offset <= at.end;
     let mut found: Vec<Range<usize>> = Vec::new();
-    let words = tokens.iter().filter(|token| contains(&token.at));
+    let first = tokens.partition_point(|token| token.at.end < offset);
+    let words = tokens[first..]
+        .iter()
+        .take_while(|token| contains(&token.at));
     found.extend(words.map(|token| token.at.clone()));
-    for pair in pairs(&tokens).into_iter().filter(contains) {
+    for pair in pairs.iter().filter(|at| contains(at)) {
         if pair.start < offset && offset < pair.end {
             found.push(pair.start + 1..pair.end - 1);
         }
-        found.push(pair);
+        found.push(pair.clone());
     }
-    collect(&outline(text), offset, &mut found);
-    found.push(0..text.len());
+    collect(items, offset, &mut found);
     found.sort_by_key(|at| (at.end - at.start, at.start));
+    let whole = 0..text.len();
     let mut nested: Vec<Range<usize>> = Vec::new();
     for at in found {
         let grows = nested
             .last()
             .is_none_or(|last| at.start <= last.start && last.end <= at.end && at != *last);
-        if grows {
+        if grows && at != whole {
             nested.push(at);
         }
     }
+    nested.truncate(LEVELS - 1);
+    nested.push(whole);
     nested
 }
 

@@ -1,6 +1,6 @@
 //! The tokens of a text. The only module here that uses the lexer.
 
-use crate::syntax::{TokenKind, Tokens, is_doc, is_file_doc};
+use crate::syntax::{SIZE_LIMIT, TokenKind, Tokens, is_doc, is_file_doc, outline};
 use std::ops::Range;
 
 /// What a token is.
@@ -35,8 +35,11 @@ pub struct Token {
     pub starts_line: bool,
 }
 
-/// All tokens of a text, comments included, in order.
+/// All tokens of a text, comments included, in order; none of a text that is too large to be checked.
 pub fn tokens(text: &str) -> Vec<Token> {
+    if text.len() > SIZE_LIMIT {
+        return Vec::new();
+    }
     let mut tokens: Vec<Token> = Vec::with_capacity(text.len() / 5);
     let mut starts_line = true;
     for token in Tokens::of(text).all {
@@ -85,22 +88,28 @@ pub fn significant(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The beginning of an item at a token, recognized by its keyword even inside brackets that were never closed.
-pub fn starts_item(text: &str, tokens: &[Token], at: usize) -> bool {
-    let Some(token) = tokens.get(at) else {
-        return false;
-    };
-    let next = tokens.get(at + 1);
-    let is_word = next.is_some_and(|next| next.kind == Kind::Word);
-    let column = text[..token.at.start].bytes().next_back();
-    let is_outermost = column.is_none_or(|before| before == b'\n');
-    match (token.kind, &text[token.at.clone()]) {
-        (Kind::Word, "proto") => next.is_some_and(|next| next.kind == Kind::Sign(b'!')),
-        (Kind::Word, "type" | "struct" | "enum" | "extern" | "package") => is_outermost && is_word,
-        (Kind::Word, "import") => {
-            is_outermost && next.is_some_and(|next| next.kind == Kind::String)
-        }
-        _ => false,
+/// Where the items of a text begin.
+pub struct ItemStarts {
+    /// The first bytes of their keywords, in order.
+    keywords: Vec<usize>,
+}
+
+impl ItemStarts {
+    /// The same as those that the parser finds, also inside brackets that were never closed.
+    pub fn of(text: &str) -> ItemStarts {
+        let text = if text.len() > SIZE_LIMIT { "" } else { text };
+        let mut keywords: Vec<usize> = outline(&Tokens::of(text))
+            .items
+            .iter()
+            .map(|item| item.keyword)
+            .collect();
+        keywords.sort_unstable();
+        ItemStarts { keywords }
+    }
+
+    /// Whether an item begins with a token.
+    pub fn contains(&self, token: &Token) -> bool {
+        self.keywords.binary_search(&token.at.start).is_ok()
     }
 }
 
@@ -119,9 +128,10 @@ pub struct Heads {
 #[must_use]
 pub fn heads(text: &str) -> Heads {
     let tokens = significant(text);
+    let starts = ItemStarts::of(text);
     let mut heads = Heads::default();
     for (at, token) in tokens.iter().enumerate() {
-        if token.kind != Kind::Word || !starts_item(text, &tokens, at) {
+        if token.kind != Kind::Word || !starts.contains(token) {
             continue;
         }
         let word = |at: usize| {
@@ -136,12 +146,38 @@ pub fn heads(text: &str) -> Heads {
                 heads.package = parts.map(|token| &text[token.at.clone()]).collect();
             }
             "import" => {
-                let path = &text[tokens[at + 1].at.clone()];
-                heads.imports.push(path.trim_matches('"').to_owned());
+                let path = tokens.get(at + 1).map(|path| &text[path.at.clone()]);
+                let path = path.map(|path| path.trim_matches('"').to_owned());
+                heads.imports.extend(path);
             }
             "proto" => heads.protocols.extend(word(at + 2).map(str::to_owned)),
             _ => {}
         }
     }
     heads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_found_wherever_the_parser_finds_them() {
+        let texts = [
+            "package a; import \"t.proto\"; proto! p { a { } }",
+            "\u{feff}package a;\nimport \"t.proto\";\nproto! p { a { } }",
+            "/* license */ package a;\n  import \"t.proto\";\n\tproto! p { a { } }",
+            "package a;\r\n/* t */ import \"t.proto\";\r\nproto! p {\r\n a:send { m(",
+        ];
+        for text in texts {
+            let expected = Heads {
+                package: "a".to_owned(),
+                imports: vec!["t.proto".to_owned()],
+                protocols: vec!["p".to_owned()],
+            };
+            assert_eq!(heads(text), expected, "{text}");
+        }
+        let none = heads("proto! p { package:send { import -> ! } }");
+        assert_eq!((none.package.as_str(), none.imports.len()), ("", 0));
+    }
 }

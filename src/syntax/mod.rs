@@ -24,6 +24,8 @@ mod tokens;
 mod tree;
 
 pub use decode::decode;
+#[cfg(feature = "lsp")]
+pub(crate) use outline::outline;
 pub use protocol_buffers::is_protocol_buffers;
 #[cfg(feature = "lsp")]
 pub(crate) use tokens::{TokenKind, Tokens, is_doc, is_file_doc};

@@ -72,6 +72,9 @@ pub struct ItemStart {
     pub kind: ItemStartKind,
     /// The number of its first significant token: of its keyword, or of the attributes before it.
     pub first: usize,
+    /// Where its keyword begins in the text.
+    #[cfg_attr(not(feature = "lsp"), allow(dead_code))]
+    pub keyword: usize,
 }
 
 struct Scanner<'a> {
@@ -262,12 +265,16 @@ impl Scanner<'_> {
         let Some((back, kind)) = found else {
             return;
         };
-        let first = at(back).map_or(seen.with_meta, |first| first.with_meta);
+        let start = at(back).unwrap_or(seen);
         self.open.clear();
         self.angles = 0;
         self.has_body = false;
         self.is_complete = false;
-        self.outline.items.push(ItemStart { kind, first });
+        self.outline.items.push(ItemStart {
+            kind,
+            first: start.with_meta,
+            keyword: start.token.range().start,
+        });
     }
 
     /// Whether an item may begin with the token `back` tokens ago: the item before it is complete, or seems to be, because the

@@ -23,6 +23,8 @@ pub struct View {
     pub snapshot: Snapshot,
     /// What it was compiled with.
     pub request: Request,
+    /// The text itself, and the other files of its package whose protocols it uses.
+    pub needed: Vec<PathBuf>,
     /// Whether files that use it were left out, because there are too many.
     pub is_cut: bool,
     pub encoding: Encoding,
@@ -42,6 +44,7 @@ pub fn range_in(text: &str, lines: &Lines, at: &Range<usize>, encoding: Encoding
 impl View {
     pub fn new(snapshot: Snapshot, request: Request, is_cut: bool, encoding: Encoding) -> View {
         View {
+            needed: Vec::new(),
             snapshot,
             request,
             is_cut,

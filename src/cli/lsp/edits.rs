@@ -32,7 +32,7 @@ fn renamed(state: &mut State<'_>, asked: &Value) -> Result<Value, String> {
     };
     let new = params::text(asked, "/newName").unwrap_or_default();
     prepare(&view.snapshot, offset)?;
-    let (view, offset) = everywhere(state, view, offset).ok_or("there is no name here")?;
+    let (view, offset) = everywhere(state, view, offset, new).ok_or("there is no name here")?;
     let files = &state.documents;
     let renaming = rename(&view.snapshot, offset, new, &view.request, files)?;
     let mut changes: Vec<(String, Vec<Value>)> = Vec::new();

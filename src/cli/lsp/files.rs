@@ -6,6 +6,7 @@ use super::documents::Documents;
 use duologue::compile::{Files, Input};
 use duologue::files::Disk;
 use duologue::lsp::{Heads, heads};
+use duologue::syntax::is_protocol_buffers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -13,16 +14,16 @@ use std::path::{Path, PathBuf};
 pub type Index = BTreeMap<PathBuf, Heads>;
 
 /// The most files that are read.
-const MOST: usize = 20_000;
+pub const MOST: usize = 20_000;
 
-/// Reads all protocol files below a folder.
-pub fn index(folder: &Path, exclude: &Exclude) -> Index {
+/// Reads the protocol files below a folder, at most `most`.
+pub fn index(folder: &Path, exclude: &Exclude, most: usize) -> Index {
     let mut index = Index::new();
     let found = inputs::find_readable(&[folder.to_path_buf()], &[], exclude);
     let Ok(found) = found else {
         return index;
     };
-    for input in found.inputs.into_iter().take(MOST) {
+    for input in found.inputs.into_iter().take(most) {
         if let Input::Path(path) = input {
             let identity = Disk.identity(&path).unwrap_or(path);
             index.extend(read(&identity).map(|heads| (identity, heads)));
@@ -31,10 +32,13 @@ pub fn index(folder: &Path, exclude: &Exclude) -> Index {
     index
 }
 
-/// The heads of a file on disk.
+/// The heads of a file on disk; `None` if it cannot be read, or is a file of Protocol Buffers.
 pub fn read(path: &Path) -> Option<Heads> {
     let bytes = Disk.read(path).ok()?;
-    Some(heads(&String::from_utf8_lossy(&bytes)))
+    let text = String::from_utf8_lossy(&bytes);
+    let is_foreign =
+        path.extension().is_some_and(|found| found == "proto") && is_protocol_buffers(&text);
+    (!is_foreign).then(|| heads(&text))
 }
 
 /// The workspace as it is now: open texts before files.
@@ -113,19 +117,28 @@ impl<'a> Workspace<'a> {
         found.map(|(path, _)| path.to_path_buf()).collect()
     }
 
-    /// The files of the same package that contain a name, and declare no protocol of this name themselves.
-    pub fn mentioning(&self, of: &Path, name: &str) -> Vec<PathBuf> {
+    /// The files of the same package in which a name may refer to a protocol of a file: those that contain its name and declare no
+    /// protocol of this name themselves. If it is to be renamed, also those that contain the new name.
+    pub fn mentioning(&self, of: &Path, name: &str, new: Option<&str>) -> Vec<PathBuf> {
         let Some(own) = self.heads(of) else {
             return Vec::new();
         };
         let found = self.all().filter(|(path, heads)| {
             let declares = heads.protocols.iter().any(|found| found == name);
-            let mentions = || {
-                let bytes = self.documents.read(path);
-                bytes.is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(name))
-            };
-            *path != of && heads.package == own.package && !declares && mentions()
+            *path != of
+                && heads.package == own.package
+                && self.contains(path, (!declares).then_some(name), new)
         });
         found.map(|(path, _)| path.to_path_buf()).collect()
+    }
+
+    /// Whether a file contains one of these names.
+    pub fn contains(&self, path: &Path, name: Option<&str>, new: Option<&str>) -> bool {
+        let Ok(bytes) = self.documents.read(path) else {
+            return false;
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let mut names = name.into_iter().chain(new).filter(|name| !name.is_empty());
+        names.any(|name| text.contains(name))
     }
 }

@@ -106,8 +106,8 @@ pub fn read_all(stream: &mut impl BufRead, queue: &Queue, output: &Output) {
             let id = message.pointer("/params/id").cloned();
             if let Some(id) = id.filter(|id| queue.cancel(id)) {
                 output.refuse(&id, code::CANCELLED, "cancelled");
+                continue;
             }
-            continue;
         }
         let method = method.to_owned();
         let mut message = message;

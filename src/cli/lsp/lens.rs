@@ -5,7 +5,7 @@ use super::super::baseline::Old;
 use super::convert::range_in;
 use super::documents::Documents;
 use super::framing::{Output, code};
-use duologue::compile::{Request, compile};
+use duologue::compile::{Input, Request, compile};
 use duologue::lsp::{Encoding, Lines};
 use duologue::model::full_name;
 use duologue::relation::{Travel, Verdict, versions};
@@ -22,6 +22,7 @@ const MOST: usize = 16;
 pub struct Job {
     pub id: Value,
     pub path: PathBuf,
+    /// The text with the other files that it needs.
     pub request: Request,
     /// The open texts.
     pub documents: Documents,
@@ -94,8 +95,11 @@ impl Lenses {
 fn lenses(job: &Job) -> Option<Vec<Value>> {
     let new = compile(&job.request, &job.documents).ok()?;
     let new_checked = new.checked.as_ref()?;
-    let paths = [job.path.clone()];
-    let old = Old::find(&job.against, &paths).ok()?;
+    let paths = job.request.inputs.iter().map(|input| match input {
+        Input::Path(path) | Input::Text { path, .. } => path.clone(),
+    });
+    let paths: Vec<PathBuf> = paths.collect();
+    let old = Old::revision(&job.against, &paths).ok()?;
     let compiled = old.check(&job.request, &paths).ok()?;
     let old_checked = compiled.checked.as_ref()?;
     let program = new_checked.program();

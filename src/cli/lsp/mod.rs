@@ -5,6 +5,7 @@
 //! with a git revision. A change marks its text; the check of a text always takes its newest version, so that changes that come
 //! faster than checks are skipped without a delay.
 
+mod capabilities;
 mod convert;
 mod documents;
 mod edits;
@@ -13,6 +14,7 @@ mod framing;
 mod lens;
 mod params;
 mod queue;
+mod reading;
 mod requests;
 mod server;
 mod state;

@@ -19,8 +19,8 @@ pub enum Incoming {
         params: Value,
         size: usize,
     },
-    /// The files of the workspace have been read.
-    Indexed(Index),
+    /// The files of the workspace have been read, by the reading with this number.
+    Indexed(u64, Index),
     /// The client has closed the stream.
     End,
 }
@@ -41,7 +41,7 @@ pub struct Queue {
 fn size(incoming: &Incoming) -> usize {
     match incoming {
         Incoming::Message { size, .. } => *size,
-        Incoming::Indexed(_) | Incoming::End => 0,
+        Incoming::Indexed(..) | Incoming::End => 0,
     }
 }
 

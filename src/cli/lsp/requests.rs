@@ -6,7 +6,7 @@ use super::state::State;
 use duologue::files::has_protocol_extension;
 use duologue::lsp::{
     Completion, CompletionKind, FoldKind, Item, ItemKind, SemanticKind, complete, definition,
-    folds, highlights, hints, hover, name_at, outline, protocol_at, references, selection,
+    folds, highlights, hints, hover, name_at, outline, protocol_at, references, selections,
     semantic_tokens,
 };
 use duologue::protocol::Referent;
@@ -14,7 +14,7 @@ use duologue::{dual, picture};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// The most entries of a folder that are proposed.
@@ -74,38 +74,79 @@ fn defined(state: &mut State<'_>, asked: &Value) -> Option<Value> {
     Some(view.location(declared, &state.documents))
 }
 
+/// How many files that may use a name are compiled at once.
+const USERS: usize = 64;
+
 fn referenced(state: &mut State<'_>, asked: &Value) -> Value {
     let find = |state: &mut State<'_>| {
         let (view, offset) = at(state, asked)?;
         let with_declaration = params::is_true(asked, "/context/includeDeclaration");
-        let (view, offset) = everywhere(state, view, offset)?;
-        let found = references(&view.snapshot, offset).into_iter();
-        let found = found.filter(|found| with_declaration || !found.is_declaration);
-        Some(
-            found
-                .map(|found| view.location(found.span, &state.documents))
-                .collect::<Vec<_>>(),
-        )
+        let mut locations = Vec::new();
+        let mut add = |view: &View, offset: usize, state: &State<'_>| {
+            let found = references(&view.snapshot, offset).into_iter();
+            for found in found.filter(|found| with_declaration || !found.is_declaration) {
+                locations.push(view.location(found.span, &state.documents));
+            }
+        };
+        match declared(&view, offset, state)? {
+            None => add(&view, offset, state),
+            Some(declared) => {
+                let users = state.users(&declared.path, &declared.name, None);
+                // The file that declares the name is compiled in any case.
+                let parts = users
+                    .chunks(USERS)
+                    .chain(users.is_empty().then_some(&[][..]));
+                for part in parts {
+                    let mut inputs = vec![declared.path.clone()];
+                    inputs.extend_from_slice(part);
+                    let view = state.compiled(inputs, false)?;
+                    add(&view, declared.offset, state);
+                }
+            }
+        }
+        Some(locations)
     };
-    json!(find(state).unwrap_or_default())
+    let mut seen = BTreeSet::new();
+    let mut found = find(state).unwrap_or_default();
+    // What several parts import is in each of them.
+    found.retain(|location| seen.insert(location.to_string()));
+    json!(found)
 }
 
-/// The text that declares the name at a position, checked with every file that may use the name, and where the name is declared. If it
-/// is declared nowhere, the text itself.
+/// Where a name is declared.
+struct Declared {
+    path: PathBuf,
+    offset: usize,
+    name: String,
+}
+
+/// Where the name at a position is declared; `Some(None)` if it is declared nowhere, and `None` if there is no name.
+fn declared(view: &View, offset: usize, state: &State<'_>) -> Option<Option<Declared>> {
+    let found = *name_at(&view.snapshot, offset)?;
+    let is_import = matches!(found.referent, Referent::Import(_));
+    let declared = definition(&view.snapshot, offset).filter(|_| !is_import);
+    Some(declared.map(|(_, declared)| Declared {
+        path: state.documents.identity_of(&view.path(declared.source)),
+        offset: declared.start as usize,
+        name: view.snapshot.compilation.sources.slice(declared).to_owned(),
+    }))
+}
+
+/// The text that declares the name at a position, checked with every file that contains it or its new name, and where the name is
+/// declared. If it is declared nowhere, the text itself.
 pub fn everywhere(
     state: &mut State<'_>,
     view: Rc<View>,
     offset: usize,
+    new: &str,
 ) -> Option<(Rc<View>, usize)> {
-    let found = *name_at(&view.snapshot, offset)?;
-    let is_import = matches!(found.referent, Referent::Import(_));
-    let declared = definition(&view.snapshot, offset).filter(|_| !is_import);
-    let Some((_, declared)) = declared else {
+    let Some(declared) = declared(&view, offset, state)? else {
         return Some((view, offset));
     };
-    let name = view.snapshot.compilation.sources.slice(declared).to_owned();
-    let whole = state.whole(&view.path(declared.source), &name)?;
-    Some((Rc::new(whole), declared.start as usize))
+    let users = state.users(&declared.path, &declared.name, Some(new));
+    let inputs = std::iter::once(declared.path).chain(users);
+    let whole = state.compiled(inputs.collect(), false)?;
+    Some((Rc::new(whole), declared.offset))
 }
 
 fn highlighted(state: &mut State<'_>, asked: &Value) -> Option<Value> {
@@ -131,24 +172,24 @@ fn completed(state: &mut State<'_>, asked: &Value) -> Option<Value> {
 }
 
 /// The protocol files and folders in a folder that an import may name.
-fn entries(folders: &[std::path::PathBuf], start: &str, own: &Path) -> Vec<String> {
+fn entries(folders: &[PathBuf], start: &str, own: &Path) -> Vec<String> {
     let mut found = BTreeSet::new();
     for folder in folders {
         let Ok(entries) = std::fs::read_dir(folder.join(start)) else {
             continue;
         };
-        for entry in entries.flatten().take(ENTRIES) {
+        let names = entries.flatten().filter_map(|entry| {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.starts_with('.') || path == own {
-                continue;
+                return None;
             }
-            if path.is_dir() {
-                found.insert(name + "/");
-            } else if has_protocol_extension(&path) {
-                found.insert(name);
+            match path.is_dir() {
+                true => Some(name + "/"),
+                false => has_protocol_extension(&path).then_some(name),
             }
-        }
+        });
+        found.extend(names.take(ENTRIES));
     }
     found.into_iter().take(ENTRIES).collect()
 }
@@ -266,9 +307,10 @@ fn folded(state: &mut State<'_>, asked: &Value) -> Option<Value> {
 fn selected(state: &mut State<'_>, asked: &Value) -> Option<Value> {
     let view = view(state, asked)?;
     let places = params::list(asked, "/positions").iter().take(1000);
-    let chain = |place: &Value| {
-        let offset = params::place(place).map_or(0, |place| view.offset(place));
-        let ranges: Vec<Range<usize>> = selection(view.snapshot.text(), offset);
+    let offsets: Vec<usize> = places
+        .map(|place| params::place(place).map_or(0, |place| view.offset(place)))
+        .collect();
+    let chain = |ranges: Vec<Range<usize>>| {
         ranges.iter().rev().fold(Value::Null, |outer, at| {
             let mut range = json!({ "range": view.range(at) });
             if !outer.is_null() {
@@ -277,7 +319,8 @@ fn selected(state: &mut State<'_>, asked: &Value) -> Option<Value> {
             range
         })
     };
-    Some(places.map(chain).collect())
+    let found = selections(view.snapshot.text(), &offsets).into_iter();
+    Some(found.map(chain).collect())
 }
 
 fn colored(state: &mut State<'_>, asked: &Value) -> Option<Value> {

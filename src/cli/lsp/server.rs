@@ -1,13 +1,15 @@
 //! Handles messages in order, and checks texts while none waits.
 
+use super::super::inputs;
 use super::super::terminal::Terminal;
 use super::documents::Document;
-use super::files::{Index, index, read};
+use super::files::{MOST, read};
 use super::framing::{Output, code};
 use super::lens::{Job, Lenses};
 use super::queue::{Incoming, Queue};
+use super::reading::{Asked, Reading};
 use super::state::State;
-use super::{edits, params, requests, uri};
+use super::{capabilities, edits, params, requests, uri};
 use duologue::lsp::Encoding;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -18,6 +20,8 @@ use std::thread;
 
 /// How many messages are handled at most before a text is checked, although more wait.
 const BETWEEN: usize = 64;
+
+const INTERNAL: &str = "an internal error: standard error has the details";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
@@ -31,7 +35,9 @@ enum Stage {
 struct Server<'a> {
     queue: &'a Arc<Queue>,
     output: &'a Output,
-    lenses: &'a Arc<Lenses>,
+    /// `None` if its thread could not be started.
+    lenses: Option<&'a Arc<Lenses>>,
+    reading: Reading,
     state: State<'a>,
     stage: Stage,
     /// The texts to check, the most urgent first.
@@ -46,11 +52,13 @@ pub fn serve(queue: &Arc<Queue>, output: &Output, terminal: &Terminal) -> bool {
     let lenses = Arc::new(Lenses::default());
     let (thread_lenses, thread_output) = (Arc::clone(&lenses), output.clone());
     // Git may take long; the process does not wait for it at its end.
-    thread::spawn(move || thread_lenses.serve(&thread_output));
+    let thread = thread::Builder::new().stack_size(super::STACK);
+    let started = thread.spawn(move || thread_lenses.serve(&thread_output));
     let mut server = Server {
         queue,
         output,
-        lenses: &lenses,
+        lenses: started.is_ok().then_some(&lenses),
+        reading: Reading::default(),
         state: State::new(terminal),
         stage: Stage::New,
         stale: VecDeque::new(),
@@ -77,10 +85,15 @@ impl Server<'_> {
             handled += 1;
             match self.queue.pop() {
                 Incoming::End => return false,
-                Incoming::Indexed(index) => {
-                    self.state.index.extend(index);
-                    self.state.changed();
-                    self.all_stale();
+                Incoming::Indexed(number, found) => {
+                    let finished = self.reading.finish(number, found, &mut self.state.index);
+                    if let Some(waiting) = finished {
+                        self.state.changed();
+                        self.all_stale();
+                        for asked in waiting {
+                            self.answer(&asked.id, &asked.method, &asked.params);
+                        }
+                    }
                 }
                 Incoming::Message { method, .. } if method == "exit" => {
                     return self.stage == Stage::Down;
@@ -109,10 +122,7 @@ impl Server<'_> {
         let done = catch_unwind(AssertUnwindSafe(|| run(self))).ok();
         if done.is_none() {
             self.state.changed();
-            let message = json!({
-                "type": 1,
-                "message": "an internal error: standard error has the details",
-            });
+            let message = json!({ "type": 1, "message": INTERNAL });
             self.output.notify("window/logMessage", message);
         }
         done
@@ -121,9 +131,13 @@ impl Server<'_> {
     fn request(&mut self, id: &Value, method: &str, asked: &Value) {
         match (self.stage, method) {
             (Stage::New, "initialize") => {
-                let result = self.initialize(asked);
-                self.output.answer(id, result);
-                self.stage = Stage::Running;
+                match self.guarded(|server| server.initialize(asked)) {
+                    Some(result) => {
+                        self.output.answer(id, result);
+                        self.stage = Stage::Running;
+                    }
+                    None => self.output.refuse(id, code::INTERNAL, INTERNAL),
+                }
                 return;
             }
             (Stage::New, _) => {
@@ -140,11 +154,40 @@ impl Server<'_> {
             }
             (Stage::Running, "shutdown") => {
                 self.stage = Stage::Down;
+                let waiting = self.reading.remove_all();
+                self.refuse_all(waiting, code::CANCELLED, "the session ends");
                 return self.output.answer(id, Value::Null);
             }
-            (Stage::Running, "textDocument/codeLens") => return self.ask_lenses(id, asked),
+            (Stage::Running, "textDocument/codeLens") => {
+                if self
+                    .guarded(|server| server.ask_lenses(id, asked))
+                    .is_none()
+                {
+                    self.output.refuse(id, code::INTERNAL, INTERNAL);
+                }
+                return;
+            }
             (Stage::Running, _) => {}
         }
+        if !self.reading.delays(method) {
+            return self.answer(id, method, asked);
+        }
+        let refused = self.reading.delay(Asked {
+            id: id.clone(),
+            method: method.to_owned(),
+            params: asked.clone(),
+        });
+        let words = "the files of the workspace are still being read: try again";
+        self.refuse_all(refused, code::REQUEST_FAILED, words);
+    }
+
+    fn refuse_all(&self, all: impl IntoIterator<Item = Asked>, code: i32, words: &str) {
+        for asked in all {
+            self.output.refuse(&asked.id, code, words);
+        }
+    }
+
+    fn answer(&mut self, id: &Value, method: &str, asked: &Value) {
         let needs_object = !asked.is_object();
         let answered = self.guarded(|server| {
             let state = &mut server.state;
@@ -154,10 +197,7 @@ impl Server<'_> {
             }
         });
         match answered {
-            None => {
-                let words = "an internal error: standard error has the details";
-                self.output.refuse(id, code::INTERNAL, words);
-            }
+            None => self.output.refuse(id, code::INTERNAL, INTERNAL),
             Some(None) => {
                 let words = format!("there is no method `{method}`");
                 self.output.refuse(id, code::UNKNOWN_METHOD, &words);
@@ -192,34 +232,7 @@ impl Server<'_> {
         if let Some(options) = asked.get("initializationOptions") {
             self.configure(options);
         }
-        let encoding = match self.state.encoding {
-            Encoding::Utf8 => "utf-8",
-            Encoding::Utf16 => "utf-16",
-        };
-        json!({
-            "serverInfo": { "name": "duologue", "version": env!("CARGO_PKG_VERSION") },
-            "capabilities": {
-                "positionEncoding": encoding,
-                "textDocumentSync": { "openClose": true, "change": 2, "save": true },
-                "hoverProvider": true,
-                "completionProvider": { "triggerCharacters": [":", ">", "(", "\"", "/", "[", "{", ","] },
-                "definitionProvider": true,
-                "referencesProvider": true,
-                "documentHighlightProvider": true,
-                "renameProvider": { "prepareProvider": true },
-                "codeActionProvider": { "codeActionKinds": ["quickfix", "source.fixAll"] },
-                "codeLensProvider": { "resolveProvider": false },
-                "documentFormattingProvider": true,
-                "documentSymbolProvider": true,
-                "workspaceSymbolProvider": true,
-                "foldingRangeProvider": true,
-                "selectionRangeProvider": true,
-                "semanticTokensProvider": { "legend": requests::legend(), "full": true, "range": true },
-                "inlayHintProvider": true,
-                "workspace": { "workspaceFolders": { "supported": true, "changeNotifications": true } },
-                "experimental": { "duologueDual": true, "duologuePicture": true },
-            },
-        })
+        capabilities::of(self.state.encoding)
     }
 
     /// Settings, with or without the name of the server around them.
@@ -237,16 +250,17 @@ impl Server<'_> {
             "textDocument/didChange" => self.changed(said),
             "textDocument/didClose" => self.closed(said),
             "textDocument/didSave" => {
-                if let Some(uri) = params::uri(said) {
-                    self.disk_changed(&uri::path_of(uri));
-                }
+                let paths = params::uri(said).map(uri::path_of);
+                self.disk_changed(&Vec::from_iter(paths));
             }
             "workspace/didChangeWatchedFiles" => {
-                for change in params::list(said, "/changes") {
-                    if let Some(uri) = params::text(change, "/uri") {
-                        self.disk_changed(&uri::path_of(uri));
-                    }
-                }
+                let changes = params::list(said, "/changes").iter();
+                let uris = changes.filter_map(|change| params::text(change, "/uri"));
+                self.disk_changed(&Vec::from_iter(uris.map(uri::path_of)));
+            }
+            "$/cancelRequest" => {
+                let found = said.get("id").and_then(|id| self.reading.remove(id));
+                self.refuse_all(found, code::CANCELLED, "cancelled");
             }
             "workspace/didChangeWorkspaceFolders" => {
                 for folder in params::list(said, "/event/removed") {
@@ -286,24 +300,15 @@ impl Server<'_> {
         self.read_folders();
     }
 
-    /// Reads the files of the workspace, on a thread of its own.
     fn read_folders(&mut self) {
         let folders = self.state.folders.clone();
-        self.state.index.clear();
         self.state.changed();
         let configs = folders.into_iter().map(|folder| {
             let config = self.state.config(&folder);
             (folder, config.exclude.clone())
         });
         let configs: Vec<_> = configs.collect();
-        let queue = Arc::clone(self.queue);
-        thread::spawn(move || {
-            let mut all = Index::new();
-            for (folder, exclude) in configs {
-                all.extend(index(&folder, &exclude));
-            }
-            queue.push(Incoming::Indexed(all));
-        });
+        self.reading.start(configs, self.queue);
     }
 
     fn opened(&mut self, said: &Value) {
@@ -337,6 +342,7 @@ impl Server<'_> {
             }
         });
         let changes: Vec<_> = changes.collect();
+        self.forget_requests(said);
         let encoding = self.state.encoding;
         if let Some(document) = self.state.documents.open.get_mut(&path) {
             document.change(version, &changes, encoding);
@@ -350,12 +356,20 @@ impl Server<'_> {
         let (Some(path), Some(uri)) = (path, uri) else {
             return;
         };
+        self.forget_requests(said);
         self.state.documents.open.remove(&path);
         self.stale.retain(|stale| *stale != path);
         let cleared = json!({ "uri": uri, "diagnostics": [] });
         self.output
             .notify("textDocument/publishDiagnostics", cleared);
-        self.disk_changed(&path);
+        self.disk_changed(&[path]);
+    }
+
+    /// Refuses the requests about a text that wait, because their positions are those of the text before it changed.
+    fn forget_requests(&mut self, said: &Value) {
+        let uri = params::uri(said).unwrap_or_default();
+        let stale = self.reading.remove_about(uri);
+        self.refuse_all(stale, code::CONTENT_MODIFIED, "the text has changed");
     }
 
     /// A text has changed: it is checked first, then those that may depend on it.
@@ -371,19 +385,38 @@ impl Server<'_> {
         }
     }
 
-    fn disk_changed(&mut self, path: &Path) {
-        if path.file_name().is_some_and(|name| name == "duologue.toml") {
-            self.state.reconfigured();
-            return self.read_folders();
+    /// Files have changed on disk.
+    fn disk_changed(&mut self, paths: &[PathBuf]) {
+        let is_config = |path: &&PathBuf| path.ends_with("duologue.toml");
+        for path in paths.iter().filter(|path| !is_config(path)) {
+            let path = self.state.documents.identity_of(path);
+            let is_known = self.state.index.contains_key(&path);
+            let is_read = is_known || self.state.index.len() < MOST && self.is_in_workspace(&path);
+            match is_read.then(|| read(&path)).flatten() {
+                Some(heads) => self.state.index.insert(path.clone(), heads),
+                None => self.state.index.remove(&path),
+            };
+            self.reading.has_changed(path);
         }
-        let identity = self.state.documents.identity_of(path);
-        match read(&identity) {
-            Some(heads) => self.state.index.insert(identity, heads),
-            None => self.state.index.remove(&identity),
-        };
-        self.state.changed();
-        self.all_stale();
-        self.refresh();
+        if paths.iter().any(|path| is_config(&path)) {
+            self.state.reconfigured();
+            self.read_folders();
+        }
+        if !paths.is_empty() {
+            self.state.changed();
+            self.all_stale();
+            self.refresh();
+        }
+    }
+
+    /// Whether reading a folder of the workspace finds a file.
+    fn is_in_workspace(&mut self, path: &Path) -> bool {
+        let folders = self.state.folders.clone();
+        folders.iter().any(|folder| {
+            let config = self.state.config(folder);
+            let folder = folder.canonicalize();
+            folder.is_ok_and(|folder| inputs::finds(&folder, path, &config.exclude))
+        })
     }
 
     fn all_stale(&mut self) {
@@ -433,10 +466,12 @@ impl Server<'_> {
 
     fn ask_lenses(&mut self, id: &Value, asked: &Value) {
         let path = params::uri(asked).and_then(|uri| self.state.opened(uri));
-        let Some(path) = path.filter(|_| !self.state.against.is_empty()) else {
+        let path = path.filter(|_| !self.state.against.is_empty());
+        let view = path.as_ref().and_then(|path| self.state.view(path));
+        let (Some(path), Some(view), Some(lenses)) = (path, view, self.lenses) else {
             return self.output.answer(id, json!([]));
         };
-        let request = self.state.request(vec![path.clone()]);
+        let request = self.state.request(view.needed.clone());
         let job = Job {
             id: id.clone(),
             path,
@@ -445,6 +480,6 @@ impl Server<'_> {
             against: self.state.against.clone(),
             encoding: self.state.encoding,
         };
-        self.lenses.ask(job, self.output);
+        lenses.ask(job, self.output);
     }
 }

@@ -135,16 +135,24 @@ impl<'t> State<'t> {
         let mut inputs = vec![path.to_path_buf()];
         inputs.extend(importers.into_iter().filter(|path| self.can_be_read(path)));
         let mut view = self.compiled(inputs.clone(), is_cut)?;
+        let mut needed = vec![path.to_path_buf()];
         let unknown = unknown_protocols(&view);
         if !unknown.is_empty() {
             let workspace = self.workspace(&config.import_dirs);
             let more = workspace.declaring(path, &unknown).into_iter();
-            let more: Vec<_> = more.filter(|path| !inputs.contains(path)).collect();
-            if !more.is_empty() {
-                inputs.extend(more.into_iter().filter(|path| self.can_be_read(path)));
+            let more: Vec<_> = more.filter(|path| self.can_be_read(path)).collect();
+            let known = inputs.len();
+            for path in more {
+                if !inputs.contains(&path) {
+                    inputs.push(path.clone());
+                }
+                needed.push(path);
+            }
+            if inputs.len() > known {
                 view = self.compiled(inputs, is_cut)?;
             }
         }
+        view.needed = needed;
         let view = Rc::new(view);
         self.views
             .insert(0, (path.to_path_buf(), self.epoch, Rc::clone(&view)));
@@ -156,26 +164,36 @@ impl<'t> State<'t> {
         self.documents.open.contains_key(path) || path.is_file()
     }
 
-    fn compiled(&mut self, inputs: Vec<PathBuf>, is_cut: bool) -> Option<View> {
-        let request = self.request(inputs);
-        let snapshot = Snapshot::of(&request, &self.documents).ok()?;
-        Some(View::new(snapshot, request, is_cut, self.encoding))
+    /// The first of some files, checked with the others. Others that cannot be read are left out.
+    pub fn compiled(&mut self, mut inputs: Vec<PathBuf>, is_cut: bool) -> Option<View> {
+        loop {
+            let request = self.request(inputs.clone());
+            let unreadable = match Snapshot::of(&request, &self.documents) {
+                Ok(snapshot) => return Some(View::new(snapshot, request, is_cut, self.encoding)),
+                Err(unreadable) => unreadable.path,
+            };
+            let at = inputs.iter().position(|path| *path == unreadable)?;
+            if at == 0 {
+                return None;
+            }
+            inputs.remove(at);
+        }
     }
 
-    /// The file that declares a name, checked with every file that may use the name.
-    pub fn whole(&mut self, declared_in: &Path, name: &str) -> Option<View> {
-        let path = self.documents.identity_of(declared_in);
-        let config = self.config(&path);
+    /// The other files that may use a name that a file declares: those that contain it and import the file, or are in its package. If
+    /// the name is to be replaced by a new one, also those that contain the new one.
+    pub fn users(&mut self, path: &Path, name: &str, new: Option<&str>) -> Vec<PathBuf> {
+        let config = self.config(path);
         let workspace = self.workspace(&config.import_dirs);
-        let (importers, _) = workspace.importers(&path, usize::MAX);
-        let mut inputs = vec![path.clone()];
-        let mentioning = workspace.mentioning(&path, name);
-        for more in importers.into_iter().chain(mentioning) {
-            if !inputs.contains(&more) && self.can_be_read(&more) {
-                inputs.push(more);
-            }
-        }
-        self.compiled(inputs, false)
+        let (importers, _) = workspace.importers(path, usize::MAX);
+        let mut importers = importers;
+        importers.retain(|path| workspace.contains(path, Some(name), new));
+        let mut seen: BTreeSet<PathBuf> = BTreeSet::from([path.to_path_buf()]);
+        let all = importers
+            .into_iter()
+            .chain(workspace.mentioning(path, name, new));
+        all.filter(|path| seen.insert(path.clone()) && self.can_be_read(path))
+            .collect()
     }
 
     /// The open texts whose findings may depend on a text: those that import it, or that it imports, directly or through others.

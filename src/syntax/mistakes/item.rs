@@ -195,7 +195,7 @@ impl<'a> Context<'a> {
     /// The `;` is added automatically only if nothing follows with which the declaration could continue.
     fn missing_semicolon(&self) -> Diagnostic {
         let end = self.last.end..self.last.end;
-        let is_mapping = self.before == "\"" && self.token_ahead(1) == "=" && self.is_word();
+        let is_mapping = self.before.ends_with('"') && self.token_ahead(1) == "=" && self.is_word();
         let is_safe = self.found.is_empty() || is_mapping || self.found == "}";
         let text = format!("expected `;`, found {}", self.what_is_found());
         let error = self.error_at(end, text).label("missing here");

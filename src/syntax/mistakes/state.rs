@@ -67,7 +67,14 @@ impl<'a> Context<'a> {
                 .error("a `:` is missing between the state and its direction")
                 .fix("add it", gap, ":", false);
         }
-        if self.is_word() && is_word(before) && matches!(self.token_ahead(1), ":" | "{" | "<") {
+        let is_next_head = self.is_word() && matches!(self.token_ahead(1), ":" | "{" | "<");
+        if is_next_head && matches!(before, "send" | "recv") {
+            return self
+                .error_at(self.last.clone(), "this state has no messages")
+                .label("`{` is missing after this")
+                .help("write `{ message -> next_state }` after the direction");
+        }
+        if is_next_head && is_word(before) {
             let keyword = self.span(self.last.start..self.here.start);
             return self
                 .error(format!("a state begins with its name, not with `{before}`"))

@@ -1,6 +1,7 @@
 //! Turns the tokens of a text into its tree. Total on any text: what does not fit becomes an error node, and parsing continues at
 //! the next message, state or item. Linear; recurses only as deeply as types may nest.
 
+mod heads;
 mod recover;
 mod rules;
 #[cfg(test)]

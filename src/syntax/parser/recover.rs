@@ -1,21 +1,12 @@
 //! Items, protocols and states, whatever is wrong in them: where to continue after tokens that do not fit.
 
+use super::heads::Next;
 use super::rules::{BEGIN, END};
 use super::{Failure, Parser, Part, Problem, is_word};
 use crate::syntax::expected::Expected;
 use crate::syntax::tokens::{DEPTH_LIMIT, TokenKind};
 use crate::syntax::tree::Kind;
 use std::ops::Range;
-
-/// How the parser goes on after a head of a state that does not fit.
-enum Next {
-    /// The head begins again at this token.
-    Head(usize),
-    /// The messages begin at this token.
-    Messages(usize),
-    /// The state ends before this token.
-    End(usize),
-}
 
 impl Parser<'_> {
     /// What is between two items, where there is nothing in a correct text. States there belong to a protocol whose head is
@@ -206,7 +197,8 @@ impl Parser<'_> {
         let mut good = self.tree.len();
         let mut is_broken = false;
         self.fresh();
-        while self.state_head(&mut good).is_err() {
+        let mut head = self.state_head(&mut good);
+        while head.is_err() {
             if !is_broken {
                 self.fail_state(first, false);
             }
@@ -215,9 +207,23 @@ impl Parser<'_> {
             self.tree.truncate(good);
             let at = self.at;
             match next {
-                Next::Head(head) => {
-                    self.error(at.min(head)..head);
+                Next::Head(begin) => {
+                    self.error(at.min(begin)..begin);
                     good = self.tree.len();
+                    head = self.state_head(&mut good);
+                }
+                Next::Name(begin, end) => {
+                    self.at = end;
+                    let place = self.start_of(begin)..self.end_of_last();
+                    self.tree.leaf(Kind::Ident, place);
+                    self.fresh();
+                    good = self.tree.len();
+                    head = self.after_name(&mut good);
+                }
+                Next::Rest(begin) => {
+                    self.error(at.min(begin)..begin);
+                    good = self.tree.len();
+                    head = self.after_name(&mut good);
                 }
                 Next::Messages(begin) => {
                     self.error(at.min(begin)..begin);
@@ -241,79 +247,6 @@ impl Parser<'_> {
         let end = self.end_of_state(self.at, has_body);
         let stopped = self.stopped();
         self.settle(Part::State, first..end, Some(stopped));
-    }
-
-    /// How to go on after the current token, which does not fit into the head of a state. `good` is the length of the tree that
-    /// is kept.
-    fn after_head(&mut self, first: usize, good: &mut usize, state: usize, is_again: bool) -> Next {
-        let at = self.at;
-        let has_name = *good > state + 1 && at > first;
-        if self.kind_at(first) == TokenKind::Sign(b'#') && !is_again {
-            let inside = self.attribute_end(first);
-            if at < inside {
-                return Next::Head(inside);
-            }
-        }
-        let has_direction = (first..at).any(|at| self.kind_at(at) == TokenKind::Sign(b':'));
-        let next = self.kind_ahead(1);
-        if has_name && !has_direction && !is_again {
-            let is_head = self.is_head(at)
-                || is_word(self.word())
-                    && matches!(next, BEGIN | TokenKind::Sign(b'<' | b':'))
-                    && !matches!(self.word(), "send" | "recv");
-            if is_head && is_word(self.word_at(at.saturating_sub(1))) {
-                *good = state + 1;
-                self.at = first;
-                return Next::Head(at);
-            }
-            if self.kind() == TokenKind::Foreign {
-                *good = state + 1;
-                self.at = first;
-            }
-        }
-        let is_message =
-            is_word(self.word()) && matches!(next, TokenKind::Arrow | TokenKind::Sign(b'('));
-        if has_name && is_message && !self.is_head(at) {
-            return Next::Messages(at);
-        }
-        for found in at.max(first + 1)..self.limit {
-            match self.kind_at(found) {
-                BEGIN => return Next::Messages(found + 1),
-                TokenKind::Sign(b'}' | b')') if self.closes_state(found) => {
-                    return Next::End(found + 1);
-                }
-                END => return Next::End(found),
-                _ if self.is_directed_head(found) => return Next::End(found),
-                _ => {}
-            }
-        }
-        Next::End(self.limit)
-    }
-
-    /// Where the attributes that begin at `first` seem to end: after the last `]`, or where the state begins.
-    fn attribute_end(&self, first: usize) -> usize {
-        let mut end = first;
-        for at in first..self.limit {
-            match self.kind_at(at) {
-                TokenKind::Sign(b']') => {
-                    end = at + 1;
-                    if self.kind_at(end) != TokenKind::Sign(b'#') {
-                        return end;
-                    }
-                }
-                TokenKind::Sign(b'{' | b'}') => return end,
-                _ if self.is_directed_head(at) => return at,
-                _ => {}
-            }
-        }
-        end
-    }
-
-    /// Whether a closing bracket outside of any state ends one whose opening bracket is missing, and not the protocol.
-    fn closes_state(&self, at: usize) -> bool {
-        self.kind_at(at) == END
-            && (self.is_head(at + 1)
-                || matches!(self.kind_at(at + 1), TokenKind::Sign(b'}' | b')' | b'#')))
     }
 
     /// The messages of a state, and the bracket that closes it.
@@ -403,6 +336,8 @@ impl Parser<'_> {
         let mut depth = usize::from(has_body);
         for found in at..self.limit {
             match self.kind_at(found) {
+                // What is nested deeper is the end of the state for its messages too, so nothing is read again and again.
+                BEGIN if depth >= 2 * DEPTH_LIMIT => return found,
                 BEGIN => depth += 1,
                 END if depth == 0 && !self.closes_state(found) => return found,
                 END => {
@@ -443,39 +378,5 @@ impl Parser<'_> {
             }
         }
         self.limit
-    }
-
-    /// Whether a state with a direction begins at a token: `name:send {`, `name:recv<`. Nothing else in the language looks like that,
-    /// except for an entry `name: send<T>` of a payload.
-    fn is_directed_head(&self, at: usize) -> bool {
-        self.kind_at(at) == TokenKind::Word
-            && self.kind_at(at + 1) == TokenKind::Sign(b':')
-            && matches!(self.word_at(at + 2), "send" | "recv")
-            && matches!(self.kind_at(at + 3), BEGIN | TokenKind::Sign(b'<'))
-            && is_word(self.word_at(at))
-    }
-
-    /// Whether a state begins at a token that is no message with its payload in braces.
-    fn is_plain_head(&self, at: usize) -> bool {
-        self.is_directed_head(at) || self.is_head(at) && self.kind_at(at + 2) == END
-    }
-
-    /// Whether a state seems to begin at a token, with or without a direction.
-    fn is_head(&self, at: usize) -> bool {
-        let is_state = || {
-            let inner = self.kind_at(at + 2);
-            let after = self.kind_at(at + 3);
-            self.kind_at(at + 1) == BEGIN
-                && match inner {
-                    END => after != TokenKind::Arrow,
-                    TokenKind::Word => {
-                        matches!(after, TokenKind::Arrow | TokenKind::Sign(b'('))
-                    }
-                    _ => false,
-                }
-        };
-        let word = self.word_at(at);
-        let is_direction = matches!(word, "send" | "recv");
-        is_word(word) && (self.is_directed_head(at) || !is_direction && is_state())
     }
 }

@@ -12,7 +12,7 @@ pub const COLON: TokenKind = TokenKind::Sign(b':');
 pub const SEMICOLON: TokenKind = TokenKind::Sign(b';');
 pub const LESS: TokenKind = TokenKind::Sign(b'<');
 pub const GREATER: TokenKind = TokenKind::Sign(b'>');
-const HASH: TokenKind = TokenKind::Sign(b'#');
+pub const HASH: TokenKind = TokenKind::Sign(b'#');
 pub const BEGIN: TokenKind = TokenKind::Sign(b'{');
 pub const END: TokenKind = TokenKind::Sign(b'}');
 
@@ -281,6 +281,11 @@ impl Parser<'_> {
         }
         self.ident()?;
         *good = self.tree.len();
+        self.after_name(good)
+    }
+
+    /// What follows the name of a state.
+    pub(super) fn after_name(&mut self, good: &mut usize) -> Result {
         if self.is(COLON) {
             let direction = self.open(Kind::Direction);
             self.bump();

@@ -277,7 +277,7 @@ fn the_parser_agrees_with_the_grammar_on_changed_texts() {
         }
         accepted += usize::from(compare(&tokens.concat()));
     }
-    assert!(accepted > 500, "{accepted}");
+    assert!(accepted > 450, "{accepted}");
 }
 
 /// The states of a file, also those of protocols without a name.
@@ -299,7 +299,7 @@ fn counted<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<String, usize> 
 }
 
 #[test]
-fn a_missing_token_hides_no_other_state() {
+fn damage_hides_no_other_state() {
     let source = Sources::default().add("a.proto", "");
     let (mut others, mut own, mut kept) = (0, 0, 0);
     let mut lost = Vec::new();
@@ -309,31 +309,39 @@ fn a_missing_token_hides_no_other_state() {
         let parsed = parse(&text);
         for number in 0..parsed.tokens.len() {
             let place = parsed.tokens.place(number);
-            let is_in = |state: &&&State| {
-                let range = state.span.range();
-                range.start <= place.start && place.end <= range.end
-            };
-            let all = states(&file);
-            let changed = format!("{} {}", &text[..place.start], &text[place.end..]);
-            let (left, _) = crate::syntax::parse(source, &changed);
-            let left = counted(states(&left).iter().map(|state| state.name.text()));
-            let other = all.iter().filter(|state| !is_in(state));
-            let other = counted(other.map(|state| state.name.text()));
-            for (name, count) in &other {
-                others += count;
-                if left.get(name).is_none_or(|found| found < count) {
-                    let line = text[..place.start].lines().count();
-                    lost.push(format!(
-                        "{name} without {} in line {line}",
-                        &text[place.clone()]
-                    ));
+            // The token is missing, or there is a foreign character before it, which touches it or not.
+            let damages = [
+                (" ", place.end),
+                ("\u{f6}", place.start),
+                (" \u{201c} ", place.start),
+            ];
+            for (with, from) in damages {
+                let is_in = |state: &&&State| {
+                    let range = state.span.range();
+                    range.start <= place.start && place.end <= range.end
+                };
+                let all = states(&file);
+                let changed = format!("{}{with}{}", &text[..place.start], &text[from..]);
+                let (left, _) = crate::syntax::parse(source, &changed);
+                let left = counted(states(&left).iter().map(|state| state.name.text()));
+                let other = all.iter().filter(|state| !is_in(state));
+                let other = counted(other.map(|state| state.name.text()));
+                for (name, count) in &other {
+                    others += count;
+                    if left.get(name).is_none_or(|found| found < count) {
+                        let line = text[..place.start].lines().count();
+                        lost.push(format!(
+                            "{name} with `{with}` at {} in line {line}",
+                            &text[place.clone()]
+                        ));
+                    }
                 }
-            }
-            if let Some(state) = all.iter().find(is_in) {
-                own += 1;
-                let before = other.get(state.name.text()).copied().unwrap_or(0);
-                let after = left.get(state.name.text()).copied().unwrap_or(0);
-                kept += usize::from(after > before);
+                if let Some(state) = all.iter().find(is_in) {
+                    own += 1;
+                    let before = other.get(state.name.text()).copied().unwrap_or(0);
+                    let after = left.get(state.name.text()).copied().unwrap_or(0);
+                    kept += usize::from(after > before);
+                }
             }
         }
     }
@@ -344,9 +352,47 @@ fn a_missing_token_hides_no_other_state() {
         lost.join("\n")
     );
     // Without its name a state has none; a few other tokens make another word its name.
-    assert!(others > 4000 && own > 900, "{others} {own}");
-    assert!(kept * 10 > own * 7, "{kept} of {own}");
-    println!(
-        "{others} other states, {own} states without a token, {kept} of them with their names"
-    );
+    assert!(others > 12_000 && own > 2700, "{others} {own}");
+    assert!(kept * 10 > own * 8, "{kept} of {own}");
+    println!("{others} other states, {own} damaged states, {kept} of them with their names");
+}
+
+/// The names of the states of a text, with how many messages they have.
+fn named(text: &str) -> Vec<(String, usize)> {
+    let source = Sources::default().add("a.proto", "");
+    let (file, _) = crate::syntax::parse(source, text);
+    let states = states(&file).into_iter();
+    states
+        .map(|state| (state.name.text().to_owned(), state.messages.len()))
+        .collect()
+}
+
+#[test]
+fn a_foreign_character_belongs_to_the_name_that_it_touches() {
+    for (head, name) in [
+        ("a\u{2039}\u{e9}>", "a\u{2039}\u{e9}"),
+        ("a \u{201c}", "a"),
+        ("a \u{201c} :send", "a"),
+        ("a\u{201c}", "a"),
+        ("gr\u{f6}\u{df}e:send", "gr\u{f6}\u{df}e"),
+        ("\u{e9}a:send", "\u{e9}a"),
+        ("\u{e9}a", "\u{e9}a"),
+        ("\u{201c}a", "a"),
+        ("\u{201c} a:recv", "a"),
+        ("#[within(5 s)] \u{e9}a:send", "\u{e9}a"),
+        ("#[within(5 s)] a\u{e9}:send", "a\u{e9}"),
+    ] {
+        let text = format!("proto! p {{ {head} {{ m -> ! }} b {{ n -> ! }} }}");
+        let expected = [(name.to_owned(), 1), ("b".to_owned(), 1)];
+        assert_eq!(named(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_state_without_messages_leaves_the_next_one_alone() {
+    for next in ["b:send", "b", "b:recv<T>"] {
+        let text = format!("proto! p {{\n a:send\n {next} {{ m -> ! }}\n}}");
+        let expected = [("a".to_owned(), 0), ("b".to_owned(), 1)];
+        assert_eq!(named(&text), expected, "{text}");
+    }
 }

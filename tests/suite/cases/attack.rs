@@ -318,6 +318,16 @@ fn long_repetitions_are_handled() {
     }
 }
 
+/// Each state ends where the next one begins only for a search that has a limit. If there were none, this test would run for many
+/// minutes.
+#[test]
+fn states_with_many_brackets_are_handled() {
+    const SIZE: usize = 1 << 22;
+    let state = format!("b {{ {}{} ", "{".repeat(200), "}".repeat(129));
+    let text = format!("proto! p {{ {}", state.repeat(SIZE / state.len()));
+    survives(text.as_bytes());
+}
+
 #[test]
 fn type_arguments_that_change_places_are_handled() {
     let names: Vec<String> = (0..12).map(|n| format!("T{n}")).collect();

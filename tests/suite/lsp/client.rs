@@ -181,6 +181,20 @@ impl Client {
         list.expect("a list").clone()
     }
 
+    /// The versions of a text whose findings have arrived so far, in order, except for those that something waited for.
+    pub fn versions(&mut self, uri: &str) -> Vec<i64> {
+        let mut versions = Vec::new();
+        self.kept.retain(|message| {
+            let is_it = message["method"] == "textDocument/publishDiagnostics"
+                && message["params"]["uri"] == uri;
+            if is_it {
+                versions.extend(message["params"]["version"].as_i64());
+            }
+            !is_it
+        });
+        versions
+    }
+
     /// Ends the session; returns the exit code.
     pub fn end(mut self) -> Option<i32> {
         self.request("shutdown", Value::Null);

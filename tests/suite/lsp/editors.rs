@@ -10,6 +10,12 @@ pub fn workspace(name: &str) -> std::path::PathBuf {
     let bank = repository().join("protocols/bank.proto");
     let text = std::fs::read_to_string(bank).expect("the example is there");
     std::fs::write(folder.join("bank.proto"), text).expect("it can be written");
+    commit(&folder);
+    folder
+}
+
+/// Makes a folder a repository whose only commit has its files.
+pub fn commit(folder: &std::path::Path) {
     for arguments in [
         &["init", "--quiet"][..],
         &["add", "."],
@@ -25,10 +31,9 @@ pub fn workspace(name: &str) -> std::path::PathBuf {
         ],
     ] {
         let mut git = Command::new("git");
-        git.arg("-C").arg(&folder).args(arguments);
+        git.arg("-C").arg(folder).args(arguments);
         succeed(&mut git).expect("git works");
     }
-    folder
 }
 
 fn is_installed(program: &str, package: &str) {

@@ -121,22 +121,27 @@ fn positions_outside_the_text_count_as_the_nearest_inside() {
     let mut client = Client::open(&folder);
     let uri = uri(&folder.join("a.proto"));
     client.did_open(&uri, TEXT);
-    for (line, character) in [
-        (0, 999_u64),
-        (99, 0),
-        (4_294_967_295_u64, 4_294_967_295),
-        (u64::MAX, 0),
-    ] {
+    let asked = |line: u64, character: u64| {
         let place = json!({ "line": line, "character": character });
-        let asked = json!({
+        json!({
             "textDocument": { "uri": uri },
             "position": place,
             "positions": [place],
             "range": { "start": place, "end": { "line": 0, "character": 0 } },
             "context": { "diagnostics": [] },
-        });
+        })
+    };
+    for (outside, inside) in [
+        ((0, 999), (0, 10)),
+        ((2, 1 << 40), (2, 14)),
+        ((99, 0), (5, 0)),
+        ((4_294_967_295, 4_294_967_295), (5, 0)),
+        ((u64::MAX, 0), (5, 0)),
+    ] {
         for method in METHODS.iter().filter(|method| !method.ends_with("ename")) {
-            client.request(method, asked.clone());
+            let found = client.request(method, asked(outside.0, outside.1));
+            let expected = client.request(method, asked(inside.0, inside.1));
+            assert_eq!(found, expected, "{method} at {outside:?}");
         }
     }
     assert_eq!(client.end(), Some(0));
@@ -185,5 +190,41 @@ fn only_the_newest_version_is_published_last() {
     }
     client.did_change(&uri, 200, TEXT);
     assert_eq!(client.findings(&uri, 200), Vec::<Value>::new());
+    let before = client.versions(&uri);
+    assert!(
+        before.is_sorted_by(|one, two| one < two) && before.iter().all(|version| *version < 200),
+        "{before:?}"
+    );
+    // The answer to `shutdown` is the last message.
+    client.request("shutdown", Value::Null);
+    assert_eq!(client.versions(&uri), Vec::<i64>::new());
+    client.notify("exit", Value::Null);
+    assert_eq!(client.exit_code(), Some(0));
+}
+
+#[test]
+fn brackets_in_very_many_others_have_few_selections() {
+    const DEPTH: usize = 200_000;
+    let folder = folder("selections");
+    let mut client = Client::open(&folder);
+    let uri = uri(&folder.join("a.proto"));
+    let text = format!("{}\n{}", "(".repeat(DEPTH), ")".repeat(DEPTH));
+    client.did_open(&uri, &text);
+    let found = client.request(
+        "textDocument/selectionRange",
+        json!({ "textDocument": { "uri": uri }, "positions": [{ "line": 1, "character": 0 }] }),
+    );
+    let mut outermost = &found[0];
+    let mut levels = 1;
+    while let Some(parent) = outermost.get("parent") {
+        outermost = parent;
+        levels += 1;
+    }
+    assert_eq!(levels, 64);
+    let whole = json!({
+        "start": { "line": 0, "character": 0 },
+        "end": { "line": 1, "character": DEPTH },
+    });
+    assert_eq!(outermost["range"], whole);
     assert_eq!(client.end(), Some(0));
 }

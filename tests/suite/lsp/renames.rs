@@ -114,17 +114,7 @@ fn a_rename_reaches_closed_files_and_unsaved_buffers() {
         ["types.proto", "closed.proto", "open.proto"].map(|name| uri(&folder.join(name)));
     let open = "import \"types.proto\";\n\nproto! q { a:send { pay(money$0) -> ! } }\n";
     let asked = ask(&mut client, &open_uri, open, "coins");
-    let mut found = Value::Null;
-    for _ in 0..500 {
-        found = client.request("textDocument/rename", asked.clone());
-        if found["changes"]
-            .as_object()
-            .is_some_and(|changes| changes.len() == 3)
-        {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    let found = client.request("textDocument/rename", asked.clone());
     let changes = &found["changes"];
     assert_eq!(
         edited(types, &changes[&types_uri]),
@@ -144,6 +134,23 @@ fn a_rename_reaches_closed_files_and_unsaved_buffers() {
     client.did_open(&uri(&folder.join("more.proto")), more);
     let words = client.refused("textDocument/rename", asked);
     assert!(words.contains("`coins`"), "{words}");
+}
+
+#[test]
+fn a_name_of_another_file_of_the_package_is_refused() {
+    let folder = folder("package-mate");
+    let other = "package x;\nproto! taken { a:send { m -> ! } }\n";
+    std::fs::write(folder.join("other.proto"), other).expect("it can be written");
+    let mut client = Client::open(&folder);
+    let uri = uri(&folder.join("a.proto"));
+    let text = "package x;\nproto! mine$0 { a:send { m -> ! } }\n";
+    let asked = ask(&mut client, &uri, text, "taken");
+    let words = client.refused("textDocument/rename", asked.clone());
+    assert!(words.contains("`taken`"), "{words}");
+    let mut asked = asked;
+    asked["newName"] = json!("free");
+    let found = client.request("textDocument/rename", asked);
+    assert!(edited(&marked(text).0, &found["changes"][&uri]).contains("proto! free"));
 }
 
 #[test]

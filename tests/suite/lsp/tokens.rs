@@ -5,7 +5,7 @@ use crate::support::repository;
 use duologue::compile::{Files, Input, Request};
 use duologue::lsp::{
     Encoding, Item, Lines, Place, Snapshot, complete, definition, fixes, folds, highlights, hints,
-    hover, name_at, outline, prepare, references, selection, semantic_tokens,
+    hover, name_at, outline, prepare, references, selections, semantic_tokens,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -160,7 +160,7 @@ fn at_length(snapshot: &Snapshot, offset: usize) {
         assert!(!found.text.is_empty());
     }
     let mut last = offset..offset;
-    for around in selection(text, offset) {
+    for around in selections(text, &[offset]).concat() {
         inside(text, &around, "selection");
         assert!(around.start <= last.start && last.end <= around.end);
         last = around;
