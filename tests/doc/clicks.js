@@ -46,6 +46,13 @@ addEventListener("load", async () => {
     query.dispatchEvent(new Event("input"));
     query.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
     seen.push("search: " + document.activeElement.getAttribute("href"));
+    // The first result opens by Enter. The page stays, so that the test can go on.
+    document.addEventListener("click", (event) => {
+      event.preventDefault();
+      seen.push("enter: " + event.target.getAttribute("href"));
+    }, { once: true });
+    query.form.requestSubmit();
+    await settled();
   } catch (error) {
     seen.push("failed: " + error.message);
   }
