@@ -3,7 +3,7 @@
 use super::addresses::Addresses;
 use super::html::Html;
 use crate::check::CheckedProgram;
-use crate::model::full_name;
+use crate::name::Name;
 use crate::protocol::{Docs, FileId, Message, Program, ProtocolId, Referent, Side, StateId, Use};
 use crate::sizes::Size;
 use crate::source::{SourceId, Sources, Span};
@@ -50,7 +50,10 @@ impl<'a> Context<'a> {
 
     /// The name of an element with its package.
     pub fn full_name(&self, file: FileId, name: &str) -> String {
-        full_name(self.program, file, name)
+        let package = self.program.file(file).package.iter();
+        let mut parts: Vec<&str> = package.map(Name::text).collect();
+        parts.push(name);
+        parts.join(".")
     }
 
     /// The names in a range of a text.
