@@ -1,50 +1,115 @@
-// The entry of the extension: starts the language server, and registers the commands.
+// The entry of the extension: starts the language server for the first document, and registers the commands.
 
 'use strict';
 
+const os = require('node:os');
+const path = require('node:path');
 const vscode = require('vscode');
 const { LanguageClient } = require('vscode-languageclient/node');
 const { isDuologue } = require('./detect');
 const { Pictures } = require('./pictures');
 
+/** How long the server may take to start, in milliseconds. Until then it can be neither stopped nor replaced. */
+const PATIENCE = 20_000;
+
 /** @type {LanguageClient | undefined} */
 let client;
 
+/** Whether a document has needed the server. */
+let isNeeded = false;
+
+/** The starts and stops so far. Each waits for the one before it. */
+let work = Promise.resolve();
+
+function inTurn(step) {
+  work = work.then(step, step);
+  return work;
+}
+
 /** The client of `duologue lsp`, which is not started yet. */
 function newClient() {
-  const command = vscode.workspace.getConfiguration('duologue').get('path', 'duologue');
-  const server = { command, args: ['lsp'] };
-  const options = { documentSelector: [{ language: 'duologue' }] };
+  const settings = vscode.workspace.getConfiguration('duologue');
+  const command = settings.get('path', 'duologue');
+  // A path like `./duologue` would start a program of the folder that happens to be the current one.
+  if (/[\\/:]/.test(command) && !path.isAbsolute(command)) {
+    throw new Error(`duologue.path is "${command}", which is neither a name nor an absolute path`);
+  }
+  const server = { command, args: ['lsp'], options: { cwd: os.homedir() } };
+  const options = {
+    documentSelector: [{ language: 'duologue' }],
+    initializationOptions: { against: settings.get('against', 'HEAD') },
+    synchronize: { configurationSection: 'duologue' },
+  };
   return new LanguageClient('duologue', 'Duologue', server, options);
 }
 
-async function start() {
-  client = newClient();
+/** Starts a client, which is given up if its server does not answer. */
+async function started(starting) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error('it does not answer')), PATIENCE);
+  });
+  const start = starting.start();
   try {
-    await client.start();
+    await Promise.race([start, late]);
+  } catch (error) {
+    start.then(() => starting.stop()).catch(() => {});
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function startNow() {
+  if (client) {
+    return;
+  }
+  try {
+    client = newClient();
+    await started(client);
   } catch (error) {
     client = undefined;
-    const settings = 'Open Settings';
-    const text = `Duologue: the language server does not start (${error.message}). Install duologue, or set duologue.path.`;
-    if ((await vscode.window.showErrorMessage(text, settings)) === settings) {
-      await vscode.commands.executeCommand('workbench.action.openSettings', 'duologue.path');
-    }
+    void report(error);
   }
 }
 
-async function stop() {
+async function stopNow() {
   const running = client;
   client = undefined;
-  await running?.stop();
+  // A client whose server has crashed cannot be stopped, and does not have to be.
+  await running?.stop().catch(() => {});
 }
 
-/** Asks the language server about a document; without one, says so. */
-async function ask(method, parameters) {
-  if (!client) {
-    vscode.window.showErrorMessage('Duologue: the language server is not running.');
-    return undefined;
+function restart() {
+  return inTurn(async () => {
+    await stopNow();
+    await startNow();
+  });
+}
+
+/** Says why the server does not run. */
+async function report(error) {
+  const settings = 'Open Settings';
+  const text = `Duologue: the language server does not start (${error.message}). Install duologue, or set duologue.path.`;
+  if ((await vscode.window.showErrorMessage(text, settings)) === settings) {
+    await vscode.commands.executeCommand('workbench.action.openSettings', 'duologue.path');
   }
-  return client.sendRequest(method, parameters);
+}
+
+/** Asks the language server about a document. Without an answer it is `undefined`, and the user learns why unless the request is quiet. */
+async function ask(method, parameters, isQuiet = false) {
+  let failure = 'the language server is not running.';
+  try {
+    if (client) {
+      return await client.sendRequest(method, parameters);
+    }
+  } catch (error) {
+    failure = error.message;
+  }
+  if (!isQuiet) {
+    void vscode.window.showErrorMessage(`Duologue: ${failure}`);
+  }
+  return undefined;
 }
 
 /** A file that ends in .proto belongs to Protocol Buffers, unless its text says that it is ours. */
@@ -53,6 +118,20 @@ async function detect(document) {
   const isCandidate = document.languageId !== 'duologue' && document.fileName.endsWith('.proto');
   if (isCandidate && settings.get('detectProtoFiles', true) && isDuologue(document.getText())) {
     await vscode.languages.setTextDocumentLanguage(document, 'duologue');
+  }
+}
+
+/** Decides whose a document is, and starts the server for the first that is ours. */
+async function opened(document) {
+  try {
+    await detect(document);
+  } catch {
+    // It has been closed in the meantime.
+    return;
+  }
+  if (document.languageId === 'duologue' && !isNeeded) {
+    isNeeded = true;
+    void inTurn(startNow);
   }
 }
 
@@ -75,20 +154,21 @@ async function activate(context) {
     pictures,
     vscode.commands.registerCommand('duologue.showPicture', () => pictures.show()),
     vscode.commands.registerCommand('duologue.showOtherSide', showOtherSide),
-    vscode.commands.registerCommand('duologue.restartServer', async () => {
-      await stop();
-      await start();
+    vscode.commands.registerCommand('duologue.restartServer', () => {
+      isNeeded = true;
+      return restart();
     }),
-    vscode.workspace.onDidOpenTextDocument(detect),
-    vscode.workspace.onDidChangeConfiguration(async change => {
-      if (change.affectsConfiguration('duologue.path')) {
-        await stop();
-        await start();
-      }
+    vscode.workspace.onDidOpenTextDocument(opened),
+    vscode.workspace.onDidChangeConfiguration(change => {
+      const isNews = isNeeded && change.affectsConfiguration('duologue.path');
+      return isNews ? restart() : undefined;
     }),
   );
-  await start();
-  await Promise.all(vscode.workspace.textDocuments.map(detect));
+  await Promise.all(vscode.workspace.textDocuments.map(opened));
 }
 
-module.exports = { activate, deactivate: stop };
+function deactivate() {
+  return inTurn(stopNow);
+}
+
+module.exports = { activate, deactivate };
