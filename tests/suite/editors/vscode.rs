@@ -5,6 +5,7 @@ use crate::support::program::Scratch;
 use crate::support::rust::tool;
 use crate::support::{copy, is_named, repository, succeed};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -54,7 +55,7 @@ fn the_textmate_grammar_and_the_extension_pass_their_tests() {
         .lines()
         .find_map(|line| line.strip_prefix("# pass "));
     let passed: usize = passed.and_then(|count| count.parse().ok()).unwrap_or(0);
-    assert!(passed >= 16, "{printed}");
+    assert!(passed >= 24, "{printed}");
 }
 
 #[test]
@@ -111,6 +112,18 @@ fn the_package_of_the_extension_is_complete() {
     };
     let extra: Vec<&String> = files.iter().filter(|path| is_left_out(path)).collect();
     assert!(extra.is_empty(), "{extra:?}");
+    // Each library is there with its license.
+    let split = |path: &String| {
+        let (before, rest) = path.rsplit_once("/node_modules/")?;
+        let (library, inner) = rest.split_once('/')?;
+        Some((format!("{before}/{library}"), inner.to_lowercase()))
+    };
+    let mut licensed: BTreeMap<String, bool> = BTreeMap::new();
+    for (library, inner) in files.iter().filter_map(split) {
+        *licensed.entry(library).or_default() |= inner.starts_with("license");
+    }
+    assert!(licensed.len() > 5, "{licensed:?}");
+    assert!(licensed.values().all(|has| *has), "{licensed:?}");
 }
 
 /// Every snippet, with its placeholders filled in, is a text that the compiler reads.
