@@ -19,6 +19,17 @@ pub enum Capacity {
     Unbounded,
 }
 
+impl Capacity {
+    /// The most messages; `None` if there is no bound.
+    #[must_use]
+    pub fn most(self) -> Option<u32> {
+        match self {
+            Capacity::Bounded(messages) => Some(messages),
+            Capacity::Unbounded => None,
+        }
+    }
+}
+
 impl fmt::Display for Capacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -299,6 +310,21 @@ impl StateGraph {
             Some(Way { length, step })
         };
         (0..self.states()).map(way).collect()
+    }
+
+    /// A shortest dialogue from a state to the end of the session, or `None` if there is none.
+    #[must_use]
+    pub fn dialogue_out(&self, from: StateId) -> Option<Vec<Step>> {
+        let ways = self.ways_out();
+        ways[from.index()]?;
+        let mut steps = Vec::new();
+        let mut at = NodeIndex::new(from.index());
+        while let Some(next) = ways.get(at.index()).and_then(|way| (*way)?.step) {
+            let edge = self.graph.edges(at).find(|edge| step(*edge) == next);
+            at = edge.expect("a step is an edge").target();
+            steps.push(next);
+        }
+        Some(steps)
     }
 
     /// The graph in the DOT language, without the `digraph { }` around it. `node` gives the attributes of a state, or of the

@@ -147,10 +147,6 @@ fn sheet(
         next: next(protocol, message).map(|state| state.name.to_string()),
     });
     let source = sources.get(state.name.span.source);
-    let bound = |capacity| match capacity {
-        duologue::graph::Capacity::Bounded(messages) => Some(messages),
-        duologue::graph::Capacity::Unbounded => None,
-    };
     Sheet {
         version: 1,
         file: source.name().to_owned(),
@@ -162,10 +158,10 @@ fn sheet(
         messages: messages.collect(),
         operations: operations(checked, id, options),
         here: graph.shortest_dialogue(id).map(lines),
-        out: way_out(&graph, protocol, id).map(lines),
+        out: graph.dialogue_out(id).map(lines),
         capacity: Capacity {
-            to_server: bound(checked.capacity_to_server()),
-            to_client: bound(checked.capacity_to_client()),
+            to_server: checked.capacity_to_server().most(),
+            to_client: checked.capacity_to_client().most(),
         },
         may_wait: may_wait(protocol, u32::MAX)[id.index()],
         without: without(checked, id, &graph, &line),
@@ -175,23 +171,6 @@ fn sheet(
 /// The state that follows a message; `None` if the session ends.
 fn next<'p>(protocol: &'p Protocol, message: &Message) -> Option<&'p State> {
     duologue::endpoint::next(protocol, &message.next)
-}
-
-/// A shortest dialogue from a state to the end of the session.
-fn way_out(graph: &StateGraph, protocol: &Protocol, from: StateId) -> Option<Vec<Step>> {
-    let ways = graph.ways_out();
-    let mut steps = Vec::new();
-    let mut at = from;
-    loop {
-        let Some(step) = ways[at.index()]?.step else {
-            return Some(steps);
-        };
-        steps.push(step);
-        match &protocol.state(at).messages[step.message].next {
-            Next::End | Next::Error => return Some(steps),
-            Next::State { state, .. } => at = *state,
-        }
-    }
 }
 
 fn operations(checked: CheckedProtocol<'_>, id: StateId, options: &Options) -> Vec<Operations> {

@@ -3,7 +3,6 @@
 use super::context::Context;
 use super::html::Html;
 use crate::diagram::message_text;
-use crate::graph::Capacity;
 use crate::protocol::{Builtin, Definition, Next, ProtocolId, Type};
 use serde_json::{Value, json};
 
@@ -16,10 +15,6 @@ impl Context<'_> {
     pub fn table(&self, id: ProtocolId) -> Html {
         let checked = self.checked.protocol(id);
         let protocol = checked.protocol();
-        let bound = |capacity| match capacity {
-            Capacity::Bounded(messages) => Some(messages),
-            Capacity::Unbounded => None,
-        };
         let states = protocol.states.iter().map(|state| {
             let messages = state.messages.iter().map(|message| {
                 let next = match &message.next {
@@ -42,7 +37,7 @@ impl Context<'_> {
         let states: Vec<Value> = states.collect();
         let table = json!({
             "name": protocol.name.text(),
-            "capacity": [bound(checked.capacity_to_server()), bound(checked.capacity_to_client())],
+            "capacity": [checked.capacity_to_server().most(), checked.capacity_to_client().most()],
             "states": states,
         });
         // A `<` could end the element.

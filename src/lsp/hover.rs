@@ -235,9 +235,18 @@ impl About<'_> {
         text += &match graph.shortest_dialogue(at) {
             None => "\nNo session reaches this state.\n".to_owned(),
             Some(steps) if steps.is_empty() => "\nSessions start here.\n".to_owned(),
-            Some(steps) => format!("\nShortest way here: {}\n", self.dialogue(protocol, &steps)),
+            Some(steps) => {
+                let earlier = steps.len().saturating_sub(STEPS);
+                let after = match earlier {
+                    0 => String::new(),
+                    1 => "after 1 earlier message, ".to_owned(),
+                    earlier => format!("after {earlier} earlier messages, "),
+                };
+                let last = self.dialogue(protocol, &steps[earlier..]);
+                format!("\nShortest way here: {after}{last}\n")
+            }
         };
-        text += &match way_out(&graph, protocol, at) {
+        text += &match graph.dialogue_out(at) {
             None => "\nNo session ends from here.\n".to_owned(),
             Some(steps) if steps.is_empty() => String::new(),
             Some(steps) => format!("\nShortest way out: {}\n", self.dialogue(protocol, &steps)),
@@ -406,29 +415,6 @@ fn capacity(protocol: &Protocol) -> String {
         in_flight(to_server),
         in_flight(to_client)
     )
-}
-
-/// A shortest dialogue from a state to the end of the session.
-fn way_out(graph: &StateGraph, protocol: &Protocol, from: StateId) -> Option<Vec<Step>> {
-    let ways = graph.ways_out();
-    let mut steps = Vec::new();
-    let mut at = from;
-    loop {
-        let Some(step) = ways.get(at.index()).copied()??.step else {
-            return Some(steps);
-        };
-        steps.push(step);
-        match &protocol
-            .states
-            .get(at.index())?
-            .messages
-            .get(step.message)?
-            .next
-        {
-            Next::End | Next::Error => return Some(steps),
-            Next::State { state, .. } => at = *state,
-        }
-    }
 }
 
 /// What an attribute is for.

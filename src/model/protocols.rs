@@ -5,7 +5,7 @@ use super::types::{EntryModel, ParameterModel, SizeModel, TypeUse};
 use super::{Context, SpanModel, docs, full_name};
 use crate::endpoint::{Activity, Edge, Endpoint, next};
 use crate::fingerprint::Fingerprint;
-use crate::graph::{Capacity, StateGraph, Way};
+use crate::graph::{StateGraph, Way};
 use crate::protocol::{
     Accepted, Direction, Lengths, Message, Next, Protocol, ProtocolId, Side, State, StateId,
 };
@@ -211,8 +211,8 @@ fn protocol(context: &Context<'_>, id: ProtocolId) -> ProtocolModel {
         is_generic: protocol.is_generic(),
         first: protocol.start().active_side().map(Side::word),
         capacity: CapacityModel {
-            to_server: messages(checked.capacity_to_server()),
-            to_client: messages(checked.capacity_to_client()),
+            to_server: checked.capacity_to_server().most(),
+            to_client: checked.capacity_to_client().most(),
         },
         dual_of: protocol.dual_of.iter().map(|(id, _)| id.index()).collect(),
         accepts: AcceptedModel::all(&protocol.accepts),
@@ -246,13 +246,6 @@ pub fn instances(context: &Context<'_>) -> Vec<InstanceModel> {
         }
     });
     instances.collect()
-}
-
-fn messages(capacity: Capacity) -> Option<u32> {
-    match capacity {
-        Capacity::Bounded(messages) => Some(messages),
-        Capacity::Unbounded => None,
-    }
 }
 
 /// What a side does in a state, in a word.

@@ -177,6 +177,39 @@ fn hovering_says_who_sends_the_ways_and_the_names_in_each_language() {
     assert!(rule.contains("stuck-state"), "{rule}");
 }
 
+/// A long way to a state is shown with its end, and a long way out of it with its beginning.
+#[test]
+fn hovering_shows_the_nearest_steps_of_a_long_way() {
+    let chain = |at: usize| {
+        let states = (0..30).map(|state| {
+            let mark = if state == at { "$0" } else { "" };
+            let next = if state == 29 {
+                "!"
+            } else {
+                &format!("s{}", state + 1)
+            };
+            format!(" {mark}s{state}:send {{ m{state} -> {next} }}\n")
+        });
+        format!("proto! p {{\n{}}}\n", states.collect::<String>())
+    };
+    let steps = |range: std::ops::Range<usize>| {
+        let steps = range.map(|state| format!("client `m{state}`"));
+        steps.collect::<Vec<_>>().join(", ")
+    };
+    for (at, start, here) in [
+        (12, "", 0..12),
+        (13, "after 1 earlier message, ", 1..13),
+        (29, "after 17 earlier messages, ", 17..29),
+    ] {
+        let text = hover("hover-long", &chain(at));
+        let here = format!("\nShortest way here: {start}{}\n", steps(here));
+        assert!(text.contains(&here), "{text}");
+    }
+    let text = hover("hover-long", &chain(0));
+    let out = format!("\nShortest way out: {}, and 18 more\n", steps(0..12));
+    assert!(text.contains(&out), "{text}");
+}
+
 #[test]
 fn definitions_and_references_cross_files_and_buffers() {
     let folder = folder("crossing");
