@@ -9,14 +9,12 @@ use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE, drift};
 use clap::Args;
 use duologue::compile::{Compilation, Request};
-use duologue::doc::{Compared, Comparison, Input, MARKER, site};
+use duologue::doc::{Compared, Comparison, Input, site};
 use duologue::files::{Disk, OutputError, Outputs, Tree};
 use duologue::relation::{Require, Travel, Verdict, versions};
 use duologue::target::Options;
-use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::time::Instant;
 
 const EXAMPLES: &str = "\
@@ -136,7 +134,7 @@ impl Doc {
             versions,
         });
         let outputs = Outputs::plan(vec![Tree::of_site(self.output.clone(), files)])?;
-        let orphans = orphans(&outputs, &self.output)?;
+        let orphans = outputs.orphans(&|_| true)?;
         if self.check {
             return drift::report(&outputs, &orphans, false, terminal);
         }
@@ -204,42 +202,4 @@ fn compared(
     });
     let changes = Changes::Known(all.collect());
     Ok((new, changes))
-}
-
-/// Pages in the directory that an earlier run wrote and this one does not.
-fn orphans(outputs: &Outputs, directory: &Path) -> Result<Vec<PathBuf>, OutputError> {
-    let failed = |path: &Path, error| OutputError::Io(path.to_path_buf(), error);
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(|error| failed(directory, error))?,
-    };
-    let expected: BTreeSet<&Path> = outputs
-        .files
-        .iter()
-        .map(|file| file.path.as_path())
-        .collect();
-    let mut orphans = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|error| failed(directory, error))?;
-        let path = directory.join(entry.file_name());
-        let kind = entry.file_type().map_err(|error| failed(&path, error))?;
-        let is_page = path.extension().is_some_and(|ending| ending == "html");
-        if kind.is_file() && is_page && !expected.contains(path.as_path()) {
-            let is_ours = is_ours(&path).map_err(|error| failed(&path, error))?;
-            orphans.extend(is_ours.then_some(path));
-        }
-    }
-    orphans.sort();
-    Ok(orphans)
-}
-
-/// Whether a page begins as those of a site do.
-fn is_ours(path: &Path) -> io::Result<bool> {
-    let mut start = Vec::new();
-    File::open(path)?.take(200).read_to_end(&mut start)?;
-    let start = String::from_utf8_lossy(&start);
-    Ok(start
-        .lines()
-        .next()
-        .is_some_and(|line| line.contains(MARKER)))
 }

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::html::{Html, sentence};
-use super::talk::play;
+use super::talk::{PLAYED, play};
 use super::{Compared, Comparison};
 use crate::diagnostic::Diagnostic;
 use crate::protocol::{Next, Protocol, ProtocolId};
@@ -39,7 +39,9 @@ impl Context<'_> {
         let play = protocol.and_then(|id| {
             let known = spoken_here(self.program.protocol(id), &names);
             let page = self.addresses.protocol(id);
-            (known > 0).then(|| play(page, names[..known].iter().copied()))
+            (1..=PLAYED)
+                .contains(&known)
+                .then(|| play(page, names[..known].iter().copied()))
         });
         FindingView {
             message: sentence(&found.message),

@@ -12,6 +12,9 @@ use crate::target::{Options, Target, public_names};
 use crate::wire::Sizes;
 use std::collections::BTreeMap;
 
+/// The most characters of a payload that a step of a dialogue shows.
+const PAYLOAD: usize = 200;
+
 /// A program and what is known about all of it.
 pub struct Context<'a> {
     pub checked: &'a CheckedProgram,
@@ -162,6 +165,29 @@ impl<'a> Context<'a> {
     pub fn signature(&self, message: &Message) -> Html {
         let mut html = Html::text(message.name.text());
         self.payload(&mut html, &message.entries);
+        html
+    }
+
+    /// A message with what it carries, or with its beginning if that is long. Of a payload that is repeated on many pages, the
+    /// size must not depend on the payload.
+    pub fn short_signature(&self, message: &Message) -> Html {
+        let entries = message.entries.iter().enumerate();
+        let written = entries.flat_map(|(index, entry)| {
+            let separator = if index == 0 { "" } else { ", " };
+            let ty = self.sources.slice(entry.ty_span);
+            match entry.is_derived {
+                true => [separator, "", "", ty],
+                false => [separator, entry.name.text(), ": ", ty],
+            }
+        });
+        let start: String = written.flat_map(str::chars).take(PAYLOAD + 1).collect();
+        if start.chars().count() <= PAYLOAD {
+            return self.signature(message);
+        }
+        let start: String = start.chars().take(PAYLOAD).collect();
+        let words: Vec<&str> = start.split_whitespace().collect();
+        let mut html = Html::text(message.name.text());
+        html.push(&format!("({}\u{2026})", words.join(" ")));
         html
     }
 

@@ -105,19 +105,19 @@ pub fn site(input: &Input<'_>) -> Vec<OutputFile> {
     };
     let style = include_str!("../../templates/doc/duologue.css");
     add("duologue.css", format!("/* {MARKER} */\n{style}"));
-    let search = context.search();
-    add(
-        "duologue.js",
-        format!("/* {MARKER} */\n{search}{}", script()),
-    );
+    let script = script(&context.search());
+    add("duologue.js", format!("/* {MARKER} */\n{script}"));
     files.sort_by(|one, other| one.path.cmp(&other.path));
     files
 }
 
-/// The script of the pages, without comments and indentation.
-fn script() -> String {
+/// The script of the pages, without comments and indentation, and with the list for the search.
+fn script(search: &str) -> String {
     let lines = include_str!("../../templates/doc/duologue.js").lines();
     let lines = lines.map(str::trim_start);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
-    lines.flat_map(|line| [line, "\n"]).collect()
+    let lines: String = lines.flat_map(|line| [line, "\n"]).collect();
+    // What makes a script strict must be its first statement.
+    let (strict, rest) = lines.split_once('\n').unwrap_or_default();
+    format!("{strict}\n{search}{rest}")
 }

@@ -8,7 +8,7 @@ use crate::protocol::{Next, ProtocolId, Side, StateId};
 /// The most messages that are shown.
 const SHOWN: usize = 12;
 /// The longest dialogue that an address opens in the stepper.
-const PLAYED: usize = 100;
+pub const PLAYED: usize = 100;
 
 /// A dialogue.
 #[derive(Default)]
@@ -111,7 +111,7 @@ impl Context<'_> {
             let state = protocol.state(step.state);
             StepView {
                 side: state.active_side().map_or("", Side::word),
-                message: self.signature(&state.messages[step.message]),
+                message: self.short_signature(&state.messages[step.message]),
             }
         };
         steps.iter().map(view).collect()

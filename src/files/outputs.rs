@@ -241,7 +241,7 @@ impl Outputs {
     }
 
     /// Files below the output directories that have our header, or that a plugin wrote, but are orphaned: this run does not write
-    /// them, and the protocol files they come from are inputs or do not exist.
+    /// them, and the protocol files they come from are inputs or do not exist. Of a site, the pages that are no longer written.
     ///
     /// # Errors
     /// A directory or file that cannot be read.
@@ -274,6 +274,13 @@ impl Outputs {
                 }
             }
         }
+        let sites = self.files.iter();
+        let sites = sites.filter(|file| file.producer == Producer::Site);
+        let sites: BTreeSet<_> = sites.map(|file| &file.directory).collect();
+        for root in sites {
+            let pages = pages(root)?.into_iter();
+            orphans.extend(pages.filter(|path| !expected.contains(&resolve(path))));
+        }
         for (directory, manifest) in &self.manifests {
             let files = manifest.files_of(is_gone_or_input);
             let files = files.filter_map(|file| listed(directory, file, resolve));
@@ -303,6 +310,29 @@ fn generated_files(root: &Path, target: Target) -> Result<Vec<PathBuf>, OutputEr
             } else if kind.is_file() && has_ending(&path, target) {
                 found.push(path);
             }
+        }
+    }
+    Ok(found)
+}
+
+/// The pages of a site that are in a directory.
+fn pages(root: &Path) -> Result<Vec<PathBuf>, OutputError> {
+    let failed = |path: &Path, error| OutputError::Io(path.to_path_buf(), error);
+    let entries = match fs::read_dir(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|error| failed(root, error))?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| failed(root, error))?;
+        let path = entry.path();
+        let kind = entry.file_type().map_err(|error| failed(&path, error))?;
+        if kind.is_file() && path.extension().is_some_and(|ending| ending == "html") {
+            let line = File::open(&path).and_then(first_line);
+            let line = line.map_err(|error| failed(&path, error))?;
+            let producer = line.split_once(MARKER).map(|(_, rest)| rest.trim_start());
+            let is_ours = producer.is_some_and(|rest| rest.starts_with(Producer::Site.name()));
+            found.extend(is_ours.then_some(path));
         }
     }
     Ok(found)

@@ -115,7 +115,7 @@ function element(tag, attributes, ...children) {
 function searchBox() {
   const input = element("input", { type: "search", id: "query", autocomplete: "off" });
   const status = element("span", { role: "status" });
-  const results = element("ul", { id: "results" });
+  const results = element("ul", { id: "results", role: "list" });
   const box = element("form", { role: "search" }, element("label", { for: "query" }, "Search "), input, status, results);
   const most = 20;
   input.addEventListener("input", () => {
@@ -153,7 +153,7 @@ function searchBox() {
 
 function stepper(section, table) {
   const lanes = [0, 1].map((side) => {
-    const actions = element("ul", {});
+    const actions = element("ul", { role: "list" });
     const status = element("p", {});
     const title = element("h3", {}, side === 0 ? "Client" : "Server");
     return { status, actions, box: element("div", { class: "lane " + sides[side] }, title, status, actions) };

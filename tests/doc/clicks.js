@@ -18,6 +18,7 @@ addEventListener("load", async () => {
     if (focus.tagName !== "BUTTON") throw new Error("the focus is lost after " + start);
   };
   try {
+    seen.push("style: tables scroll: " + getComputedStyle(document.querySelector(".wide")).overflowX);
     seen.push("start: " + offered());
     for (const start of ["Send login", "Receive login", "Send ok", "Receive ok"]) await press(start);
     seen.push("connected: " + offered());
@@ -46,6 +47,13 @@ addEventListener("load", async () => {
     query.dispatchEvent(new Event("input"));
     query.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
     seen.push("search: " + document.activeElement.getAttribute("href"));
+    // The first result opens by Enter. The page stays, so that the test can go on.
+    document.addEventListener("click", (event) => {
+      event.preventDefault();
+      seen.push("enter: " + event.target.getAttribute("href"));
+    }, { once: true });
+    query.form.requestSubmit();
+    await settled();
   } catch (error) {
     seen.push("failed: " + error.message);
   }

@@ -157,7 +157,7 @@ pub const OUTSIDE: &[(&str, &str)] = &[
     ("anstream", "cli"),
     ("anstyle", "cli"),
     ("askama", "target doc"),
-    ("blake3", "fingerprint report"),
+    ("blake3", "fingerprint report doc"),
     ("clap", "cli"),
     ("clap_complete", "cli"),
     ("clap_mangen", "cli"),
