@@ -118,7 +118,7 @@ impl Writer {
             Tag::List(None) => ("<ul>", "</ul>"),
             Tag::List(Some(first)) => return self.ordered(first),
             Tag::Item => ("<li>", "</li>"),
-            Tag::Table(_) => ("<div class=\"wide\"><table>", "</table></div>"),
+            Tag::Table(_) => ("<table>", "</table>"),
             Tag::TableHead => {
                 self.is_table_head = true;
                 ("<thead><tr>", "</tr></thead>")

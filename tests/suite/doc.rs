@@ -111,7 +111,7 @@ fn check(files: &[OutputFile]) -> usize {
 fn the_site_of_the_examples_is_small() {
     let files = examples();
     let size: usize = files.iter().map(|file| file.text.len()).sum();
-    assert!(size < 320_000, "{size} bytes");
+    assert!(size < 300_000, "{size} bytes");
     assert!(files.len() > 100, "only {} files", files.len());
     let links = check(&files);
     assert!(links > 1_000, "only {links} links are found");
