@@ -136,7 +136,7 @@ fn what_arrives_before_the_limit_is_received_after_it() {
     for way in 0..3 {
         let (server, client): (file::server::Pieces, file::client::Pieces) = pair_in(PIECE);
         let server = server.within(LIMIT);
-        let mut client = client.piece(vec![7; PIECE]).expect("it is open");
+        let mut client = client.piece(vec![7; PIECE / 2]).expect("it is open");
         client.flush();
         thread::sleep(2 * LIMIT);
         let received = match way {
@@ -147,7 +147,7 @@ fn what_arrives_before_the_limit_is_received_after_it() {
         let Some(Pieces::Piece(piece, server)) = received else {
             panic!("it has arrived: {way}")
         };
-        assert_eq!(piece.len(), PIECE);
+        assert_eq!(piece.len(), PIECE / 2);
         let closed = server.recv().map(drop).expect_err("nothing else is sent");
         assert_eq!(closed.why(), Why::Late);
         drop(client);
