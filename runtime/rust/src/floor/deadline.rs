@@ -1,8 +1,8 @@
 //! A time limit that several threads read without a lock.
 
-use std::ptr::null_mut;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
-use std::sync::atomic::{AtomicPtr, AtomicU64};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// A point in time, or none. Reading it takes no lock.
@@ -11,30 +11,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub struct Deadline(AtomicU64);
 
-/// When the first limit of the process was set; null before. Not a `OnceLock`: the thread sanitizer does not see what that orders,
-/// because the standard library is not compiled for it.
-static BASE: AtomicPtr<Instant> = AtomicPtr::new(null_mut());
-
-fn base() -> Option<Instant> {
-    // SAFETY: it is null, or comes from a box that is never freed.
-    unsafe { BASE.load(Acquire).as_ref() }.copied()
-}
-
-fn base_or_now() -> Instant {
-    base().unwrap_or_else(|| {
-        let now = Instant::now();
-        let mine = Box::into_raw(Box::new(now));
-        if BASE
-            .compare_exchange(null_mut(), mine, AcqRel, Acquire)
-            .is_ok()
-        {
-            return now;
-        }
-        // SAFETY: no other thread has seen this box.
-        drop(unsafe { Box::from_raw(mine) });
-        base().unwrap_or(now)
-    })
-}
+static BASE: OnceLock<Instant> = OnceLock::new();
 
 impl Deadline {
     /// No limit.
@@ -46,7 +23,7 @@ impl Deadline {
     /// Replaces the limit. One that is further away than the number can hold, which is centuries, is none.
     pub fn set(&self, at: Option<Instant>) {
         let nanos = at.and_then(|at| {
-            let base = base_or_now();
+            let base = *BASE.get_or_init(Instant::now);
             // What is before the base has passed, as the base has.
             let nanos = at.saturating_duration_since(base).as_nanos();
             u64::try_from(nanos).ok()?.checked_add(1)
@@ -59,7 +36,7 @@ impl Deadline {
     #[must_use]
     pub fn get(&self) -> Option<Instant> {
         let nanos = self.0.load(Acquire).checked_sub(1)?;
-        base()?.checked_add(Duration::from_nanos(nanos))
+        BASE.get()?.checked_add(Duration::from_nanos(nanos))
     }
 
     /// The earlier of the limit and this one.
