@@ -87,7 +87,7 @@ fn play(mut socket: UnixStream, session: &Session, is_client: bool, adds_signs: 
         .expect("the connection is open");
     let mut rest = Vec::new();
     socket.read_to_end(&mut rest).expect("it ends in time");
-    assert_eq!(rest, [], "{what}: bytes after the end");
+    assert!(rest.is_empty(), "{what}: {rest:?} after the end");
 }
 
 /// The connection of a client, which comes soon or not at all.
