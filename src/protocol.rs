@@ -80,6 +80,13 @@ impl Program {
         &self.files[id.index()]
     }
 
+    /// The name of what a file declares, with its package: `shop.orders`.
+    #[must_use]
+    pub fn full_name(&self, file: FileId, name: &str) -> String {
+        let package = self.file(file).package.iter().map(Name::text);
+        package.chain([name]).collect::<Vec<_>>().join(".")
+    }
+
     /// The type with this id.
     #[must_use]
     pub fn ty(&self, id: TypeId) -> &TypeDeclaration {

@@ -8,7 +8,6 @@ use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::diagram::message_text;
 use duologue::endpoint::{Activity, Endpoint, may_wait};
 use duologue::graph::{StateGraph, Step};
-use duologue::model::full_name;
 use duologue::protocol::{Message, Next, Protocol, ProtocolId, Side, State, StateId, Type};
 use duologue::source;
 use duologue::target::{Options, Target, public_names};
@@ -151,7 +150,7 @@ fn sheet(
         version: 1,
         file: source.name().to_owned(),
         line: source.position(state.name.span.start as usize).line,
-        protocol: full_name(program, protocol.file, protocol.name.text()),
+        protocol: program.full_name(protocol.file, protocol.name.text()),
         state: state.name.to_string(),
         docs: state.docs.join("\n"),
         active: state.active_side().map(Side::word),

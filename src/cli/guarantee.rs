@@ -8,7 +8,6 @@ use super::{Failure, Outcome, TEMPLATE};
 use clap::Args;
 use duologue::check::CheckedProtocol;
 use duologue::graph::{Capacity, StateGraph};
-use duologue::model::full_name;
 use duologue::protocol::{Protocol, Side};
 use duologue::relation::View;
 use duologue::report::counted;
@@ -136,7 +135,7 @@ fn sheet(checked: CheckedProtocol<'_>, sizes: &Sizes) -> Sheet {
         }
     });
     Sheet {
-        name: full_name(program, protocol.file, protocol.name.text()),
+        name: program.full_name(protocol.file, protocol.name.text()),
         claims: claims.collect(),
     }
 }

@@ -12,7 +12,6 @@ use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
 use duologue::files::Disk;
-use duologue::model::full_name;
 use duologue::protocol::FileId;
 use duologue::report::{self, counted};
 use duologue::target::Options;
@@ -309,7 +308,7 @@ impl Check {
 fn tables<'p>(program: &'p CheckedProgram, usual: Option<&str>) -> Result<Tables<'p>, Failure> {
     let resolved = program.program();
     let names = |file: FileId, name: &str| {
-        let full = full_name(resolved, file, name);
+        let full = resolved.full_name(file, name);
         [full.replace('.', "::"), full, name.to_owned()]
     };
     let mut instances = resolved.instances.iter();
@@ -344,7 +343,7 @@ fn tables<'p>(program: &'p CheckedProgram, usual: Option<&str>) -> Result<Tables
         for instance in instances.filter(|instance| instance.protocol == one.id()) {
             all.extend(names(instance.file, instance.name.text()));
         }
-        let name = full_name(resolved, protocol.file, protocol.name.text());
+        let name = resolved.full_name(protocol.file, protocol.name.text());
         list.push((Table::of(name, protocol), all));
     }
     Ok(Tables::new(list, at))

@@ -3,8 +3,7 @@
 use super::addresses::Addresses;
 use super::html::Html;
 use crate::check::CheckedProgram;
-use crate::name::Name;
-use crate::protocol::{Docs, FileId, Message, Program, ProtocolId, Referent, Side, StateId, Use};
+use crate::protocol::{Docs, Message, Program, ProtocolId, Referent, Side, StateId, Use};
 use crate::sizes::Size;
 use crate::source::{SourceId, Sources, Span};
 use crate::target::public_names::PublicNames;
@@ -46,14 +45,6 @@ impl<'a> Context<'a> {
             uses: program.uses.iter().copied().collect(),
             files: files.map(|(index, file)| (file.source, index)).collect(),
         }
-    }
-
-    /// The name of an element with its package.
-    pub fn full_name(&self, file: FileId, name: &str) -> String {
-        let package = self.program.file(file).package.iter();
-        let mut parts: Vec<&str> = package.map(Name::text).collect();
-        parts.push(name);
-        parts.join(".")
     }
 
     /// The names in a range of a text.

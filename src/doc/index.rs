@@ -88,11 +88,17 @@ impl Context<'_> {
         let protocols = program.protocols.iter().enumerate();
         let protocols = protocols.map(|(index, protocol)| {
             let page = self.addresses.protocol(ProtocolId::new(index));
-            (self.full_name(protocol.file, protocol.name.text()), page)
+            (
+                self.program.full_name(protocol.file, protocol.name.text()),
+                page,
+            )
         });
         let instances = program.instances.iter().map(|instance| {
             let page = self.addresses.protocol(instance.protocol);
-            (self.full_name(instance.file, instance.name.text()), page)
+            (
+                self.program.full_name(instance.file, instance.name.text()),
+                page,
+            )
         });
         protocols.chain(instances).collect()
     }
@@ -154,7 +160,7 @@ impl Context<'_> {
         let mut entries = Vec::new();
         for (index, protocol) in self.program.protocols.iter().enumerate() {
             let id = ProtocolId::new(index);
-            let name = self.full_name(protocol.file, protocol.name.text());
+            let name = self.program.full_name(protocol.file, protocol.name.text());
             let address = self.addresses.protocol(id);
             entries.push(json!([name, "protocol", address, summary(&protocol.docs)]));
             for state in protocol.state_ids() {
@@ -168,13 +174,13 @@ impl Context<'_> {
         }
         for (index, declared) in self.program.types.iter().enumerate() {
             let id = TypeId::new(index);
-            let name = self.full_name(declared.file, declared.name.text());
+            let name = self.program.full_name(declared.file, declared.name.text());
             let kind = kind(&declared.definition);
             let address = self.addresses.ty(id);
             entries.push(json!([name, kind, address, summary(&declared.docs)]));
         }
         for instance in &self.program.instances {
-            let name = self.full_name(instance.file, instance.name.text());
+            let name = self.program.full_name(instance.file, instance.name.text());
             let address = self.addresses.protocol(instance.protocol);
             entries.push(json!([name, "instance", address, summary(&instance.docs)]));
         }

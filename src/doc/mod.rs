@@ -68,7 +68,9 @@ pub fn site(input: &Input<'_>) -> Vec<OutputFile> {
     let mut placed = vec![false; input.findings.len()];
     for (index, protocol) in program.protocols.iter().enumerate() {
         let id = ProtocolId::new(index);
-        let name = context.full_name(protocol.file, protocol.name.text());
+        let name = context
+            .program
+            .full_name(protocol.file, protocol.name.text());
         let versions = input.versions.as_ref();
         let verdict = versions.and_then(|versions| context.verdict(id, &name, versions));
         let mut findings = Vec::new();

@@ -50,7 +50,7 @@ impl Context<'_> {
         findings: Vec<FindingView>,
     ) -> Page {
         let protocol = self.program.protocol(id);
-        let full_name = self.full_name(protocol.file, protocol.name.text());
+        let full_name = self.program.full_name(protocol.file, protocol.name.text());
         let links = Links {
             state: &|state| self.addresses.state(id, state).to_owned(),
         };

@@ -97,7 +97,7 @@ impl Context<'_> {
         let leading = &around.leading[state.index()];
         let encodings = self.sizes.messages(declared, &[]);
         let messages = encodings.zip(&declared.messages);
-        let full_name = self.full_name(protocol.file, protocol.name.text());
+        let full_name = self.program.full_name(protocol.file, protocol.name.text());
         let template = StatePage {
             title: title(declared),
             docs: self.docs(&declared.docs),

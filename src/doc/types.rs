@@ -96,7 +96,7 @@ fn each_type(ty: &Type, found: &mut dyn FnMut(TypeId)) {
 impl Context<'_> {
     pub fn type_page(&self, id: TypeId, users: &Users) -> Page {
         let declared = self.program.ty(id);
-        let full_name = self.full_name(declared.file, declared.name.text());
+        let full_name = self.program.full_name(declared.file, declared.name.text());
         let (kind, parts_title, target, parts) = self.definition(id);
         let users = &users.0[id.index()];
         let names = self.names.iter();

@@ -6,7 +6,7 @@ mod protocols;
 mod types;
 
 use crate::check::CheckedProgram;
-use crate::protocol::{Docs, FileId, Program};
+use crate::protocol::{Docs, Program};
 use crate::report::{Range, range};
 use crate::source::{SourceId, Sources, Span};
 use crate::target::Options;
@@ -127,15 +127,6 @@ pub fn span(
     let source = program.files.get(file)?.source;
     sources.get(source).text().get(start..end)?;
     Some(Span::new(source, start, end))
-}
-
-/// The name of an element with its package: `shop.orders`.
-#[must_use]
-pub fn full_name(program: &Program, file: FileId, name: &str) -> String {
-    let package = program.file(file).package.iter();
-    let mut parts: Vec<&str> = package.map(|part| part.text()).collect();
-    parts.push(name);
-    parts.join(".")
 }
 
 impl Context<'_> {

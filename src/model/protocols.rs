@@ -2,7 +2,7 @@
 
 use super::names::{ByTarget, MessageNamesModel, NamesOf, StateNamesModel};
 use super::types::{EntryModel, ParameterModel, SizeModel, TypeUse};
-use super::{Context, SpanModel, docs, full_name};
+use super::{Context, SpanModel, docs};
 use crate::endpoint::{Activity, Edge, Endpoint, next};
 use crate::fingerprint::Fingerprint;
 use crate::graph::{StateGraph, Way};
@@ -204,7 +204,7 @@ fn protocol(context: &Context<'_>, id: ProtocolId) -> ProtocolModel {
     });
     ProtocolModel {
         name: protocol.name.to_string(),
-        full_name: full_name(program, protocol.file, protocol.name.text()),
+        full_name: program.full_name(protocol.file, protocol.name.text()),
         file: protocol.file.index(),
         docs: docs(&protocol.docs),
         span: context.span(protocol.name.span),
@@ -232,7 +232,7 @@ pub fn instances(context: &Context<'_>) -> Vec<InstanceModel> {
         let arguments = instance.arguments.iter();
         InstanceModel {
             name: instance.name.to_string(),
-            full_name: full_name(program, instance.file, instance.name.text()),
+            full_name: program.full_name(instance.file, instance.name.text()),
             file: instance.file.index(),
             docs: docs(&instance.docs),
             span: context.span(instance.name.span),

@@ -1,7 +1,7 @@
 //! Types, bounds and what messages carry.
 
 use super::names::ByTarget;
-use super::{Context, SpanModel, docs, full_name};
+use super::{Context, SpanModel, docs};
 use crate::protocol::{Bound, Builtin, Definition, Entry, Lengths, Mappings, Parameter, Type};
 use crate::wire::Size;
 use serde::Serialize;
@@ -181,7 +181,9 @@ pub fn types(context: &Context<'_>) -> Vec<TypeModel> {
     let types = context.program.types.iter().enumerate();
     let types = types.map(|(index, declared)| TypeModel {
         name: declared.name.to_string(),
-        full_name: full_name(context.program, declared.file, declared.name.text()),
+        full_name: context
+            .program
+            .full_name(declared.file, declared.name.text()),
         file: declared.file.index(),
         docs: docs(&declared.docs),
         span: context.span(declared.name.span),
@@ -200,7 +202,7 @@ pub fn bounds(context: &Context<'_>) -> Vec<BoundModel> {
     let bounds = context.program.bounds.iter();
     let bounds = bounds.map(|bound| BoundModel {
         name: bound.name.to_string(),
-        full_name: full_name(context.program, bound.file, bound.name.text()),
+        full_name: context.program.full_name(bound.file, bound.name.text()),
         file: bound.file.index(),
         docs: docs(&bound.docs),
         span: context.span(bound.name.span),

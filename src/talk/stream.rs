@@ -53,9 +53,11 @@ impl Stream {
     #[must_use]
     pub fn hello(&self, talk: &Talk<'_>, fingerprint: Fingerprint, side: Side) -> Vec<u8> {
         let receives_first = talk.active() == Some(side.dual());
-        let name = talk.protocol().name.text();
+        let name = talk
+            .program()
+            .full_name(talk.protocol().file, talk.protocol().name.text());
         // The name is for logs only, and a long one would not fit.
-        let name = if name.len() > 255 { "" } else { name };
+        let name = if name.len() > 255 { "" } else { &name };
         let mut rest = fingerprint.0.to_vec();
         rest.extend_from_slice(&LARGEST.to_le_bytes());
         rest.extend_from_slice(&[0; 6]);

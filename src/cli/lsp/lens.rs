@@ -7,7 +7,6 @@ use super::documents::Documents;
 use super::framing::{Output, code};
 use duologue::compile::{Input, Request, compile};
 use duologue::lsp::{Encoding, Lines};
-use duologue::model::full_name;
 use duologue::relation::{Travel, Verdict, versions};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -111,7 +110,7 @@ fn lenses(job: &Job) -> Option<Vec<Value>> {
         let mut protocols = program.protocols.iter();
         let protocol = protocols.find(|protocol| {
             protocol.name.span.source == source
-                && full_name(program, protocol.file, protocol.name.text()) == verdict.name
+                && program.full_name(protocol.file, protocol.name.text()) == verdict.name
         });
         let Some(protocol) = protocol else { continue };
         let at = protocol.name.span.range();

@@ -1,6 +1,5 @@
 //! Derives and attributes that the user adds to declared types, and to their fields and variants.
 
-use super::remote::dotted;
 use crate::name::nearest;
 use crate::protocol::{Definition, Program, TypeDeclaration};
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
@@ -186,7 +185,7 @@ impl<'a> Additions<'a> {
     }
 
     fn name(self) -> String {
-        dotted(self.program, self.ty.file, self.ty.name.text())
+        self.program.full_name(self.ty.file, self.ty.name.text())
     }
 
     /// The traits that are derived, each once.
@@ -236,7 +235,7 @@ impl<'a> Additions<'a> {
 pub fn check_attributes(program: &Program, attributes: &[Attribute]) -> Result<(), AttributeError> {
     let (mut types, mut members) = (Vec::new(), Vec::new());
     for ty in &program.types {
-        let name = dotted(program, ty.file, ty.name.text());
+        let name = program.full_name(ty.file, ty.name.text());
         let mut add = |member: &str| members.push(format!("{name}.{member}"));
         match &ty.definition {
             Definition::Struct(all) => all.iter().for_each(|field| add(field.name.text())),

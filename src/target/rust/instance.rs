@@ -2,7 +2,7 @@
 
 use super::docs::{comment, with_sentence};
 use super::layout::{Document, definition, signature};
-use super::remote::{self, dotted};
+use super::remote;
 use super::shared::shared_name;
 use super::spelling::{NameScope, type_name};
 use super::states::used_parameters;
@@ -91,7 +91,7 @@ impl InstanceView {
             format!("{path}init::"),
             scope.types(&instance.arguments, &[]),
         );
-        let name = dotted(scope.program, instance.file, instance.name.text());
+        let name = scope.program.full_name(instance.file, instance.name.text());
         let names = scope.types(&instance.arguments, &[]);
         let names: Vec<String> = names.iter().map(Document::flat).collect();
         let module = format!("{path}state::");

@@ -380,7 +380,10 @@ impl States<'_> {
     /// How sessions begin between processes; nothing if they do not, or if that depends on type arguments.
     pub(super) fn remote_start(self) -> String {
         let protocol = self.protocol();
-        let name = dotted(self.scope.program, protocol.file, protocol.name.text());
+        let name = self
+            .scope
+            .program
+            .full_name(protocol.file, protocol.name.text());
         let view = View::of(self.scope.program, self.checked.id());
         let accepts = |side| accepted(view, side);
         let state = (protocol.start(), &[][..]);
@@ -397,11 +400,4 @@ impl States<'_> {
     pub(super) fn opens(self, id: StateId) -> bool {
         self.plan.is_some() && id == StateId::new(0)
     }
-}
-
-/// The qualified name of something that a file declares.
-pub(super) fn dotted(program: &Program, file: crate::protocol::FileId, name: &str) -> String {
-    let path = program.file(file).package.iter();
-    let path = path.map(crate::name::Name::text).chain([name]);
-    path.collect::<Vec<_>>().join(".")
 }

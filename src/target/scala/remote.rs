@@ -61,7 +61,8 @@ struct StateView {
 /// What a protocol or an instance needs, if it can leave the process.
 pub struct Remote<'a> {
     protocol: CheckedProtocol<'a>,
-    name: &'a str,
+    /// With its package.
+    name: String,
     plan: Plan,
     /// The older fingerprints that each side accepts.
     accepts: [(Side, Vec<Fingerprint>); 2],
@@ -102,7 +103,12 @@ impl<'a> Remote<'a> {
         plan.first?;
         Some(Remote {
             protocol,
-            name: view.name().text(),
+            name: match view.instance {
+                Some(instance) => view.program.full_name(instance.file, instance.name.text()),
+                None => view
+                    .program
+                    .full_name(view.description().file, view.name().text()),
+            },
             plan,
             accepts: [Side::Client, Side::Server].map(|side| (side, accepted(view, side))),
             reached,
@@ -181,7 +187,7 @@ impl<'a> Remote<'a> {
         };
         let fingerprint = self.plan.fingerprint.map(|it| it.to_string());
         RemoteView {
-            name: spelling::literal(self.name),
+            name: spelling::literal(&self.name),
             fingerprint: spelling::literal(&fingerprint.unwrap_or_default()),
             capacity: match self.protocol.capacity() {
                 Capacity::Bounded(messages) => messages.max(1) as usize,

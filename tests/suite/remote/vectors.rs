@@ -7,6 +7,7 @@ use crate::support::running::{Outcome, Running};
 use crate::support::{is_tested, repository};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -62,32 +63,41 @@ fn sessions() -> Vec<Session> {
     sessions
 }
 
-/// Is one side of a session: writes its turns, and compares the others.
-fn play(mut socket: UnixStream, session: &Session, is_client: bool, adds_signs: bool, what: &str) {
-    socket
-        .set_read_timeout(Some(PATIENCE))
-        .expect("it is a duration");
+/// Is one side of a session: writes its turns, and compares the others. Returns what is not as in the file.
+fn play(
+    mut socket: UnixStream,
+    session: &Session,
+    is_client: bool,
+    adds_signs: bool,
+) -> Result<(), String> {
+    let failed = |error: std::io::Error| error.to_string();
+    socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
     for (number, turn) in session.turns.iter().enumerate() {
         if turn.is_of_client == is_client {
             // The hello and the answer come first.
             if adds_signs && number > 1 {
-                socket.write_all(&ALIVE).expect("the other side reads");
+                socket.write_all(&ALIVE).map_err(failed)?;
             }
-            socket.write_all(&turn.bytes).expect("the other side reads");
+            socket.write_all(&turn.bytes).map_err(failed)?;
             continue;
         }
         let mut bytes = vec![0; turn.bytes.len()];
         let read = socket.read_exact(&mut bytes);
-        assert!(read.is_ok(), "{what}: {} is missing: {read:?}", turn.text);
-        assert_eq!(bytes, turn.bytes, "{what}: {}", turn.text);
+        if read.is_err() || bytes != turn.bytes {
+            return Err(format!(
+                "{}: {read:?}\n{bytes:?}\n{:?}",
+                turn.text, turn.bytes
+            ));
+        }
     }
     // Nothing follows but the end. The next session could follow in the same connection, so a server closes it when it likes.
-    socket
-        .shutdown(std::net::Shutdown::Write)
-        .expect("the connection is open");
+    socket.shutdown(Shutdown::Write).map_err(failed)?;
     let mut rest = Vec::new();
-    socket.read_to_end(&mut rest).expect("it ends in time");
-    assert!(rest.is_empty(), "{what}: {rest:?} after the end");
+    socket.read_to_end(&mut rest).map_err(failed)?;
+    match rest.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{rest:?} after the end")),
+    }
 }
 
 /// The connection of a client, which comes soon or not at all.
@@ -108,12 +118,13 @@ fn accept(listener: &UnixListener) -> UnixStream {
     }
 }
 
-fn compare(outcome: &Outcome, case: &str, role: &str, what: &str) {
+fn compare(played: Result<(), String>, outcome: &Outcome, case: &str, role: &str, what: &str) {
     let Outcome {
         lines,
         code,
         errors,
     } = outcome;
+    assert_eq!(played, Ok(()), "{what}: {lines:#?}\n{errors}");
     assert_eq!(*code, Some(0), "{what}: {lines:#?}\n{errors}");
     assert_eq!(*lines, expected(case, role), "{what}: {errors}");
 }
@@ -133,16 +144,16 @@ fn check(language: Language) {
             let listening = server.line();
             assert!(listening.starts_with("listening "), "{what}: {listening}");
             let socket = UnixStream::connect(&path).expect("the server listens");
-            play(socket, &session, true, adds_signs, &what);
-            compare(&server.end(), case, "server", &what);
+            let played = play(socket, &session, true, adds_signs);
+            compare(played, &server.end(), case, "server", &what);
 
             let what = format!("{case}, a client in {language:?}, signs of life: {adds_signs}");
             let path = sockets.path("c");
             let listener = UnixListener::bind(&path).expect("the folder is ours");
             let client = Running::start(language.command().args(["client", case, &unix(&path)]));
             let socket = accept(&listener);
-            play(socket, &session, false, adds_signs, &what);
-            compare(&client.end(), case, "client", &what);
+            let played = play(socket, &session, false, adds_signs);
+            compare(played, &client.end(), case, "client", &what);
         }
     }
 }

@@ -115,8 +115,8 @@ fn built() -> &'static Built {
 
 /// Runs the client of `bank`, like the programs of the conversations.
 const MAIN: &str = "package cases\n\nobject ThreeMain:\n  def main(arguments: Array[String]): Unit =\n    \
-    Remote.main(arguments)((_, given) =>\n      \
-    Remote.play(given)(protocols.bank.client)(bank.Client.run(_, _))(protocols.bank.server)(bank.Server.run(_, _)))\n";
+    Remote.main(arguments)((_, own) =>\n      \
+    Remote.play(own)(protocols.bank.client)(bank.Client.run(_, _))(protocols.bank.server)(bank.Server.run(_, _)))\n";
 
 fn misuses() -> Vec<Misuse> {
     misuse::all("scala3")
