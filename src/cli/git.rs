@@ -338,7 +338,7 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// The path without `.` and `..`, resolved by its text alone.
-fn plain(path: &Path) -> PathBuf {
+pub fn plain(path: &Path) -> PathBuf {
     let mut parts = PathBuf::new();
     for part in path.components() {
         match part {

@@ -1,6 +1,6 @@
 //! The texts that are open in the editor. They replace the files on disk.
 
-use super::uri::plain;
+use crate::cli::git::plain;
 use duologue::compile::Files;
 use duologue::files::Disk;
 use duologue::lsp::{Encoding, Heads, Lines, heads};

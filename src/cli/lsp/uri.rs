@@ -1,6 +1,7 @@
 //! Files as URIs.
 
-use std::path::{Component, Path, PathBuf};
+use crate::cli::git::plain;
+use std::path::{Path, PathBuf};
 
 /// The path that a URI names. What is no file, such as an unsaved text, gets the whole URI as its path.
 pub fn path_of(uri: &str) -> PathBuf {
@@ -60,21 +61,6 @@ pub fn of_path(path: &Path) -> String {
         }
     }
     uri
-}
-
-/// The path without `.` and `..`, resolved by its text.
-pub fn plain(path: &Path) -> PathBuf {
-    let mut parts = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                parts.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => parts.push(part),
-        }
-    }
-    parts
 }
 
 #[cfg(test)]
