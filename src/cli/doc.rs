@@ -10,10 +10,9 @@ use super::{Failure, Outcome, TEMPLATE, drift};
 use clap::Args;
 use duologue::compile::{Compilation, Request};
 use duologue::doc::{Compared, Comparison, Input, site};
-use duologue::files::{Disk, OutputError, Outputs, Tree};
+use duologue::files::{Disk, Outputs, Tree};
 use duologue::relation::{Require, Travel, Verdict, versions};
 use duologue::target::Options;
-use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -141,12 +140,6 @@ impl Doc {
         if !self.force {
             outputs.refuse_foreign()?;
         }
-        outputs.write(&[])?;
-        if self.clean {
-            for path in &orphans {
-                fs::remove_file(path).map_err(|error| OutputError::Io(path.clone(), error))?;
-            }
-        }
         let summary = Summary {
             checked,
             compiled: &compiled,
@@ -154,10 +147,9 @@ impl Doc {
             orphans: &orphans,
             is_clean: self.clean,
             notes: &notes,
-            time: started.elapsed(),
+            started,
         };
-        terminal.tell(summary.text(terminal))?;
-        Ok(())
+        summary.conclude(&[], terminal)
     }
 }
 

@@ -183,12 +183,6 @@ impl Gen {
                 depfile(paths, &[&compiled.files_read[..], &programs].concat()),
             )
         });
-        outputs.write(extra.as_slice())?;
-        if self.clean {
-            for path in &orphans {
-                fs::remove_file(path).map_err(|error| OutputError::Io(path.clone(), error))?;
-            }
-        }
         let summary = Summary {
             checked,
             compiled: &compiled,
@@ -196,10 +190,9 @@ impl Gen {
             orphans: &orphans,
             is_clean: self.clean,
             notes: &notes,
-            time: started.elapsed(),
+            started,
         };
-        terminal.tell(summary.text(terminal))?;
-        Ok(())
+        summary.conclude(extra.as_slice(), terminal)
     }
 }
 

@@ -1,15 +1,18 @@
-//! The summary that `gen` prints at the end: what was checked, what was written where, and how to use it.
+//! The last step of `gen` and `doc`: what was planned is written, and a summary says what was checked, what was written where, and how to use
+//! it.
 
+use super::Outcome;
 use super::protocol_table::overview;
 use super::terminal::{GOOD, NAME, PATH, QUIET, Terminal, WARNING, styled};
 use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;
-use duologue::files::{Change, Outputs, Planned, Producer};
+use duologue::files::{Change, OutputError, Outputs, Planned, Producer};
 use duologue::report::{self, counted};
 use duologue::target::Target;
 use std::fmt::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// At most this many protocols are listed; `-v` lists all.
 const PROTOCOLS: usize = 12;
@@ -24,7 +27,7 @@ pub struct Summary<'a> {
     pub orphans: &'a [PathBuf],
     pub is_clean: bool,
     pub notes: &'a [String],
-    pub time: Duration,
+    pub started: Instant,
 }
 
 /// The message if errors kept `gen` from writing.
@@ -34,7 +37,19 @@ pub fn nothing_written(compiled: &Compilation) -> String {
 }
 
 impl Summary<'_> {
-    pub fn text(&self, terminal: &Terminal) -> String {
+    /// Writes the outputs and the `extra` files, removes files that are no longer written if that is wanted, and prints the summary.
+    pub fn conclude(&self, extra: &[(PathBuf, String)], terminal: &Terminal) -> Outcome {
+        self.outputs.write(extra)?;
+        if self.is_clean {
+            for path in self.orphans {
+                fs::remove_file(path).map_err(|error| OutputError::Io(path.clone(), error))?;
+            }
+        }
+        terminal.tell(self.text(terminal))?;
+        Ok(())
+    }
+
+    fn text(&self, terminal: &Terminal) -> String {
         let mut text = String::new();
         let protocols = counted(self.checked.protocols().count(), "protocol");
         let files = counted(self.compiled.sources.len(), "file");
@@ -47,7 +62,10 @@ impl Summary<'_> {
         text += &overview(self.checked, shown, terminal);
         self.written(&mut text, terminal);
         self.remarks(&mut text);
-        let time = styled(QUIET, format_args!("in {}", duration(self.time)));
+        let time = styled(
+            QUIET,
+            format_args!("in {}", duration(self.started.elapsed())),
+        );
         let _ = writeln!(text, "{} {time}", styled(GOOD, "done"));
         self.next(&mut text);
         text
