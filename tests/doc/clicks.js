@@ -18,7 +18,7 @@ addEventListener("load", async () => {
     if (focus.tagName !== "BUTTON") throw new Error("the focus is lost after " + start);
   };
   try {
-    seen.push("style: tables scroll: " + getComputedStyle(document.querySelector(".wide")).overflowX);
+    seen.push("style: tables scroll: " + getComputedStyle(document.querySelector("main")).overflowX);
     seen.push("start: " + offered());
     for (const start of ["Send login", "Receive login", "Send ok", "Receive ok"]) await press(start);
     seen.push("connected: " + offered());

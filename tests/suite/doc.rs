@@ -66,22 +66,11 @@ fn check(files: &[OutputFile]) -> usize {
         assert_eq!(one, 1, "{path}: headings of the first level");
         let has = |name: &str| page.elements.iter().any(|(found, _)| found == name);
         assert!(has("main") && has("header") && has("nav"), "{path}");
-        let policy = "default-src 'none'; script-src 'self' file:; style-src 'self' file:; base-uri 'none'; form-action 'none'";
+        let policy = "default-src 'none';script-src 'self' file:;style-src 'self' file:;base-uri 'none';form-action 'none'";
         assert!(
             page.values("content").any(|found| found == policy),
             "{path}"
         );
-        for pair in page.elements.windows(2) {
-            let [(outer, attributes), (inner, _)] = pair else {
-                unreachable!("the windows have two elements");
-            };
-            let is_wide = attributes.contains(&("class".to_owned(), "wide".to_owned()));
-            assert_eq!(
-                inner == "table",
-                outer == "div" && is_wide,
-                "{path}: a table scrolls alone"
-            );
-        }
         assert_eq!(page.values("lang").next(), Some("en"), "{path}");
         for link in page.values("href").chain(page.values("src")) {
             let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
@@ -101,6 +90,15 @@ fn check(files: &[OutputFile]) -> usize {
         let first = file.text.lines().next().unwrap_or_default();
         assert!(first.contains(MARKER), "{}", file.path);
     }
+    // What is wide scrolls, and a table stays one: with another `display` some browsers do not tell screen readers that it is a table.
+    let style = files.iter().find(|file| file.path == "duologue.css");
+    let style = &style.expect("there is a style sheet").text;
+    let rules = |of: &str| {
+        let found = style.lines().find(|line| line.starts_with(of));
+        found.unwrap_or_else(|| panic!("there are no rules for {of}"))
+    };
+    assert!(rules("main{").contains("overflow-x:auto"));
+    assert!(!rules("table{").contains("display"));
     let script = files.iter().find(|file| file.path == "duologue.js");
     let script = &script.expect("there is a script").text;
     assert_eq!(script.lines().nth(1), Some("\"use strict\";"));

@@ -66,5 +66,6 @@ fn the_stepper_works_in_a_browser() {
     let seen = dump.split_once("<pre id=\"seen\">");
     let (_, seen) = seen.unwrap_or_else(|| panic!("the script did not end: {dump}"));
     let seen = seen.split_once("</pre>").expect("it is closed").0;
+    assert!(!seen.contains("failed:"), "{seen}");
     assert_snapshot!("clicks_in_a_browser", seen.trim());
 }
