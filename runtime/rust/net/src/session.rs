@@ -35,7 +35,7 @@ mod terms;
 mod writing;
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use std::sync::atomic::{fence, AtomicBool, AtomicU8};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::Waker;
@@ -323,17 +323,16 @@ impl Session {
     /// Handles what the side in this process has done, or leaves it to the thread that already works on the session.
     /// Called by that side.
     fn run(self: &Arc<Session>) {
-        self.again.store(true, SeqCst);
+        // The thread that swaps it sees what this one did before.
+        self.again.store(true, Release);
+        // See "Locks".
+        fence(SeqCst);
         self.run_again(Patience::Endless);
     }
 
+    /// Works as often as `again` is set. The caller has passed a full fence since it set `again`, or released `core`.
     fn run_again(self: &Arc<Session>, patience: Patience) {
-        loop {
-            // See "Locks": after `again` was set, or `core` was released.
-            fence(SeqCst);
-            if !self.again.load(SeqCst) {
-                return;
-            }
+        while self.again.load(SeqCst) {
             let Some(core) = try_lock(&self.core) else {
                 return;
             };
@@ -359,7 +358,8 @@ impl Session {
             false => patience,
         });
         act(&mut core, &mut after);
-        while self.again.swap(false, SeqCst) {
+        // The load only saves the swap. If it misses something, `run_again` finds it once `core` is released.
+        while self.again.load(Relaxed) && self.again.swap(false, SeqCst) {
             self.hold.forwards();
             self.forward(&mut core, &mut after);
             // The side may send faster than this thread forwards.
@@ -378,6 +378,7 @@ impl Session {
         self.run_again(patience);
     }
 
+    /// Does what has to be done without a lock. Passes a full fence after that.
     fn finish_once(self: &Arc<Session>, after: After) {
         if after.closes {
             // The program's own streams may panic.
@@ -408,15 +409,19 @@ impl Session {
         if after.shrinks && !self.will_shrink.swap(true, SeqCst) {
             timer::at(Instant::now() + SHRINKS_AFTER, What::Shrink, self);
         }
-        let far = after.far;
-        guarded(|| drop(far));
-        for woken in after.woken.into_iter().chain(after.more_woken) {
+        if let Some(far) = after.far {
+            guarded(|| drop(far));
+        }
+        if let Some(woken) = after.woken {
+            guarded(|| woken.wake());
+        }
+        for woken in after.more_woken {
             guarded(|| woken.wake());
         }
         if let Some(waker) = after.released {
             guarded(|| waker.wake());
         }
-        // As in `run_again`.
+        // See "Locks": `core` was released.
         fence(SeqCst);
         if self.unpublished.load(SeqCst) {
             self.publish_rest();
@@ -439,8 +444,14 @@ impl Session {
 
     /// Publishes what was read, as long as there are complete frames and free slots.
     fn publish(&self, input: &mut Input, core: &mut Core, after: &mut After) {
-        self.is_full.store(false, SeqCst);
-        self.unpublished.store(false, SeqCst);
+        // Only threads that hold `core` set it.
+        if self.is_full.load(Relaxed) {
+            self.is_full.store(false, SeqCst);
+        }
+        // If this misses that another thread sets it, that thread publishes, or the one that releases `core`.
+        if self.unpublished.load(Relaxed) {
+            self.unpublished.store(false, SeqCst);
+        }
         after.shrinks |= input.is_large();
         while !core.is_closed {
             let bytes = &input.bytes[input.start..input.end];

@@ -56,7 +56,10 @@ impl Hold {
     /// What the side has sent is forwarded now. The caller holds `core`.
     #[inline]
     pub(super) fn forwards(&self) {
-        self.is_passed_over.store(false, SeqCst);
+        // If this misses that the side has sent, `again` is set once more.
+        if self.is_passed_over.load(Relaxed) {
+            self.is_passed_over.store(false, SeqCst);
+        }
     }
 
     /// Whether what the side has sent was not forwarded.

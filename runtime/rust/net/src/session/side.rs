@@ -77,27 +77,51 @@ impl Session {
         deadline: Option<Instant>,
     ) -> bool {
         let mut has_read = false;
-        loop {
-            // What this side has sent is written before it waits.
-            let after = self.with_core(Patience::None, |core, after| {
-                self.forward_and_write(core, after, Next::Later, Some(deadline));
-            });
-            self.finish(after);
-            if is_ready() {
-                return true;
+        // What this side has sent is written before it waits. Nearly always it has been, which the first look at `core` tells.
+        let mut writes = false;
+        'write: loop {
+            if writes {
+                let after = self.with_core(Patience::None, |core, after| {
+                    self.forward_and_write(core, after, Next::Later, Some(deadline));
+                });
+                self.finish(after);
+                if is_ready() {
+                    return true;
+                }
             }
-            let Some(mut input) = self.input_until(is_ready, deadline) else {
-                return is_ready();
+            let mut input = match try_lock(&self.input) {
+                Some(input) => input,
+                None if !writes => {
+                    writes = true;
+                    continue;
+                }
+                None => match self.input_until(is_ready, deadline) {
+                    Some(input) => input,
+                    None => return is_ready(),
+                },
             };
-            let mut is_open = input.ended.is_none();
-            let mut due = None;
-            let after = self.with_core(Patience::None, |core, after| {
-                self.publish(&mut input, core, after);
-                self.expire(&mut input, core, after);
-                is_open &= !core.is_closed;
-                due = self.due(core);
-            });
-            if !is_ready() && is_open && after.is_empty() {
+            loop {
+                let mut is_open = input.ended.is_none();
+                let (mut has_more, mut due) = (false, None);
+                let after = self.with_core(Patience::None, |core, after| {
+                    has_more = core.pending() > 0 || core.far.role() == Role::Receives;
+                    if writes || !has_more {
+                        self.publish(&mut input, core, after);
+                        self.expire(&mut input, core, after);
+                        is_open &= !core.is_closed;
+                        due = self.due(core);
+                    }
+                });
+                let has_to_write = has_more && !writes;
+                if has_to_write || !is_open || !after.is_empty() || is_ready() {
+                    drop(input);
+                    self.finish(after);
+                    if !has_to_write && !is_open || is_ready() {
+                        return is_ready();
+                    }
+                    writes = true;
+                    continue 'write;
+                }
                 // Control frames do not prolong the wait. The rest of a message may: its length has a limit.
                 let is_late = deadline.is_some_and(|deadline| left(deadline).is_none());
                 if is_late && has_read && input.end - input.start < 2 {
@@ -109,12 +133,6 @@ impl Session {
                 if !input.read(&*self.stream, until) && !is_due_first {
                     return is_ready();
                 }
-                continue;
-            }
-            drop(input);
-            self.finish(after);
-            if !is_open {
-                return is_ready();
             }
         }
     }
