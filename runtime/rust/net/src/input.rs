@@ -6,7 +6,7 @@ use duologue::transport::Why;
 
 use crate::frame::{self, Allowed, Frame};
 use crate::session::COLLECTED;
-use crate::stream::{is_early, Stream};
+use crate::stream::{is_early, past, Stream};
 
 /// How much is read at once, at first; and the buffer that a session keeps after it was shrunk.
 pub(crate) const FIRST_BUFFER: usize = 1 << 10;
@@ -47,6 +47,11 @@ impl Input {
     /// Whether the buffer is larger than an idle session needs.
     pub(crate) fn is_large(&self) -> bool {
         self.bytes.capacity() > SMALL_BUFFER
+    }
+
+    /// Whether the last read, which has found something, has taken everything that the descriptor had.
+    pub(crate) fn has_drained(&self, stream: &dyn Stream) -> bool {
+        stream.is_plain() && !self.was_filled
     }
 
     /// Returns the memory of a buffer that is empty.
@@ -135,7 +140,7 @@ impl Input {
         let mut bytes = [0; 4 << 10];
         let mut count = 0;
         while self.ended.is_none() && count < READ_OFF {
-            match stream.read(&mut bytes, Some(Instant::now())) {
+            match stream.read(&mut bytes, Some(past())) {
                 Ok(read) if read > 0 => count += read,
                 Ok(_) | Err(_) => self.ended = Some(Why::Left),
             }

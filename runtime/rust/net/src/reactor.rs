@@ -18,7 +18,6 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
-use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags};
 use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
@@ -27,7 +26,7 @@ use tokio::runtime::{Handle, Id};
 use tokio::task::coop::unconstrained;
 
 use crate::session::{guarded, Session};
-use crate::stream::{poll_until, Stream};
+use crate::stream::{past, poll_until, Stream};
 use crate::watch::{self, Arrived, Watched};
 
 /// How many times a session reads in a row. A peer that sends more than is read must not keep the runtime's thread from
@@ -41,13 +40,12 @@ const YIELDS: usize = 16;
 static REFUSED: Mutex<Vec<Id>> = Mutex::new(Vec::new());
 
 /// A session's registration with the runtime whose task was the last to wait for it.
-pub(crate) struct Reactor(Mutex<Option<Registered>>);
+pub(crate) struct Reactor(Mutex<Option<Arc<Registered>>>);
 
-#[derive(Clone)]
 struct Registered {
     runtime: Id,
     /// With the connection's descriptor; or with a copy, because the program's own streams may close theirs at any time.
-    ready: Arc<AsyncFd<Arc<OwnedFd>>>,
+    ready: AsyncFd<Arc<OwnedFd>>,
     /// Reads what has arrived.
     waker: Waker,
 }
@@ -57,7 +55,7 @@ impl Reactor {
         Reactor(Mutex::new(None))
     }
 
-    fn registered(&self) -> MutexGuard<'_, Option<Registered>> {
+    fn registered(&self) -> MutexGuard<'_, Option<Arc<Registered>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,18 +66,18 @@ impl Reactor {
     }
 
     /// The registration with this runtime, which replaces one with another runtime: that may never run again.
-    fn with(&self, runtime: Id, session: &Arc<Session>) -> Option<Registered> {
+    fn with(&self, runtime: Id, session: &Arc<Session>) -> Option<Arc<Registered>> {
         let mut registered = self.registered();
         if let Some(found) = registered.as_ref().filter(|found| found.runtime == runtime) {
-            return Some(found.clone());
+            return Some(Arc::clone(found));
         }
         *registered = None;
-        let new = Registered {
+        let new = Arc::new(Registered {
             runtime,
-            ready: Arc::new(register(session.stream(), runtime)?),
+            ready: register(session.stream(), runtime)?,
             waker: Waker::from(Arc::new(Reads(Arc::downgrade(session)))),
-        };
-        *registered = Some(new.clone());
+        });
+        *registered = Some(Arc::clone(&new));
         Some(new)
     }
 }
@@ -154,20 +152,20 @@ impl Registered {
 /// Reads once what has arrived. A thread that uses the session at this moment is given time to finish.
 fn arrived(session: &Arc<Session>) -> Arrived {
     for _ in 0..YIELDS {
-        let arrived = session.arrived(Some(Instant::now()));
+        let arrived = session.arrived(Some(past()));
         if !arrived.is_busy {
             return arrived;
         }
         thread::yield_now();
     }
-    session.arrived(Some(Instant::now()))
+    session.arrived(Some(past()))
 }
 
 /// Whether the descriptor of a stream that has just found nothing has nothing either.
 fn is_drained(stream: &dyn Stream) -> bool {
     let is_readable = |descriptor| {
         let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
-        poll_until(&mut polled, Some(Instant::now())).is_ok()
+        poll_until(&mut polled, Some(past())).is_ok()
     };
     stream.is_plain() || !stream.descriptor().is_some_and(is_readable)
 }

@@ -4,7 +4,7 @@ use std::io;
 #[cfg(feature = "tls")]
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -64,6 +64,12 @@ pub trait Stream: Send + Sync + 'static {
     fn certificate(&self) -> Option<Vec<u8>> {
         None
     }
+}
+
+/// A deadline in the past, for calls that must not wait. The clock is read once only, because a session makes such a call for each message.
+pub(crate) fn past() -> Instant {
+    static PAST: OnceLock<Instant> = OnceLock::new();
+    *PAST.get_or_init(Instant::now)
 }
 
 /// How long it is until the deadline; `None` if it has passed.

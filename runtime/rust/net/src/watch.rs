@@ -16,7 +16,7 @@ use rustix::fd::OwnedFd;
 
 use crate::flush;
 use crate::session::{Session, Written};
-use crate::stream::Stream;
+use crate::stream::{past, Stream};
 
 /// What can be watched.
 pub(crate) trait Watched {
@@ -176,7 +176,7 @@ fn act(session: &Arc<Session>) {
             Written::Unknown => flush::again(session),
         }
     }
-    if wanted.reads && session.arrived(Some(Instant::now())).continues() {
+    if wanted.reads && session.arrived(Some(past())).continues() {
         until_readable(session, false);
     }
 }

@@ -19,7 +19,7 @@ use duologue::transport::{Role, Why};
 use super::{After, Core, Patience, Session, LONGEST_PULSE};
 use crate::frame;
 use crate::input::Input;
-use crate::stream::left;
+use crate::stream::{left, past};
 
 /// The delay after the first check that changes nothing; each further delay is as long as all before it together.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -98,7 +98,7 @@ impl Session {
             if !is_due || !is_waiting || core.is_closed {
                 return;
             }
-            if count == LAST_READS || !input.read(&*self.stream, Some(Instant::now())) {
+            if count == LAST_READS || !input.read(&*self.stream, Some(past())) {
                 break;
             }
             self.publish(input, core, after);

@@ -186,7 +186,8 @@ impl Watched for Session {
         // Nothing is read while earlier input waits to be published, so that input is at most what one read returns.
         let has_room = !self.is_full.load(SeqCst) && !self.unpublished.load(SeqCst);
         if has_room && input.ended.is_none() {
-            arrived.is_drained = !input.read(&*self.stream, deadline);
+            arrived.is_drained =
+                !input.read(&*self.stream, deadline) || input.has_drained(&*self.stream);
         }
         // All sessions depend on this thread, so it does not wait for one whose peer accepts nothing.
         let Some(core) = try_lock(&self.core) else {

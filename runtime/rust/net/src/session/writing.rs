@@ -13,7 +13,7 @@ use super::{
 };
 use crate::frame;
 use crate::input::{FIRST_BUFFER, SMALL_BUFFER};
-use crate::stream::{is_early, left};
+use crate::stream::{is_early, left, past};
 use crate::timer::What;
 use crate::{flush, watch};
 
@@ -36,7 +36,7 @@ impl Session {
     /// Writes everything, or as much as possible if this thread must not wait.
     pub(super) fn write(&self, core: &mut Core, after: &mut After) {
         let deadline = match after.patience {
-            Patience::None => Some(Instant::now()),
+            Patience::None => Some(past()),
             Patience::Brief => Some(Instant::now() + LAST_WRITE),
             Patience::Endless => None,
         };
@@ -53,10 +53,9 @@ impl Session {
         let deadline = self.limit.or_earlier(deadline);
         // Others may share the endpoint, and send while this thread waits.
         self.hold.note(core.pending());
+        // The first attempt does not wait: nearly always the connection accepts everything.
+        let (mut until, mut has_waited) = (past(), false);
         while core.pending() > 0 {
-            // A peer that accepts nothing may be gone, or may have ended the session, which is checked from time to time.
-            let look = Instant::now() + self.terms.patience().unwrap_or(LOOK);
-            let until = deadline.map_or(look, |deadline| deadline.min(look));
             let bytes = &core.out.bytes()[core.written..];
             match self.stream.write(bytes, Some(until)) {
                 Ok(count) if count > 0 => {
@@ -64,15 +63,20 @@ impl Session {
                     core.has_written = true;
                 }
                 Err(error) if is_early(&error) => {
-                    if self.is_silent() {
+                    let is_over = deadline.is_some_and(|deadline| left(deadline).is_none());
+                    if (has_waited || is_over) && self.is_silent() {
                         return self.write_failed(core, after);
                     }
-                    if deadline.is_some_and(|deadline| left(deadline).is_none()) {
+                    if is_over {
                         core.out.forget(core.written);
                         core.written = 0;
                         after.writes = true;
                         return;
                     }
+                    // A peer that accepts nothing may be gone, or may have ended the session, which is checked from time to time.
+                    let look = Instant::now() + self.terms.patience().unwrap_or(LOOK);
+                    until = deadline.map_or(look, |deadline| deadline.min(look));
+                    has_waited = true;
                 }
                 Ok(_) | Err(_) => return self.write_failed(core, after),
             }
@@ -117,7 +121,7 @@ impl Session {
             return false;
         };
         if input.ended.is_none() && input.end - input.start < COLLECTED {
-            let has_come = input.read(&*self.stream, Some(Instant::now()));
+            let has_come = input.read(&*self.stream, Some(past()));
             // This thread holds `core`, and publishes once it has released it.
             self.unpublished.fetch_or(has_come, SeqCst);
         }
@@ -137,7 +141,7 @@ impl Session {
             // A peer that keeps sending does not hold this thread up.
             while input.ended.is_none()
                 && input.end - input.start < COLLECTED
-                && input.read(&*self.stream, Some(Instant::now()))
+                && input.read(&*self.stream, Some(past()))
             {}
             let said = input.said(self.terms.allowed());
             why = said.or(input.ended).unwrap_or(Why::Lost);
@@ -190,12 +194,11 @@ impl Session {
     /// Writes the last bytes and closes the connection. A thread that may wait does so for at most `patience`. If this
     /// thread must not wait, the session is over for the side in this process, and the connection is closed later.
     fn write_last(&self, core: &mut Core, after: &mut After, why: Why, patience: Option<Duration>) {
-        let now = Instant::now();
         let may_wait = after.patience != Patience::None && !self.limit.has_passed();
         let deadline = if may_wait {
-            patience.map(|patience| now + patience)
+            patience.map(|patience| Instant::now() + patience)
         } else {
-            Some(now)
+            Some(past())
         };
         self.write_until(core, after, deadline);
         // The side's time limit may have passed in the meantime.
@@ -366,7 +369,7 @@ impl Session {
         let mut is_open = true;
         if let Some(core) = try_lock(&self.core) {
             if !self.is_full.load(SeqCst) && input.ended.is_none() {
-                input.read(&*self.stream, Some(Instant::now()));
+                input.read(&*self.stream, Some(past()));
             }
             let after = self.work(core, Patience::None, |core, after| {
                 if core.far.role() != Role::Over {
