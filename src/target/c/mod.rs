@@ -95,6 +95,16 @@ pub fn usage(_: &Path, path: &Path, is_generated: &dyn Fn(&Path) -> bool) -> Opt
     Some(format!("#include \"{}\"", header.display()))
 }
 
+/// The library of the runtime, as the arguments of a compiler that pkg-config finds.
+pub fn runtime(options: &Options) -> String {
+    let library = if options.remote {
+        "duologue-net"
+    } else {
+        "duologue"
+    };
+    format!("for the compiler: $(pkg-config --cflags --libs {library})")
+}
+
 /// Generates C code for the program.
 #[must_use]
 pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {

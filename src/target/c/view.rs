@@ -13,7 +13,7 @@ use crate::check::CheckedProgram;
 use crate::endpoint::{self, Activity, Edge, Endpoint};
 use crate::graph::Capacity;
 use crate::protocol::{Docs, Entry, Message, Next, Protocol, Side, State};
-use crate::target::limits::{message_docs, time_limit};
+use crate::target::limits::{instance_docs, message_docs, time_limit};
 use askama::Template;
 use std::collections::BTreeSet;
 
@@ -297,12 +297,11 @@ impl<'a> UnitView<'a> {
     fn head(&self, declarations: &Declarations) -> HeadView {
         let program = self.types.program;
         let mut docs = match self.unit.kind {
-            UnitKind::Instance(id) if !program.instance(id).docs.is_empty() => {
-                program.instance(id).docs.clone()
+            UnitKind::Instance(id) => {
+                let title = format!("`{}`", self.protocol.name);
+                instance_docs(program, program.instance(id), &title)
             }
-            UnitKind::Instance(_) | UnitKind::Protocol | UnitKind::Mentioned => {
-                self.protocol.docs.clone()
-            }
+            UnitKind::Protocol | UnitKind::Mentioned => self.protocol.docs.clone(),
         };
         if !docs.is_empty() {
             docs.push("".into());
