@@ -1,6 +1,7 @@
 //! A protocol as the templates see it: finished text and plain booleans. States are rendered one at a time, so that each view is
 //! dropped once its text is written.
 
+use super::copies;
 use super::ctype::CType;
 use super::declarations::Declarations;
 use super::names::{Header, OfState, OfUnit, Own, handle};
@@ -205,6 +206,7 @@ impl<'a> UnitView<'a> {
             );
         }
         text.push_str(&declarations.text);
+        copies::of_inner(self.types, &declarations.inner, Some(self.id), &mut text);
         for index in 0..self.unit.states.len() {
             if let Some(active) = self.state(index).active_side() {
                 render(
