@@ -143,6 +143,7 @@ impl Doc {
         let summary = Summary {
             checked,
             compiled: &compiled,
+            options: &options,
             outputs: &outputs,
             orphans: &orphans,
             is_clean: self.clean,

@@ -186,6 +186,7 @@ impl Gen {
         let summary = Summary {
             checked,
             compiled: &compiled,
+            options: &options,
             outputs: &outputs,
             orphans: &orphans,
             is_clean: self.clean,

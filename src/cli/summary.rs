@@ -8,7 +8,7 @@ use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;
 use duologue::files::{Change, OutputError, Outputs, Planned, Producer};
 use duologue::report::{self, counted};
-use duologue::target::Target;
+use duologue::target::{Options, Target};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ const FILES: usize = 4;
 pub struct Summary<'a> {
     pub checked: &'a CheckedProgram,
     pub compiled: &'a Compilation,
+    pub options: &'a Options,
     pub outputs: &'a Outputs,
     pub orphans: &'a [PathBuf],
     pub is_clean: bool,
@@ -71,7 +72,7 @@ impl Summary<'_> {
         text
     }
 
-    /// For new files, the line with which a program uses them.
+    /// For new files, the line with which a program uses them, and the first time also what the program has to depend on.
     fn next(&self, text: &mut String) {
         let is_new = |file: &&Planned| file.change == Change::New;
         let new = self.outputs.files.iter().filter(is_new);
@@ -90,7 +91,16 @@ impl Summary<'_> {
         for (target, hint) in hints {
             let name = styled(NAME, format_args!("{:5}", target.name()));
             let _ = writeln!(text, "  {name}  {hint}");
+            if self.is_first(target) {
+                let _ = writeln!(text, "         {}", target.runtime(self.options));
+            }
         }
+    }
+
+    /// Whether nothing was generated for the target before.
+    fn is_first(&self, target: Target) -> bool {
+        let producer = Producer::Target(target);
+        self.of(&producer).all(|file| file.change == Change::New)
     }
 
     /// The line with which a program uses a file, if programs refer to it at all.

@@ -1,8 +1,9 @@
-//! What the documentation of generated code says about the limits of a protocol: the same sentences in every language.
+//! What the documentation of generated code says about the limits of a protocol and about its instances: the same sentences in every
+//! language.
 
 use crate::diagnostic::{duration, size};
 use crate::protocol::text::bounded_type_text;
-use crate::protocol::{Docs, Message, Program, State};
+use crate::protocol::{Docs, Instance, Message, Program, State};
 
 /// The documentation of a state, with its time limit.
 pub fn state_docs(state: &State) -> Docs {
@@ -40,6 +41,18 @@ pub fn message_docs(program: &Program, state: &State, message: &Message) -> Docs
         text + "."
     });
     with(&message.docs, sentence)
+}
+
+/// The documentation of an instance: its own, which protocol it is, of which this is the title, and that protocol's documentation.
+pub fn instance_docs(program: &Program, instance: &Instance, title: &str) -> Docs {
+    let sentence = format!("The protocol {title} with its type arguments.");
+    let mut docs = with(&instance.docs, Some(sentence));
+    let generic = &program.protocol(instance.protocol).docs;
+    if !generic.is_empty() {
+        docs.push("".into());
+        docs.extend(generic.iter().cloned());
+    }
+    docs
 }
 
 fn with(docs: &Docs, sentence: Option<String>) -> Docs {

@@ -42,6 +42,7 @@ struct TargetSpec {
     spellings: fn(&Program, &Options, Names, &mut dyn FnMut(Scope)),
     public_names: fn(&Program, &Options) -> PublicNames,
     usage: Usage,
+    runtime: fn(&Options) -> String,
 }
 
 /// The line with which a program uses a file. The second path, and those of which the function says whether they are
@@ -58,6 +59,7 @@ const TARGETS: [TargetSpec; LANGUAGES.len()] = [
         spellings: rust::spellings,
         public_names: rust::public_names,
         usage: rust::usage,
+        runtime: rust::runtime,
     },
     TargetSpec {
         target: Target::C,
@@ -67,6 +69,7 @@ const TARGETS: [TargetSpec; LANGUAGES.len()] = [
         spellings: c::spellings,
         public_names: c::public_names,
         usage: c::usage,
+        runtime: c::runtime,
     },
     TargetSpec {
         target: Target::Scala,
@@ -76,6 +79,7 @@ const TARGETS: [TargetSpec; LANGUAGES.len()] = [
         spellings: scala::spellings,
         public_names: scala::public_names,
         usage: scala::usage,
+        runtime: scala::runtime,
     },
 ];
 
@@ -134,6 +138,12 @@ impl Target {
             return None;
         }
         (self.spec().usage)(directory, path, is_generated)
+    }
+
+    /// What a program that uses generated code has to depend on.
+    #[must_use]
+    pub fn runtime(self, options: &Options) -> String {
+        (self.spec().runtime)(options)
     }
 }
 

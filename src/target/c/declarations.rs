@@ -16,6 +16,8 @@ pub struct Declarations<'a> {
     /// The unit the header is for.
     unit: Option<usize>,
     done: BTreeSet<String>,
+    /// The lists, options and tuples among them.
+    pub inner: Vec<CType>,
     later: Vec<CType>,
     /// Structs for lists, options, tuples and endpoints of other protocols.
     pub text: String,
@@ -37,6 +39,7 @@ impl<'a> Declarations<'a> {
             own_file,
             unit,
             done: BTreeSet::new(),
+            inner: Vec::new(),
             later: Vec::new(),
             text: String::new(),
             includes: BTreeSet::new(),
@@ -197,7 +200,11 @@ impl<'a> Declarations<'a> {
     }
 
     fn is_new(&mut self, ty: &CType) -> bool {
-        self.done.insert(self.types.name(ty, self.unit))
+        let is_new = self.done.insert(self.types.name(ty, self.unit));
+        if is_new {
+            self.inner.push(ty.clone());
+        }
+        is_new
     }
 
     fn define(&mut self, ty: &CType, members: &[String]) {

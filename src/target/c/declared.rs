@@ -1,12 +1,13 @@
 //! The types of a file as the templates see them: one header, and one source if the runtime needs to know what they consist of.
 
 use super::VERSION;
+use super::copies::{self, CopyView};
 use super::ctype::CType;
 use super::declarations::Declarations;
 use super::functions::{FunctionView, FunctionsView};
 use super::layouts::{Layouts, composite, enumeration};
 use super::names::{self, OfType};
-use super::render::{render, render_functions};
+use super::render::render;
 use super::spelling;
 use super::tables::{SourceFootView, SourceView};
 use super::texts;
@@ -57,19 +58,6 @@ struct EnumView {
     variants: Vec<VariantView>,
 }
 
-/// The functions that copy values.
-#[derive(Template)]
-#[template(path = "c/copies.h.jinja")]
-struct CopiesView {
-    copies: Vec<CopyView>,
-}
-
-struct CopyView {
-    name: String,
-    copy: String,
-    layout: String,
-}
-
 struct VariantView {
     comment: String,
     constant: String,
@@ -118,7 +106,7 @@ impl<'a> FileView<'a> {
         self.tables(&mut body);
         let functions = self.own().filter_map(|id| self.take(id)).collect();
         render(&FunctionsView { functions }, &mut body);
-        self.copies(&mut body);
+        self.copies(&declarations, &mut body);
 
         let header = self.types.header_of(self.id);
         let mut text = String::with_capacity(body.len() + 1_000);
@@ -423,20 +411,16 @@ impl<'a> FileView<'a> {
     }
 
     /// Writes the functions that copy values of which parts are stored outside.
-    fn copies(&self, text: &mut String) {
-        let is_copied = |id: &TypeId| {
-            let facts = self.types.facts(&CType::Named(*id));
-            self.has_table(*id) && facts.spreads && !facts.moves
-        };
+    fn copies(&self, declarations: &Declarations, text: &mut String) {
+        let is_copied =
+            |id: &TypeId| self.has_table(*id) && copies::is_copied(self.types, &CType::Named(*id));
         let copies = self.own().filter(is_copied).map(|id| CopyView {
             name: self.types.declared_name(id),
             copy: self.types.of_type(id, OfType::Copy),
             layout: self.types.of_type(id, OfType::Layout),
         });
-        let copies: Vec<CopyView> = copies.collect();
-        if !copies.is_empty() {
-            render_functions(&CopiesView { copies }, text);
-        }
+        copies::of_declared(copies.collect(), text);
+        copies::of_inner(self.types, &declarations.inner, None, text);
     }
 }
 

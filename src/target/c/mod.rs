@@ -7,6 +7,7 @@
 //! consists of and where each message leads, so copying, destroying and closing are done by the runtime and need no generated
 //! code. If sessions between processes are requested, a second header and source describe how payloads are encoded.
 
+mod copies;
 mod ctype;
 mod declarations;
 mod declared;
@@ -93,6 +94,16 @@ pub fn usage(_: &Path, path: &Path, is_generated: &dyn Fn(&Path) -> bool) -> Opt
         path
     };
     Some(format!("#include \"{}\"", header.display()))
+}
+
+/// The library of the runtime, as the arguments of a compiler that pkg-config finds.
+pub fn runtime(options: &Options) -> String {
+    let library = if options.remote {
+        "duologue-net"
+    } else {
+        "duologue"
+    };
+    format!("for the compiler: $(pkg-config --cflags --libs {library})")
 }
 
 /// Generates C code for the program.

@@ -4,6 +4,7 @@
 //! the prefix of one begins with that of the other, up to a `_`. Without such a pair nothing can clash, and the names of states
 //! and messages are not passed on. So the rule is cheap even for very large protocols.
 
+use super::copies;
 use super::ctype::{Bytes, CType};
 use super::declared;
 use super::inline;
@@ -257,6 +258,10 @@ impl Record<'_> {
             for function in inline::functions(&self.types.words(ty, by)) {
                 self.share(function, span, format!("a function of {what}"));
             }
+        }
+        if !matches!(ty, CType::Inline(..)) {
+            let copy = copies::inner_name(self.types, ty, by);
+            self.share(copy, span, format!("the function that copies {what}"));
         }
         self.share(name, span, what);
         for table in ["inner_layout", "inner_fields"] {

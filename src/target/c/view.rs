@@ -1,6 +1,7 @@
 //! A protocol as the templates see it: finished text and plain booleans. States are rendered one at a time, so that each view is
 //! dropped once its text is written.
 
+use super::copies;
 use super::ctype::CType;
 use super::declarations::Declarations;
 use super::names::{Header, OfState, OfUnit, Own, handle};
@@ -13,7 +14,7 @@ use crate::check::CheckedProgram;
 use crate::endpoint::{self, Activity, Edge, Endpoint};
 use crate::graph::Capacity;
 use crate::protocol::{Docs, Entry, Message, Next, Protocol, Side, State};
-use crate::target::limits::{message_docs, time_limit};
+use crate::target::limits::{instance_docs, message_docs, time_limit};
 use askama::Template;
 use std::collections::BTreeSet;
 
@@ -205,6 +206,7 @@ impl<'a> UnitView<'a> {
             );
         }
         text.push_str(&declarations.text);
+        copies::of_inner(self.types, &declarations.inner, Some(self.id), &mut text);
         for index in 0..self.unit.states.len() {
             if let Some(active) = self.state(index).active_side() {
                 render(
@@ -297,12 +299,11 @@ impl<'a> UnitView<'a> {
     fn head(&self, declarations: &Declarations) -> HeadView {
         let program = self.types.program;
         let mut docs = match self.unit.kind {
-            UnitKind::Instance(id) if !program.instance(id).docs.is_empty() => {
-                program.instance(id).docs.clone()
+            UnitKind::Instance(id) => {
+                let title = format!("`{}`", self.protocol.name);
+                instance_docs(program, program.instance(id), &title)
             }
-            UnitKind::Instance(_) | UnitKind::Protocol | UnitKind::Mentioned => {
-                self.protocol.docs.clone()
-            }
+            UnitKind::Protocol | UnitKind::Mentioned => self.protocol.docs.clone(),
         };
         if !docs.is_empty() {
             docs.push("".into());

@@ -1,6 +1,6 @@
 //! The view for the template of an instance: aliases for a generic protocol with its arguments.
 
-use super::docs::{comment, with_sentence};
+use super::docs::comment;
 use super::layout::{Document, definition, signature};
 use super::remote;
 use super::shared::shared_name;
@@ -8,7 +8,8 @@ use super::spelling::{NameScope, type_name};
 use super::states::used_parameters;
 use crate::check::CheckedProgram;
 use crate::endpoint::Endpoint;
-use crate::protocol::{InstanceId, Protocol, Side, State, StateId, Type};
+use crate::protocol::{InstanceId, Side, State, StateId, Type};
+use crate::target::limits::instance_docs;
 use crate::wire::Plan;
 use askama::Template;
 
@@ -98,10 +99,14 @@ impl InstanceView {
         let accepts = |side| remote::accepted_by_instance(scope.program, id, side);
         let state = (protocol.start(), &names[..]);
         let remote = |plan| remote::start(plan, &name, &module, state, "CAPACITY", accepts);
+        // Rust resolves the link from inside the module.
+        let module = path.trim_end_matches("::");
+        let title = format!("[`{}`]({module})", protocol.name);
+        let docs = instance_docs(scope.program, instance, &title);
         InstanceView {
             remote: plan.and_then(remote).unwrap_or_default(),
             header: super::header(&scope.program.file(instance.file).path),
-            docs: comment(0, "//!", with_sentence(&instance.docs, &sentence(protocol))),
+            docs: comment(0, "//!", docs.iter().map(AsRef::as_ref)),
             signature: signature(0, "pub fn init", &[], &result, &[]),
             init: arguments.laid_out(4, 4, 2) + "()",
             messages: states
@@ -114,10 +119,6 @@ impl InstanceView {
             protocol: path,
         }
     }
-}
-
-fn sentence(protocol: &Protocol) -> String {
-    format!("The protocol `{}` with its type arguments.", protocol.name)
 }
 
 /// The arguments of a state, if the same ones are used wherever it is reached.

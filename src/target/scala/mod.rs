@@ -62,6 +62,20 @@ pub fn usage(_: &Path, path: &Path, _: &dyn Fn(&Path) -> bool) -> Option<String>
     Some(format!("import {}.{object}", packages?.join(".")))
 }
 
+/// The library of the runtime, as a user of sbt adds it.
+pub fn runtime(options: &Options) -> String {
+    // The library for sockets depends on the other.
+    let library = if options.remote {
+        "duologue-net"
+    } else {
+        "duologue-runtime"
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "in build.sbt: libraryDependencies += \"io.github.duologue\" %% \"{library}\" % \"{version}\""
+    )
+}
+
 /// Generates Scala code for the program: an object per protocol and instance, and one for the types of each file. Imported files
 /// are included, so that the generated code compiles.
 #[must_use]

@@ -10,6 +10,7 @@ use crate::check::CheckedProgram;
 use crate::protocol::{
     Definition, Field, InstanceId, Side, Type, TypeDeclaration, TypeId, Variant,
 };
+use crate::target::limits::instance_docs;
 use crate::wire::Sizes;
 use askama::Template;
 use std::collections::BTreeMap;
@@ -346,8 +347,9 @@ impl InstanceView {
             SideView { name, role }
         });
         let remote = remote.map(|(remote, sizes)| rendered(&remote.view(scope, sizes)));
+        let title = format!("`{}`", protocol.name);
         InstanceView {
-            docs: docs(&instance.docs, 0),
+            docs: docs(&instance_docs(checked.program(), instance, &title), 0),
             object: spelling::object_name(instance.name.text()),
             signature,
             messages,

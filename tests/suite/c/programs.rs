@@ -258,8 +258,11 @@ fn copies_outlive_their_message() {
     if !is_tested("c") {
         return;
     }
-    let generated = generate("copies", &protocols());
+    let kept = repository().join("tests/payloads/kept.proto");
+    let generated = generate("copies", &[protocols(), vec![kept]].concat());
     let tables = [
+        "kept",
+        "kept_types",
         "smtp",
         "smtp_types",
         "file_server",
