@@ -2,6 +2,7 @@
  * Messages of numbers over a socket allocate nothing, on either side and in no thread, once the session has warmed up. One with
  * text or a list allocates one block, where it is received.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,7 +10,7 @@
 #include "check.h"
 #include "talk_net.h"
 
-enum { WARM = 10, ROUNDS = 1000 };
+enum { WARM = 10, ROUNDS = 1000, TRIES = 10 };
 
 static _Atomic long made;
 
@@ -85,6 +86,22 @@ static long after_texts(struct pair *pair, int rounds)
     return made;
 }
 
+/*
+ * Whether that many messages allocate exactly this. The thread that writes what was collected for a while has memory of its own, which it
+ * allocates when it first needs it: on a slow machine that may be late, and only then is there another try.
+ */
+static bool is_exact(struct pair *pair, long (*after)(struct pair *pair, int rounds), long expected)
+{
+    for (int i = 0; i < TRIES; i++) {
+        long before = after(pair, WARM);
+        long found = after(pair, ROUNDS) - before;
+        if (found == expected) return true;
+        fprintf(stderr, "%ld instead of %ld\n", found, expected);
+        CHECK(found > expected && found < expected + WARM);
+    }
+    return false;
+}
+
 int main(void)
 {
     alarm(200);
@@ -94,10 +111,8 @@ int main(void)
     pthread_t thread = start(connect_client, &pair);
     CHECK(talk_server_accept_over(pair.ends[1], NULL, &pair.server) == DUO_OK);
     finish(thread);
-    long before = after_numbers(&pair, WARM);
-    CHECK(after_numbers(&pair, ROUNDS) == before);
-    before = after_texts(&pair, WARM);
-    CHECK(after_texts(&pair, ROUNDS) == before + 3 * ROUNDS);
+    CHECK(is_exact(&pair, after_numbers, 0));
+    CHECK(is_exact(&pair, after_texts, 3 * ROUNDS));
     talk_ask_t asked;
     CHECK(talk_client_ask_close(pair.client) == DUO_OK);
     CHECK(talk_server_ask_recv(pair.server, &asked) == DUO_CLOSED);
