@@ -153,6 +153,21 @@ fn observers_are_called() {
 }
 
 #[test]
+fn messages_allocate_what_their_values_need() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case(
+        "net-allocations",
+        "tests/processes/talk.proto",
+        "allocations.c",
+    );
+    for watch in CHECKED {
+        case.run_watched_as(watch, &[], &[]);
+    }
+}
+
+#[test]
 fn waiting_for_sessions_of_all_kinds() {
     if !is_tested("c") {
         return;

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 const POM: &str = "runtime/scala/net/pom.xml";
 
 /// The suites of the module. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 13] = [
+const SUITES: [&str; 15] = [
     "duologue.net.WireSuite",
     "duologue.net.StreamsSuite",
     "duologue.net.NetworkSuite",
@@ -34,6 +34,8 @@ const SUITES: [&str; 13] = [
     "duologue.net.DrainSuite",
     "duologue.net.SendingSuite",
     "duologue.net.AllocationSuite",
+    "duologue.net.ByteStreamSuite",
+    "duologue.net.FuzzSuite",
 ];
 
 /// The cases whose protocol can leave the process, and the sources of all of it.

@@ -34,7 +34,7 @@ private[net] trait Channel extends AutoCloseable {
 }
 
 /** A connection that carries its bytes as they are. */
-private[net] final class Plain(val socket: SocketChannel) extends Channel {
+private[net] class Plain(val socket: SocketChannel) extends Channel {
   def handshake(deadline: Long): Int = 0
   def read(into: ByteBuffer): Int = socket.read(into)
   def write(from: ByteBuffer): Int = socket.write(from)

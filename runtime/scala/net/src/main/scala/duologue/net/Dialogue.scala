@@ -54,6 +54,15 @@ private[net] final class Dialogue(channel: Channel, deadline: Long) extends Auto
       None
     } catch { case failed: IOException if !isSecure => Some(failed) }
 
+  /** The hello of the connecting side. If it is malformed, the verdict; if the connecting side has sent something else, nothing. */
+  def readHello(): Option[Either[Int, Hello]] = {
+    val head = read(Handshake.Head)
+    Handshake.helloHead(head).map(_.flatMap { length =>
+      try Right(Handshake.hello(head, read(length)))
+      catch { case _: duologue.MalformedPayload => Left(Verdict.Malformed) }
+    })
+  }
+
   /** Exactly this many bytes. */
   def read(count: Int): Array[Byte] = {
     val buffer = ByteBuffer.allocate(count)

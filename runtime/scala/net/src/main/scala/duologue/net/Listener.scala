@@ -262,16 +262,11 @@ final class Listener private (
     )
 
   /** `read` is called with the hello, if it can be read. */
-  private def judge(dialogue: Dialogue, channel: Channel, read: Hello => Unit): Option[Either[Int, (Answer, Begin, Hello)]] = {
-    val head = dialogue.read(Handshake.Head)
-    Handshake.helloHead(head).map(_.flatMap { length =>
-      val hello =
-        try Right(Handshake.hello(head, dialogue.read(length)))
-        catch { case _: duologue.MalformedPayload => Left(Verdict.Malformed) }
-      hello.foreach(read)
-      hello.flatMap(choose(_, channel))
+  private def judge(dialogue: Dialogue, channel: Channel, read: Hello => Unit): Option[Either[Int, (Answer, Begin, Hello)]] =
+    dialogue.readHello().map(_.flatMap { hello =>
+      read(hello)
+      choose(hello, channel)
     })
-  }
 
   private def choose(hello: Hello, channel: Channel): Either[Int, (Answer, Begin, Hello)] =
     if (isDraining) Left(Verdict.Draining)
@@ -298,14 +293,13 @@ final class Listener private (
     }
 
   private def matching(hello: Hello): Either[Int, (Int, Served)] = {
-    val equal = served.filter(_.fingerprint == hello.fingerprint).map(Verdict.Equal -> _)
-    val accepted = served.filter(_.accepts.contains(hello.fingerprint)).map(Verdict.Accepted -> _)
-    val inList = served.filter(each => hello.accepts.contains(each.fingerprint)).map(Verdict.InList -> _)
-    val candidates = List(equal, accepted, inList).find(_.nonEmpty).getOrElse(Vector.empty)
+    val all = served.flatMap(each => each.verdictOn(hello).map(_ -> each))
+    // The lower a verdict is, the closer are the two protocols.
+    val candidates = all.map(_._1).minOption.fold(all)(best => all.filter(_._1 == best))
     candidates.find(_._2.receivesFirst != hello.receivesFirst) match {
-      case Some(fitting)                => Right(fitting)
-      case None if candidates.isEmpty   => Left(Verdict.UnknownProtocol)
-      case None                         => Left(Verdict.SameSide)
+      case Some(fitting)              => Right(fitting)
+      case None if candidates.isEmpty => Left(Verdict.UnknownProtocol)
+      case None                       => Left(Verdict.SameSide)
     }
   }
 
@@ -362,11 +356,7 @@ object Listener {
   private type Begin = (Channel, Hello, Int, Incoming) => Unit
 
   /** One side of a protocol that is served. `admit` returns how to begin a session with a peer, if it is admitted. */
-  private final class Served(val role: Role, more: Seq[Fingerprint], val admit: Peer => Option[Begin]) {
-    val accepts: Set[Fingerprint] = more.toSet ++ Fingerprint.acceptedBy(role)
-    val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
-    val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
-  }
+  private final class Served(role: Role, more: Seq[Fingerprint], val admit: Peer => Option[Begin]) extends ServedSide(role, more)
 
   /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`, `tls://0.0.0.0:7000`. Port 0 asks for a free one, which
     * [[Listener.address]] reports. A Unix socket's file is removed when the listener is closed, and replaced if no process is listening

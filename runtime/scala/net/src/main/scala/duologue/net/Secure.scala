@@ -12,12 +12,14 @@ import scala.annotation.tailrec
 private[net] final class Secure private (val socket: SocketChannel, engine: SSLEngine) extends Channel {
   import Secure.Empty
 
-  /** What came from the socket and is not decrypted yet. */
-  private var arrived = ByteBuffer.allocate(engine.getSession.getPacketBufferSize).limit(0)
+  /** The size of a buffer for one record. */
+  private val packet = engine.getSession.getPacketBufferSize
+  /** What came from the socket and is not decrypted yet. Like [[encrypted]], the buffer is only there while there is something in it. */
+  private var arrived = Empty
   /** What is decrypted and did not fit into the buffer of the caller. */
   private var decrypted = Empty
   /** What is encrypted and not written yet. */
-  private var encrypted = ByteBuffer.allocate(engine.getSession.getPacketBufferSize).limit(0)
+  private var encrypted = Empty
   /** How many of the caller's bytes [[encrypted]] contains. They count as written once all of it is; until then the caller offers them
     * again.
     */
@@ -68,6 +70,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
         throw new SSLException("the peer did not negotiate the protocol " + Tls.Application + " (ALPN)")
       isSecured = true
       hasMore = decrypted.hasRemaining || arrived.hasRemaining
+      leaveArrived()
       0
     }
 
@@ -95,6 +98,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
         }
       }
     val count = into.position - start
+    leaveArrived()
     hasMore = count > 0 && (decrypted.hasRemaining || flows && arrived.hasRemaining || isEnded || unreadable.nonEmpty)
     if (count > 0) count
     else {
@@ -175,8 +179,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
 
   /** Reads from the socket. Returns whether something arrived. */
   private def fill(): Boolean = {
-    arrived.compact(): Unit
-    if (!arrived.hasRemaining) arrived = ByteBuffer.allocate(2 * arrived.capacity).put(arrived.flip())
+    arrived = Secure.withSpace(arrived, packet)
     try {
       val count = socket.read(arrived)
       if (count < 0) unreadable = Some(new EOFException(if (isSecured) "the connection ended without close_notify" else Secure.EndInHandshake))
@@ -205,7 +208,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
   /** Encrypts at most one record, and adds it to what is to be written. */
   @tailrec
   private def encrypt(from: ByteBuffer): SSLEngineResult = {
-    encrypted.compact(): Unit
+    encrypted = Secure.withSpace(encrypted, packet)
     val result =
       // An SSLException does not end writing: the alert that reports it comes next.
       try engine.wrap(from, encrypted)
@@ -223,7 +226,18 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
     unwritable.foreach(throw _)
     try if (encrypted.hasRemaining) socket.write(encrypted): Unit
     catch { case failed: IOException => throw broken(failed) }
-    !encrypted.hasRemaining
+    val isWritten = !encrypted.hasRemaining
+    if (isWritten) {
+      Buffers.give(encrypted, packet)
+      encrypted = Empty
+    }
+    isWritten
+  }
+
+  /** Gives the buffer back if everything in it is decrypted. */
+  private def leaveArrived(): Unit = if (!arrived.hasRemaining) {
+    Buffers.give(arrived, packet)
+    arrived = Empty
   }
 
   private def broken(failure: IOException): IOException = {
@@ -249,6 +263,14 @@ private[net] object Secure {
   /** How many records without data, such as those of TLS itself, one call reads in a row. */
   private val MostEmpty = 256
   private val EndInHandshake = "the peer closed the connection during the TLS handshake: it may not listen for TLS, or may not accept this side"
+
+  /** The same bytes in a buffer to which some can be added: this one, or a larger one. */
+  private def withSpace(buffer: ByteBuffer, packet: Int): ByteBuffer =
+    if (buffer.capacity == 0) Buffers.take(packet)
+    else {
+      buffer.compact(): Unit
+      if (buffer.hasRemaining) buffer else ByteBuffer.allocate(2 * buffer.capacity).put(buffer.flip())
+    }
 
   /** The connecting side's, which checks that the peer's certificate is for this host. */
   def client(socket: SocketChannel, context: SSLContext, host: String, port: Int): Secure =

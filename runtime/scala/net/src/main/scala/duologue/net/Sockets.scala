@@ -26,6 +26,14 @@ object Sockets {
   def connect[E <: Endpoint](role: Role { type $First = E }, socket: SocketChannel, settings: ConnectSettings): E =
     duologue.net.connect(role, socket, settings.options)
 
+  /** Over any connection that the program provides: see [[connectOver]]. */
+  def connectOver[E <: Endpoint](role: Role { type $First = E }, stream: ByteStream, settings: ConnectSettings): E =
+    duologue.net.connectOver(role, stream, settings.options)
+
+  /** Over any connection that the program provides: see [[acceptOver]]. */
+  def acceptOver[E <: Endpoint](role: Role { type $First = E }, stream: ByteStream, settings: ConnectSettings): E =
+    duologue.net.acceptOver(role, stream, settings.options)
+
   /** See [[Listener]]. */
   def listen(address: String): Listener = listen(address, new ListenSettings)
 

@@ -32,23 +32,41 @@ package object net {
     val socket =
       try to.open()
       catch { case failed: IOException => throw new ConnectFailed(address, String.valueOf(failed.getMessage), failed) }
-    established(role, address, Some(address), socket, carrier, options, deadline) { () =>
+    established(role, address, Some(address), socket, () => carrier(socket), options, deadline) { () =>
       val target = to.socketAddress
       // A Unix socket is connected at once, or its listener's backlog is full.
       socket.connect(target)
     }
   }
 
-  /** Like the other `connect`, but over a connection that the program provides, which then belongs to the session. It is used
-    * without TLS.
+  /** Like the other `connect`, but over a socket that the program provides: see [[connectOver]]. */
+  def connect(role: Role, socket: SocketChannel, options: ConnectOptions): role.$First = connectOver(role, ByteStream(socket), options)
+
+  /** Like [[connect]], but over a connection that the program provides, which then belongs to the session. It is used without TLS. The
+    * other side accepts the session with [[acceptOver]], or with a function like it in another language.
     */
-  def connect(role: Role, socket: SocketChannel, options: ConnectOptions): role.$First = {
+  def connectOver(role: Role, stream: ByteStream, options: ConnectOptions = ConnectOptions()): role.$First = {
     val deadline = System.nanoTime() + options.timeout.toNanos
-    val peer = if (options.observer.isEmpty) None else Address.ofPeer(socket, isSecure = false)
+    val channel = opened(stream)
+    val peer = if (options.observer.isEmpty) None else Address.ofPeer(channel.socket, isSecure = false)
     observed(role, peer, options) {
-      established(role, String.valueOf(socket.getRemoteAddress), peer, socket, new Plain(_), options, deadline)(() => true)
+      established(role, stream.toString, peer, channel, () => channel, options, deadline)(() => true)
     }
   }
+
+  /** Accepts a session over a connection that the program provides, which then belongs to the session. It is used without TLS. The
+    * options are used as by the connecting side, except that `timeout` is how long the hello may take, and `token`, `trace` and `tls` are
+    * not used.
+    *
+    * Throws [[ConnectFailed]] if the peer's hello is refused, is none, or does not arrive in time, and `InterruptedException` if the
+    * thread is interrupted first.
+    */
+  def acceptOver(role: Role, stream: ByteStream, options: ConnectOptions = ConnectOptions()): role.$First =
+    Accepting.over(role, opened(stream), stream.toString, options)
+
+  private def opened(stream: ByteStream): Channel =
+    try stream.open()
+    catch { case failed: IOException => throw new ConnectFailed(stream.toString, String.valueOf(failed.getMessage), failed) }
 
   /** Reports an exception to the observer, if there is one. */
   private def observed[T](role: Role, peer: Option[String], options: ConnectOptions)(connect: => T): T =
@@ -71,17 +89,17 @@ package object net {
       role: Role,
       address: String,
       peer: Option[String],
-      socket: SocketChannel,
-      carrier: SocketChannel => Channel,
+      socket: AutoCloseable,
+      carrier: () => Channel,
       options: ConnectOptions,
       deadline: Long
   )(connect: () => Boolean): role.$First = {
     var isDone = false
-    var open: AutoCloseable = socket
+    var open = socket
     try {
-      socket.configureBlocking(false): Unit
-      val channel = carrier(socket)
+      val channel = carrier()
       open = channel
+      channel.socket.configureBlocking(false): Unit
       val isConnected = connect()
       val answer = Dialogue(channel, deadline) { dialogue =>
         if (!isConnected) dialogue.connect()
