@@ -16,6 +16,7 @@ mod types;
 
 use crate::check::CheckedProgram;
 use crate::diagnostic::Diagnostic;
+use crate::picture::{self, Layout, Links};
 use crate::protocol::{FileId, ProtocolId, TypeId};
 use crate::relation::Verdict;
 use crate::source::Sources;
@@ -111,6 +112,48 @@ pub fn site(input: &Input<'_>) -> Vec<OutputFile> {
     add("duologue.js", format!("/* {MARKER} */\n{script}"));
     files.sort_by(|one, other| one.path.cmp(&other.path));
     files
+}
+
+/// What a page outside a site needs to show a protocol and to play it.
+#[derive(serde::Serialize)]
+pub struct Playable {
+    /// Its name.
+    pub name: String,
+    /// The path of its file.
+    pub file: String,
+    /// Its picture as in the site, where each state links to `#` and its name. `None` if it is too large.
+    pub picture: Option<String>,
+    /// What the stepper reads, as JSON.
+    pub table: String,
+    /// Where each state is declared, in bytes of its file.
+    pub states: Vec<usize>,
+}
+
+/// The protocols of the input files.
+#[must_use]
+pub fn playable(checked: &CheckedProgram, sources: &Sources, options: &Options) -> Vec<Playable> {
+    let context = Context::of(checked, sources, options);
+    let program = checked.program();
+    let inputs = program.files.iter().filter(|file| file.is_input);
+    let all = inputs.flat_map(|file| file.protocols.iter().map(move |id| (file, *id)));
+    let playable = all.map(|(file, id)| {
+        let protocol = program.protocol(id);
+        let links = Links {
+            state: &|state| format!("#{}", protocol.state(state).name),
+        };
+        let picture = picture::whole(protocol, sources).ok();
+        let states = protocol.states.iter();
+        let states = states.map(|state| state.name.span.start as usize);
+        Playable {
+            name: program.full_name(protocol.file, protocol.name.text()),
+            file: sources.get(file.source).name().to_owned(),
+            picture: picture
+                .map(|picture| picture::inline(&picture, &Layout::of(&picture), &links)),
+            table: context.table(id).to_string(),
+            states: states.collect(),
+        }
+    });
+    playable.collect()
 }
 
 /// The script of the pages, without comments and indentation, and with the list for the search.

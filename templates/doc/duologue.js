@@ -101,8 +101,6 @@ function search(entries, query) {
   return ranked.map((found) => found.entry);
 }
 
-if (typeof module !== "undefined") module.exports = { address, moves, open, search, slots, start, step };
-
 // The page.
 
 function element(tag, attributes, ...children) {
@@ -151,7 +149,22 @@ function searchBox() {
   document.querySelector("header").append(box);
 }
 
-function stepper(section, table) {
+// Where a page keeps the messages of its session: in its address.
+const inAddress = {
+  read() {
+    const words = location.hash.slice(1).split("/");
+    if (words[0] === "play") return words.slice(1);
+    return location.hash === "" ? [] : null;
+  },
+  write(taken, read) {
+    const to = address(taken);
+    if (location.hash === to) read();
+    else location.hash = to;
+  },
+};
+
+// Builds the stepper in a section. `place` keeps the messages of the session. Returns the function that reads them again.
+function stepper(section, table, picture, place) {
   const lanes = [0, 1].map((side) => {
     const actions = element("ul", { role: "list" });
     const status = element("p", {});
@@ -165,23 +178,19 @@ function stepper(section, table) {
   const copy = element("button", { type: "button" }, "Copy transcript");
   const transcript = element("pre", { role: "region", tabindex: "0", "aria-label": "Transcript" });
   const live = element("p", { role: "status" });
-  section.querySelector(".without").remove();
   section.append(
     element("div", { class: "stepper" }, lanes[0].box, element("div", { class: "lane" }, ringTitle, ring), lanes[1].box),
     element("p", { class: "tools" }, undo, restart, copy),
     live,
     transcript,
   );
-  const picture = document.getElementById("picture");
   let position = start();
   // The buttons that were used last keep the focus, as far as they still exist.
   let hasActed = false;
 
   function go(taken) {
     hasActed = true;
-    const to = address(taken);
-    if (location.hash === to) read();
-    else location.hash = to;
+    place.write(taken, read);
   }
 
   function act(move) {
@@ -256,12 +265,11 @@ function stepper(section, table) {
   }
 
   function read() {
-    const words = location.hash.slice(1).split("/");
-    if (words[0] !== "play" && location.hash !== "") return;
-    const opened = open(table, words.slice(1));
+    const words = place.read();
+    if (words === null) return;
+    const opened = open(table, words);
     position = opened.position;
     show(opened.wrong);
-    return words[0] === "play";
   }
 
   undo.addEventListener("click", () => go(position.taken.slice(0, -1)));
@@ -282,13 +290,22 @@ function stepper(section, table) {
       if (move) act(move);
     });
   }
-  addEventListener("hashchange", read);
-  if (read()) section.scrollIntoView();
-  else show(null);
+  if (place.read() === null) show(null);
+  else read();
+  return read;
 }
 
-if (typeof document !== "undefined") {
+// Other pages use this script as a module.
+if (typeof module !== "undefined") {
+  module.exports = { address, moves, open, search, slots, start, step, stepper };
+} else {
   searchBox();
   const section = document.getElementById("play");
-  if (section) stepper(section, JSON.parse(document.getElementById("table").textContent));
+  if (section) {
+    section.querySelector(".without").remove();
+    const table = JSON.parse(document.getElementById("table").textContent);
+    const read = stepper(section, table, document.getElementById("picture"), inAddress);
+    addEventListener("hashchange", read);
+    if (location.hash.startsWith("#play")) section.scrollIntoView();
+  }
 }

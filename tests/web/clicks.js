@@ -1,0 +1,108 @@
+// Added to the playground by a test: uses it as a person does, and writes what it saw into the page.
+"use strict";
+
+addEventListener("load", async () => {
+  const seen = [];
+  const wait = (time) => new Promise((resolve) => setTimeout(resolve, time));
+  const until = async (what, words) => {
+    for (let tries = 0; tries < 400; tries += 1) {
+      if (what()) return;
+      await wait(25);
+    }
+    throw new Error("waited without success for: " + words);
+  };
+  const byId = (id) => document.getElementById(id);
+  const pane = byId("pane");
+  const verdict = byId("verdict");
+  const buttons = (within) => [...document.querySelectorAll(within + " button")];
+  const press = async (within, start) => {
+    const found = buttons(within).find((button) => button.textContent.startsWith(start));
+    if (!found) throw new Error(start + " is not offered, but: " + buttons(within).map((button) => button.textContent).join(", "));
+    found.focus();
+    found.click();
+    await wait(30);
+  };
+  const tab = (name) => press("#tabs", name);
+  // Types into the editor at the first place of some words, as a keyboard does.
+  const type = async (after, text) => {
+    const content = document.querySelector(".cm-content");
+    content.focus();
+    const walker = document.createTreeWalker(content, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const at = node.data.indexOf(after);
+      if (at < 0) continue;
+      getSelection().collapse(node, at + after.length);
+      await wait(30);
+      document.execCommand("insertText", false, text);
+      await wait(30);
+      return;
+    }
+    throw new Error("the editor has no " + after);
+  };
+  const violations = async (where) => {
+    const { passes, violations } = await axe.run(document);
+    const found = violations.map((found) => found.id + " at " + found.nodes.map((node) => node.target.join(" ")).join(", "));
+    seen.push("axe, " + where + ": " + (passes.length > 10 ? "" : "few rules ran; ") + (found.join("; ") || "no violations"));
+  };
+  try {
+    await until(() => document.documentElement.dataset.ready, "the compiler");
+    seen.push("start: " + verdict.textContent);
+    await violations("findings");
+    await tab("Protocol");
+    seen.push("picture: " + pane.querySelectorAll("svg [data-state]").length + " states");
+    for (const start of ["Send login", "Receive login", "Send ok", "Receive ok", "Send deposit", "Receive deposit"]) await press("#play", start);
+    await violations("protocol");
+    await press("#play", "Send quit");
+    await press("#play", "Receive quit");
+    seen.push("end: " + pane.querySelector("[role=status]").textContent);
+    seen.push(pane.querySelector("#play pre").textContent.replaceAll("\n", "; "));
+    for (const [name, words] of [["Rust", "pub mod client"], ["C", "bank_client_connected_send_quit"], ["Scala", "InsufficientFunds"]]) {
+      await tab(name);
+      const text = pane.querySelector("pre").textContent;
+      seen.push(name + ": " + (text.includes(words) || "no " + words + " in " + text.length + " characters"));
+    }
+    await violations("code");
+    await tab("Changes");
+    await press("#pane", "Take the text");
+    seen.push("changes: " + byId("compared").textContent);
+    await type("quit", "ted");
+    await until(() => byId("compared").textContent.includes("incompatible"), "a verdict");
+    seen.push("a message is renamed: " + byId("compared").querySelector("strong").textContent);
+    await violations("changes");
+    await tab("Findings");
+    await type("connected", "x");
+    await until(() => verdict.textContent.includes("1 error"), "an error");
+    seen.push("typed: " + pane.querySelector(".finding p").textContent);
+    seen.push("in the text: " + document.querySelectorAll(".cm-lintRange-error").length);
+    await violations("an error");
+    await wait(400);
+    seen.push("address: " + /^#[dp]=[A-Za-z0-9_-]{100,}$/.test(location.hash));
+    // The link leads to the same text.
+    const link = location.hash;
+    history.replaceState(null, "", "#");
+    byId("example").value = "pingpong.proto";
+    byId("example").dispatchEvent(new Event("change"));
+    await until(() => verdict.textContent.includes("No errors"), "another example");
+    location.hash = link;
+    await until(() => verdict.textContent.includes("1 error"), "the text of the link");
+    seen.push("link: " + pane.querySelector(".finding p").textContent);
+    await press("#pane", "Apply");
+    await until(() => verdict.textContent.includes("No errors"), "the repair");
+    seen.push("repaired: " + verdict.textContent);
+    byId("example").value = "file_server.proto";
+    byId("example").dispatchEvent(new Event("change"));
+    await until(() => byId("file").options.length === 2, "two files");
+    seen.push("with an import: " + verdict.textContent);
+    location.hash = "#d=AAAA";
+    await until(() => byId("said").textContent !== "", "an answer to a damaged address");
+    seen.push("damaged: " + byId("said").textContent.split(":")[0]);
+    const requests = performance.getEntriesByType("resource").map((entry) => entry.name.replace(/.*\//, ""));
+    seen.push("requests: " + [...new Set(requests)].sort().join(", "));
+  } catch (error) {
+    seen.push("failed: " + error.message);
+  }
+  const result = document.createElement("pre");
+  result.id = "seen";
+  result.textContent = "\n" + seen.join("\n") + "\n";
+  document.body.append(result);
+});
