@@ -180,7 +180,7 @@ fn a_project_needs_only_what_is_published() {
     let plugin = r#"addSbtPlugin("io.github.duologue" % "sbt-duologue" % "0.1.0")"#;
     fs::write(example.join("project/plugins.sbt"), plugin).expect("the folder can be written");
     let build = "ThisBuild / scalaVersion := \"3.3.7\"\nenablePlugins(DuologuePlugin)\n\
-        duologueExecutable := sys.props(\"duologue.executable\")\n";
+        duologueExecutable := sys.props.get(\"duologue.executable\")\n";
     fs::write(example.join("build.sbt"), build).expect("the folder can be written");
     let mut tasks = vec!["run"];
     tasks.extend(add_player(&example));

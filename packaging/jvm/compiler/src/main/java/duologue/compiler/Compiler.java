@@ -98,8 +98,8 @@ public final class Compiler {
                     functions[at] = Links.function(functions[at], root);
                 }
             }
-            Instance.builder(Module.load())
-                    .withMachineFactory(Module::create)
+            Instance.builder(CompilerModule.load())
+                    .withMachineFactory(CompilerModule::create)
                     .withImportValues(ImportValues.builder().addFunction(functions).build())
                     .build();
             return 0;
