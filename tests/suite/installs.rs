@@ -69,7 +69,10 @@ fn output(command: &mut Command) -> Output {
 /// Runs the compiler that is installed and that of the tests, and compares what they print, write and return.
 fn same_as_native(name: &str, compiler: &Compiler) {
     let native = || Command::new(env!("CARGO_BIN_EXE_duologue"));
-    let (theirs, ours) = (folder(&format!("{name}-is")), folder(&format!("{name}-should")));
+    let (theirs, ours) = (
+        folder(&format!("{name}-is")),
+        folder(&format!("{name}-should")),
+    );
     let wrong = fs::read_to_string(repository().join("protocols/bank.proto"))
         .expect("it is there")
         .replace("ok -> connected", "ok -> conected");
@@ -87,7 +90,8 @@ fn same_as_native(name: &str, compiler: &Compiler) {
         fs::create_dir(&work).expect("the folder is empty");
         copy(&repository().join("protocols"), &work.join("protocols"));
         fs::write(work.join("wrong.proto"), &wrong).expect("it can be written");
-        fs::write(home.join("elsewhere.proto"), "proto! p{a:send{m->!}}").expect("it can be written");
+        fs::write(home.join("elsewhere.proto"), "proto! p{a:send{m->!}}")
+            .expect("it can be written");
     }
     let run = |mut command: Command, home: &Path, call: &[&str]| {
         let output = output(command.current_dir(home.join("work")).args(call));
@@ -197,7 +201,9 @@ fn the_wheel() {
     make.args(["-m", "venv"]).arg(&home);
     succeed(&mut make).unwrap_or_else(|failure| panic!("{failure}"));
     let mut install = Command::new(home.join("bin/pip"));
-    install.args(["install", "--quiet", "--no-index"]).arg(&wheel);
+    install
+        .args(["install", "--quiet", "--no-index"])
+        .arg(&wheel);
     succeed(&mut install).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(home.join("share/man/man1/duologue.1").is_file());
     let nothing = folder("nothing-wheel");
@@ -214,7 +220,9 @@ fn the_npm_package_runs_without_an_install_script() {
     let home = folder("npm");
     fs::write(home.join("package.json"), "{}").expect("the folder is empty");
     let mut install = tool_of("npm", "nodejs npm");
-    install.current_dir(&home).args(["install", "--ignore-scripts"]);
+    install
+        .current_dir(&home)
+        .args(["install", "--ignore-scripts"]);
     install.args(["--offline", "--no-audit", "--no-fund"]);
     succeed(install.arg(&package)).unwrap_or_else(|failure| panic!("{failure}"));
     let installed = home.join("node_modules/@duologue/cli");
@@ -321,18 +329,29 @@ fn the_maven_plugin() {
     fs::write(project.join("pom.xml"), pom).expect("the folder is empty");
     let protocols = project.join("src/main/protocols");
     fs::create_dir_all(protocols.parent().expect("it has one")).expect("it can be made");
-    copy(&repository().join("tests/sbt/src/main/protocols"), &protocols);
+    copy(
+        &repository().join("tests/sbt/src/main/protocols"),
+        &protocols,
+    );
     let mut generate = maven_in(&project);
     succeed(generate.arg("generate-sources")).unwrap_or_else(|failure| panic!("{failure}"));
     let generated = project.join("target/generated-sources/duologue");
     let native = folder("maven-plugin-native");
     let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
-    command.arg("gen").arg(&protocols).arg("--scala").arg(&native);
+    command
+        .arg("gen")
+        .arg(&protocols)
+        .arg("--scala")
+        .arg(&native);
     succeed(&mut command).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(!tree(&native).is_empty());
     assert!(tree(&generated) == tree(&native), "the files differ");
 
-    crate::support::edit(&protocols.join("thermostat.proto"), "-> reading", "-> redding");
+    crate::support::edit(
+        &protocols.join("thermostat.proto"),
+        "-> reading",
+        "-> redding",
+    );
     let mut generate = maven_in(&project);
     let refused = succeed(generate.arg("generate-sources")).expect_err("a protocol is wrong");
     assert!(
