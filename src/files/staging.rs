@@ -65,6 +65,15 @@ impl Staging {
     }
 }
 
+/// A number that makes collisions with other processes unlikely. In WebAssembly processes have none.
+fn process() -> u32 {
+    if cfg!(target_os = "wasi") {
+        0
+    } else {
+        std::process::id()
+    }
+}
+
 /// Creates a hidden file in the directory of `place`, under a name that is not in use.
 fn create_beside(place: &Path) -> io::Result<(File, PathBuf)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -72,7 +81,7 @@ fn create_beside(place: &Path) -> io::Result<(File, PathBuf)> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mut name = OsString::from(".");
         name.push(place.file_name().unwrap_or_default());
-        name.push(format!(".{}-{number}.tmp", std::process::id()));
+        name.push(format!(".{}-{number}.tmp", process()));
         let path = place.with_file_name(name);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => return Ok((file, path)),

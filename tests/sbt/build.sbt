@@ -15,5 +15,5 @@ lazy val thermostat = project
   .settings(
     scalacOptions ++= Seq("-Werror", "-Wvalue-discard", "-Wnonunit-statement"),
     duologueRuntime := None,
-    duologueExecutable := sys.props.getOrElse("duologue.executable", "duologue")
+    duologueExecutable := sys.props.get("duologue.executable")
   )

@@ -52,10 +52,12 @@ impl Lsp {
         let output = framing::Output::new(io::stdout());
         let (input, answers) = (Arc::clone(&queue), output.clone());
         // It may wait for input indefinitely; the process ends without it.
-        thread::spawn(move || {
+        let read = move || {
             framing::read_all(&mut io::stdin().lock(), &input, &answers);
             input.push(Incoming::End);
-        });
+        };
+        let no_thread = |error| Failure::Environment(format!("cannot start a thread: {error}"));
+        thread::Builder::new().spawn(read).map_err(no_thread)?;
         let served = thread::scope(|scope| {
             let serve = || server::serve(&queue, &output, terminal);
             let serving = thread::Builder::new().stack_size(STACK);
@@ -65,9 +67,7 @@ impl Lsp {
         match served {
             Ok(true) => Ok(()),
             Ok(false) => Err(Failure::Findings),
-            Err(error) => Err(Failure::Environment(format!(
-                "cannot start a thread: {error}"
-            ))),
+            Err(error) => Err(no_thread(error)),
         }
     }
 }

@@ -6,7 +6,6 @@ import sbt._
 import sbt.Keys._
 import sbt.internal.io.Source
 import sbt.plugins.JvmPlugin
-import scala.sys.process.{Process, ProcessLogger}
 import xsbti.{CompileFailed, Position, Problem, Severity}
 
 /** Generates endpoints for a project's protocols before the project is compiled, and again whenever a protocol or the protocol
@@ -18,7 +17,9 @@ object DuologuePlugin extends AutoPlugin {
   override def requires: Plugins = JvmPlugin
 
   object autoImport {
-    val duologueExecutable = settingKey[String]("The protocol compiler: a path, or a name to look up in PATH.")
+    val duologueExecutable =
+      settingKey[Option[String]]("A native protocol compiler: a path, or a name to look up in PATH. None runs the compiler in sbt itself.")
+    val duologueCompiler = settingKey[String]("The version of the compiler that runs in sbt itself.")
     val duologueSource = settingKey[File]("The directory that contains the protocols.")
     val duologueOptions = settingKey[Seq[String]]("Additional options for `duologue gen`, such as -I DIR or -D all.")
     val duologueRuntime = settingKey[Option[String]]("The version of the runtime to depend on; None if the build provides the runtime itself.")
@@ -28,7 +29,9 @@ object DuologuePlugin extends AutoPlugin {
   import autoImport._
 
   override lazy val projectSettings: Seq[Setting[_]] = Seq(
-    duologueExecutable := "duologue",
+    duologueExecutable := None,
+    duologueCompiler := Version.value,
+    ivyConfigurations += Tool,
     duologueSource := (Compile / sourceDirectory).value / "protocols",
     duologueOptions := Nil,
     duologueRuntime := Some(Version.value),
@@ -37,25 +40,38 @@ object DuologuePlugin extends AutoPlugin {
       val modules = if (duologueRemote.value) Seq("duologue-runtime", "duologue-net") else Seq("duologue-runtime")
       duologueRuntime.value.toSeq.flatMap(version => modules.map("io.github.duologue" %% _ % version))
     },
+    libraryDependencies ++= {
+      val compiler = "io.github.duologue" % "duologue-compiler" % duologueCompiler.value % Tool
+      if (duologueExecutable.value.isEmpty) Seq(compiler) else Nil
+    },
     duologueGenerate := {
       val log = streams.value.log
       val source = duologueSource.value
       val protocols = (source ** files).get.toSet
-      val executable = find(duologueExecutable.value)
+      val jars = update.value.select(configurationFilter(Tool.name))
+      val (compiler, parts) = duologueExecutable.value match {
+        case Some(name) =>
+          val executable = find(name)
+          (new Native(executable), Seq(executable))
+        case None => (new InProcess(jars), jars)
+      }
       val out = (Compile / sourceManaged).value / "duologue"
       val options = duologueOptions.value ++ (if (duologueRemote.value) Seq("--remote") else Nil)
-      val cache = streams.value.cacheDirectory / ("duologue-" + (options :+ executable.getPath).hashCode.toHexString)
+      val cache = streams.value.cacheDirectory / ("duologue-" + (options ++ parts.map(_.getPath)).hashCode.toHexString)
       if (protocols.isEmpty) log.warn(s"there is no protocol file in $source (set by duologueSource)")
       val generate = FileFunction.cached(cache, FilesInfo.hash, FilesInfo.hash) { _ =>
         log.info(s"Generating endpoints for the protocols in $source")
-        run(executable, source, out, options, log)
+        run(compiler, source, out, options, log)
         (out ** "*.scala").get.toSet
       }
-      if (protocols.isEmpty) Nil else generate(protocols + executable).toSeq.sorted
+      if (protocols.isEmpty) Nil else generate(protocols ++ parts).toSeq.sorted
     },
     Compile / sourceGenerators += duologueGenerate.taskValue,
     watchSources += new Source(duologueSource.value, files, HiddenFileFilter)
   )
+
+  /** What the plugin itself needs: nothing that the program depends on. */
+  private lazy val Tool = config("duologue-tool").hide
 
   /** The names of protocol files. */
   private def files: FileFilter = GlobFilter("*.duo") || GlobFilter("*.proto")
@@ -65,19 +81,18 @@ object DuologuePlugin extends AutoPlugin {
     val folders = sys.env.getOrElse("PATH", "").split(File.pathSeparator).toSeq
     val inPath = if (executable.contains("/")) Nil else folders.flatMap(folder => names.map(new File(folder, _)))
     (inPath ++ names.map(new File(_).getAbsoluteFile)).find(_.isFile).getOrElse {
-      throw new MessageOnlyException(s"`$executable` was not found: install it with `cargo install duologue`, or set duologueExecutable")
+      throw new MessageOnlyException(s"`$executable` was not found: install it, or set duologueExecutable to None")
     }
   }
 
-  private def run(executable: File, source: File, out: File, options: Seq[String], log: Logger): Unit = {
-    val words = Seq(executable.getPath, "gen", source.getPath, "--scala", out.getPath, "--clean", "--color", "never") ++
-      Seq("--format", "github", "--report", "github=none")
-    val lines = List.newBuilder[String]
-    val code = Process(words ++ options).!(ProcessLogger(line => lines.synchronized { lines += line; () }))
-    val problems = lines.result().flatMap(Finding.read)
+  private def run(compiler: Compiler, source: File, out: File, options: Seq[String], log: Logger): Unit = {
+    val words = Seq("gen", source.getPath, "--scala", out.getPath, "--clean", "--color", "never") ++
+      Seq("--format", "github", "--report", "github=none") ++ options
+    val (code, lines) = compiler.run(words)
+    val problems = lines.flatMap(Finding.read)
     problems.foreach(tell(_, log))
     if (code != 0) {
-      if (problems.isEmpty) throw new MessageOnlyException(lines.result().mkString("\n"))
+      if (problems.isEmpty) throw new MessageOnlyException(lines.mkString("\n"))
       throw new Refused(words.toArray, problems.toArray)
     }
   }
