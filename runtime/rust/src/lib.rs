@@ -88,9 +88,9 @@ pub mod robots {
     #[doc(hidden)]
     pub use crate::robot::line::Line;
     pub use crate::robot::play::{Ending, Failure, Play};
+    pub use crate::robot::table::Table;
     #[doc(hidden)]
     pub use crate::robot::table::{Edge, Node};
-    pub use crate::robot::table::Table;
     pub use crate::robot::values::Values;
 }
 

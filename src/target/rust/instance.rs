@@ -26,6 +26,8 @@ pub struct InstanceView {
     server: Vec<String>,
     /// How sessions begin between processes, or nothing.
     remote: String,
+    /// The module of the robots, or nothing.
+    pub(super) robots: String,
 }
 
 impl InstanceView {
@@ -101,6 +103,7 @@ impl InstanceView {
         InstanceView {
             remote: plan.and_then(remote).unwrap_or_default(),
             header: super::header(&scope.program.file(instance.file).path),
+            robots: String::new(),
             docs: comment(0, "//!", with_sentence(&instance.docs, &sentence(protocol))),
             signature: signature(0, "pub fn init", &[], &result, &[]),
             init: arguments.laid_out(4, 4, 2) + "()",

@@ -9,8 +9,15 @@ pub struct Choices(Source);
 
 #[derive(Clone, Debug)]
 enum Source {
-    Bytes { bytes: Vec<u8>, at: usize },
-    Seed { state: u64, word: [u8; 8], left: usize },
+    Bytes {
+        bytes: Vec<u8>,
+        at: usize,
+    },
+    Seed {
+        state: u64,
+        word: [u8; 8],
+        left: usize,
+    },
     Covering,
 }
 

@@ -33,12 +33,33 @@ const BORDERS: [u64; 16] = [
 ];
 
 const REALS: [f32; 8] = [
-    -1.0, 1000.0, -1000.0, 1_000_000.0, 0.5, -0.5, 100.25, 65_536.0,
+    -1.0,
+    1000.0,
+    -1000.0,
+    1_000_000.0,
+    0.5,
+    -0.5,
+    100.25,
+    65_536.0,
 ];
 
 const CHARACTERS: [char; 16] = [
-    '"', '\\', '\n', '\t', '\'', '/', '%', '\u{e9}', '\u{20ac}', '\u{1f600}', '\u{fffd}',
-    '\u{301}', '\u{202e}', '\u{7f}', '\u{feff}', '\u{1f}',
+    '"',
+    '\\',
+    '\n',
+    '\t',
+    '\'',
+    '/',
+    '%',
+    '\u{e9}',
+    '\u{20ac}',
+    '\u{1f600}',
+    '\u{fffd}',
+    '\u{301}',
+    '\u{202e}',
+    '\u{7f}',
+    '\u{feff}',
+    '\u{1f}',
 ];
 
 /// Makes the values of a message from a robot's [`Choices`]. Programs use it to make values of their own types.
