@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// The layers of the Rust runtime, from the lowest.
-const LAYERS: [&str; 6] = ["floor", "ring", "link", "typed", "remote", "many"];
+const LAYERS: [&str; 7] = ["floor", "ring", "link", "typed", "remote", "many", "robot"];
 
 /// Each file with the files that it uses.
 pub type Uses = BTreeMap<String, BTreeSet<String>>;

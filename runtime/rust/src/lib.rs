@@ -34,6 +34,7 @@ mod link;
 mod many;
 mod remote;
 mod ring;
+mod robot;
 mod typed;
 #[cfg(all(test, target_os = "linux", not(duologue_loom)))]
 mod unseen;
@@ -77,6 +78,20 @@ pub mod observe {
     pub use crate::typed::observed::Observable;
     #[cfg(feature = "tracing")]
     pub use crate::typed::spans::Spans;
+}
+
+/// Robots: peers that play a side of a protocol by themselves, in tests. The option `--robots` generates them; `docs/testing.md`
+/// in the repository says how they are used.
+pub mod robots {
+    pub use crate::robot::choices::Choices;
+    pub use crate::robot::coverage::Coverage;
+    #[doc(hidden)]
+    pub use crate::robot::line::Line;
+    pub use crate::robot::play::{Ending, Failure, Play};
+    pub use crate::robot::table::Table;
+    #[doc(hidden)]
+    pub use crate::robot::table::{Edge, Node};
+    pub use crate::robot::values::Values;
 }
 
 /// What generated modules are built from. Programs do not use it: its names may change whenever the version of the

@@ -27,6 +27,8 @@ pub struct InstanceView {
     server: Vec<String>,
     /// How sessions begin between processes, or nothing.
     remote: String,
+    /// The module of the robots, or nothing.
+    pub(super) robots: String,
 }
 
 impl InstanceView {
@@ -107,6 +109,7 @@ impl InstanceView {
             remote: plan.and_then(remote).unwrap_or_default(),
             header: super::header(&scope.program.file(instance.file).path),
             docs: comment(0, "//!", docs.iter().map(AsRef::as_ref)),
+            robots: String::new(),
             signature: signature(0, "pub fn init", &[], &result, &[]),
             init: arguments.laid_out(4, 4, 2) + "()",
             messages: states

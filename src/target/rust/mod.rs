@@ -15,6 +15,8 @@ mod methods;
 mod names;
 mod public_names;
 mod remote;
+mod robot_values;
+mod robots;
 mod shared;
 mod spelling;
 mod states;
@@ -29,6 +31,8 @@ pub use public_names::public_names;
 use crate::check::CheckedProgram;
 use crate::name::Name;
 use crate::protocol::{FileId, InstanceId, Program, ProtocolId, State, TypeId};
+use crate::relation::View;
+use crate::robots::Makeable;
 use crate::target::{Generated, Options, OutputFile, Target};
 use askama::Template;
 use derive::Derivable;
@@ -105,13 +109,14 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     } else {
         Remotes::default()
     };
-    let mut files = Vec::new();
+    let makeable = options.robots.then(|| Makeable::of(program));
+    let (mut files, mut notes) = (Vec::new(), Vec::new());
     for (path, package) in packages(program) {
         for id in &package.protocols {
             let protocol = program.protocol(*id);
             let taken = state_names(&protocol.states);
             let plan = remotes.protocol(*id);
-            let view = ProtocolView::of(
+            let mut view = ProtocolView::of(
                 checked.protocol(*id),
                 options,
                 &derivable,
@@ -119,6 +124,18 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
                 plan,
                 remotes.sizes(),
             );
+            if let Some(makeable) = &makeable {
+                let scope = NameScope {
+                    program,
+                    options,
+                    file: protocol.file,
+                    depth: 1,
+                    taken: &taken,
+                };
+                let (text, note) = robots::module(View::of(program, *id), makeable, scope);
+                view.robots = text;
+                notes.extend(note);
+            }
             files.push(output(
                 format!("{path}{}.rs", file_name(&protocol.name)),
                 &view,
@@ -134,7 +151,13 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
                 depth: 1,
                 taken: &taken,
             };
-            let view = InstanceView::of(checked, *id, scope, remotes.instance(*id));
+            let mut view = InstanceView::of(checked, *id, scope, remotes.instance(*id));
+            if let Some(makeable) = &makeable {
+                let own = View::instance(program, instance);
+                let (text, note) = robots::module(own, makeable, scope);
+                view.robots = text;
+                notes.extend(note);
+            }
             files.push(output(
                 format!("{path}{}.rs", file_name(&instance.name)),
                 &view,
@@ -144,10 +167,8 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         files.push(output(format!("{path}mod.rs"), &view));
     }
     files.sort_by(|left, right| left.path.cmp(&right.path));
-    Generated {
-        files,
-        notes: remotes.notes,
-    }
+    notes.splice(0..0, remotes.notes);
+    Generated { files, notes }
 }
 
 /// The first line of every file, which marks it as generated.

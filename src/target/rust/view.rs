@@ -35,6 +35,8 @@ pub struct ProtocolView {
     states: Vec<StateView>,
     /// How sessions begin between processes, or nothing.
     start: String,
+    /// The module of the robots, or nothing.
+    pub(super) robots: String,
 }
 
 pub(super) struct InitView {
@@ -126,6 +128,7 @@ impl ProtocolView {
                 .collect(),
             states: tables.collect(),
             start: states.remote_start(),
+            robots: String::new(),
         }
     }
 }

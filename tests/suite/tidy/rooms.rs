@@ -45,6 +45,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("endpoint", &["protocol", "graph"]),
+    ("robots", &["protocol", "relation", "fingerprint"]),
     (
         "target",
         &[
@@ -58,6 +59,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
             "fingerprint",
             "wire",
             "endpoint",
+            "robots",
         ],
     ),
     (

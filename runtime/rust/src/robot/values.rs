@@ -1,0 +1,300 @@
+//! Values that robots make from bytes. `docs/testing.md` in the repository has the format.
+
+use super::choices::Choices;
+
+/// How deeply values are nested at most, where their type allows it to end.
+const DEPTH: u32 = 64;
+
+/// How many values, characters and bytes a message has at most, where its types allow it to end.
+const BUDGET: u64 = 65_536;
+
+/// From where on only bytes that name a size or a variant exactly make values larger.
+const TIRED_DEPTH: u32 = 4;
+const TIRED_BUDGET: u64 = 64;
+
+/// Integers at which something changes.
+const BORDERS: [u64; 16] = [
+    0x7f,
+    0x80,
+    0xff,
+    0x100,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x1_0000,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+    0x1_0000_0000,
+    0x7fff_ffff_ffff_ffff,
+    0x8000_0000_0000_0000,
+    0xffff_ffff_ffff_ffff,
+    0x5555_5555_5555_5555,
+];
+
+const REALS: [f32; 8] = [
+    -1.0,
+    1000.0,
+    -1000.0,
+    1_000_000.0,
+    0.5,
+    -0.5,
+    100.25,
+    65_536.0,
+];
+
+const CHARACTERS: [char; 16] = [
+    '"',
+    '\\',
+    '\n',
+    '\t',
+    '\'',
+    '/',
+    '%',
+    '\u{e9}',
+    '\u{20ac}',
+    '\u{1f600}',
+    '\u{fffd}',
+    '\u{301}',
+    '\u{202e}',
+    '\u{7f}',
+    '\u{feff}',
+    '\u{1f}',
+];
+
+/// Makes the values of a message from a robot's [`Choices`]. Programs use it to make values of their own types.
+#[derive(Debug)]
+pub struct Values<'c> {
+    choices: &'c mut Choices,
+    spent: u64,
+    depth: u32,
+}
+
+impl<'c> Values<'c> {
+    pub(crate) fn new(choices: &'c mut Choices) -> Values<'c> {
+        Values {
+            choices,
+            spent: 0,
+            depth: 0,
+        }
+    }
+
+    /// The next byte of the choices, or 0 if none are left.
+    pub fn byte(&mut self) -> u8 {
+        self.choices.byte()
+    }
+
+    fn is_minimal(&self) -> bool {
+        self.depth >= DEPTH || self.spent >= BUDGET
+    }
+
+    fn is_tired(&self) -> bool {
+        self.depth >= TIRED_DEPTH || self.spent > TIRED_BUDGET
+    }
+
+    /// Counts a value that has no bytes of its own: a tuple, a struct, an endpoint, or a value of the program's types.
+    #[doc(hidden)]
+    pub fn count_one(&mut self) {
+        self.spent += 1;
+    }
+
+    /// Begins the parts of a value.
+    #[doc(hidden)]
+    pub fn open(&mut self) {
+        self.depth += 1;
+    }
+
+    /// Ends the parts of a value.
+    #[doc(hidden)]
+    pub fn close(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// The length of a list, text or byte string whose type allows `most`.
+    fn length(&mut self, most: u64) -> u64 {
+        let is_minimal = self.is_minimal();
+        self.spent += 1;
+        if is_minimal {
+            return 0;
+        }
+        let is_tired = self.is_tired();
+        let count = match self.byte() {
+            exact @ 0..=7 => u64::from(exact),
+            255 => match self.byte() {
+                255 => u64::from(u16::from_le_bytes([self.byte(), self.byte()])),
+                exact => u64::from(exact),
+            },
+            _ if is_tired => 0,
+            large @ 248..=254 => u64::from(large) - 240,
+            other => u64::from(other % 4),
+        };
+        count.min(most).min(BUDGET.saturating_sub(self.spent))
+    }
+
+    /// How many items a list of at most `most` items has.
+    pub fn items(&mut self, most: u64) -> u64 {
+        self.length(most)
+    }
+
+    /// Whether an optional value is there.
+    pub fn is_some(&mut self) -> bool {
+        let is_minimal = self.is_minimal();
+        self.spent += 1;
+        if is_minimal {
+            return false;
+        }
+        let is_tired = self.is_tired();
+        match self.byte() {
+            0 => false,
+            1 => true,
+            other => !is_tired && other % 2 == 1,
+        }
+    }
+
+    /// One of `count` variants, of which the one at `shallow` has the least parts.
+    pub fn variant(&mut self, count: usize, shallow: usize) -> usize {
+        let is_minimal = self.is_minimal();
+        self.spent += 1;
+        if is_minimal {
+            return shallow;
+        }
+        let is_tired = self.is_tired();
+        if count <= 1 {
+            return 0;
+        }
+        let mut at = usize::from(self.byte());
+        if count > 128 {
+            at |= usize::from(self.byte()) << 8;
+        }
+        match at {
+            exact if exact < count => exact,
+            _ if is_tired => shallow,
+            other => other % count,
+        }
+    }
+
+    /// `true` or `false`.
+    pub fn bool(&mut self) -> bool {
+        self.spent += 1;
+        self.byte() % 2 == 1
+    }
+
+    /// The low `width` bytes of an integer.
+    fn integer(&mut self, width: usize, is_signed: bool) -> u64 {
+        self.spent += 1;
+        match self.byte() {
+            small @ 0..=127 => u64::from(small),
+            low @ 128..=191 if is_signed => (u64::from(low) - 127).wrapping_neg(),
+            high @ 128..=191 => u64::MAX - (u64::from(high) - 128),
+            border @ 192..=239 => BORDERS[usize::from(border - 192) % 16],
+            _ => self.exact(width),
+        }
+    }
+
+    fn exact(&mut self, width: usize) -> u64 {
+        let mut bytes = [0; 8];
+        bytes[..width].fill_with(|| self.choices.byte());
+        u64::from_le_bytes(bytes)
+    }
+
+    /// A number.
+    pub fn u8(&mut self) -> u8 {
+        self.integer(1, false) as u8
+    }
+
+    /// A number.
+    pub fn u16(&mut self) -> u16 {
+        self.integer(2, false) as u16
+    }
+
+    /// A number.
+    pub fn u32(&mut self) -> u32 {
+        self.integer(4, false) as u32
+    }
+
+    /// A number.
+    pub fn u64(&mut self) -> u64 {
+        self.integer(8, false)
+    }
+
+    /// A number.
+    pub fn i8(&mut self) -> i8 {
+        self.integer(1, true) as i8
+    }
+
+    /// A number.
+    pub fn i16(&mut self) -> i16 {
+        self.integer(2, true) as i16
+    }
+
+    /// A number.
+    pub fn i32(&mut self) -> i32 {
+        self.integer(4, true) as i32
+    }
+
+    /// A number.
+    pub fn i64(&mut self) -> i64 {
+        self.integer(8, true) as i64
+    }
+
+    /// A number that is not exact; `None` if the exact bits follow.
+    fn real(&mut self) -> Option<f32> {
+        self.spent += 1;
+        match self.byte() {
+            quarters @ 0..=127 => Some(f32::from(quarters) * 0.25),
+            other @ 128..=223 => Some(REALS[usize::from(other % 8)]),
+            _ => None,
+        }
+    }
+
+    /// A number, perhaps infinite or no number.
+    pub fn f32(&mut self) -> f32 {
+        let near = self.real();
+        near.unwrap_or_else(|| f32::from_bits(self.exact(4) as u32))
+    }
+
+    /// A number, perhaps infinite or no number.
+    pub fn f64(&mut self) -> f64 {
+        let near = self.real().map(f64::from);
+        near.unwrap_or_else(|| f64::from_bits(self.exact(8)))
+    }
+
+    /// A text of at most `most` bytes.
+    pub fn text(&mut self, most: u64) -> String {
+        let count = self.length(most);
+        let mut text = String::new();
+        for _ in 0..count {
+            self.spent += 1;
+            let letter = self.letter();
+            if (text.len() + letter.len_utf8()) as u64 > most {
+                break;
+            }
+            text.push(letter);
+        }
+        text
+    }
+
+    fn letter(&mut self) -> char {
+        let byte = self.byte();
+        match byte {
+            0..=25 => char::from(b'a' + byte),
+            26..=51 => char::from(b'A' + byte - 26),
+            52..=61 => char::from(b'0' + byte - 52),
+            62 => ' ',
+            63 => '_',
+            64..=223 => char::from(b'a' + byte % 26),
+            224..=239 => CHARACTERS[usize::from(byte - 224)],
+            240..=255 => {
+                let point = self.exact(3) as u32;
+                char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+        }
+    }
+
+    /// A string of at most `most` bytes.
+    pub fn bytes(&mut self, most: u64) -> Vec<u8> {
+        let count = self.length(most);
+        self.spent += count;
+        (0..count).map(|_| self.byte()).collect()
+    }
+}

@@ -1,0 +1,575 @@
+//! The functions with which a protocol's robots make values and write them into transcripts: one of each for every type that is not
+//! built in.
+
+use super::fields;
+use super::spelling::{NameScope, type_name, value_name};
+use crate::protocol::{
+    Builtin, Definition, EndpointType, Entry, Field, Lengths, Side, Type, TypeId,
+};
+use crate::robots::Makeable;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// All types that the robots of a protocol need.
+pub(super) struct RobotTypes<'a> {
+    /// The module `robots`.
+    pub(super) scope: NameScope<'a>,
+    pub(super) makeable: &'a Makeable,
+    positions: BTreeMap<(Type, String), usize>,
+    all: Vec<RobotType>,
+}
+
+struct RobotType {
+    ty: Type,
+    lengths: Lengths,
+    /// Its parts that are not built in.
+    parts: Vec<usize>,
+    /// Whether it has parts, or is one itself, that only the program can make.
+    is_hosted: bool,
+}
+
+impl<'a> RobotTypes<'a> {
+    /// The types of these payloads and all that they consist of.
+    pub(super) fn of<'l>(
+        scope: NameScope<'a>,
+        makeable: &'a Makeable,
+        payloads: impl Iterator<Item = (Type, &'l Lengths)>,
+    ) -> RobotTypes<'a> {
+        let mut types = RobotTypes {
+            scope,
+            makeable,
+            positions: BTreeMap::new(),
+            all: Vec::new(),
+        };
+        for (ty, lengths) in payloads {
+            types.add(&ty, lengths);
+        }
+        let mut at = 0;
+        while at < types.all.len() {
+            let (ty, lengths) = (types.all[at].ty.clone(), types.all[at].lengths.clone());
+            let parts = types.parts(&ty, &lengths);
+            let parts = parts.iter();
+            types.all[at].parts = parts
+                .filter_map(|(ty, lengths)| types.add(ty, lengths))
+                .collect();
+            at += 1;
+        }
+        types.find_hosted();
+        types
+    }
+
+    fn key(&self, ty: &Type, lengths: &Lengths) -> (Type, Lengths) {
+        let (ty, lengths) = self.scope.program.unaliased(ty, lengths);
+        (ty.clone(), lengths.clone())
+    }
+
+    /// The position of a type; `None` if it is built in.
+    fn add(&mut self, ty: &Type, lengths: &Lengths) -> Option<usize> {
+        let (ty, lengths) = self.key(ty, lengths);
+        if let Type::Builtin(_) = ty {
+            return None;
+        }
+        let next = self.all.len();
+        let position = self.positions.entry((ty.clone(), bounds(&lengths)));
+        let position = *position.or_insert(next);
+        if position == next {
+            self.all.push(RobotType {
+                ty,
+                lengths,
+                parts: Vec::new(),
+                is_hosted: false,
+            });
+        }
+        Some(position)
+    }
+
+    fn position(&self, ty: &Type, lengths: &Lengths) -> Option<usize> {
+        let (ty, lengths) = self.key(ty, lengths);
+        self.positions.get(&(ty, bounds(&lengths))).copied()
+    }
+
+    fn parts(&self, ty: &Type, lengths: &Lengths) -> Vec<(Type, Lengths)> {
+        match ty {
+            Type::List(item) | Type::Option(item) => {
+                vec![((**item).clone(), lengths.part(0).clone())]
+            }
+            Type::Tuple(items) => {
+                let items = items.iter().enumerate();
+                items
+                    .map(|(at, item)| (item.clone(), lengths.part(at).clone()))
+                    .collect()
+            }
+            Type::Named(id) => {
+                let parts = self.scope.program.ty(*id).parts().into_iter();
+                parts
+                    .map(|(ty, lengths)| (ty.clone(), lengths.clone()))
+                    .collect()
+            }
+            Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Vec::new(),
+        }
+    }
+
+    fn find_hosted(&mut self) {
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.all.len()];
+        let mut pending = Vec::new();
+        for (at, own) in self.all.iter().enumerate() {
+            own.parts.iter().for_each(|part| users[*part].push(at));
+            pending.extend(self.host(&own.ty).map(|_| at));
+        }
+        while let Some(at) = pending.pop() {
+            if !std::mem::replace(&mut self.all[at].is_hosted, true) {
+                pending.extend(&users[at]);
+            }
+        }
+    }
+
+    /// The type of the host program that this is.
+    fn host(&self, ty: &Type) -> Option<TypeId> {
+        let Type::Named(id) = ty else { return None };
+        match &self.scope.program.ty(*id).definition {
+            Definition::Extern(..) | Definition::Undeclared => Some(*id),
+            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => None,
+        }
+    }
+
+    /// All types of the host program, in the order in which they are needed.
+    pub(super) fn hosts(&self) -> Vec<TypeId> {
+        let mut seen = BTreeSet::new();
+        let hosts = self.all.iter().filter_map(|own| self.host(&own.ty));
+        hosts.filter(|id| seen.insert(*id)).collect()
+    }
+
+    /// Those types of the host program that are made with these payloads.
+    pub(super) fn made_hosts<'l>(
+        &self,
+        payloads: impl Iterator<Item = (Type, &'l Lengths)>,
+    ) -> BTreeSet<TypeId> {
+        let made = self.made(payloads).into_iter();
+        made.filter_map(|at| self.host(&self.all[at].ty)).collect()
+    }
+
+    /// The types that are made with these payloads.
+    fn made<'l>(&self, payloads: impl Iterator<Item = (Type, &'l Lengths)>) -> BTreeSet<usize> {
+        let positions = payloads.filter_map(|(ty, lengths)| self.position(&ty, lengths));
+        let mut pending: Vec<usize> = positions.collect();
+        let mut made = BTreeSet::new();
+        while let Some(at) = pending.pop() {
+            if self.makeable.is(&self.all[at].ty) && made.insert(at) {
+                pending.extend(&self.all[at].parts);
+            }
+        }
+        made
+    }
+
+    /// The suffix of the methods for a type of the host program.
+    pub(super) fn host_name(&self, id: TypeId) -> String {
+        let name = |id: TypeId| {
+            let name = value_name(&self.scope.program.ty(id).name);
+            name.trim_start_matches("r#").to_owned()
+        };
+        let own = name(id);
+        let hosts = self.hosts().into_iter();
+        let before = hosts.take_while(|other| *other != id);
+        match before.filter(|other| name(*other) == own).count() {
+            0 => own,
+            count => format!("{own}__{}", count + 1),
+        }
+    }
+
+    /// The path of a type from the module `robots`.
+    pub(super) fn path(&self, ty: &Type) -> String {
+        self.scope.ty(ty, &[]).flat()
+    }
+
+    /// All functions. `sent` has the payloads of each side.
+    pub(super) fn functions(&self, sent: [Vec<(Type, &Lengths)>; 2]) -> String {
+        let mut text = String::new();
+        for (at, own) in self.all.iter().enumerate() {
+            if !own.is_hosted {
+                if self.makeable.is(&own.ty) {
+                    self.make_function(&mut text, at, None);
+                }
+                self.show_function(&mut text, at, None);
+            }
+        }
+        for (side, sent) in [Side::Client, Side::Server].into_iter().zip(sent) {
+            let made = self.made(sent.into_iter());
+            for (at, own) in self.all.iter().enumerate() {
+                if own.is_hosted {
+                    if made.contains(&at) {
+                        self.make_function(&mut text, at, Some(side));
+                    }
+                    self.show_function(&mut text, at, Some(side));
+                }
+            }
+        }
+        text
+    }
+
+    fn make_function(&self, text: &mut String, at: usize, side: Option<Side>) {
+        let own = &self.all[at];
+        let (name, generics, hooks) = head("make", at, side);
+        let (path, body) = (self.path(&own.ty), self.make_body(own, side));
+        let _ = write!(
+            text,
+            "\n    fn {name}{generics}({hooks}values: &mut ::duologue::robots::Values<'_>) -> {path} {{\n{body}    }}\n"
+        );
+    }
+
+    fn show_function(&self, text: &mut String, at: usize, side: Option<Side>) {
+        let own = &self.all[at];
+        let (name, generics, hooks) = head("show", at, side);
+        let (path, body) = (self.path(&own.ty), self.show_body(own, side));
+        let _ = write!(
+            text,
+            "\n    fn {name}{generics}({hooks}value: &{path}, out: &mut ::duologue::robots::Line) {{\n{body}    }}\n"
+        );
+    }
+
+    /// The expression that makes a value.
+    pub(super) fn make(&self, ty: &Type, lengths: &Lengths, side: Option<Side>) -> String {
+        let (ty, lengths) = self.key(ty, lengths);
+        let most = lengths.most.map_or(u64::MAX, |limit| limit.most);
+        if let Type::Builtin(builtin) = &ty {
+            return match builtin {
+                Builtin::Str => format!("values.text({most})"),
+                Builtin::Bytes => format!("values.bytes({most})"),
+                number => format!("values.{}()", number_word(*number)),
+            };
+        }
+        let at = self.position(&ty, &lengths).unwrap_or_default();
+        match side.filter(|_| self.all[at].is_hosted) {
+            Some(side) => format!("{}_make_{at}(hooks, values)", side.word()),
+            None => format!("make_{at}(values)"),
+        }
+    }
+
+    /// The statement that writes the value to which `value` refers.
+    pub(super) fn show(
+        &self,
+        ty: &Type,
+        lengths: &Lengths,
+        value: &str,
+        side: Option<Side>,
+    ) -> String {
+        let (ty, lengths) = self.key(ty, lengths);
+        if let Type::Builtin(builtin) = &ty {
+            return match builtin {
+                Builtin::Str => format!("out.text({value});"),
+                Builtin::Bytes => format!("out.bytes({value});"),
+                Builtin::F32 | Builtin::F64 => format!("out.real(f64::from(*{value}));"),
+                _ => format!("out.plain({value});"),
+            };
+        }
+        let at = self.position(&ty, &lengths).unwrap_or_default();
+        match side.filter(|_| self.all[at].is_hosted) {
+            Some(side) => format!("{}_show_{at}(hooks, {value}, out);", side.word()),
+            None => format!("show_{at}({value}, out);"),
+        }
+    }
+
+    fn make_body(&self, own: &RobotType, side: Option<Side>) -> String {
+        let most = own.lengths.most.map_or(u64::MAX, |limit| limit.most);
+        match &own.ty {
+            Type::List(item) if !self.makeable.is(item) => {
+                lines(["values.count_one();", "::std::vec::Vec::new()"])
+            }
+            Type::List(item) => {
+                let item = self.make(item, own.lengths.part(0), side);
+                lines([
+                    &format!("let count = values.items({most});"),
+                    "values.open();",
+                    "let mut items = ::std::vec::Vec::new();",
+                    &format!("for _ in 0..count {{ items.push({item}); }}"),
+                    "values.close();",
+                    "items",
+                ])
+            }
+            Type::Option(item) if !self.makeable.is(item) => {
+                lines(["values.count_one();", "::std::option::Option::None"])
+            }
+            Type::Option(item) => {
+                let item = self.make(item, own.lengths.part(0), side);
+                lines([
+                    "if !values.is_some() { return ::std::option::Option::None; }",
+                    "values.open();",
+                    &format!("let item = {item};"),
+                    "values.close();",
+                    "::std::option::Option::Some(item)",
+                ])
+            }
+            Type::Tuple(items) => {
+                let parts = items.iter().enumerate();
+                let parts = parts.map(|(at, item)| self.make(item, own.lengths.part(at), side));
+                let parts: Vec<String> = parts.collect();
+                let names: Vec<String> = (0..parts.len()).map(|at| format!("a{at}")).collect();
+                let value = format!("({})", names.join(", "));
+                format!("        values.count_one();\n{}", opened(&parts, &value))
+            }
+            Type::Named(id) => self.make_named(*id, own, side),
+            Type::Endpoint(endpoint) => self.make_endpoint(endpoint),
+            Type::Builtin(_) | Type::Parameter(_) | Type::Error => String::new(),
+        }
+    }
+
+    fn make_named(&self, id: TypeId, own: &RobotType, side: Option<Side>) -> String {
+        let path = self.path(&own.ty);
+        match &self.scope.program.ty(id).definition {
+            Definition::Struct(fields) => {
+                let make = |field: &Field| self.make(&field.ty, &field.lengths, side);
+                let parts: Vec<String> = fields.iter().map(make).collect();
+                let names = fields.iter().enumerate();
+                let names = names.map(|(at, field)| format!("{}: a{at}", value_name(&field.name)));
+                let value = format!("{path} {{ {} }}", names.collect::<Vec<_>>().join(", "));
+                format!("        values.count_one();\n{}", opened(&parts, &value))
+            }
+            Definition::Enum(variants) => {
+                let has = |at: &usize| self.makeable.has(&variants[*at]);
+                let made: Vec<usize> = (0..variants.len()).filter(has).collect();
+                let shallow = self.makeable.shallow(variants).unwrap_or(0);
+                let shallow = made.iter().position(|at| *at == shallow).unwrap_or(0);
+                let mut text = format!(
+                    "        match values.variant({}, {shallow}) {{\n",
+                    made.len()
+                );
+                for (position, at) in made.iter().enumerate() {
+                    let variant = &variants[*at];
+                    let make = |entry: &Entry| self.make(&entry.ty, &entry.lengths, side);
+                    let parts: Vec<String> = variant.entries.iter().map(make).collect();
+                    let head = format!("{path}::{}", type_name(&variant.name));
+                    let names = fields::of_variant(&variant.entries);
+                    let value = pattern(&head, names, parts.len(), "");
+                    let position = match position + 1 == made.len() {
+                        true => "_".to_owned(),
+                        false => position.to_string(),
+                    };
+                    let body = match parts.is_empty() {
+                        true => format!("        {value}\n"),
+                        false => opened(&parts, &value),
+                    };
+                    let _ = write!(text, "        {position} => {{\n{body}        }}\n");
+                }
+                text + "        }\n"
+            }
+            Definition::Extern(..) | Definition::Undeclared => {
+                let make = format!("hooks.make_{}(values)", self.host_name(id));
+                lines(["values.count_one();", &make])
+            }
+            Definition::Alias(_) => String::new(),
+        }
+    }
+
+    /// A session of its own, whose other side is closed.
+    fn make_endpoint(&self, endpoint: &EndpointType) -> String {
+        let path = self.scope.protocol(endpoint.protocol);
+        let arguments = self.scope.types(&endpoint.arguments, &[]);
+        let arguments: Vec<String> = arguments
+            .iter()
+            .map(super::layout::Document::flat)
+            .collect();
+        let init = match arguments.is_empty() {
+            true => format!("{path}init()"),
+            false => format!("{path}init::<{}>()", arguments.join(", ")),
+        };
+        let side = endpoint.side.word();
+        lines([
+            "values.count_one();",
+            &format!("let (server, client) = {init};"),
+            &format!("::std::mem::drop({});", endpoint.side.dual().word()),
+            side,
+        ])
+    }
+
+    fn show_body(&self, own: &RobotType, side: Option<Side>) -> String {
+        match &own.ty {
+            Type::List(item) => {
+                let item = self.show(item, own.lengths.part(0), "item", side);
+                lines([
+                    "out.raw(\"[\");",
+                    "for (at, item) in value.iter().enumerate() {",
+                    "if at > 0 { out.raw(\", \"); }",
+                    &item,
+                    "}",
+                    "out.raw(\"]\");",
+                ])
+            }
+            Type::Option(item) => {
+                let item = self.show(item, own.lengths.part(0), "item", side);
+                lines([
+                    "match value {",
+                    "::std::option::Option::None => out.raw(\"none\"),",
+                    &format!(
+                        "::std::option::Option::Some(item) => {{ out.raw(\"some(\"); {item} out.raw(\")\"); }}"
+                    ),
+                    "}",
+                ])
+            }
+            Type::Tuple(items) => {
+                let parts = items.iter().enumerate();
+                let parts = parts.map(|(at, item)| {
+                    let value = format!("(&value.{at})");
+                    self.show(item, own.lengths.part(at), &value, side)
+                });
+                let mut all = vec!["out.raw(\"(\");".to_owned()];
+                all.extend(separated(parts));
+                all.push("out.raw(\")\");".to_owned());
+                lines(all.iter().map(String::as_str))
+            }
+            Type::Named(id) => self.show_named(*id, own, side),
+            Type::Endpoint(endpoint) => {
+                let protocol = self.scope.program.protocol(endpoint.protocol);
+                let state = &protocol.state(endpoint.state).name;
+                let (name, side) = (&protocol.name, endpoint.side.word());
+                lines([format!("out.raw(\"<{name}.{side}.{state}>\");").as_str()])
+            }
+            Type::Builtin(_) | Type::Parameter(_) | Type::Error => String::new(),
+        }
+    }
+
+    fn show_named(&self, id: TypeId, own: &RobotType, side: Option<Side>) -> String {
+        let path = self.path(&own.ty);
+        let mut all = Vec::new();
+        match &self.scope.program.ty(id).definition {
+            Definition::Struct(fields) => {
+                all.push("out.raw(\"{\");".to_owned());
+                let parts = fields.iter().map(|field| {
+                    let value = format!("(&value.{})", value_name(&field.name));
+                    let show = self.show(&field.ty, &field.lengths, &value, side);
+                    format!("out.raw(\"{}: \"); {show}", field.name)
+                });
+                all.extend(separated(parts));
+                all.push("out.raw(\"}\");".to_owned());
+            }
+            Definition::Enum(variants) => {
+                all.push("match value {".to_owned());
+                for variant in variants {
+                    let head = format!("{path}::{}", type_name(&variant.name));
+                    let names = fields::of_variant(&variant.entries);
+                    let pattern = pattern(&head, names, variant.entries.len(), "");
+                    let shown = self.show_entries(variant.name.text(), &variant.entries, side);
+                    all.push(format!("{pattern} => {{ {shown} }}"));
+                }
+                all.push("}".to_owned());
+            }
+            Definition::Extern(..) | Definition::Undeclared => {
+                let name = self.host_name(id);
+                all.push(format!("out.raw(&hooks.show_{name}(value));"));
+            }
+            Definition::Alias(_) => {}
+        }
+        lines(all.iter().map(String::as_str))
+    }
+
+    /// Statements that write a variant, whose values are bound to `a0` and so on.
+    fn show_entries(&self, name: &str, entries: &[Entry], side: Option<Side>) -> String {
+        let types = entries
+            .iter()
+            .map(|entry| (entry.ty.clone(), &entry.lengths));
+        let types: Vec<_> = types.collect();
+        format!("out.raw(\"{name}\"); {}", self.show_payload(&types, side))
+    }
+
+    /// Statements that write a payload, whose values are bound to references `a0` and so on.
+    pub(super) fn show_payload(&self, types: &[(Type, &Lengths)], side: Option<Side>) -> String {
+        if types.is_empty() {
+            return String::new();
+        }
+        let parts = types.iter().enumerate();
+        let parts =
+            parts.map(|(at, (ty, lengths))| self.show(ty, lengths, &format!("a{at}"), side));
+        let parts: Vec<String> = separated(parts).collect();
+        format!("out.raw(\"(\"); {} out.raw(\")\");", parts.join(" "))
+    }
+}
+
+/// The name of a function, its type parameters and its first parameter.
+fn head(word: &str, at: usize, side: Option<Side>) -> (String, String, &'static str) {
+    match side {
+        None => (format!("{word}_{at}"), String::new(), ""),
+        Some(side) => {
+            let role = super::robots::role(side);
+            (
+                format!("{}_{word}_{at}", side.word()),
+                format!("<H: {role} + ?Sized>"),
+                "hooks: &mut H, ",
+            )
+        }
+    }
+}
+
+/// A pattern or value of a variant with `a0` and so on, and what follows these.
+pub(super) fn pattern(head: &str, names: Option<Vec<String>>, count: usize, rest: &str) -> String {
+    let values = (0..count).map(|at| format!("a{at}"));
+    let values: Vec<String> = match &names {
+        Some(names) => {
+            let fields = names.iter().zip(values);
+            fields
+                .map(|(name, value)| format!("{name}: {value}"))
+                .collect()
+        }
+        None => values.collect(),
+    };
+    let mut values = values.join(", ");
+    if !rest.is_empty() {
+        let comma = if values.is_empty() { "" } else { ", " };
+        values = format!("{values}{comma}{rest}");
+    }
+    match (values.is_empty(), names) {
+        (true, _) => head.to_owned(),
+        (false, Some(_)) => format!("{head} {{ {values} }}"),
+        (false, None) => format!("{head}({values})"),
+    }
+}
+
+/// Makes the parts, one level deeper, and then the value.
+fn opened(parts: &[String], value: &str) -> String {
+    let mut text = "        values.open();\n".to_owned();
+    for (at, part) in parts.iter().enumerate() {
+        let _ = writeln!(text, "        let a{at} = {part};");
+    }
+    text + &format!("        values.close();\n        {value}\n")
+}
+
+/// Statements with a comma written between them.
+fn separated(statements: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    statements.enumerate().map(|(at, statement)| match at {
+        0 => statement,
+        _ => format!("out.raw(\", \"); {statement}"),
+    })
+}
+
+fn lines<'t>(all: impl IntoIterator<Item = &'t str>) -> String {
+    all.into_iter()
+        .map(|line| format!("        {line}\n"))
+        .collect()
+}
+
+/// The bounds in a type as a text that is the same for the same bounds.
+fn bounds(lengths: &Lengths) -> String {
+    if lengths.is_none() {
+        return String::new();
+    }
+    let own = lengths
+        .most
+        .map_or(String::new(), |limit| limit.most.to_string());
+    let parts: Vec<String> = lengths.parts.iter().map(bounds).collect();
+    format!("{own}[{}]", parts.join(","))
+}
+
+fn number_word(builtin: Builtin) -> &'static str {
+    match builtin {
+        Builtin::Bool => "bool",
+        Builtin::U8 => "u8",
+        Builtin::U16 => "u16",
+        Builtin::U32 => "u32",
+        Builtin::U64 => "u64",
+        Builtin::I8 => "i8",
+        Builtin::I16 => "i16",
+        Builtin::I32 => "i32",
+        Builtin::I64 => "i64",
+        Builtin::F32 => "f32",
+        Builtin::F64 => "f64",
+        Builtin::Str => "text",
+        Builtin::Bytes => "bytes",
+    }
+}
