@@ -193,7 +193,7 @@ fn keeps_its_contract(scala: Scala) {
     java.args(["-XX:+UseSerialGC", "-cp", &path]);
     java.arg(format!("-Dduologue.repository={}", repository().display()));
     if is_named("load") {
-        // So many mebibytes go into a reader that sleeps.
+        // How many mebibytes go into a reader that sleeps.
         java.arg("-Dduologue.sent=1024");
     }
     java.arg("org.junit.runner.JUnitCore").args(SUITES);
