@@ -5,17 +5,19 @@ import duologue.{SessionClosed, Why}
 import duologue.net.{Limits, Listener, Observer, Tls}
 import java.lang.management.ManagementFactory
 import java.net.SocketTimeoutException
+import java.nio.ByteBuffer
 import java.nio.file.Path
 import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicIntegerArray}
-import javax.net.ssl.SSLContext
+import javax.net.ssl.{SSLContext, SSLEngine}
+import javax.net.ssl.SSLEngineResult.HandshakeStatus
 import protocols.pingpong
 import scala.concurrent.duration.DurationInt
 
 /** Many sessions of `pingpong` at once, with a virtual thread for each: `load server ADDRESS SESSIONS TURNS`; and many connections that
-  * do not become sessions: `load guard ADDRESS CONNECTIONS VISITS`. The program `load` of tests/conversations describes what they
-  * print, and is the client. A Java without virtual threads uses others. For addresses of TLS,
-  * `DUOLOGUE_TLS` is a folder with certificates.
+  * do not become sessions: `load guard ADDRESS CONNECTIONS VISITS`; and connections of the TLS library alone: `load library -
+  * CONNECTIONS 0`. The program `load` of tests/conversations describes what they print, and is the client. A Java without virtual
+  * threads uses others. `DUOLOGUE_TLS` is a folder with certificates, for addresses of TLS and for the library.
   */
 object Load {
   private val virtual =
@@ -95,13 +97,72 @@ object Load {
 
   def main(arguments: Array[String]): Unit = {
     val (address, sessions, turns) = (arguments(1), arguments(2).toInt, arguments(3).toInt)
-    if (arguments(0) == "guard") guard(address, sessions) else serve(address, sessions, turns)
+    arguments(0) match {
+      case "guard"   => guard(address, sessions)
+      case "library" => connectAlone(sessions)
+      case _         => serve(address, sessions, turns)
+    }
+  }
+
+  /** One side of a connection, with the settings that sessions have. */
+  private def engine(context: SSLContext, isClient: Boolean): SSLEngine = {
+    val made = if (isClient) context.createSSLEngine("localhost", 1) else context.createSSLEngine()
+    // Longer than a ticket may be valid, so that there is none.
+    context.getServerSessionContext.setSessionTimeout(604801)
+    made.setUseClientMode(isClient)
+    made.setEnabledProtocols(Array("TLSv1.3"))
+    if (!isClient) made.setNeedClientAuth(true)
+    made
+  }
+
+  private val buffers = Vector.fill(3)(ByteBuffer.allocate(1 << 16))
+
+  /** One step of a side's handshake: reads what the other side has written, and writes to it. */
+  private def step(one: SSLEngine, in: ByteBuffer, out: ByteBuffer): Unit = {
+    val status = one.getHandshakeStatus
+    if (status eq HandshakeStatus.NEED_TASK) one.getDelegatedTask.run()
+    else if (status eq HandshakeStatus.NEED_WRAP) one.wrap(ByteBuffer.allocate(0), out): Unit
+    else {
+      one.unwrap(in.flip(), buffers(2).clear()): Unit
+      in.compact(): Unit
+    }
+  }
+
+  /** One byte in a record of its own. */
+  private def pass(from: SSLEngine, to: SSLEngine): Unit = {
+    val wire = buffers(0).clear()
+    from.wrap(ByteBuffer.allocate(1), wire): Unit
+    require(to.unwrap(wire.flip(), buffers(2).clear()).bytesProduced == 1)
+  }
+
+  /** What the accepting side of a connection takes without a session. */
+  private def connectAlone(connections: Int): Unit = {
+    val (clients, servers) = (context("client"), context("server"))
+    val all = new Array[SSLEngine](connections)
+    val before = memory()
+    for (number <- 0 until connections) {
+      val (client, server) = (engine(clients, isClient = true), engine(servers, isClient = false))
+      val (up, down) = (buffers(0).clear(), buffers(1).clear())
+      client.beginHandshake()
+      server.beginHandshake()
+      while (List(client, server).exists(_.getHandshakeStatus ne HandshakeStatus.NOT_HANDSHAKING)) {
+        step(client, down, up)
+        step(server, up, down)
+      }
+      pass(client, server)
+      pass(server, client)
+      all(number) = server
+    }
+    say("memory " + ((memory() - before) / connections).toString)
+    require(all.forall(!_.isInboundDone))
   }
 
   /** The certificates of the server, from the folder that the environment names, if it names one. */
-  private def certificates: Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map { name =>
-    val folder = Path.of(name)
-    Tls.context(folder.resolve("ca.pem"), folder.resolve("server.pem"), folder.resolve("server.key"))
+  private def certificates: Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map(_ => context("server"))
+
+  private def context(party: String): SSLContext = {
+    val folder = Path.of(System.getenv("DUOLOGUE_TLS"))
+    Tls.context(folder.resolve("ca.pem"), folder.resolve(party + ".pem"), folder.resolve(party + ".key"))
   }
 
   private def serve(address: String, sessions: Int, turns: Int): Unit = {

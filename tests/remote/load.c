@@ -1,20 +1,24 @@
 /*
  * Many sessions of `pingpong` at once, which one thread serves with a port set: `load server ADDRESS SESSIONS TURNS`; and
- * many connections that do not become sessions: `load guard ADDRESS CONNECTIONS VISITS`. For addresses of TLS, `DUOLOGUE_TLS` is a
- * folder with certificates. The program `load` of
- * tests/conversations describes what they print, and is the client.
+ * many connections that do not become sessions: `load guard ADDRESS CONNECTIONS VISITS`; and connections of the TLS library alone:
+ * `load library - CONNECTIONS 0`. `DUOLOGUE_TLS` is a folder with certificates, for addresses of TLS and for the library. The program
+ * `load` of tests/conversations describes what they print, and is the client.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "duologue/ready.h"
 #ifdef WITH_TLS
+#include <openssl/ssl.h>
+
 #include "duologue/tls.h"
 #endif
 #include "pingpong_net.h"
@@ -195,9 +199,76 @@ static void secure(duo_net_options *options)
 #endif
 }
 
+#ifdef WITH_TLS
+
+/* One side's settings of OpenSSL, as sessions have them. */
+static SSL_CTX *settings(const SSL_METHOD *method, const char *party)
+{
+    const char *folder = getenv("DUOLOGUE_TLS");
+    char authorities[512], chain[512], key[512];
+    require(folder != NULL, "DUOLOGUE_TLS");
+    snprintf(authorities, sizeof authorities, "%s/ca.pem", folder);
+    snprintf(chain, sizeof chain, "%s/%s.pem", folder, party);
+    snprintf(key, sizeof key, "%s/%s.key", folder, party);
+    SSL_CTX *made = SSL_CTX_new(method);
+    require(made != NULL && SSL_CTX_set_min_proto_version(made, TLS1_3_VERSION) == 1 && SSL_CTX_set_num_tickets(made, 0) == 1,
+            "TLS 1.3");
+    require(SSL_CTX_load_verify_locations(made, authorities, NULL) == 1 &&
+                SSL_CTX_use_certificate_chain_file(made, chain) == 1 && SSL_CTX_use_PrivateKey_file(made, key, SSL_FILETYPE_PEM) == 1,
+            "the certificates");
+    SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_options(made, SSL_OP_NO_TICKET);
+    SSL_CTX_set_verify(made, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    SSL_CTX_set_mode(made, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
+    return made;
+}
+
+static SSL *begin(SSL_CTX *context, int descriptor)
+{
+    SSL *made = SSL_new(context);
+    require(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 && made != NULL && SSL_set_fd(made, descriptor) == 1, "a connection");
+    return made;
+}
+
+/* One byte in a record of its own. */
+static void pass_byte(SSL *from, SSL *to)
+{
+    char byte = 1;
+    require(SSL_write(from, &byte, 1) == 1 && SSL_read(to, &byte, 1) == 1, "a byte");
+}
+
+/* What the accepting side of a connection takes without a session. */
+static void connect_alone(size_t connections)
+{
+    SSL_CTX *clients = settings(TLS_client_method(), "client"), *servers = settings(TLS_server_method(), "server");
+    SSL **all = calloc(connections, sizeof *all);
+    require(all != NULL, "memory");
+    size_t before = memory();
+    for (size_t i = 0; i < connections; i++) {
+        int both[2];
+        require(socketpair(AF_UNIX, SOCK_STREAM, 0, both) == 0, "sockets");
+        SSL *client = begin(clients, both[0]);
+        all[i] = begin(servers, both[1]);
+        while (SSL_connect(client) != 1 || SSL_accept(all[i]) != 1)
+            require(SSL_accept(all[i]) == 1 || SSL_get_error(all[i], -1) == SSL_ERROR_WANT_READ, "the handshake");
+        pass_byte(client, all[i]);
+        pass_byte(all[i], client);
+        SSL_free(client);
+        close(both[0]);
+    }
+    size_t now = memory();
+    printf("memory %zu\n", (now > before ? now - before : 0) / connections);
+    for (size_t i = 0; i < connections; i++) SSL_free(all[i]);
+    free(all);
+    SSL_CTX_free(clients);
+    SSL_CTX_free(servers);
+}
+
+#endif
+
 int main(int count, char **arguments)
 {
-    require(count == 5, "load server|guard ADDRESS SESSIONS TURNS");
+    require(count == 5, "load server|guard|library ADDRESS SESSIONS TURNS");
     struct rlimit limit;
     require(getrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors");
     limit.rlim_cur = limit.rlim_max;
@@ -207,6 +278,12 @@ int main(int count, char **arguments)
         guard(arguments[2], sessions);
         return 0;
     }
+#ifdef WITH_TLS
+    if (strcmp(arguments[1], "library") == 0) {
+        connect_alone(sessions);
+        return 0;
+    }
+#endif
     duo_net_options options = {.sessions = sessions};
     secure(&options);
     duo_listener *listener;

@@ -15,6 +15,12 @@
 /* How many records are read in a row: a peer that sends records without data must not hold a thread up. */
 enum { MOST_RECORDS = 32 };
 
+/* Answers of OpenSSL that wait for the socket. */
+typedef struct duo_tls_kept {
+    size_t count;
+    char bytes[1024];
+} duo_tls_kept;
+
 static duo_tls_state *state_of(const duo_net_stream *stream)
 {
     return stream->state;
@@ -56,21 +62,31 @@ static size_t write_some(duo_tls_state *state, const char *bytes, size_t size)
 static size_t keep_answer(duo_tls_state *state, const char *bytes, size_t size)
 {
     if (!state->has_begun || !SSL_in_init(state->ssl) || state->write_error != 0) return 0;
-    if (size > sizeof state->kept - state->kept_count) {
+    size_t count = state->kept != NULL ? state->kept->count : 0;
+    bool fits = size <= sizeof state->kept->bytes - count;
+    if (fits && state->kept == NULL) {
+        state->kept = duo_allocate(sizeof *state->kept);
+        fits = state->kept != NULL;
+    }
+    if (!fits) {
         state->write_error = ENOBUFS;
         return 0;
     }
-    memcpy(state->kept + state->kept_count, bytes, size);
-    state->kept_count += size;
+    memcpy(state->kept->bytes + count, bytes, size);
+    state->kept->count = count + size;
     return size;
 }
 
 static void write_kept(duo_tls_state *state)
 {
-    if (state->kept_count == 0) return;
-    size_t count = write_some(state, state->kept, state->kept_count);
-    state->kept_count -= count;
-    memmove(state->kept, state->kept + count, state->kept_count);
+    duo_tls_kept *kept = state->kept;
+    if (kept == NULL) return;
+    size_t count = write_some(state, kept->bytes, kept->count);
+    kept->count -= count;
+    memmove(kept->bytes, kept->bytes + count, kept->count);
+    if (kept->count > 0) return;
+    duo_release(kept);
+    state->kept = NULL;
 }
 
 static int write_socket(BIO *bio, const char *bytes, size_t size, size_t *done)
@@ -78,7 +94,7 @@ static int write_socket(BIO *bio, const char *bytes, size_t size, size_t *done)
     duo_tls_state *state = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     write_kept(state);
-    *done = state->kept_count == 0 ? write_some(state, bytes, size) : 0;
+    *done = state->kept == NULL ? write_some(state, bytes, size) : 0;
     if (*done == 0) *done = keep_answer(state, bytes, size);
     if (*done > 0) return 1;
     BIO_set_retry_write(bio);
@@ -245,8 +261,10 @@ static void notify_end(const duo_net_stream *stream)
 
 static void free_tls(const duo_net_stream *stream)
 {
-    SSL_free(state_of(stream)->ssl);
-    duo_release(stream->state);
+    duo_tls_state *state = state_of(stream);
+    SSL_free(state->ssl);
+    if (state->kept != NULL) duo_release(state->kept);
+    duo_release(state);
 }
 
 /* What the certificate of a listener must be for: an IP address, or a name. */

@@ -39,9 +39,8 @@ typedef struct duo_tls_state {
     bool is_dry;
     /* The handshake is over. */
     bool has_begun;
-    /* What the socket has not accepted of OpenSSL's answers, which goes before everything else. */
-    char kept[1024];
-    size_t kept_count;
+    /* What the socket has not accepted of OpenSSL's answers, which goes before everything else; mostly NULL. */
+    struct duo_tls_kept *kept;
     /* Nothing may be done any more; `problem` says why. */
     bool has_failed;
     duo_problem problem;

@@ -71,11 +71,40 @@ fn the_runtime_is_clean_under_the_address_sanitizer() {
     }
 }
 
-/// Sessions over sockets and in shared memory: runs, slow and silent peers, time limits, ends, and hostile memory. Not optimized,
-/// because most of the time is that of the compiler.
+/// Sessions over sockets and in shared memory: runs, slow and silent peers, time limits, ends, and hostile memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn sessions_between_processes_are_clean_under_the_address_sanitizer() {
+    let tests = [
+        "remote_runs",
+        "remote_slow",
+        "remote_until",
+        "remote_waits",
+        "shm",
+    ];
+    between_processes_under("address", &tests, &[]);
+}
+
+/// The sanitizer does not see how threads of a scope and those of tokio wait for each other, which is in the standard library, so tests
+/// with such threads are left out.
+#[cfg(target_os = "linux")]
+#[test]
+fn sessions_between_processes_are_clean_under_the_thread_sanitizer() {
+    let scopes = ["garbage_while_it", "a_name_that_many_open_at_once"];
+    let tokio = ["tasks_send_long_runs", "tasks_wait_for_messages"];
+    let others: Vec<&str> = [scopes, tokio]
+        .concat()
+        .into_iter()
+        .flat_map(|name| ["--skip", name])
+        .collect();
+    let choice = [&["--test-threads=1"], &others[..]].concat();
+    between_processes_under("thread", &["remote_slow", "remote_waits", "shm"], &choice);
+}
+
+/// Not optimized, because most of the time is that of the compiler. Both sanitizers use one folder, so that what is compiled for neither of
+/// them, such as the compiler of protocols, is compiled once.
+#[cfg(target_os = "linux")]
+fn between_processes_under(sanitizer: &str, names: &[&str], choice: &[&str]) {
     if !is_named("sanitizers") {
         return;
     }
@@ -88,20 +117,22 @@ fn sessions_between_processes_are_clean_under_the_address_sanitizer() {
         "--target",
         &host(),
     ]);
-    for name in [
-        "remote_runs",
-        "remote_slow",
-        "remote_until",
-        "remote_waits",
-        "shm",
-    ] {
+    for name in names {
         tests.args(["--test", name]);
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("address-between");
+    tests.arg("--").args(choice);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("between");
     tests.env("CARGO_TARGET_DIR", folder);
     tests.env("RUSTC_BOOTSTRAP", "1");
-    tests.env("RUSTFLAGS", flags_of("address"));
+    tests.env("RUSTFLAGS", flags_of(sanitizer));
+    tests.env("TSAN_OPTIONS", known_races());
     succeed_in(tests.current_dir(repository()));
+}
+
+/// The options of the thread sanitizer.
+fn known_races() -> String {
+    let known = repository().join("runtime/rust/tests/tsan.supp");
+    format!("suppressions={}", known.display())
 }
 
 /// The standard library is not compiled for the sanitizer, which both the compiler and the sanitizer have to allow for.
@@ -145,8 +176,7 @@ fn under_sanitizer(sanitizer: &str, features: &[&str]) {
     tests.args(["--", "--test-threads=1"]);
     tests.env("RUSTC_BOOTSTRAP", "1");
     tests.env("RUSTFLAGS", flags_of(sanitizer));
-    let known = repository().join("runtime/rust/tests/tsan.supp");
-    tests.env("TSAN_OPTIONS", format!("suppressions={}", known.display()));
+    tests.env("TSAN_OPTIONS", known_races());
     succeed_in(&mut tests);
 }
 

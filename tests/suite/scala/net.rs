@@ -192,6 +192,10 @@ fn keeps_its_contract(scala: Scala) {
     let mut java = tool("java");
     java.args(["-XX:+UseSerialGC", "-cp", &path]);
     java.arg(format!("-Dduologue.repository={}", repository().display()));
+    if is_named("load") {
+        // How many mebibytes go into a reader that sleeps.
+        java.arg("-Dduologue.sent=1024");
+    }
     java.arg("org.junit.runner.JUnitCore").args(SUITES);
     succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
 }

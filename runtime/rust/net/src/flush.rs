@@ -4,12 +4,13 @@
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::session::{guarded, Session};
 use crate::stream::left;
+use crate::sync;
 
 /// How long messages may be collected.
 pub(crate) const LONGEST: Duration = Duration::from_millis(2);
@@ -26,7 +27,7 @@ static QUEUE: Queue = Queue {
 };
 
 fn due() -> MutexGuard<'static, VecDeque<(Instant, Weak<Session>)>> {
-    QUEUE.due.lock().unwrap_or_else(PoisonError::into_inner)
+    sync::lock(&QUEUE.due)
 }
 
 /// Lets the thread flush this session after a while. The caller has set `is_due`.
@@ -55,12 +56,7 @@ fn run() {
     loop {
         let mut queue = due();
         let Some((at, _)) = queue.front() else {
-            drop(
-                QUEUE
-                    .filled
-                    .wait(queue)
-                    .unwrap_or_else(PoisonError::into_inner),
-            );
+            drop(sync::wait(&QUEUE.due, &QUEUE.filled, queue, None));
             continue;
         };
         if let Some(left) = left(*at) {

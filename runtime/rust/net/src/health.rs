@@ -28,12 +28,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use duologue::{Closed, TryRecvError};
 
-use crate::{Connector, Error, Verdict};
+use crate::{sync, Connector, Error, Verdict};
 
 #[rustfmt::skip]
 mod protocol;
@@ -117,8 +117,8 @@ impl Health {
             if known != Some(&status) || left.is_zero() {
                 return Some(status);
             }
-            let waited = self.0.changed.wait_timeout(statuses, left);
-            (statuses, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let all = &*self.0;
+            statuses = sync::wait(&all.statuses, &all.changed, statuses, Some(left));
         }
     }
 
@@ -161,7 +161,7 @@ impl Health {
 
 impl Services {
     fn statuses(&self) -> MutexGuard<'_, BTreeMap<String, Status>> {
-        self.statuses.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.statuses)
     }
 }
 

@@ -79,6 +79,7 @@ mod reactor;
 mod reactor;
 mod session;
 mod stream;
+mod sync;
 mod timer;
 #[cfg(feature = "tls")]
 mod tls;

@@ -23,7 +23,7 @@ use crate::observe::Observer;
 use crate::session;
 use crate::stream::{Socket, Stream};
 use crate::tls::Tls;
-use crate::{Address, Error, Fingerprint};
+use crate::{sync, Address, Error, Fingerprint};
 
 use next::is_late;
 pub use shared::Drain;
@@ -255,9 +255,11 @@ impl Listener {
         loop {
             let Some(waiting) = self.next(None, None, &State::is_drained)? else {
                 self.silent.clear();
-                let state = self.shared.state();
-                let is_open = |state: &mut State| state.sessions > 0;
-                drop(self.shared.ended.wait_while(state, is_open));
+                let shared = &*self.shared;
+                let mut state = shared.state();
+                while state.sessions > 0 {
+                    state = sync::wait(&shared.state, &shared.ended, state, None);
+                }
                 return Ok(());
             };
             let handlers = handlers.clone();

@@ -15,7 +15,7 @@ use std::future::{poll_fn, Future};
 use std::os::fd::OwnedFd;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
@@ -27,6 +27,7 @@ use tokio::task::coop::unconstrained;
 
 use crate::session::{guarded, Session};
 use crate::stream::{past, poll_until, Stream};
+use crate::sync;
 use crate::watch::{self, Arrived, Watched};
 
 /// How many times a session reads in a row. A peer that sends more than is read must not keep the runtime's thread from
@@ -56,7 +57,7 @@ impl Reactor {
     }
 
     fn registered(&self) -> MutexGuard<'_, Option<Arc<Registered>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.0)
     }
 
     /// Ends the registration.
@@ -84,7 +85,7 @@ impl Reactor {
 
 /// Registers the descriptor, or a copy, with the current runtime.
 fn register(stream: &dyn Stream, runtime: Id) -> Option<AsyncFd<Arc<OwnedFd>>> {
-    let refused = || REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    let refused = || sync::lock(&REFUSED);
     if refused().contains(&runtime) {
         return None;
     }

@@ -37,7 +37,7 @@ mod writing;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use std::sync::atomic::{fence, AtomicBool, AtomicU8};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,7 @@ use crate::input::Input;
 use crate::observe::{Direction, Reports, Seen, Tally};
 use crate::reactor::Reactor;
 use crate::stream::Stream;
+use crate::sync::{lock, try_lock};
 use crate::timer::{self, What};
 use crate::watch::Watch;
 use crate::{flush, watch};
@@ -221,18 +222,6 @@ impl After {
             && self.lingers.is_none()
             && self.checks.is_none()
             && !self.reports
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    match mutex.try_lock() {
-        Ok(guard) => Some(guard),
-        Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
     }
 }
 

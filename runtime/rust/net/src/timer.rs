@@ -4,12 +4,13 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::session::{guarded, Session};
 use crate::stream::left;
+use crate::sync;
 
 /// Timed work.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +58,7 @@ static ENTRIES: Mutex<BinaryHeap<Entry>> = Mutex::new(BinaryHeap::new());
 static EARLIER: Condvar = Condvar::new();
 
 fn entries() -> MutexGuard<'static, BinaryHeap<Entry>> {
-    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
+    sync::lock(&ENTRIES)
 }
 
 /// Schedules work for a session.
@@ -87,8 +88,8 @@ fn run() {
         let mut entries = entries();
         let time = entries.peek().map(|first| left(first.at));
         match time {
-            None => drop(EARLIER.wait(entries)),
-            Some(Some(left)) => drop(EARLIER.wait_timeout(entries, left)),
+            None => drop(sync::wait(&ENTRIES, &EARLIER, entries, None)),
+            Some(Some(left)) => drop(sync::wait(&ENTRIES, &EARLIER, entries, Some(left))),
             Some(None) => {
                 let entry = entries.pop();
                 drop(entries);

@@ -7,7 +7,7 @@ use std::mem;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use rustix::fd::OwnedFd;
 use crate::flush;
 use crate::session::{Session, Written};
 use crate::stream::{past, Stream};
+use crate::sync;
 
 /// What can be watched.
 pub(crate) trait Watched {
@@ -77,7 +78,7 @@ impl Watch {
     }
 
     fn wanted(&self) -> MutexGuard<'_, Wanted> {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.wanted)
     }
 }
 
@@ -115,7 +116,7 @@ impl Watcher {
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<u64, Weak<Session>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.sessions)
     }
 
     /// Registers the session for the next of the wanted events. `now`: input that was read before may
@@ -227,8 +228,7 @@ fn by_own_thread(session: &Arc<Session>) {
             while !wanted.reads {
                 // The end of the session is not signaled, so this thread checks for it from time to time.
                 let pause = Duration::from_millis(100);
-                let waited = watch.changed.wait_timeout(wanted, pause);
-                wanted = waited.unwrap_or_else(PoisonError::into_inner).0;
+                wanted = sync::wait(&watch.wanted, &watch.changed, wanted, Some(pause));
                 if Arc::strong_count(&session) == 1 {
                     return;
                 }

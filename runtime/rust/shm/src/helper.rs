@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Once, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,7 @@ use rustix::thread::futex::{self, Wait, WaitFlags, WaitPtr, WaitvFlags};
 use rustix::time::{clock_gettime, ClockId, Timespec};
 
 use crate::end::{run_barrier, End, PERIOD};
+use crate::sync;
 
 /// How long messages of an unbounded run may be collected.
 pub(crate) const LONGEST: Duration = Duration::from_millis(2);
@@ -144,7 +145,7 @@ pub(crate) fn is_this_thread() -> bool {
 }
 
 fn requests() -> MutexGuard<'static, Requests> {
-    REQUESTS.lock().unwrap_or_else(PoisonError::into_inner)
+    sync::lock(&REQUESTS)
 }
 
 /// Adds a request, and wakes the helper if that is necessary.

@@ -50,6 +50,7 @@ mod outgoing;
 mod position;
 mod region;
 mod session;
+mod sync;
 mod terms;
 
 pub use attach::{attach, Attach, Attaching};

@@ -6,7 +6,7 @@
 
 use std::cell::UnsafeCell;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use rustix::fs::{fstat, open, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::memory::{HEAD, SIDES_AT};
-use crate::Error;
+use crate::{sync, Error};
 
 /// How long to wait for another process that is creating the region of a name, which takes a few microseconds.
 const LONGEST_MAKING: Duration = Duration::from_secs(5);
@@ -93,7 +93,7 @@ static HELD: Mutex<Held> = Mutex::new(Held {
 });
 
 fn held() -> MutexGuard<'static, Held> {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+    sync::lock(&HELD)
 }
 
 /// While a thread forks, what keeps the list of descriptions as it is.

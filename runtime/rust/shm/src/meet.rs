@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::end::{registers_barrier, timespec, Alive, End, Sleepers, PERIOD};
 use crate::helper::{self, guarded, Helped, Served};
 use crate::lock::SideLock;
 use crate::memory::{Memory, LEFT};
-use crate::Error;
+use crate::{sync, Error};
 
 /// The verdicts on the peer's protocol.
 const EQUAL: u32 = 1;
@@ -101,7 +101,7 @@ impl Meeting {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.state)
     }
 
     /// Waits until both sides have given their verdicts.

@@ -24,7 +24,7 @@ mod step;
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,7 @@ use crate::incoming::Incoming;
 use crate::memory::{DONE, LEFT};
 use crate::outgoing::Outgoing;
 use crate::position::Position;
+use crate::sync;
 use crate::terms::Terms;
 
 use hold::Hold;
@@ -221,7 +222,7 @@ fn code(why: Why) -> u8 {
 
 impl Session {
     fn core(&self) -> MutexGuard<'_, Core> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.core)
     }
 
     /// Does everything that is possible without waiting.

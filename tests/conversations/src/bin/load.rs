@@ -7,6 +7,9 @@
 //! how many milliseconds that took, and how many of them it used a processor. The servers in C and Scala print the same. The environment variable `DUOLOGUE_TLS` is a
 //! folder that the program `certificates` has written, for addresses `tls://`.
 //!
+//! `load library - CONNECTIONS 0` has connections of the TLS library alone, with the certificates of that folder and without sockets
+//! and sessions, and prints how much memory the accepting side of one takes.
+//!
 //! `load guard ADDRESS CONNECTIONS VISITS` is a server with connections that do not become sessions, of which half may wait. It
 //! prints `listening ADDRESS`, and when that many connections were refused, `refused`, the number of those that were late and of
 //! the others. Then it waits until a line is written to its input. Its client, `load silent ADDRESS CONNECTIONS VISITS`, connects
@@ -21,9 +24,14 @@ use duologue_net::observe::{Cause, Observer, Refusal};
 use duologue_net::{Connector, Error, Listener, Tls};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
 use std::error::Error as Failure;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
@@ -165,6 +173,76 @@ fn serve(address: &str, sessions: usize, turns: usize) -> Result<(), Box<dyn Fai
         accepting.join().expect("it does not panic")?;
         ended
     })
+}
+
+/// The settings of both sides, as sessions have them.
+fn settings() -> Result<(Arc<ClientConfig>, Arc<ServerConfig>), Box<dyn Failure>> {
+    let folder = PathBuf::from(env::var_os("DUOLOGUE_TLS").ok_or("certificates")?);
+    let chain = |name: &str| CertificateDer::from_pem_file(folder.join(format!("{name}.pem")));
+    let key = |name: &str| PrivateKeyDer::from_pem_file(folder.join(format!("{name}.key")));
+    let mut roots = RootCertStore::empty();
+    roots.add(chain("ca")?)?;
+    let roots = Arc::new(roots);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider));
+    let client = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(vec![chain("client")?], key("client")?)?;
+    let mut server = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_client_cert_verifier(verifier.build()?)
+        .with_single_cert(vec![chain("server")?], key("server")?)?;
+    server.send_tls13_tickets = 0;
+    Ok((Arc::new(client), Arc::new(server)))
+}
+
+/// Passes on what one side of a connection has to send.
+fn pass(
+    from: &mut rustls::Connection,
+    to: &mut rustls::Connection,
+) -> Result<(), Box<dyn Failure>> {
+    let mut bytes = Vec::new();
+    while from.wants_write() {
+        from.write_tls(&mut bytes)?;
+    }
+    let mut rest = &bytes[..];
+    while !rest.is_empty() {
+        to.read_tls(&mut rest)?;
+        to.process_new_packets()?;
+    }
+    Ok(())
+}
+
+/// One byte in a record of its own.
+fn say(from: &mut rustls::Connection, to: &mut rustls::Connection) -> Result<(), Box<dyn Failure>> {
+    from.writer().write_all(&[1])?;
+    pass(from, to)?;
+    Ok(to.reader().read_exact(&mut [0])?)
+}
+
+fn connect_alone(connections: usize) -> Result<(), Box<dyn Failure>> {
+    let (clients, servers) = settings()?;
+    let mut all = Vec::with_capacity(connections);
+    let before = memory()?;
+    for _ in 0..connections {
+        let name = ServerName::try_from("localhost")?;
+        let client = ClientConnection::new(Arc::clone(&clients), name)?;
+        let mut client = rustls::Connection::from(client);
+        let server = ServerConnection::new(Arc::clone(&servers))?;
+        let mut server = rustls::Connection::from(server);
+        while client.is_handshaking() || server.is_handshaking() {
+            pass(&mut client, &mut server)?;
+            pass(&mut server, &mut client)?;
+        }
+        say(&mut client, &mut server)?;
+        say(&mut server, &mut client)?;
+        all.push(server);
+    }
+    let each = memory()?.saturating_sub(before) / connections;
+    print(&format!("memory {each}"))?;
+    Ok(())
 }
 
 async fn play(mut ping: client::Ping, most: usize) -> Result<client::Ping, Closed> {
@@ -328,11 +406,12 @@ fn main() -> Result<(), Box<dyn Failure>> {
     raise_limit()?;
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [role, address, sessions, turns] = &arguments[..] else {
-        return Err("load client|server|guard|silent ADDRESS SESSIONS TURNS".into());
+        return Err("load client|server|library|guard|silent ADDRESS SESSIONS TURNS".into());
     };
     let (sessions, turns) = (sessions.parse()?, turns.parse()?);
     match &role[..] {
         "server" => serve(address, sessions, turns),
+        "library" => connect_alone(sessions),
         "guard" => guard(address, sessions),
         "silent" => be_silent(address, sessions, turns),
         _ => play_all(address, sessions),

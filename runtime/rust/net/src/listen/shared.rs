@@ -5,8 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::time::{Duration, Instant};
 
 use rustix::fd::OwnedFd;
 
@@ -17,6 +17,7 @@ use crate::health::Health;
 use crate::observe::Seen;
 use crate::session::{Held, Holds, Session, Terms};
 use crate::stream::Stream;
+use crate::sync;
 
 /// A connection on which a session has begun.
 pub(super) type Ready = (Box<dyn Stream>, Terms, Option<Seen>, Held);
@@ -119,11 +120,11 @@ impl State {
 
 impl Shared {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.state)
     }
 
     pub(super) fn policy(&self) -> MutexGuard<'_, Policy> {
-        self.policy.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.policy)
     }
 
     pub(super) fn signal(&self) {
@@ -155,12 +156,17 @@ impl Drain {
     #[must_use]
     pub fn within(&self, patience: Duration) -> bool {
         self.begin();
-        let state = self.0.state();
-        let is_open = |state: &mut State| !state.has_ended();
-        let waited = self.0.ended.wait_timeout_while(state, patience, is_open);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if state.has_ended() {
-            return true;
+        let began = Instant::now();
+        let mut state = self.0.state();
+        loop {
+            if state.has_ended() {
+                return true;
+            }
+            let left = patience.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            state = sync::wait(&self.0.state, &self.0.ended, state, Some(left));
         }
         state.is_cut = true;
         let left: Vec<_> = state.open.values().filter_map(Weak::upgrade).collect();

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use metrics::{counter, gauge, histogram};
 
 use super::{Cause, Count, End, Observer, Refusal, Run, Session};
-use crate::Verdict;
+use crate::{sync, Verdict};
 
 /// Counts sessions with the crate `metrics`, with the feature `metrics`.
 ///
@@ -40,7 +40,7 @@ impl Metrics {
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, [Count; 2]>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.open)
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use std::mem;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use duologue::transport::{FarEnd, Open, Role, Start};
@@ -17,7 +17,7 @@ use duologue::Why;
 
 use super::{Count, End, Observer, Refusal, Run, Session};
 use crate::session::guarded;
-use crate::{Address, Fingerprint, TraceContext};
+use crate::{sync, Address, Fingerprint, TraceContext};
 
 /// How many events a thread delivers at once, so that a session whose observer is slow does not keep it from others.
 const MOST_AT_ONCE: usize = 64;
@@ -180,7 +180,7 @@ struct Queue {
 
 impl Reports {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.queue)
     }
 
     fn add(&self, event: Event) {

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use duologue::Why;
 use tracing::{debug, info, info_span, warn, Span};
 
 use super::{End, Observer, Refusal, Run, Session};
-use crate::Address;
+use crate::{sync, Address};
 
 /// Opens a span for each session, with the feature `tracing`.
 ///
@@ -38,7 +38,7 @@ impl Spans {
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<Span>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.open)
     }
 }
 

@@ -17,7 +17,7 @@ use std::mem;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use rustls::Connection;
@@ -25,6 +25,7 @@ use rustls::Connection;
 use super::{failure, ALPN};
 use crate::input::SMALL_BUFFER;
 use crate::stream::{is_early, left, Socket, Stream};
+use crate::sync::lock;
 use crate::Error;
 
 /// How much is read from the socket at once if the session reads more than [`SMALL_BUFFER`]: a record of the maximum size, with
@@ -111,10 +112,6 @@ impl Out {
         self.sent = 0;
         Ok(())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_late(deadline: Option<Instant>) -> bool {

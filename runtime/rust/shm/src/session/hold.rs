@@ -5,10 +5,11 @@
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::task::Waker;
 
 use crate::helper::guarded;
+use crate::sync;
 
 /// How often a side that is held back sends all the same, each time at most a line of the ring, before it waits.
 const FAR_AHEAD: u32 = 16;
@@ -67,14 +68,14 @@ impl Hold {
             return None;
         }
         self.sent.store(0, Relaxed);
-        let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waker = sync::lock(&self.waker);
         waker.take()
     }
 
     /// Whether the side is held back. Keeps the waker for when it is released.
     pub(super) fn holds(&self, waker: Option<Waker>) -> bool {
         if waker.is_some() {
-            let mut kept = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = sync::lock(&self.waker);
             let replaced = std::mem::replace(&mut *kept, waker);
             drop(kept);
             // Where no lock is held: it may run user code.

@@ -194,7 +194,8 @@ final class HostileSuite extends NetSuite {
     listener.close()
   }
 
-  private val Sent = 256L << 20
+  /** What goes into a reader that sleeps, in bytes. */
+  private val Sent = Integer.getInteger("duologue.sent", 256).longValue << 20
   private val Message = 64 << 10
 
   private def heap(): Long = Runtime.getRuntime.totalMemory - Runtime.getRuntime.freeMemory
