@@ -13,6 +13,7 @@ mod narrow;
 mod net;
 mod processes;
 mod programs;
+mod record;
 mod short_enums;
 mod symbols;
 mod tls;

@@ -441,6 +441,11 @@ pub fn jobs_program() -> Command {
     program_of_tests("jobs")
 }
 
+/// The program of `docs/tracing.md`, which records sessions.
+pub fn recorded_program() -> Command {
+    program_of_tests("recorded")
+}
+
 /// A program of the packages `conversations` and `jobs`. All are built once in a run of the tests.
 fn program_of_tests(name: &str) -> Command {
     static BUILT: OnceLock<Result<String, String>> = OnceLock::new();

@@ -3,6 +3,7 @@
 mod adapters;
 mod misuse;
 pub mod net;
+mod recorded;
 mod sbt;
 mod snapshots;
 mod stress;

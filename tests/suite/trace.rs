@@ -2,6 +2,7 @@
 
 mod hostile;
 mod mutations;
+pub mod recorded;
 mod sides;
 
 use crate::support::program::{Scratch, run, transcript};

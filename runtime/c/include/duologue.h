@@ -126,7 +126,9 @@ typedef enum duo_status {
     /* Over sockets: an address `tls://host:port` requires `duo_net_options.tls`. */
     DUO_CERTIFICATES,
     /* Over sockets: the two sides could not begin TLS, or certificates cannot be used. */
-    DUO_TLS
+    DUO_TLS,
+    /* With DUO_RECORD: a monitor did not allow the message. The endpoint is gone. See duologue/record.h. */
+    DUO_STOPPED
 } duo_status;
 
 /* A description of the status; the string is static. */

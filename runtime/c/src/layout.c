@@ -72,6 +72,7 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
                duo_endpoint *server, duo_endpoint *client)
 {
     duo_find_processor();
+    DUO_RECORD_BEGINS(session);
     bool swaps = !duo_has_barrier();
     uint64_t epoch = was_used && !swaps ? next_epoch(session) : DUO_RENEWAL;
     size_t dirty = 1;

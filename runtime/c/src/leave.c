@@ -283,7 +283,7 @@ void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state
 static DUO_EACH_THREAD duo_side *to_close;
 static DUO_EACH_THREAD bool closing;
 
-duo_status duo_close(duo_endpoint endpoint, const duo_state *state)
+duo_status DUO_UNRECORDED(duo_close)(duo_endpoint endpoint, const duo_state *state)
 {
     if (duo_is_remote(endpoint)) return duo_transport_of(endpoint)->close(endpoint, state);
     duo_side *side = duo_claim(endpoint);

@@ -102,6 +102,7 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
         if (observed != NULL) duo_release(observed);
         return NULL;
     }
+    DUO_RECORD_BEGINS(&net->remote.session);
     net->observed = observed;
     net->value = NULL;
     net->remote.session.allocator = NULL;

@@ -170,7 +170,7 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
 }
 
 /* Two separate jumps, so that neither kind of session saves registers for the other. */
-duo_status duo_send(duo_endpoint from, const duo_message *message, const void *entries,
+duo_status DUO_UNRECORDED(duo_send)(duo_endpoint from, const duo_message *message, const void *entries,
                     uint64_t wait, duo_endpoint *next)
 {
     if (duo_is_remote(from))
@@ -247,7 +247,7 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
     return DUO_OK;
 }
 
-duo_status duo_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+duo_status DUO_UNRECORDED(duo_recv)(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
 {
     if (duo_is_remote(from)) return duo_transport_of(from)->recv(from, state, wait, message);
     return recv_within(from, state, wait, message);

@@ -13,6 +13,24 @@
 #define DUO_EACH_THREAD _Thread_local
 #endif
 
+/*
+ * With DUO_RECORD, what programs call is in recorded.c, which calls the functions without a record. Otherwise both are the
+ * same, and nothing of this is compiled.
+ */
+#ifdef DUO_RECORD
+#define DUO_UNRECORDED(name) name##_unrecorded
+duo_status duo_send_unrecorded(duo_endpoint from, const duo_message *message, const void *entries, uint64_t wait,
+                               duo_endpoint *next);
+duo_status duo_recv_unrecorded(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
+duo_status duo_close_unrecorded(duo_endpoint endpoint, const duo_state *state);
+#define DUO_RECORD_BEGINS(session) duo_record_begin(session)
+/* record.c: gives a session a number if sessions are recorded. */
+void duo_record_begin(duo_session *session);
+#else
+#define DUO_UNRECORDED(name) name
+#define DUO_RECORD_BEGINS(session)
+#endif
+
 #ifdef DUO_DEBUG
 /* What freed payloads are filled with: as a pointer it leads nowhere, and as text it is not UTF-8. */
 enum { DUO_POISON = 0xDD };

@@ -371,6 +371,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     if (options == NULL) options = &usual;
     duo_shm *shm = side_from_pool();
     if (shm == NULL) return DUO_NO_MEMORY;
+    DUO_RECORD_BEGINS(&shm->remote.session);
     shm->protocol = protocol;
     shm->lock = -1;
     shm->awaited = NOBODY_KNOWN;

@@ -76,6 +76,8 @@ pub mod observe {
     #[doc(hidden)]
     pub use crate::typed::observed::Handle;
     pub use crate::typed::observed::Observable;
+    pub use crate::typed::recorder::Recorder;
+    pub use crate::typed::registry::{Live, Registry};
     #[cfg(feature = "tracing")]
     pub use crate::typed::spans::Spans;
 }
@@ -132,6 +134,7 @@ pub mod transport {
     pub use crate::remote::table::{Arrival, Messages, Woken};
     pub use crate::remote::wire::Size;
     pub use crate::ring::driver::{Ahead, Driver, Why};
+    pub use crate::typed::recorder::Entry;
 }
 
 /// What the macros' expansions call.

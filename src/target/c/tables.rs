@@ -180,7 +180,12 @@ impl UnitView<'_> {
         let size = self.size(index, message);
         let edge = self.edge_name(index, message);
         let next = next.map_or_else(|| "NULL".to_owned(), |next| self.table(next));
-        let parts = [layout, size, next, edge.to_owned(), position.to_string()];
+        let named = format!(
+            "{position} DUO_NAMED_IN({}, \"{}\")",
+            self.table(index),
+            message.name.text()
+        );
+        let parts = [layout, size, next, edge.to_owned(), named];
         rows.push_str(&spelling::wrapped("    {", &parts, "},\n"));
     }
 
@@ -212,7 +217,7 @@ impl UnitView<'_> {
     fn state_row(&self, index: usize, rows: &mut String) {
         let state = self.state(index);
         let name = self.received(index);
-        let row = match state.active_side() {
+        let mut row = match state.active_side() {
             None => ["NULL", "0", "DUO_CLIENT", "false", "0"].map(str::to_owned),
             Some(active) => {
                 let messages = if state.messages.is_empty() {
@@ -229,6 +234,7 @@ impl UnitView<'_> {
                 ]
             }
         };
+        row[4] += &format!(" DUO_NAMED(\"{}.{}\")", self.name(), state.name.text());
         rows.push_str(&spelling::wrapped("    {", &row, "},\n"));
     }
 

@@ -53,10 +53,22 @@ pub struct ClassView {
     access: String,
     base: String,
     state: String,
+    /// The names of the messages as a literal; empty if there are none.
+    messages: String,
     /// The name of the constructor parameter for the previous endpoint.
     previous: &'static str,
     /// Whether a shared sender can be created from it.
     is_shareable: bool,
+}
+
+/// The names of a state's messages as a literal. A class file has no longer text than 65,535 bytes.
+fn messages(state: &State) -> String {
+    let names: Vec<&str> = state.messages.iter().map(|one| one.name.text()).collect();
+    let names = names.join(" ");
+    if names.is_empty() || names.len() > 60_000 {
+        return String::new();
+    }
+    spelling::literal(&names)
 }
 
 /// How one message is sent.
@@ -182,6 +194,7 @@ impl Writer<'_> {
             access,
             base,
             state: spelling::literal(state.name.text()),
+            messages: messages(state),
             is_shareable: false,
         }
     }

@@ -191,7 +191,7 @@ fn of_protocol(
                 let methods = state.messages.iter().map(|message| &message.name);
                 let methods =
                     methods.map(|name| spelled(method_name(name.text()), name, "a message"));
-                let own = ["$state", "open"].map(ours);
+                let own = ["$state", "$messages", "open"].map(ours);
                 let parts = (0..state.messages.len()).map(|group| ours(&format!("open${group}")));
                 declare(&path, methods.chain(own).chain(parts).collect());
             }

@@ -389,11 +389,12 @@ fn a_mixture_does_not_link() {
     let program = [main];
     let includes = [generated.clone()];
     let tables = sources_in(&generated);
-    let ways: [(&[&str], &str); 4] = [
+    let ways: [(&[&str], &str); 5] = [
         (&[], ""),
         (&["-DDUO_CHECKED"], "_checked"),
         (&["-DDUO_NO_MALLOC"], "_no_malloc"),
         (&["-DDUO_NO_THREADS"], "_no_threads"),
+        (&["-DDUO_RECORD"], "_checked_record"),
     ];
     for (own, (flags, missing)) in ways.iter().enumerate() {
         for (other, (runtime, _)) in ways.iter().enumerate() {

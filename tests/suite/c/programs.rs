@@ -361,6 +361,28 @@ fn the_programs_of_the_page_print_what_it_says() {
             true => of_device.clone(),
             false => (includes.clone(), objects.clone()),
         };
+        // Programs that record are compiled with tables that have names.
+        let record: &[&str] = match text.contains("duologue/record.h") {
+            true => &["-DDUO_RECORD"],
+            false => &[],
+        };
+        if !record.is_empty() {
+            let tables = sources_in(&includes[0]);
+            let bank = tables.iter().filter(|file| file.ends_with("bank.c"));
+            let bank: Vec<PathBuf> = bank.cloned().collect();
+            let tables = Program {
+                flags: record,
+                ..quiet(Watch::Address, &bank, &includes, &folder)
+            };
+            objects = tables
+                .objects()
+                .unwrap_or_else(|complaint| panic!("{complaint}"));
+            for object in &mut objects {
+                let renamed = folder.join("tables.o");
+                std::fs::rename(&*object, &renamed).expect("it can be renamed");
+                *object = renamed;
+            }
+        }
         let certificates = folder.join("certificates");
         if uses_tls {
             objects.extend(tls_objects(Watch::Address, &folder));
@@ -368,6 +390,8 @@ fn the_programs_of_the_page_print_what_it_says() {
         }
         let program = Program {
             objects: &objects,
+            flags: record,
+            runtime: record,
             ..quiet(Watch::Address, &own, &includes, &folder)
         };
         let run = |program: PathBuf| {

@@ -17,7 +17,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "floor",
         may_use: "",
-        files: "backoff.c backoff.h barrier.c cancel.c escape.c futex.h limit.c memory.c processor.c session.h tag.h text.c utf8.c utf8.h wait.c",
+        files: "backoff.c backoff.h barrier.c cancel.c escape.c futex.h limit.c memory.c processor.c record.c record.h session.h tag.h text.c utf8.c utf8.h wait.c",
     },
     Layer {
         name: "ring",
@@ -32,7 +32,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "session",
         may_use: "floor ring link",
-        files: "copy.c session.c",
+        files: "copy.c recorded.c session.c",
     },
     Layer {
         name: "many",
@@ -141,7 +141,8 @@ fn functions(code: &str) -> Vec<Function> {
             };
             *letter == '(' && depth == 0
         });
-        let name = opening.and_then(|(at, _)| words(&head[..at]).last());
+        let name =
+            opening.and_then(|(at, _)| words(&head[..at]).filter(|word| !word.is_empty()).last());
         functions.push(Function {
             name: name.unwrap_or_default().to_owned(),
             is_static: words(head).any(|word| word == "static"),

@@ -22,7 +22,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "floor",
         may_use: "",
-        files: "Doorbell.java FenceElision.java Padding.java Reason.java SessionNumber.java SharedFlags.java Tuples.scala U64.scala Utf8.java Waiter.java \
+        files: "Doorbell.java FenceElision.java Padding.java Reason.java RecordFlag.java SessionNumber.java SharedFlags.java Tuples.scala U64.scala Utf8.java Waiter.java \
                 strict/CanEqual.scala strict/Equality.scala",
     },
     Layer {
@@ -47,7 +47,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "typed",
         may_use: "floor wire link",
-        files: "Endpoint.scala Handover.scala Role.scala Select.scala TimeLimit.scala Wait.scala Why.scala errors.scala",
+        files: "Endpoint.scala Handover.scala Recording.scala Role.scala Select.scala TimeLimit.scala Wait.scala Why.scala errors.scala",
     },
     Layer {
         name: "many",

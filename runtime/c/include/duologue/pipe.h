@@ -79,6 +79,9 @@ typedef struct duo_side {
  */
 typedef struct duo_signal {
     alignas(DUO_LINE) DUO_ATOMIC uint64_t flags;
+#ifdef DUO_RECORD
+    DUO_ATOMIC uint64_t number; /* In the first signal: of the session in records; 0 if it is not recorded. */
+#endif
 } duo_signal;
 
 /*

@@ -39,6 +39,10 @@
  * other does not do, such as checking uses, allocating memory or waiting for threads. So they are part of the names of
  * the functions that every program calls, and a mixture does not link: `duo_send_checked` is missing, for example.
  */
+/* Only the library records sessions, and it has to do so with uses that are checked. */
+#if defined(DUO_RECORD) && !defined(DUO_CHECKED)
+#define DUO_CHECKED
+#endif
 #ifdef DUO_CHECKED
 #define DUO_IF_CHECKED _checked
 #else
@@ -54,9 +58,15 @@
 #else
 #define DUO_IF_NO_THREADS
 #endif
-#define DUO_BUILT(name) DUO_JOINED(name, DUO_IF_CHECKED, DUO_IF_NO_MALLOC, DUO_IF_NO_THREADS)
-#define DUO_JOINED(name, checked, no_malloc, no_threads) DUO_PASTED(name, checked, no_malloc, no_threads)
-#define DUO_PASTED(name, checked, no_malloc, no_threads) name##checked##no_malloc##no_threads
+#ifdef DUO_RECORD
+#define DUO_IF_RECORD _record
+#else
+#define DUO_IF_RECORD
+#endif
+#define DUO_BUILT(name) DUO_JOINED(name, DUO_IF_CHECKED, DUO_IF_NO_MALLOC, DUO_IF_NO_THREADS, DUO_IF_RECORD)
+#define DUO_JOINED(name, checked, no_malloc, no_threads, record)                                   \
+    DUO_PASTED(name, checked, no_malloc, no_threads, record)
+#define DUO_PASTED(name, checked, no_malloc, no_threads, record) name##checked##no_malloc##no_threads##record
 #define duo_open DUO_BUILT(duo_open)
 #define duo_open_in DUO_BUILT(duo_open_in)
 #define duo_send DUO_BUILT(duo_send)
@@ -198,6 +208,15 @@ typedef enum duo_edge {
     DUO_END
 } duo_edge;
 
+/* What the tables also contain for records: names, and the state of a message. */
+#ifdef DUO_RECORD
+#define DUO_NAMED(name) , name
+#define DUO_NAMED_IN(state, name) , state, name
+#else
+#define DUO_NAMED(name)
+#define DUO_NAMED_IN(state, name)
+#endif
+
 /* One message of one state. */
 typedef struct duo_message {
     /* The entries; NULL if any bytes are valid values of them. */
@@ -209,6 +228,11 @@ typedef struct duo_message {
     duo_edge edge;
     /* Its index in the state, from 0; the tag that users see is one more. */
     unsigned index;
+#ifdef DUO_RECORD
+    /* Its state, and its name in the protocol. NULL: it is not recorded. */
+    const struct duo_state *in;
+    const char *name;
+#endif
 } duo_message;
 
 /* One side of a session; bit 0 of every turn. */
@@ -226,6 +250,10 @@ typedef struct duo_state {
     bool stays;
     /* Bytes of the tag of its message type, from DUO_TAG_SIZE. */
     unsigned char tag_size;
+#ifdef DUO_RECORD
+    /* With the name of its protocol, such as `bank.connected`. NULL: it is not recorded. */
+    const char *name;
+#endif
 } duo_state;
 
 /* The memory layout of a session's ring. Sizes are in bytes. */

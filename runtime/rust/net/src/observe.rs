@@ -29,6 +29,8 @@
 
 #[cfg(feature = "metrics")]
 mod numbers;
+mod recorder;
+mod registry;
 mod reports;
 #[cfg(feature = "tracing")]
 mod spans;
@@ -37,24 +39,25 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use duologue::observe::{Live, Recorder, Registry, Side};
 use duologue::Why;
 
 use crate::{Address, Error, Fingerprint, TraceContext, Verdict};
 
 #[cfg(feature = "metrics")]
 pub use numbers::Metrics;
-pub(crate) use reports::{refused, Direction, Reports, Seen, Tally};
+pub(crate) use reports::{refused, Direction, Named, Reports, Seen, Tally};
 #[cfg(feature = "tracing")]
 pub use spans::Spans;
 
 /// Called when a session begins, turns and ends, and when a session does not begin.
 ///
-/// For each session `began` is called first, then `turned` for each run, and `ended` once, after all others. Calls for
+/// For each session `began` is called first, then `passed` for its messages, `turned` after each run, and `ended` once, after all others. Calls for
 /// one session are made one after another, those for several sessions at the same time.
 ///
 /// The thread that calls is the one on which the event occurred: the program's thread that connects, sends, waits or
 /// drops an endpoint, a listener's thread, or one that works for all sessions of the process. So an observer must not
-/// wait for anything. If it cannot keep up with a session's turns, some runs are not reported; the counts of `ended`
+/// wait for anything. If it cannot keep up with a session, some messages and runs are not reported; the counts of `ended`
 /// are complete. No lock of this crate is held. If an observer panics, the process's panic hook reports that, and the
 /// session and later calls go on as if it had returned. `ended` may be called shortly after the program's last
 /// operation has returned.
@@ -62,6 +65,11 @@ pub trait Observer: Send + Sync {
     /// A session has begun.
     fn began(&self, session: &Session) {
         let _ = session;
+    }
+
+    /// Messages of one name were taken from this side's program, to be sent, or have arrived for it.
+    fn passed(&self, session: &Session, messages: &Messages) {
+        let _ = (session, messages);
     }
 
     /// A run is over: the direction has changed, or the protocol's last message was sent or received.
@@ -85,6 +93,10 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
         (**self).began(session);
     }
 
+    fn passed(&self, session: &Session, messages: &Messages) {
+        (**self).passed(session, messages);
+    }
+
     fn turned(&self, session: &Session, run: &Run) {
         (**self).turned(session, run);
     }
@@ -103,6 +115,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn began(&self, session: &Session) {
         self.0.began(session);
         self.1.began(session);
+    }
+
+    fn passed(&self, session: &Session, messages: &Messages) {
+        self.0.passed(session, messages);
+        self.1.passed(session, messages);
     }
 
     fn turned(&self, session: &Session, run: &Run) {
@@ -141,6 +158,10 @@ pub struct Session {
     pub accepted: bool,
     /// Whether this side sends the protocol's first message.
     pub sends_first: bool,
+    /// The state in which it begins, with the protocol's name: `bank.login`.
+    pub state: &'static str,
+    /// Which side of the protocol this is; `None` if the protocol's module does not say.
+    pub side: Option<Side>,
     /// The peer's address. The connecting side has the address that it connects to. The accepting side has that of a
     /// TCP connection's other end; the other end of a Unix socket has no address, and neither does a connection
     /// that the program provides.
@@ -161,6 +182,26 @@ pub struct Count {
     pub messages: u64,
     /// How many bytes.
     pub bytes: u64,
+}
+
+/// Messages of one name that were sent one after another in one state.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct Messages {
+    /// The state, with the protocol's name: `bank.connected`.
+    pub state: &'static str,
+    /// The name in the protocol: `deposit`.
+    pub name: &'static str,
+    /// Whether this side sent them; otherwise it received them.
+    pub sent: bool,
+    /// How many.
+    pub count: u64,
+    /// The state that follows; `None` after the protocol's last message.
+    pub next: Option<&'static str>,
+    /// Whether this side sends next.
+    pub sends_next: bool,
+    /// How many messages the session had before. If a number is skipped, messages were not reported, because the observer did not keep up.
+    pub number: u64,
 }
 
 /// Messages that one side sent until the other side's turn, or until the end of the protocol.

@@ -45,7 +45,7 @@ use duologue::transport::{Arrival, Deadline, Encoder, FarEnd, Open, Role, Why, W
 
 use crate::frame::{self, Frame};
 use crate::input::Input;
-use crate::observe::{Direction, Reports, Seen, Tally};
+use crate::observe::{Direction, Named, Reports, Seen, Tally};
 use crate::reactor::Reactor;
 use crate::stream::Stream;
 use crate::sync::{lock, try_lock};
@@ -134,17 +134,11 @@ impl Core {
         self.out.bytes().len() - self.written
     }
 
-    /// Counts messages of one state that were sent or received, after which the session ends.
-    fn add(&mut self, direction: Direction, messages: u64, bytes: usize) {
-        if let Some(tally) = &mut self.tally {
-            tally.add(direction, messages, bytes);
-        }
-    }
-
     /// Counts messages of one state that were sent or received.
-    fn count(&mut self, direction: Direction, messages: u64, bytes: usize, after: &mut After) {
+    fn count(&mut self, named: Named, messages: u64, bytes: usize, after: &mut After) {
         if let Some(tally) = &mut self.tally {
-            after.reports |= tally.count(direction, messages, bytes, &self.far);
+            tally.count(named, messages, bytes, &self.far);
+            after.reports = true;
         }
     }
 }
@@ -458,6 +452,7 @@ impl Session {
                     let (length, mut more) = (payload.end, 0);
                     let (payload, following) = (&bytes[payload], &bytes[length..]);
                     let memory = self.terms.memory;
+                    let name = core.tally.as_ref().map_or("", |_| core.far.name(tag));
                     let arrived = (core.far).arrive(tag, payload, following, memory, &mut more);
                     input.start += length + more;
                     match arrived {
@@ -465,7 +460,7 @@ impl Session {
                             after.wake(woken);
                             // What followed has the same size.
                             let messages = 1 + (more / length) as u64;
-                            core.count(Direction::Received, messages, length + more, after);
+                            core.count((Direction::Received, name), messages, length + more, after);
                             core.due = None;
                             match core.far.role() {
                                 Role::Sends => self.begin(core, after),
@@ -473,9 +468,10 @@ impl Session {
                             }
                         }
                         Ok(Arrival::Gone) => {
-                            if more > 0 {
+                            // After these the session ends.
+                            if let (true, Some(tally)) = (more > 0, &mut core.tally) {
                                 let messages = 1 + (more / length) as u64;
-                                core.add(Direction::Received, messages, length + more);
+                                tally.add(Direction::Received, messages, length + more);
                             }
                             return self.leave(core, after, Why::Left, &frame::LEFT);
                         }

@@ -73,6 +73,9 @@ impl Pipe {
 
     /// Why the session is closed, which the caller knows it is.
     pub(crate) fn why(&self) -> Why {
+        if self.watched().is_some_and(|watched| watched.is_stopped()) {
+            return Why::Stopped;
+        }
         self.driver().map_or(Why::Left, |driver| driver.why())
     }
 

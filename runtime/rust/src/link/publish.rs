@@ -81,6 +81,8 @@ pub(crate) enum Left {
     Alone(Pipe),
     /// The sender would have to wait beyond its time limit, and has to disconnect.
     Late(Pipe),
+    /// The observer does not allow the message, so the sender has to disconnect.
+    Stopped(Pipe),
 }
 
 impl Left {
@@ -90,6 +92,7 @@ impl Left {
             Left::Nothing => Why::Left,
             Left::Leaving(pipe) | Left::Alone(pipe) => pipe.why(),
             Left::Late(_) => Why::Late,
+            Left::Stopped(_) => Why::Stopped,
         }
     }
 
@@ -100,7 +103,7 @@ impl Left {
         let why = self.why();
         match self {
             Left::Nothing => {}
-            Left::Leaving(pipe) | Left::Late(pipe) => pipe.leave(),
+            Left::Leaving(pipe) | Left::Late(pipe) | Left::Stopped(pipe) => pipe.leave(),
             Left::Alone(pipe) => pipe.free(),
         }
         why

@@ -90,6 +90,39 @@ impl FarEnd {
         }
     }
 
+    /// The side that sends in that state, `client` or `server`; empty if that is not known.
+    #[must_use]
+    pub fn sender(&self) -> &'static str {
+        match self.0 {
+            Far::Sends(_, table) | Far::Receives(_, table) => table.sender,
+            Far::Over => "",
+        }
+    }
+
+    /// The name of the message with this tag in that state; empty if there is none.
+    #[must_use]
+    pub fn name(&self, tag: usize) -> &'static str {
+        match self.0 {
+            Far::Sends(_, table) | Far::Receives(_, table) => {
+                table.message(tag).map_or("", |row| row.name)
+            }
+            Far::Over => "",
+        }
+    }
+
+    /// The name of the message that [`forward`](FarEnd::forward) would take first; empty if there is none.
+    #[must_use]
+    pub fn next_name(&self) -> &'static str {
+        let Far::Receives(pipe, table) = &self.0 else {
+            return "";
+        };
+        let Found::Message(word) = pipe.find() else {
+            return "";
+        };
+        let tag = pipe.index(pipe.layout(), word);
+        table.message(usize::from(tag)).map_or("", |row| row.name)
+    }
+
     /// The messages of the state that it is in; `None` after the last.
     #[must_use]
     pub fn messages(&self) -> Option<Messages> {

@@ -63,6 +63,7 @@ impl<S> Row<S> {
         Row {
             message: Some(Message {
                 index: INDEX,
+                name: S::MESSAGE,
                 size: <S::Payload as Wire>::SIZE,
                 // No payload in memory is larger than `usize::MAX`.
                 limit: if limit < usize::MAX as u64 {
@@ -82,6 +83,7 @@ impl<S> Row<S> {
 #[derive(Clone, Copy)]
 pub(crate) struct Message {
     index: u8,
+    pub(crate) name: &'static str,
     pub(crate) size: Size,
     /// The largest payload that is sent or accepted.
     pub(crate) limit: usize,
@@ -110,6 +112,8 @@ pub(crate) struct Limits {
 /// The messages of one state, without its type.
 pub struct Table {
     pub(crate) name: &'static str,
+    /// The side that sends, `client` or `server`; empty if that is not known.
+    pub(crate) sender: &'static str,
     /// How long the side that receives waits for a message.
     pub(crate) within: Option<Duration>,
     row: fn(u8) -> Option<Message>,
@@ -153,6 +157,7 @@ struct Of<S>(PhantomData<S>);
 impl<S: Remote> Of<S> {
     const TABLE: &'static Table = &Table {
         name: S::NAME,
+        sender: S::SENDER,
         within: match S::WITHIN {
             0 => None,
             limit => Some(Duration::from_millis(limit as u64)),

@@ -32,6 +32,8 @@ pub enum Why {
     /// A message was larger than its receiver accepts, or had lists that are nested too deeply to be sent: its sender
     /// ended the session instead.
     TooLarge,
+    /// The session's [`Observer`](crate::observe::Observer) did not allow a message, which was not sent.
+    Stopped,
 }
 
 /// What a side does next inside a run, where the far end was not woken for what the side has sent.

@@ -39,6 +39,16 @@ pub trait Observer: Send + Sync {
         let _ = session;
     }
 
+    /// Whether a message may be sent, which is about to be. An error is the reason why not: then the message is not sent, and its
+    /// sender closes the session, as [`Why::Stopped`](crate::Why::Stopped) tells both sides. [`End::stopped`] has the reason.
+    ///
+    /// The sender waits meanwhile, and may hold the lock of a [`SharedSender`](crate::SharedSender), so this must not use the
+    /// session. If it panics, the message is sent.
+    fn allows(&self, session: &Session, message: &Message) -> Result<(), String> {
+        let _ = (session, message);
+        Ok(())
+    }
+
     /// A message was sent. Its receiver may not have received it yet.
     fn sent(&self, session: &Session, message: &Message) {
         let _ = (session, message);
@@ -60,6 +70,10 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
         (**self).began(session);
     }
 
+    fn allows(&self, session: &Session, message: &Message) -> Result<(), String> {
+        (**self).allows(session, message)
+    }
+
     fn sent(&self, session: &Session, message: &Message) {
         (**self).sent(session, message);
     }
@@ -78,6 +92,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn began(&self, session: &Session) {
         self.0.began(session);
         self.1.began(session);
+    }
+
+    fn allows(&self, session: &Session, message: &Message) -> Result<(), String> {
+        self.0.allows(session, message)?;
+        self.1.allows(session, message)
     }
 
     fn sent(&self, session: &Session, message: &Message) {
@@ -142,6 +161,10 @@ pub struct Session {
     pub id: u64,
     /// The protocol's name, with its package.
     pub protocol: &'static str,
+    /// The state in which it was when it began to be observed, with the protocol's name: `bank.login`.
+    pub state: &'static str,
+    /// Which side sends in that state.
+    pub turn: Side,
 }
 
 /// A message that was sent.
@@ -154,6 +177,11 @@ pub struct Message {
     pub name: &'static str,
     /// Which side sent it.
     pub sender: Side,
+    /// The state that follows; `None` after the protocol's last message.
+    pub next: Option<&'static str>,
+    /// How many messages the observed session had before it. If a number is skipped, messages were not reported, because the observer
+    /// did not keep up.
+    pub number: u64,
 }
 
 /// Messages that one side sent until the other side's turn, or until the end of the protocol.
@@ -184,6 +212,8 @@ pub struct End {
     pub sent_by_server: u64,
     /// How long the session lasted.
     pub duration: Duration,
+    /// The reason for which an observer [did not allow](Observer::allows) a message, which ended the session.
+    pub stopped: Option<String>,
 }
 
 /// What a message is called, for reports.
@@ -210,6 +240,8 @@ struct Tally {
     run: u64,
     run_began: Instant,
     left: Option<Side>,
+    /// Why the observer did not allow a message.
+    stopped: Option<String>,
     events: VecDeque<Event>,
     /// Whether a thread is inside [`Watched::deliver`].
     is_delivering: bool,
@@ -239,10 +271,13 @@ impl Watched {
         observer: Arc<dyn Observer>,
         sides: [Side; 2],
         state: &'static str,
+        turn: Side,
     ) -> Arc<Watched> {
         let session = Session {
             id: next_number(),
             protocol: state.rsplit_once('.').map_or("", |(protocol, _)| protocol),
+            state,
+            turn,
         };
         guarded(|| observer.began(&session));
         let now = Instant::now();
@@ -257,6 +292,7 @@ impl Watched {
                 run: 0,
                 run_began: now,
                 left: None,
+                stopped: None,
                 events: VecDeque::new(),
                 is_delivering: false,
             }),
@@ -280,6 +316,7 @@ impl Watched {
         let mut tally = self.tally();
         let published = publish()?;
         let sender = self.sides[side];
+        let number = tally.sent[0] + tally.sent[1];
         tally.sent[side] += 1;
         tally.run += 1;
         tally.state = names.next;
@@ -287,6 +324,8 @@ impl Watched {
             state: names.state,
             name: names.message,
             sender,
+            next: names.next,
+            number,
         }));
         if is_turn {
             let now = Instant::now();
@@ -300,6 +339,30 @@ impl Watched {
             }));
         }
         Some(published)
+    }
+
+    /// Asks the observer whether this side may send a message. If not, the caller closes the session.
+    pub(crate) fn allows(&self, side: usize, names: &Names) -> bool {
+        let sent = self.tally().sent;
+        let message = Message {
+            state: names.state,
+            name: names.message,
+            sender: self.sides[side],
+            next: names.next,
+            number: sent[0] + sent[1],
+        };
+        let mut allowed = Ok(());
+        guarded(|| allowed = self.observer.allows(&self.session, &message));
+        let Err(reason) = allowed else { return true };
+        let mut tally = self.tally();
+        tally.left.get_or_insert(message.sender);
+        tally.stopped = Some(reason);
+        false
+    }
+
+    /// Whether the observer has not allowed a message.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.tally().stopped.is_some()
     }
 
     /// The session's number.
@@ -344,6 +407,7 @@ impl Watched {
             sent_by_client: of(Side::Client),
             sent_by_server: of(Side::Server),
             duration: self.began.elapsed(),
+            stopped: tally.stopped.take(),
         };
         tally.add(Event::Ended(end));
         drop(tally);

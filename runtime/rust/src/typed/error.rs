@@ -25,7 +25,7 @@ impl Closed {
     }
 
     /// Why the session was closed. Within a process that is [`Why::Left`], or [`Why::Late`] if this side has a time limit
-    /// ([`Endpoint::within`](crate::Endpoint::within)).
+    /// ([`Endpoint::within`](crate::Endpoint::within)), or [`Why::Stopped`] if its observer has stopped it.
     pub fn why(&self) -> Why {
         self.why
     }
@@ -62,6 +62,10 @@ impl fmt::Display for Closed {
             Why::TooLarge => write!(
                 f,
                 "the session was closed in state `{name}`: a message was too large for its receiver"
+            ),
+            Why::Stopped => write!(
+                f,
+                "the session was closed in state `{name}`: its observer did not allow a message"
             ),
         }
     }

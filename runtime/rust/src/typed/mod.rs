@@ -6,6 +6,8 @@ pub(crate) mod error;
 pub(crate) mod futures;
 pub(crate) mod held;
 pub(crate) mod observed;
+pub(crate) mod recorder;
+pub(crate) mod registry;
 pub(crate) mod scheme;
 pub(crate) mod sending;
 pub(crate) mod series;

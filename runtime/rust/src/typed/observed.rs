@@ -91,7 +91,8 @@ pub fn observed<Server: Observable, Client: Observable>(
         true => (one.pipe, other.pipe),
         false => (other.pipe, one.pipe),
     };
-    let begin = |state| Watched::begin(observer, sides, state);
+    let turn = sides[sender.at().side()];
+    let begin = |state| Watched::begin(observer, sides, state, turn);
     assert!(
         is_pair && Pipe::observe(sender, receiver, begin),
         "only both endpoints of one session within this process, without unread messages, can be observed, and only once"

@@ -20,6 +20,7 @@ mod limits;
 mod observed;
 mod port_set;
 mod random;
+mod recorded;
 #[cfg(all(target_os = "linux", feature = "membarrier"))]
 mod refused;
 mod select;

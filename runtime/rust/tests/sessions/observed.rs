@@ -91,7 +91,7 @@ impl Ends {
     }
 }
 
-fn serve(server: bank::server::Login) -> Result<(), Closed> {
+pub fn serve(server: bank::server::Login) -> Result<(), Closed> {
     let bank::Login::Login { next: answer, .. } = server.recv()?;
     let mut customer = answer.ok()?;
     loop {
@@ -106,7 +106,7 @@ fn serve(server: bank::server::Login) -> Result<(), Closed> {
     }
 }
 
-fn shop(client: bank::client::Login) -> Result<(), Closed> {
+pub fn shop(client: bank::client::Login) -> Result<(), Closed> {
     let bank::LoginResponse::Ok(client) = client.login(String::new(), String::new())?.recv()?
     else {
         panic!("the password is right")

@@ -8,6 +8,10 @@
 #include "case.h"
 #include "transcript.h"
 
+#ifdef DUO_RECORD
+#include "duologue/record.h"
+#endif
+
 struct program {
     struct transcript *transcript;
     duo_status status;
@@ -78,10 +82,17 @@ static int run(struct program *server, struct program *client)
 
 int main(void)
 {
+#ifdef DUO_RECORD
+    FILE *log = fopen(getenv("CASE_LOG"), "a");
+    if (log == NULL || duo_record_to(log, CASE_NAME, 1 << 20) != DUO_OK) return 3;
+#endif
     struct transcript *transcript = transcript_new();
     struct program server = {.transcript = transcript};
     struct program client = {.transcript = transcript};
     int outcome = run(&server, &client);
+#ifdef DUO_RECORD
+    if (duo_record_stop() != 0 || fclose(log) != 0) return 3;
+#endif
     transcript_free(transcript);
     return outcome;
 }

@@ -15,7 +15,7 @@ use std::time::Instant;
 use duologue::transport::{FarEnd, Open, Role, Start};
 use duologue::Why;
 
-use super::{Count, End, Observer, Refusal, Run, Session};
+use super::{Count, End, Messages, Observer, Refusal, Run, Session, Side};
 use crate::session::guarded;
 use crate::{sync, Address, Fingerprint, TraceContext};
 
@@ -53,6 +53,9 @@ pub(crate) enum Direction {
     Received,
 }
 
+/// Messages of this name.
+pub(crate) type Named = (Direction, &'static str);
+
 /// What an observed session has counted.
 pub(crate) struct Tally {
     reports: Arc<Reports>,
@@ -75,12 +78,20 @@ impl Tally {
     /// Reports that the session begins. The caller holds no lock.
     pub(crate) fn begin<E: Open>(seen: Seen, accepted: bool, far: &FarEnd) -> Box<Tally> {
         static LAST: AtomicU64 = AtomicU64::new(0);
+        let is_sender = far.role() == Role::Receives;
+        let side = match (far.sender(), is_sender) {
+            ("client", true) | ("server", false) => Some(Side::Client),
+            ("server", true) | ("client", false) => Some(Side::Server),
+            _ => None,
+        };
         let session = Session {
             id: LAST.fetch_add(1, Relaxed) + 1,
             protocol: E::State::PROTOCOL,
             fingerprint: Fingerprint(E::State::FINGERPRINT),
             accepted,
             sends_first: E::SENDS_FIRST,
+            state: far.state(),
+            side,
             peer: seen.peer,
             peer_fingerprint: seen.fingerprint,
             peer_is_older: seen.is_older,
@@ -115,25 +126,34 @@ impl Tally {
         }
     }
 
-    /// Counts messages of one state, after which the far end is where it is now. Returns whether something has to be
-    /// delivered.
+    /// Counts messages of one state and this name, after which the far end is where it is now.
     pub(crate) fn count(
         &mut self,
-        direction: Direction,
+        (direction, name): Named,
         messages: u64,
         bytes: usize,
         far: &FarEnd,
-    ) -> bool {
+    ) {
+        let number = self.sent.messages + self.received.messages;
         self.add(direction, messages, bytes);
+        let role = far.role();
+        let next = (role != Role::Over).then(|| far.state());
+        self.reports.add(Event::Passed(Messages {
+            state: self.state.unwrap_or_default(),
+            name,
+            sent: direction == Direction::Sent,
+            count: messages,
+            next,
+            sends_next: role == Role::Receives,
+            number,
+        }));
         let goes_on = match direction {
             Direction::Sent => Role::Receives,
             Direction::Received => Role::Sends,
         };
-        let role = far.role();
-        let next = (role != Role::Over).then(|| far.state());
         let left = mem::replace(&mut self.state, next);
         if role == goes_on {
-            return false;
+            return;
         }
         let now = Instant::now();
         let began = mem::replace(&mut self.run_began, now);
@@ -144,7 +164,6 @@ impl Tally {
             duration: now - began,
         };
         self.reports.add(Event::Turned(run));
-        true
     }
 
     /// The session has ended, which has to be delivered.
@@ -160,6 +179,7 @@ impl Tally {
 }
 
 enum Event {
+    Passed(Messages),
     Turned(Run),
     Ended(End),
 }
@@ -213,6 +233,7 @@ impl Reports {
             let Some(event) = next else { return is_rest };
             delivered += 1;
             guarded(|| match &event {
+                Event::Passed(messages) => self.observer.passed(&self.session, messages),
                 Event::Turned(run) => self.observer.turned(&self.session, run),
                 Event::Ended(end) => self.observer.ended(&self.session, end),
             });
@@ -269,6 +290,8 @@ mod tests {
                 fingerprint: Fingerprint([0; 16]),
                 accepted: true,
                 sends_first: false,
+                state: "bank.login",
+                side: None,
                 peer: None,
                 peer_fingerprint: Fingerprint([0; 16]),
                 peer_is_older: false,

@@ -71,6 +71,7 @@ impl Session {
                 return;
             }
             let largest = self.terms.theirs;
+            let name = core.tally.as_ref().map_or("", |_| core.far.next_name());
             let before = (core.out.frames(), core.out.bytes().len());
             let (forwarded, woken) = core.far.forward(&mut core.out, largest, COLLECTED);
             let messages = core.out.frames().wrapping_sub(before.0);
@@ -80,7 +81,7 @@ impl Session {
                 Forwarded::Message => {
                     has_forwarded = true;
                     core.due = None;
-                    core.count(Direction::Sent, messages, bytes, after);
+                    core.count((Direction::Sent, name), messages, bytes, after);
                     let is_full = core.pending() >= COLLECTED && !after.writes;
                     if core.far.role() != Role::Receives || is_full {
                         self.write(core, after);
@@ -90,7 +91,9 @@ impl Session {
                 Forwarded::Nothing => {}
                 Forwarded::Left => return self.leave(core, after, Why::Left, &frame::LEFT),
                 Forwarded::TooLarge => {
-                    core.add(Direction::Sent, messages, bytes);
+                    if let Some(tally) = &mut core.tally {
+                        tally.add(Direction::Sent, messages, bytes);
+                    }
                     return self.leave(core, after, Why::TooLarge, &frame::TOO_LARGE);
                 }
             }

@@ -66,6 +66,12 @@ impl Pipe {
     pub(super) unsafe fn send_apart<P>(self, step: &Step, forwards: Forwards) -> Noticed<P> {
         let Step { index, then, .. } = *step;
         if self.at().is_observed() {
+            if !self.is_allowed(step) {
+                // SAFETY: by the caller; it was not published.
+                let payload = unsafe { self.read::<P>(self.layout()) };
+                let left = Left::Stopped(self);
+                return Err(Unsent { payload, left });
+            }
             let published = self.copy().publish_observed(step, forwards);
             // SAFETY: the receiver is gone, and by the caller a `P` was written here.
             return published.ok_or_else(|| unsafe { self.taken_back() });

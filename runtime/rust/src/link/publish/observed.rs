@@ -10,6 +10,12 @@ use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
 
 impl Pipe {
+    /// Whether the session's observer allows this message.
+    pub(super) fn is_allowed(&self, step: &Step) -> bool {
+        let watched = self.watched();
+        watched.is_none_or(|watched| watched.allows(self.at().side(), step.names))
+    }
+
     /// Publishes what was written here, by a swap, and reports it. Returns the sender's next pipe, and the receiver if the
     /// caller has to wake it; `None` if the receiver is gone.
     ///

@@ -16,6 +16,11 @@ abstract class Handle implements Cloneable {
     /** The state's name, as spelled in the protocol file. */
     public abstract String $state();
 
+    /** The names of the state's messages, as spelled in the protocol file, with a space between two; empty if they are not known. */
+    public String $messages() {
+        return "";
+    }
+
     /**
      * This endpoint for a new holder, on another side: it has the next turn, so that a use that has begun on this side cannot
      * claim it.

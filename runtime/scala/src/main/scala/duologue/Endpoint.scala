@@ -160,6 +160,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
       val isKept = if (passing == 0L) own.pass(word, turn) else own.end(turn + 1, true)
       if (!isKept) throw Endpoint.used(side, turn, state)
       Reference.reachabilityFence(side)
+      if (RecordFlag.ON) recorded(word)
       message
     } catch { case thrown: RuntimeException => throw Endpoint.torn(side, turn, state, thrown) }
   }
@@ -318,8 +319,12 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     val slot = own.slot
     val message = open(Pipe.index(word), own.payload(slot, word), own.number(slot))
     if (!own.pass(if (owned) word | Pipe.OWNED else word, $turn)) throw Endpoint.used(this)
+    if (RecordFlag.ON) recorded(word)
     message
   }
+
+  private def recorded(word: Long): Unit =
+    Recording.passed(this, Pipe.index(word), Recording.Kind.Received, (word & Pipe.END) != 0L)
 
   private def takeSome(owned: Boolean): Option[M] = takeIn(left = false, owned) match {
     case Right(message) => Some(message)

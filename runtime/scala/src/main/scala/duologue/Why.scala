@@ -18,6 +18,9 @@ object Why {
   /** A side waited longer than its protocol allows. */
   case object Late extends Why
 
+  /** A [[Recording.Monitor]] of this process did not allow a message, which was not sent. */
+  case object Stopped extends Why
+
   private[duologue] def of(reason: Reason): Why = of(reason.ordinal)
 
   private[duologue] def of(ordinal: Int): Why = ordinal match {

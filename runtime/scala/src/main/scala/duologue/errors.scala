@@ -22,6 +22,7 @@ private object SessionClosed {
     catch { case closed: SessionClosed => Left(closed) }
 
   def told(isByPeer: Boolean, why: Why): String = why match {
+    case Why.Stopped    => "a monitor stopped the session"
     case _ if !isByPeer => "this side closed the session"
     case Why.Lost       => "the connection to the peer was lost"
     case Why.Broken     => "the session was closed because its format was violated"

@@ -111,6 +111,7 @@ object generated {
 
   /** Sends a message after which the same side sends again. */
   def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = {
+    if (RecordFlag.ON) Recording.check(endpoint, index)
     val side = endpoint.$side
     val pushed =
       try {
@@ -119,48 +120,73 @@ object generated {
       } catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
     Reference.reachabilityFence(side)
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.STAY, null)
+    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
   }
 
   /** Sends a message after which the peer sends. */
-  def turn(endpoint: Endpoint, index: Int, payload: Any): Unit =
+  def turn(endpoint: Endpoint, index: Int, payload: Any): Unit = {
+    if (RecordFlag.ON) Recording.check(endpoint, index)
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.TURN, null)
+    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
+  }
 
   /** Sends the last message of a session. */
-  def end(endpoint: Endpoint, index: Int, payload: Any): Unit =
+  def end(endpoint: Endpoint, index: Int, payload: Any): Unit = {
+    if (RecordFlag.ON) Recording.check(endpoint, index)
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.END, null)
+    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = true)
+  }
 
   /** Like `stay`, with a payload that is a single primitive value. */
   def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
+    if (RecordFlag.ON) Recording.check(endpoint, index)
     val side = endpoint.$side
     val pushed =
       try side.pushNumber(endpoint, index, number)
       catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
     Reference.reachabilityFence(side)
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.STAY, null)
+    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
   }
 
   /** Like `turn`, with a payload that is a single primitive value. */
-  def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
+  def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
+    if (RecordFlag.ON) Recording.check(endpoint, index)
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.TURN, null)
+    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
+  }
 
   /** Like `end`, with a payload that is a single primitive value. */
-  def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit =
+  def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
+    if (RecordFlag.ON) Recording.check(endpoint, index)
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.END, null)
+    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = true)
+  }
 
   /** Like `stay`, with a payload that is built by [[Moving]]. */
   def stay(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit = {
     val cargo = moving.cargo(payload)
     if (moving.isEmpty) stay(endpoint, index, cargo)
-    else send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, cargo, 0L, Pipe.STAY, moving)
+    else {
+      if (RecordFlag.ON) checkOr(endpoint, index, moving)
+      send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, cargo, 0L, Pipe.STAY, moving)
+      if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
+    }
   }
 
   /** Like `turn`, with a payload that is built by [[Moving]]. */
-  def turn(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
+  def turn(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit = {
+    if (RecordFlag.ON) Recording.check(endpoint, index)
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.TURN, moving)
+    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
+  }
 
   /** Like `end`, with a payload that is built by [[Moving]]. */
-  def end(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
+  def end(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit = {
+    if (RecordFlag.ON) Recording.check(endpoint, index)
     send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.END, moving)
+    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = true)
+  }
 
   /** Takes the parts of an endpoint instead of the endpoint, which the compiler need not create if it does not escape. */
   private def send(
@@ -190,6 +216,11 @@ object generated {
     Reference.reachabilityFence(side)
     if (!isKept) throw Endpoint.used(side, turn, state)
   }
+
+  /** Gives the endpoints in the payload back to the sender if the message is not allowed. */
+  private def checkOr(endpoint: Endpoint, index: Int, moving: Moving): Unit =
+    try Recording.check(endpoint, index)
+    catch { case closed: SessionClosed => throw restored(moving, closed) }
 
   /** Gives the endpoints in the payload back to the sender, and returns the reason why nothing is sent. */
   private def restored(moving: Moving, refusal: Exception): Exception = {

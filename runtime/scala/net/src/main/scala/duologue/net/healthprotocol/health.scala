@@ -58,6 +58,8 @@ object health {
         extends _root_.duologue.SendEndpoint(previous) {
       def $state(): _root_.scala.Predef.String = "ask"
 
+      override def $messages(): _root_.scala.Predef.String = "check wait quit"
+
       /** Asks about a service; an empty name is the whole server.
         *
         * Between processes, `service` is limited to `str<256>`.
@@ -84,6 +86,8 @@ object health {
         extends _root_.duologue.RecvEndpoint[health.Answer](previous) {
       def $state(): _root_.scala.Predef.String = "answer"
 
+      override def $messages(): _root_.scala.Predef.String = "status draining"
+
       protected def open(index: Int, payload: Any, number: Long): health.Answer = index match {
         case 0 => health.Answer.Status(payload.asInstanceOf[healthTypes.Status], new Ask(this))
         case 1 => health.Answer.Draining
@@ -103,6 +107,8 @@ object health {
         extends _root_.duologue.RecvEndpoint[health.Ask](previous) {
       def $state(): _root_.scala.Predef.String = "ask"
 
+      override def $messages(): _root_.scala.Predef.String = "check wait quit"
+
       protected def open(index: Int, payload: Any, number: Long): health.Ask = index match {
         case 0 => health.Ask.Check(payload.asInstanceOf[String], new Answer(this))
         case 1 =>
@@ -117,6 +123,8 @@ object health {
     final class Answer private[health] (previous: _root_.duologue.Endpoint)
         extends _root_.duologue.SendEndpoint(previous) {
       def $state(): _root_.scala.Predef.String = "answer"
+
+      override def $messages(): _root_.scala.Predef.String = "status draining"
 
       def status(status: healthTypes.Status): Ask = {
         _root_.duologue.generated.turn(this, 0, status)

@@ -1,0 +1,309 @@
+//! Sessions that are recorded, and sessions that their observer stops.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use duologue::generated::{session, Slot};
+use duologue::observe::{End, Message, Observer, Recorder, Registry, Session, Side};
+use duologue::{observed, Capacity, Closed, SharedSender, Why};
+
+use crate::golden::stream::{self, Stream};
+use crate::golden::{bank, type_switch};
+use crate::observed::{serve, shop};
+
+/// A destination that keeps what is written, and waits while it is held.
+#[derive(Clone, Default)]
+struct Kept(Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>);
+
+impl Kept {
+    fn hold(&self, held: bool) {
+        self.0 .0.lock().expect("nobody panics here").1 = held;
+        self.0 .1.notify_all();
+    }
+
+    /// The lines without the beginning `{"session":"N"`, where N is counted from 1 in the order in which the sessions appear.
+    fn lines(&self) -> Vec<(usize, String)> {
+        let text = self.0 .0.lock().expect("nobody panics here").0.clone();
+        let text = String::from_utf8(text).expect("it is UTF-8");
+        let mut known = Vec::new();
+        let lines = text.lines().map(|line| {
+            let line = line.strip_prefix("{\"session\":\"").expect("a session");
+            let (session, rest) = line.split_once("\",").expect("and more");
+            if !known.contains(&session) {
+                known.push(session);
+            }
+            let number = known.iter().position(|one| *one == session);
+            (1 + number.expect("it is there"), rest.to_owned())
+        });
+        lines.collect()
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut kept = self.0 .0.lock().expect("nobody panics here");
+        while kept.1 {
+            kept = self.0 .1.wait(kept).expect("nobody panics here");
+        }
+        kept.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn of(from: &str, message: &str) -> String {
+    format!("\"from\":\"{from}\",\"message\":\"{message}\"}}")
+}
+
+#[test]
+fn the_messages_of_a_session_are_recorded_in_order() -> Result<(), Box<dyn std::error::Error>> {
+    let kept = Kept::default();
+    let recorder = Recorder::new(kept.clone())?;
+    let (server, client) = observed(bank::init(), Arc::new(recorder.clone()));
+    let serving = thread::spawn(move || serve(server));
+    shop(client)?;
+    serving.join().expect("no panic")?;
+    let (server, client) = observed(bank::init(), Arc::new(recorder.clone()));
+    drop(client);
+    drop(server);
+    recorder.flush()?;
+    assert_eq!(recorder.dropped(), 0);
+    let first = format!("\"protocol\":\"bank\",{}", of("client", "login"));
+    let left = "\"protocol\":\"bank\",\"from\":\"client\",\"kind\":\"left\"}";
+    let expected = [
+        (1, first),
+        (1, of("server", "ok")),
+        (1, of("client", "deposit")),
+        (1, of("client", "deposit")),
+        (1, of("client", "withdrawal")),
+        (1, of("server", "money")),
+        (1, of("client", "quit")),
+        (2, left.to_owned()),
+    ];
+    assert_eq!(kept.lines(), expected);
+    Ok(())
+}
+
+/// What does not fit is left out from there on, which the log says, and what comes later is recorded again.
+#[test]
+fn a_slow_destination_holds_up_no_session() -> Result<(), Box<dyn std::error::Error>> {
+    let kept = Kept::default();
+    let recorder = Recorder::with_buffer(kept.clone(), 1_000)?.prefix("a \"run\"-");
+    kept.hold(true);
+    let (server, mut client) = observed(stream::init::<u8>(), Arc::new(recorder.clone()));
+    for _ in 0..200 {
+        client = client.send(1)?;
+    }
+    // Of this session there is nothing, and so no end either.
+    let other = observed(stream::init::<u8>(), Arc::new(recorder.clone()));
+    drop((server, other.1.send(1)?, other.0));
+    assert!(recorder.dropped() > 100, "{}", recorder.dropped());
+    kept.hold(false);
+    recorder.flush()?;
+    let (server, client) = observed(stream::init::<u8>(), Arc::new(recorder.clone()));
+    client.stop()?;
+    drop(server);
+    recorder.flush()?;
+    let lines = kept.lines();
+    let (last, before) = lines.split_last().expect("there are lines");
+    assert!(last.1.ends_with(&of("client", "stop")), "{last:?}");
+    let (end, before) = before.split_last().expect("there are lines");
+    assert_eq!(end.1, "\"kind\":\"ended\",\"dropped\":true}");
+    assert!(before.len() < 40 && !before.is_empty());
+    let sent = before
+        .iter()
+        .all(|(_, line)| line.ends_with(&of("client", "send")));
+    assert!(sent, "{before:?}");
+    let missing = 202 - before.len() as u64;
+    assert!(recorder.dropped() >= missing - 1, "{missing} are missing");
+    Ok(())
+}
+
+struct Fails;
+
+impl Write for Fails {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match bytes.len() % 2 {
+            0 => Err(io::Error::other("the disk is full")),
+            _ => panic!("the disk is gone"),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_destination_that_fails_or_panics_is_reported() -> Result<(), Box<dyn std::error::Error>> {
+    for prefix in ["", "1"] {
+        let recorder = Recorder::new(Fails)?.prefix(prefix);
+        let (server, client) = observed(stream::init::<u8>(), Arc::new(recorder.clone()));
+        let client = client.send(1)?;
+        let error = recorder.flush().expect_err("it fails").to_string();
+        assert!(
+            error == "the disk is full" || error == "the writer panicked",
+            "{error}"
+        );
+        drop(client.send(2)?);
+        drop(server);
+        assert_eq!(recorder.dropped(), 1);
+    }
+    Ok(())
+}
+
+/// Stops a session before the message with this name.
+struct Stops(&'static str, Mutex<Option<End>>);
+
+impl Stops {
+    fn before(name: &'static str) -> Arc<Stops> {
+        Arc::new(Stops(name, Mutex::default()))
+    }
+
+    fn end(&self) -> End {
+        let end = self.1.lock().expect("nobody panics here").take();
+        end.expect("it has ended")
+    }
+}
+
+impl Observer for Stops {
+    fn allows(&self, session: &Session, message: &Message) -> Result<(), String> {
+        match message.name == self.0 {
+            true => Err(format!("no {} in {}", message.name, session.protocol)),
+            false => Ok(()),
+        }
+    }
+
+    fn ended(&self, _: &Session, end: &End) {
+        *self.1.lock().expect("nobody panics here") = Some(end.clone());
+    }
+}
+
+#[test]
+fn an_observer_stops_a_session_before_a_message() -> Result<(), Box<dyn std::error::Error>> {
+    let (stops, kept) = (Stops::before("withdrawal"), Kept::default());
+    let recorder = Recorder::new(kept.clone())?;
+    let observer = Arc::new((stops.clone(), recorder.clone()));
+    let (server, client) = observed(bank::init(), observer);
+    let serving = thread::spawn(move || serve(server));
+    let closed = shop(client).expect_err("it is stopped");
+    assert_eq!((closed.why(), closed.state()), (Why::Stopped, "connected"));
+    assert!(closed.to_string().contains("did not allow"), "{closed}");
+    let closed = serving.join().expect("no panic").expect_err("it is closed");
+    assert_eq!(closed.why(), Why::Stopped);
+    let end = stops.end();
+    assert_eq!(end.stopped.as_deref(), Some("no withdrawal in bank"));
+    assert_eq!(end.state, Some("bank.connected"));
+    assert_eq!((end.sent_by_client, end.sent_by_server), (3, 1));
+    recorder.flush()?;
+    let lines = kept.lines();
+    let last = "\"from\":\"client\",\"kind\":\"left\",\"why\":\"no withdrawal in bank\"}";
+    assert_eq!(lines.last(), Some(&(1, last.to_owned())));
+    assert_eq!(lines.len(), 5);
+    Ok(())
+}
+
+/// The payload comes back, from an answer, the last message, and a shared sender.
+#[test]
+fn a_message_that_is_not_allowed_is_not_lost() -> Result<(), Closed> {
+    let stops = Stops::before("thing");
+    let (server, client) = observed(type_switch::init(), stops.clone());
+    let waiting = client.get_int()?;
+    let type_switch::Start::GetInt(answer) = server.recv()? else {
+        panic!("an int")
+    };
+    assert_eq!(
+        answer.thing(7).expect_err("it is stopped").into_payload(),
+        7
+    );
+    assert_eq!(
+        waiting.recv().map(drop).expect_err("it is closed").why(),
+        Why::Stopped
+    );
+    assert!(stops.end().stopped.is_some());
+
+    let stops = Stops::before("stop");
+    let (server, client) = observed(stream::init::<u8>(), stops.clone());
+    let client = client.send(1)?;
+    assert!(client.stop().is_err());
+    // What was sent before arrives.
+    let Stream::Send(1, server) = server.recv()? else {
+        panic!("a number")
+    };
+    assert_eq!(
+        server.recv().map(drop).expect_err("it is closed").why(),
+        Why::Stopped
+    );
+    assert!(stops.end().stopped.is_some());
+
+    let token = Arc::new(());
+    let stops = Stops::before("send");
+    let slot = Slot::new().messages(3).fit::<Arc<()>>();
+    let (sender, receiver) = session::<stream::state::Stream<Arc<()>>>(slot, Capacity::Unbounded);
+    let (server, sender) = observed((receiver, sender), stops.clone());
+    let shared = SharedSender::new(sender);
+    let failed = shared.send::<0>(token.clone());
+    assert_eq!(
+        failed.expect_err("it is stopped").closed().why(),
+        Why::Stopped
+    );
+    let again = shared.send::<0>(token.clone());
+    assert!(again.is_err());
+    drop(again);
+    assert_eq!(Arc::strong_count(&token), 1);
+    assert!(server.recv().is_err());
+    drop(shared);
+    assert!(stops.end().stopped.is_some());
+    Ok(())
+}
+
+/// A registry knows for which side each session waits, from its beginning to its end.
+#[test]
+fn a_registry_shows_what_sessions_wait_for() -> Result<(), Closed> {
+    let registry = Registry::new();
+    let show = || -> Vec<_> {
+        let sessions = registry.sessions();
+        let all = sessions.iter();
+        all.map(|one| (one.state, one.turn, one.messages)).collect()
+    };
+    let (server, client) = observed(bank::init(), Arc::new(registry.clone()));
+    assert_eq!(show(), [(Some("bank.login"), Side::Client, 0)]);
+    let waiting = client.login(String::new(), String::new())?;
+    assert_eq!(show(), [(Some("bank.login_response"), Side::Server, 1)]);
+    // Two sessions that wait for each other: the second is that of a teller who asks another customer first.
+    let other = observed(type_switch::init(), Arc::new(registry.clone()));
+    thread::sleep(Duration::from_millis(20));
+    let stuck = registry.waiting(Duration::from_millis(10));
+    assert_eq!(stuck.len(), 2);
+    assert!(registry.waiting(Duration::from_secs(1_000)).is_empty());
+    let text = stuck[0].to_string();
+    assert!(
+        text.contains(" bank.login_response waits 0.")
+            && text.ends_with(" s for the server, 1 messages"),
+        "{text}"
+    );
+    let json = registry.json();
+    let expected = format!(
+        "[{{\"session\":\"{}\",\"protocol\":\"bank\",\"state\":\"bank.login_response\",\"turn\":\"server\",\"waits\":",
+        stuck[0].session
+    );
+    assert!(json.starts_with(&expected), "{json}");
+    assert!(json.ends_with(",\"messages\":0}]"), "{json}");
+    drop(other);
+    let bank::Login::Login { next, .. } = server.recv()?;
+    let server = next.ok()?;
+    let bank::LoginResponse::Ok(client) = waiting.recv()? else {
+        panic!("the password is right")
+    };
+    client.deposit(1.0)?.quit()?;
+    assert_eq!(show(), [(None, Side::Server, 4)]);
+    drop(server);
+    assert!(show().is_empty());
+    assert_eq!(registry.json(), "[]");
+    Ok(())
+}

@@ -1,0 +1,182 @@
+package duologue
+
+import java.io.{BufferedOutputStream, IOException, OutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Paths}
+import java.util.WeakHashMap
+import java.util.concurrent.locks.ReentrantLock
+
+/** Records of sessions, in a process that was started with the property `duologue.record`. Its value is a file, to which the names of
+  * messages are written as lines of JSON that `duologue trace check` reads; if it is empty, there are only monitors. What is recorded is
+  * what the sides in this process do: both of a session within the process, one of a session with another process.
+  *
+  * The property `duologue.record.prefix` is written before the numbers of sessions: logs of several processes, or of several runs of a
+  * program, need different ones if they are checked together. After `duologue.record.most` bytes, by default 1 GiB, or if the file cannot
+  * be written, nothing more is recorded. Without `duologue.record`, the compiled code of sessions is the same as if this did not exist.
+  */
+object Recording {
+
+  /** What a side has done. */
+  sealed trait Kind
+
+  object Kind {
+    implicit val comparable: strict.Equality.Of[Kind] = strict.Equality.any
+
+    /** It has sent the message. */
+    case object Sent extends Kind
+
+    /** It has received the message. */
+    case object Received extends Kind
+
+    /** It was closed before the end of its session. */
+    case object Left extends Kind
+  }
+
+  /** One event of a session: what the client (`isClient`) or the server has done in this state. The session has the number that its endpoints print. */
+  final class Event private[duologue] (
+      val session: Long,
+      val protocol: String,
+      val isClient: Boolean,
+      val state: String,
+      val kind: Kind,
+      val message: Option[String]
+  )
+
+  /** Sees the events of all sessions. Its methods may be called by several threads at once, and must not use the session. */
+  trait Monitor {
+
+    /** Whether a message may be sent, which is about to be. If there is a reason why not, the session is closed, and what sends the message
+      * throws [[SessionClosed]] with [[Why.Stopped]] and this reason. Holders of a shared sender are in its lock meanwhile.
+      */
+    def allows(event: Event): Either[String, Unit] = Right(event).map(_ => ())
+
+    /** Called after the event. */
+    def happened(event: Event): Unit = ()
+  }
+
+  /** What is known about a session. */
+  private final class Seen {
+    /** Of the server, and of the client. */
+    val isOver: Array[Boolean] = Array(false, false)
+  }
+
+  private val lock = new ReentrantLock
+  private val sessions = new WeakHashMap[Pipe, Seen]
+  @volatile private var monitor: Option[Monitor] = None
+  private val prefix = System.getProperty("duologue.record.prefix", "")
+  private val most = java.lang.Long.getLong("duologue.record.most", 1L << 30).longValue
+  private var written = 0L
+  private var missing = 0L
+  private var out: Option[OutputStream] = if (isOn) open(System.getProperty("duologue.record")) else None
+
+  private def open(file: String): Option[OutputStream] =
+    if (file.isEmpty) None
+    else
+      try {
+        val opened = new BufferedOutputStream(Files.newOutputStream(Paths.get(file)), 1 << 16)
+        Runtime.getRuntime.addShutdownHook(new Thread(() => flush(), "duologue-recording"))
+        Some(opened)
+      } catch {
+        case refused: IOException =>
+          System.err.println("duologue: sessions are not recorded, because the file of `duologue.record` cannot be written: " + refused.toString)
+          None
+      }
+
+  /** Whether this process records its sessions. */
+  def isOn: Boolean = RecordFlag.ON
+
+  /** Sets the monitor. Throws `IllegalStateException` if this process was started without the property `duologue.record`. */
+  def monitorWith(monitor: Monitor): Unit = {
+    java.util.Objects.requireNonNull(monitor, "monitor"): Unit
+    if (!isOn) throw new IllegalStateException("sessions are not recorded: start the program with -Dduologue.record=FILE, or with -Dduologue.record=")
+    this.monitor = Some(monitor)
+  }
+
+  /** Writes what is buffered. The virtual machine does it when it ends. */
+  def flush(): Unit = locked(write(_.flush()))
+
+  /** How many events are not in the file, because it was full or could not be written. */
+  def dropped: Long = locked(missing)
+
+  private def locked[R](body: => R): R = {
+    lock.lock()
+    try body
+    finally lock.unlock()
+  }
+
+  /** Writes, and if that fails, writes no more. */
+  private def write(body: OutputStream => Unit): Unit =
+    try out.foreach(body)
+    catch {
+      case _: IOException =>
+        missing += 1
+        out = None
+    }
+
+  private def name(endpoint: Handle, index: Int): Option[String] = endpoint.$messages().split(' ').lift(index).filter(_.nonEmpty)
+
+  private def event(endpoint: Handle, kind: Kind, message: Option[String]): Event = {
+    val own = endpoint.$side.state
+    new Event(SessionNumber.of(own.pipe), own.pipe.protocol, own.isClient, endpoint.$state(), kind, message)
+  }
+
+  /** Before a message is sent: closes the session if it is not allowed. */
+  private[duologue] def check(endpoint: Handle, index: Int): Unit = monitor.foreach { monitor =>
+    name(endpoint, index).foreach { message =>
+      monitor.allows(event(endpoint, Kind.Sent, Some(message))) match {
+        case Right(_)     => ()
+        case Left(reason) =>
+          if (endpoint.$side.turn == endpoint.$turn) {
+            endpoint.$side.abandon()
+            left(endpoint)
+          }
+          throw new SessionClosed(endpoint.$side.state.pipe.protocol, endpoint.$state(), isByPeer = false, Why.Stopped, Some(reason))
+      }
+    }
+  }
+
+  /** A message was sent or received. */
+  private[duologue] def passed(endpoint: Handle, index: Int, kind: Kind, isLast: Boolean): Unit =
+    name(endpoint, index).foreach { message =>
+      val passed = event(endpoint, kind, Some(message))
+      val word = if (kind == Kind.Sent) "send" else "receive"
+      locked {
+        if (isLast) end(endpoint): Unit
+        line(passed, ",\"kind\":\"" + word + "\",\"message\":\"" + message + "\"}\n")
+      }
+      monitor.foreach(_.happened(passed))
+    }
+
+  /** A side has closed its session, unless it was over. */
+  private[duologue] def left(endpoint: Handle): Unit = {
+    val gone = event(endpoint, Kind.Left, None)
+    val isNew = locked {
+      val isNew = end(endpoint)
+      if (isNew) line(gone, ",\"kind\":\"left\"}\n")
+      isNew
+    }
+    if (isNew) monitor.foreach(_.happened(gone))
+  }
+
+  /** Notes that the session is over for this side. Returns whether it was not. */
+  private def end(endpoint: Handle): Boolean = {
+    val own = endpoint.$side.state
+    val isOver = sessions.computeIfAbsent(own.pipe, (_: Pipe) => new Seen).isOver
+    val side = if (own.isClient) 1 else 0
+    val was = isOver(side)
+    isOver(side) = true
+    !was
+  }
+
+  private def line(event: Event, rest: String): Unit = write { out =>
+    val text = "{\"session\":\"" + escaped(prefix) + event.session.toString + "\",\"protocol\":\"" + event.protocol + "\",\"at\":\"" +
+      (if (event.isClient) "client" else "server") + "\"" + rest
+    val bytes = text.getBytes(UTF_8)
+    if (missing == 0L && written + bytes.length <= most) {
+      written += bytes.length
+      out.write(bytes)
+    } else missing += 1
+  }
+
+  private def escaped(text: String): String = text.filter(letter => letter >= ' ' && letter != '"' && letter != '\\')
+}

@@ -1,0 +1,170 @@
+//! Records of sessions over sockets.
+#![cfg(feature = "sockets")]
+#![forbid(unsafe_code)]
+
+use conversations::observing::{accepted, serve, shop};
+use conversations::protocols::{bank, numbers};
+use conversations::sockets::listener;
+use duologue_net::observe::{Observer, Recorder, Registry};
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longer than any step takes on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// Keeps what a recorder writes.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0
+            .lock()
+            .expect("nobody panics")
+            .extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Kept {
+    /// The lines without the name of their session, once there are this many.
+    fn lines(&self, recorder: &Recorder, count: usize) -> Vec<String> {
+        let deadline = Instant::now() + LONG;
+        loop {
+            recorder.flush().expect("it is kept");
+            let text = self.0.lock().expect("nobody panics").clone();
+            let text = String::from_utf8(text).expect("it is UTF-8");
+            if text.lines().count() >= count {
+                let lines = text.lines().map(|line| {
+                    let line = line.strip_prefix("{\"session\":\"test-socket-");
+                    let rest = line.and_then(|line| line.split_once("\","));
+                    rest.expect("a session").1.to_owned()
+                });
+                return lines.collect();
+            }
+            assert!(Instant::now() < deadline, "only this is recorded: {text}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Each side records what it sends and what arrives for it, in a run all messages.
+#[test]
+fn both_sides_of_a_session_are_recorded() {
+    const MANY: u64 = 3_000;
+    let record = || {
+        let kept = Kept::default();
+        let recorder = Recorder::new(kept.clone()).expect("a thread begins");
+        (kept, recorder.prefix("test-"))
+    };
+    let ((of_server, server_recorder), (of_client, client_recorder)) = (record(), record());
+    let (mut listener, address) = listener("observe-recorded");
+    listener.observer(Arc::new(server_recorder.clone()));
+    let observing: Arc<dyn Observer> = Arc::new(client_recorder.clone());
+    let (server, client) = accepted(&mut listener, &address, &observing);
+    let serving = thread::spawn(move || serve(server));
+    shop(client).expect("it is open");
+    (serving.join().expect("it does not panic")).expect("it is open");
+    let said = [
+        (true, "login"),
+        (false, "ok"),
+        (true, "deposit"),
+        (true, "deposit"),
+        (true, "deposit"),
+        (true, "withdrawal"),
+        (false, "money"),
+        (true, "quit"),
+    ];
+    let sides = [
+        ("client", &of_client, &client_recorder),
+        ("server", &of_server, &server_recorder),
+    ];
+    for (side, kept, recorder) in sides {
+        let lines = kept.lines(recorder, said.len());
+        assert_eq!(lines.len(), said.len());
+        for (number, ((by_client, name), line)) in said.iter().zip(&lines).enumerate() {
+            let kind = match *by_client == (side == "client") {
+                true => "send",
+                false => "receive",
+            };
+            let protocol = if number == 0 {
+                "\"protocol\":\"bank\","
+            } else {
+                ""
+            };
+            let expected =
+                format!("{protocol}\"at\":\"{side}\",\"kind\":\"{kind}\",\"message\":\"{name}\"}}");
+            assert_eq!(*line, expected);
+        }
+    }
+
+    let (mut server, mut client): (numbers::server::Stream, numbers::client::Stream) =
+        accepted(&mut listener, &address, &observing);
+    let sending = thread::spawn(move || {
+        for number in 0..MANY {
+            client = client.send(number).expect("it is open");
+        }
+        drop(client);
+    });
+    while let Ok(numbers::Stream::Send(_, next)) = server.recv() {
+        server = next;
+    }
+    sending.join().expect("it does not panic");
+    for (side, kept, recorder) in sides {
+        let total = said.len() + usize::try_from(MANY).expect("it is small") + 1;
+        let lines = kept.lines(recorder, total);
+        assert_eq!((lines.len(), recorder.dropped()), (total, 0));
+        let (last, before) = lines.split_last().expect("there are lines");
+        let expected = format!("\"at\":\"{side}\",\"kind\":\"ended\",\"why\":\"Left\"}}");
+        assert_eq!(*last, expected);
+        assert!(
+            before[said.len()..]
+                .iter()
+                .all(|line| line.ends_with("\"message\":\"send\"}"))
+        );
+    }
+}
+
+/// Both sides of a session are in the registry until they end, with the side whose turn it is.
+#[test]
+fn a_registry_shows_what_sessions_wait_for() {
+    let registry = Registry::new();
+    let (mut listener, address) = listener("observe-registry");
+    listener.observer(Arc::new(registry.clone()));
+    let observing: Arc<dyn Observer> = Arc::new(registry.clone());
+    let waits_for = |expected: &[&str]| {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let sessions = registry.sessions();
+            let all = sessions.iter().map(|one| {
+                let state = one.state.unwrap_or("nothing");
+                format!("{state}, {}, {}", one.turn, one.messages)
+            });
+            let all: Vec<String> = all.collect();
+            if all == expected {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{all:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let (server, client): (bank::server::Login, bank::client::Login) =
+        accepted(&mut listener, &address, &observing);
+    waits_for(&["bank.login, client, 0", "bank.login, client, 0"]);
+    let waiting = client
+        .login(String::new(), String::new())
+        .expect("it is open");
+    let bank::Login::Login { next, .. } = server.recv().expect("it is open");
+    let both = "bank.login_response, server, 1";
+    waits_for(&[both, both]);
+    let server = next.ok().expect("it is open");
+    assert!(matches!(waiting.recv(), Ok(bank::LoginResponse::Ok(_))));
+    drop(server);
+    waits_for(&[]);
+}

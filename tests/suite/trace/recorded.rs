@@ -1,0 +1,86 @@
+//! Records of sessions in the three languages: `trace check` accepts them, and blames the side that has sent a message which was changed.
+
+use crate::support::program::{Scratch, run};
+use crate::support::repository;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The report of `trace check` about a log, as JSON, with the examples of the repository.
+fn check(log: &Path, arguments: &[&str]) -> (bool, Value) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
+    command.current_dir(repository().join("protocols"));
+    command
+        .args(["trace", "check", "--format", "json"])
+        .arg(log);
+    let checked = run(
+        {
+            command.args(arguments);
+            command
+        },
+        b"",
+    );
+    let report = serde_json::from_slice(&checked.stdout).unwrap_or_else(|error| {
+        let errors = String::from_utf8_lossy(&checked.stderr);
+        panic!("{error}:\n{errors}")
+    });
+    (checked.status.success(), report)
+}
+
+/// Checks that a log is accepted, and that one whose message is replaced is not, with blame for its sender. Returns the counts of
+/// the bank.
+pub fn is_accepted(log: &Path, scratch: &str) -> Value {
+    let (accepted, report) = check(log, &[]);
+    assert!(accepted, "{report:#}");
+    let text = fs::read_to_string(log).expect("it was written");
+    let scratch = Scratch::with(&format!("recorded-{scratch}"), &[]);
+    let (before, after) = text.split_once("\"deposit\"").expect("a customer deposits");
+    let line = 1 + before.matches('\n').count();
+    scratch.write("changed.jsonl", format!("{before}\"money\"{after}"));
+    let changed = scratch.path("changed.jsonl");
+    let (accepted, report) = check(&changed, &[]);
+    assert!(!accepted, "a client never sends `money`");
+    let wrong = report.to_string();
+    assert!(wrong.contains("\"blame\":\"client\""), "{report:#}");
+    assert!(wrong.contains("trace-message"), "{report:#}");
+    assert!(wrong.contains(&format!("\"line\":{line}")), "{report:#}");
+    report
+}
+
+/// The program of the page about traces, which records one whole session and one that is stopped.
+#[test]
+fn rust_records_and_the_page_has_the_program() {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
+    let page = read("docs/tracing.md");
+    let program = page.split("```rust\n").nth(1).expect("there is a program");
+    let (program, _) = program.split_once("```").expect("it has an end");
+    let (_, program) = program.split_once("}\n").expect("its protocols");
+    let source = read("tests/conversations/src/bin/recorded.rs");
+    let (_, source) = source
+        .split_once("use conversations::protocols;\n")
+        .expect("its protocols are those of the package");
+    assert_eq!(source, program);
+
+    let scratch = Scratch::with("recorded-rust", &[]);
+    let mut recorded = crate::rust::recorded_program();
+    let ended = run(
+        {
+            recorded.current_dir(scratch.path("."));
+            recorded
+        },
+        b"",
+    );
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{errors}");
+    let log = scratch.path("sessions.jsonl");
+    let text = fs::read_to_string(&log).expect("it was written");
+    assert_eq!(text.lines().count(), 6 + 20 + 1, "{text}");
+    assert!(
+        text.ends_with("\"kind\":\"left\",\"why\":\"`withdrawal` is one message too many\"}\n")
+            || text.ends_with("\"kind\":\"left\",\"why\":\"`money` is one message too many\"}\n")
+            || text.ends_with("\"kind\":\"left\",\"why\":\"`deposit` is one message too many\"}\n"),
+        "{text}"
+    );
+    is_accepted(&log, "rust-changed");
+}
