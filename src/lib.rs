@@ -53,6 +53,8 @@ pub mod protocol;
 #[doc(hidden)]
 pub mod relation;
 #[doc(hidden)]
+pub mod robots;
+#[doc(hidden)]
 pub mod sizes;
 #[doc(hidden)]
 pub mod syntax;

@@ -217,6 +217,9 @@ pub struct Choices {
     /// Also generate encoders and fingerprints, for sessions over sockets and, in Rust, in shared memory
     #[arg(long)]
     remote: bool,
+    /// Also generate robots, which play one side of a protocol in tests
+    #[arg(long)]
+    robots: bool,
     /// Scala: the package for files without `package` [default: protocols]
     #[arg(long, value_name = "NAME")]
     scala_package: Option<String>,
@@ -263,6 +266,7 @@ impl From<Choices> for Options {
             None => ScalaVersion::Cross,
         };
         options.remote = choices.remote;
+        options.robots = choices.robots;
         options
     }
 }

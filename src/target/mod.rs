@@ -150,6 +150,8 @@ pub struct Options {
     /// Also generate what sessions over byte streams and, in Rust, in shared memory need: how payloads are encoded, and
     /// fingerprints. Protocols that cannot leave the process are generated without it, with a note that says why.
     pub remote: bool,
+    /// Also generate robots, which play one side of a protocol in tests.
+    pub robots: bool,
     /// The requested targets. Names that clash in a requested target are an error. If none is requested, clashes in any target
     /// are warnings.
     pub targets: Vec<Target>,
