@@ -46,6 +46,10 @@ pub const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("endpoint", &["protocol", "graph"]),
     (
+        "robots",
+        &["protocol", "relation", "fingerprint", "check"],
+    ),
+    (
         "target",
         &[
             "source",
@@ -58,6 +62,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
             "fingerprint",
             "wire",
             "endpoint",
+            "robots",
         ],
     ),
     (
