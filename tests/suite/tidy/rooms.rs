@@ -45,10 +45,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("endpoint", &["protocol", "graph"]),
-    (
-        "robots",
-        &["protocol", "relation", "fingerprint", "check"],
-    ),
+    ("robots", &["protocol", "relation", "fingerprint", "check"]),
     (
         "target",
         &[
