@@ -13,6 +13,7 @@ mod narrow;
 mod net;
 mod processes;
 mod programs;
+mod robots;
 mod short_enums;
 mod symbols;
 mod tls;

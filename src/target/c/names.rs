@@ -482,7 +482,7 @@ pub fn of_unit(unit: &Unit, extras: Extras) -> Vec<OfUnit> {
         for side in [Side::Client, Side::Server] {
             names.extend([OfUnit::Robot(side), OfUnit::RobotHooks(side)]);
         }
-        names.extend([OfUnit::Own(Own::RobotTypes)]);
+        names.push(OfUnit::Own(Own::RobotTypes));
     }
     names.extend(Own::ALL.map(OfUnit::Own));
     names

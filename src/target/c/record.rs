@@ -8,7 +8,6 @@ use super::ctype::{Bytes, CType};
 use super::declared;
 use super::inline;
 use super::names::{self, Extras, Header, OfState, OfType, OfUnit, Own, SHAPE, of};
-use super::spelling;
 use super::titles::title;
 use super::types::{Types, types_file};
 use super::units::{Unit, UnitKind, Units, declared_word};
@@ -76,9 +75,8 @@ pub fn spellings(
     let shared = shared.map(|(name, (span, what))| spelled(name, span, what));
     hand_over(scope(PROGRAM, names.into_iter().chain(shared).collect()));
     for unit in &units.units {
-        let is_extra = extras.leaves() && names_a_limit(program, unit)
-            || extras.robots && names_a_robot(program, unit);
-        if all || may_meet(&unit.prefix, &heads) || is_extra {
+        if all || may_meet(&unit.prefix, &heads) || extras.leaves() && names_a_limit(program, unit)
+        {
             hand_over(scope(PROGRAM, unit_names(program, unit, extras)));
         }
         if all {
@@ -313,13 +311,6 @@ fn names_a_limit(program: &Program, unit: &Unit) -> bool {
     let protocol = program.protocol(unit.protocol);
     let mut messages = protocol.states.iter().flat_map(|state| &state.messages);
     messages.any(|message| message.name.text().ends_with("_within"))
-}
-
-/// Whether a state may produce the same name as what is declared for robots.
-fn names_a_robot(program: &Program, unit: &Unit) -> bool {
-    let protocol = program.protocol(unit.protocol);
-    let mut states = protocol.states.iter();
-    states.any(|state| spelling::word(state.name.text()).starts_with("robot"))
 }
 
 /// The names of a unit's states and messages, including the extras.
