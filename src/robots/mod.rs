@@ -64,6 +64,19 @@ pub enum Absent {
     TooLarge,
 }
 
+impl Absent {
+    /// A note for users on a protocol without robots, if that may surprise them.
+    #[must_use]
+    pub fn note(self, language: &str, name: &str) -> Option<String> {
+        match self {
+            Absent::Nothing => None,
+            Absent::TooLarge => Some(format!(
+                "{language}: `{name}` has no robots: it has more than {MOST_NODES} states"
+            )),
+        }
+    }
+}
+
 impl<'a> Plan<'a> {
     /// The plan of a protocol of a checked program, or of an instance.
     ///

@@ -14,6 +14,7 @@ mod net;
 mod processes;
 mod programs;
 mod record;
+mod robots;
 mod short_enums;
 mod symbols;
 mod tls;

@@ -25,6 +25,7 @@ mod record;
 mod recv;
 mod remote;
 mod render;
+mod robots;
 mod send;
 mod settle;
 mod shared;
@@ -43,6 +44,7 @@ pub use record::spellings;
 
 use crate::check::CheckedProgram;
 use crate::protocol::FileId;
+use crate::robots::Makeable;
 use crate::target::{Generated, Options, OutputFile, Target};
 use crate::wire::Sizes;
 use declared::FileView;
@@ -114,6 +116,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let units = Units::of(program, prefix);
     let types = Types::of(program, &units, prefix, options.c.inline_bounds);
     let sizes = Sizes::of(program);
+    let makeable = options.robots.then(|| Makeable::of(program));
     let mut generated = Generated::default();
     let mut obstacles = Vec::new();
     let mut write = |name: &str, ending: &str, text: String| {
@@ -133,6 +136,16 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         write(&unit.file_name, "c", view.source());
         if options.c.events && unit.kind != UnitKind::Mentioned {
             write(&unit.file(Header::Events), "h", view.events_header());
+        }
+        if let Some(makeable) = &makeable {
+            let name = unit.file(Header::Robots);
+            match robots::Robots::of(&view, makeable) {
+                Ok(robots) => {
+                    write(&name, "h", robots.header());
+                    write(&name, "c", robots.source());
+                }
+                Err(absent) => obstacles.extend(absent.note("C", &unit.prefix)),
+            }
         }
         match wire {
             None | Some(Ok(None)) => {}

@@ -30,6 +30,12 @@ pub enum OfUnit {
     Any(Side, &'static str),
     /// The tag of such an endpoint whose session is over.
     Ended(Side),
+    /// What robots know about the protocol.
+    RobotTable,
+    /// The function that plays a side.
+    Robot(Side),
+    /// The type of what it calls.
+    RobotHooks(Side),
     /// The macro of the protocol's name.
     Name,
     /// The enumerator of the capacity.
@@ -90,6 +96,16 @@ pub enum Own {
     /// The names of its states and messages as texts.
     StateNames,
     MessageNames,
+    /// The tables and functions of robots.
+    RobotTypes,
+    RobotParts,
+    RobotVariants,
+    RobotNodes,
+    RobotEdges,
+    RobotMake,
+    RobotShow,
+    RobotHosts,
+    RobotOpen,
 }
 
 /// What `DUO_SHAPE` declares: the name that it is given, with each of these suffixes.
@@ -129,6 +145,15 @@ impl Own {
             Own::Accepts => "accepts",
             Own::StateNames => "state_names",
             Own::MessageNames => "message_names",
+            Own::RobotTypes => "robot_types",
+            Own::RobotParts => "robot_parts",
+            Own::RobotVariants => "robot_variants",
+            Own::RobotNodes => "robot_nodes",
+            Own::RobotEdges => "robot_edges",
+            Own::RobotMake => "robot_make",
+            Own::RobotShow => "robot_show",
+            Own::RobotHosts => "robot_hosts",
+            Own::RobotOpen => "robot_open",
         }
     }
 }
@@ -189,6 +214,9 @@ impl Unit {
             OfUnit::Ended(side) => {
                 format!("{prefix}_{}_any_ended", side.word()).to_ascii_uppercase()
             }
+            OfUnit::RobotTable => format!("{prefix}_robots"),
+            OfUnit::Robot(side) => format!("{prefix}_robot_{}", side.word()),
+            OfUnit::RobotHooks(side) => format!("{prefix}_robot_{}_hooks_t", side.word()),
             OfUnit::Name => format!("{}_NAME", prefix.to_ascii_uppercase()),
             OfUnit::Capacity => format!("{}_CAPACITY", prefix.to_ascii_uppercase()),
             OfUnit::Fingerprint => format!("{}_FINGERPRINT", prefix.to_ascii_uppercase()),
@@ -241,15 +269,18 @@ pub enum Header {
     Net,
     /// Endpoints in any state, and callbacks.
     Events,
+    /// Robots.
+    Robots,
 }
 
 impl Header {
-    pub const ALL: [Header; 5] = [
+    pub const ALL: [Header; 6] = [
         Header::Own,
         Header::Wire,
         Header::Shm,
         Header::Net,
         Header::Events,
+        Header::Robots,
     ];
 
     fn guard(self) -> &'static str {
@@ -259,6 +290,7 @@ impl Header {
             Header::Shm => "shm_h",
             Header::Net => "net_h",
             Header::Events => "events_h",
+            Header::Robots => "robots_h",
         }
     }
 
@@ -269,6 +301,7 @@ impl Header {
             Header::Shm => "_shm",
             Header::Net => "_net",
             Header::Events => "_events",
+            Header::Robots => "_robots",
         }
     }
 }
@@ -282,6 +315,8 @@ pub struct Extras {
     pub net: bool,
     /// Endpoints in any state, and callbacks.
     pub events: bool,
+    /// Robots.
+    pub robots: bool,
 }
 
 impl Extras {
@@ -290,6 +325,7 @@ impl Extras {
         shm: true,
         net: true,
         events: true,
+        robots: true,
     };
 
     /// Whether sessions can leave their process.
@@ -440,6 +476,13 @@ pub fn of_unit(unit: &Unit, extras: Extras) -> Vec<OfUnit> {
                 names.push(OfUnit::Ended(side));
             }
         }
+    }
+    if extras.robots && unit.kind != UnitKind::Mentioned {
+        names.push(OfUnit::RobotTable);
+        for side in [Side::Client, Side::Server] {
+            names.extend([OfUnit::Robot(side), OfUnit::RobotHooks(side)]);
+        }
+        names.push(OfUnit::Own(Own::RobotTypes));
     }
     names.extend(Own::ALL.map(OfUnit::Own));
     names

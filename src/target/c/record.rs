@@ -33,6 +33,7 @@ pub fn spellings(
         shm: options.c.shm,
         net: options.remote,
         events: options.c.events,
+        robots: options.robots,
     };
     hand_over(files(program, &types, extras));
     if all {
@@ -117,6 +118,7 @@ fn files(program: &Program, types: &Types, extras: Extras) -> Scope {
             (Header::Shm, "the shared-memory header", extras.shm),
             (Header::Net, "the sockets header", extras.net),
             (Header::Events, "the header of callbacks", extras.events),
+            (Header::Robots, "the header of robots", extras.robots),
         ];
         for (header, what, _) in headers.iter().filter(|(.., is_written)| *is_written) {
             let what = format!("{what} of {}", title(program, unit));

@@ -26,6 +26,10 @@ impl OfUnit {
             OfUnit::Any(..) | OfUnit::Ended(_) => {
                 format!("a declaration for endpoints of {unit} in any state")
             }
+            OfUnit::RobotTable => format!("the table of the robots of {unit}"),
+            OfUnit::Robot(_) | OfUnit::RobotHooks(_) => {
+                format!("a declaration for a robot of {unit}")
+            }
             OfUnit::Name => format!("the name of {unit}"),
             OfUnit::Capacity => format!("the capacity of {unit}"),
             OfUnit::Fingerprint => format!("the fingerprint of {unit}"),

@@ -65,7 +65,11 @@ fn all_protocols_compile() {
         return;
     }
     check_compiles(
-        &generate_with("protocols", &protocols(), &["--c-shm", "--c-events"]),
+        &generate_with(
+            "protocols",
+            &protocols(),
+            &["--c-shm", "--c-events", "--robots"],
+        ),
         &hosts(),
     );
 }
@@ -77,7 +81,10 @@ fn names_that_libraries_use_compile() {
     }
     let folder = repository().join("tests/nasty");
     let protos = [folder.join("names.proto")];
-    check_compiles(&generate_with("names", &protos, &["--c-events"]), &[folder]);
+    check_compiles(
+        &generate_with("names", &protos, &["--c-events", "--robots"]),
+        &[folder],
+    );
 }
 
 /// Also for sessions between processes, since no host supplies anything here.
@@ -95,7 +102,7 @@ fn names_that_generated_code_uses_compile() {
         "library",
     ] {
         let proto = repository().join(format!("tests/names/{name}.proto"));
-        let options = ["--c-shm", "--c-events"];
+        let options = ["--c-shm", "--c-events", "--robots"];
         let generated = generate_with(&format!("names-{name}"), &[proto], &options);
         check_compiles(&generated, &[]);
     }
@@ -128,7 +135,10 @@ fn protocols_that_mention_each_other_compile() {
     }
     let folder = repository().join("tests/nasty");
     let protos = [folder.join("shapes.proto")];
-    check_compiles(&generate_with("shapes", &protos, &["--c-events"]), &[]);
+    check_compiles(
+        &generate_with("shapes", &protos, &["--c-events", "--robots"]),
+        &[],
+    );
 }
 
 #[test]
@@ -141,7 +151,13 @@ fn what_travels_between_processes_compiles() {
         ("processes/talk.proto", &["--c-shm"]),
         (
             "payloads/inline.proto",
-            &["--c-shm", "--remote", "--c-inline-bounds", "--c-events"],
+            &[
+                "--c-shm",
+                "--remote",
+                "--c-inline-bounds",
+                "--c-events",
+                "--robots",
+            ],
         ),
     ];
     for (number, (file, options)) in files.into_iter().enumerate() {

@@ -305,6 +305,11 @@ fn a_ring_is_as_small_as_requested() {
     }
 }
 
+/// Whether robots were generated into a folder.
+fn has_robots(folder: &std::path::Path) -> bool {
+    folder.join("bank_robots.h").exists()
+}
+
 /// Every program of the page is complete: it compiles, runs, and prints what the page says.
 #[test]
 fn the_programs_of_the_page_print_what_it_says() {
@@ -313,12 +318,16 @@ fn the_programs_of_the_page_print_what_it_says() {
     }
     let page =
         std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
-    let generated = generate_with("page", &protocols(), &["--c-shm", "--remote", "--c-events"]);
+    let options = ["--c-shm", "--remote", "--c-events", "--robots"];
+    let generated = generate_with("page", &protocols(), &options);
     let device = BANK.generate("page-device");
     let [(includes, objects), of_device] =
         [(&generated, hosts()), (&device, Vec::new())].map(|(folder, hosts)| {
             let includes = [vec![folder.clone()], hosts].concat();
-            let sources = sources_in(folder);
+            let mut sources = sources_in(folder);
+            if has_robots(folder) {
+                sources.extend(sources_in(&runtime().join("robots")));
+            }
             let objects = quiet(Watch::Address, &sources, &includes, folder).objects();
             let objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
             (includes, objects)

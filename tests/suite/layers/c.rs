@@ -1,7 +1,7 @@
 //! The layers of the C runtime. A file uses another one by including it, or by naming a function that is defined there. Tables of functions
 //! count too. An inline function of a header belongs to each file that calls it.
 //!
-//! A new file of `runtime/c/src` or `runtime/c/tls` goes into a layer below.
+//! A new file of `runtime/c/src`, `runtime/c/tls` or `runtime/c/robots` goes into a layer below.
 
 use super::listed::{Layer, Use, assert_none, circles, code, faults};
 use super::{Uses, in_circle};
@@ -67,6 +67,11 @@ const LAYERS: &[Layer] = &[
         may_use: "floor net",
         files: "tls/failure.c tls/peer.c tls/stream.c tls/tls.c tls/tls.h",
     },
+    Layer {
+        name: "robots",
+        may_use: "floor ring link session many",
+        files: "robots/choices.c robots/coverage.c robots/play.c robots/robots.h robots/text.c robots/values.c",
+    },
 ];
 
 /// Files that use each other, and why they stay together.
@@ -106,7 +111,11 @@ const CIRCLES: &[(&[&str], &str)] = &[
 /// The text of each file.
 fn texts() -> BTreeMap<String, String> {
     let mut texts = BTreeMap::new();
-    for (folder, prefix) in [("runtime/c/src/", ""), ("runtime/c/tls/", "tls/")] {
+    for (folder, prefix) in [
+        ("runtime/c/src/", ""),
+        ("runtime/c/tls/", "tls/"),
+        ("runtime/c/robots/", "robots/"),
+    ] {
         for file in files(folder) {
             let name = relative(&file).replacen(folder, prefix, 1);
             let text = fs::read_to_string(&file).expect("it can be read");

@@ -45,7 +45,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("endpoint", &["protocol", "graph"]),
-    ("robots", &["protocol", "relation", "fingerprint"]),
+    ("robots", &["protocol", "relation", "fingerprint", "check"]),
     (
         "target",
         &[

@@ -1,0 +1,165 @@
+/* Which transitions of a protocol were seen. */
+#include "robots.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "duologue/atomic.h"
+
+/* How often an edge was taken by robots of this side, and of the other. */
+typedef struct counts {
+    DUO_ATOMIC uint64_t sent;
+    DUO_ATOMIC uint64_t received;
+} counts;
+
+struct duo_coverage {
+    const duo_robot_table *table;
+    DUO_ATOMIC uint64_t sessions;
+    /* A bit for each side that has played. */
+    DUO_ATOMIC uint64_t sides;
+    counts edges[];
+};
+
+duo_coverage *duo_coverage_new(const duo_robot_table *table)
+{
+    duo_coverage *coverage = malloc(sizeof *coverage + table->edge_count * sizeof *coverage->edges);
+    if (coverage == NULL) return NULL;
+    coverage->table = table;
+    duo_atomic_init(&coverage->sessions, 0);
+    duo_atomic_init(&coverage->sides, 0);
+    for (size_t edge = 0; edge < table->edge_count; edge += 1) {
+        duo_atomic_init(&coverage->edges[edge].sent, 0);
+        duo_atomic_init(&coverage->edges[edge].received, 0);
+    }
+    return coverage;
+}
+
+void duo_coverage_free(duo_coverage *coverage)
+{
+    free(coverage);
+}
+
+const duo_robot_table *duo_coverage_table(const duo_coverage *coverage)
+{
+    return coverage->table;
+}
+
+void duo_coverage_begin(duo_coverage *coverage, duo_role side)
+{
+    duo_atomic_fetch_add(&coverage->sessions, 1, memory_order_relaxed);
+    duo_atomic_fetch_or(&coverage->sides, side == DUO_CLIENT ? 1u : 2u, memory_order_relaxed);
+}
+
+void duo_coverage_add(duo_coverage *coverage, size_t edge, bool is_sent)
+{
+    counts *at = &coverage->edges[edge];
+    duo_atomic_fetch_add(is_sent ? &at->sent : &at->received, 1, memory_order_relaxed);
+}
+
+static uint64_t sent(const duo_coverage *coverage, size_t edge)
+{
+    return duo_atomic_load(&coverage->edges[edge].sent, memory_order_relaxed);
+}
+
+static uint64_t received(const duo_coverage *coverage, size_t edge)
+{
+    return duo_atomic_load(&coverage->edges[edge].received, memory_order_relaxed);
+}
+
+/*
+ * A message that was sent and received counts once. So it does not matter when the peer of a shared coverage counts what it
+ * receives.
+ */
+uint64_t duo_coverage_count(const duo_coverage *coverage, size_t edge)
+{
+    uint64_t from = sent(coverage, edge), to = received(coverage, edge);
+    return from > to ? from : to;
+}
+
+bool duo_coverage_is_goal(const duo_coverage *coverage, const duo_robot_node *node, size_t edge)
+{
+    uint64_t all = 0;
+    if (duo_coverage_count(coverage, edge) != 0) return false;
+    for (size_t own = 0; own < node->count; own += 1) all += duo_coverage_count(coverage, node->first + own);
+    return all < 8 * (uint64_t)node->count;
+}
+
+size_t duo_coverage_seen(const duo_coverage *coverage)
+{
+    size_t seen = 0;
+    for (size_t edge = 0; edge < coverage->table->edge_count; edge += 1) {
+        seen += coverage->table->edges[edge].is_coverable && duo_coverage_count(coverage, edge) > 0;
+    }
+    return seen;
+}
+
+size_t duo_coverage_all(const duo_coverage *coverage)
+{
+    size_t all = 0;
+    for (size_t edge = 0; edge < coverage->table->edge_count; edge += 1) {
+        all += coverage->table->edges[edge].is_coverable;
+    }
+    return all;
+}
+
+size_t duo_coverage_text(const duo_coverage *coverage, char *place, size_t space)
+{
+    size_t seen = duo_coverage_seen(coverage), all = duo_coverage_all(coverage);
+    int size = snprintf(place, space, "covered %zu/%zu transitions", seen, all);
+    return size < 0 ? 0 : (size_t)size;
+}
+
+/* Where a report goes, and how much of it there has been. */
+typedef struct report {
+    char *place;
+    size_t space;
+    size_t size;
+} report;
+
+static void add(report *to, const char *text)
+{
+    for (; *text != '\0'; text += 1, to->size += 1) {
+        if (to->size + 1 < to->space) to->place[to->size] = *text;
+    }
+}
+
+static void add_number(report *to, uint64_t number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    add(to, text);
+}
+
+size_t duo_coverage_json(const duo_coverage *coverage, char *place, size_t space)
+{
+    static const char *const sides[] = {"both", "client", "server", "both"};
+    const duo_robot_table *table = coverage->table;
+    report to = {place, space, 0};
+    add(&to, "{\"version\":1,\"protocol\":\"");
+    add(&to, table->name);
+    add(&to, "\",\"fingerprint\":\"");
+    add(&to, table->fingerprint);
+    add(&to, "\",\"language\":\"c\",\"side\":\"");
+    add(&to, sides[duo_atomic_load(&coverage->sides, memory_order_relaxed) & 3]);
+    add(&to, "\",\"sessions\":");
+    add_number(&to, duo_atomic_load(&coverage->sessions, memory_order_relaxed));
+    add(&to, ",\"transitions\":[");
+    for (size_t node = 0; node < table->node_count; node += 1) {
+        const duo_robot_node *at = &table->nodes[node];
+        for (size_t edge = at->first; edge < at->first + at->count; edge += 1) {
+            add(&to, edge == 0 ? "{\"state\":\"" : ",{\"state\":\"");
+            add(&to, at->name);
+            add(&to, "\",\"message\":\"");
+            add(&to, table->edges[edge].name);
+            add(&to, "\",\"sent\":");
+            add_number(&to, sent(coverage, edge));
+            add(&to, ",\"received\":");
+            add_number(&to, received(coverage, edge));
+            add(&to, "}");
+        }
+    }
+    add(&to, "]}");
+    if (space > 0) place[to.size < space ? to.size : space - 1] = '\0';
+    return to.size;
+}

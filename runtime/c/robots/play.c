@@ -1,0 +1,315 @@
+/* The turns of a robot. */
+#include "robots.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* So many slow choices in one turn count as the last one. */
+#define MOST_PAUSES 4
+
+/* No message was chosen. */
+#define NONE SIZE_MAX
+
+const char *duo_ending_text(duo_ending ending)
+{
+    switch (ending) {
+    case DUO_ENDING_FINISHED: return "the session has reached its end";
+    case DUO_ENDING_LEFT: return "the robot disconnected";
+    case DUO_ENDING_CLOSED: return "the peer disconnected before the end";
+    case DUO_ENDING_LATE: return "the peer did nothing within the time limit";
+    case DUO_ENDING_STUCK: return "the robot can make no message of the state";
+    case DUO_ENDING_FAILED: return "the session failed";
+    }
+    return "not an ending";
+}
+
+bool duo_ending_is_fault(duo_ending ending)
+{
+    return ending == DUO_ENDING_CLOSED || ending == DUO_ENDING_LATE || ending == DUO_ENDING_FAILED;
+}
+
+void duo_play_init(duo_play *play, duo_choices *choices)
+{
+    memset(play, 0, sizeof *play);
+    play->choices = choices;
+    play->limit = 100;
+    play->pause = 1000000;
+    play->leaves = true;
+}
+
+void duo_play_free(duo_play *play)
+{
+    duo_play_state *state = play->state;
+    if (state != NULL) {
+        duo_values_release(state);
+        duo_coverage_free(state->own);
+        free(state->transcript.data);
+        free(state->failure.data);
+        free(state->queue);
+        free(state->first);
+        free(state);
+    }
+    memset(play, 0, sizeof *play);
+}
+
+/* Memory for what a session in this protocol needs. */
+static bool prepare(duo_play *play, const duo_robot_table *table)
+{
+    if (play->state == NULL) play->state = calloc(1, sizeof *play->state);
+    duo_play_state *state = play->state;
+    if (state == NULL) return false;
+    if (state->own != NULL && duo_coverage_table(state->own) != table) {
+        duo_coverage_free(state->own);
+        state->own = NULL;
+    }
+    if (play->coverage == NULL && state->own == NULL) state->own = duo_coverage_new(table);
+    if (play->coverage == NULL && state->own == NULL) return false;
+    if (state->space < table->node_count) {
+        size_t *queue = realloc(state->queue, table->node_count * sizeof *queue);
+        if (queue != NULL) state->queue = queue;
+        size_t *first = realloc(state->first, table->node_count * sizeof *first);
+        if (first != NULL) state->first = first;
+        if (queue == NULL || first == NULL) return false;
+        state->space = table->node_count;
+    }
+    state->transcript.size = 0;
+    state->transcript.is_cut = false;
+    state->failure.size = 0;
+    state->failure.is_cut = false;
+    duo_robot_text_put(&state->transcript, "");
+    return true;
+}
+
+static void show(duo_play *play)
+{
+    duo_play_state *state = play->state;
+    play->transcript = state->transcript.size == 0 ? "" : state->transcript.data;
+    play->transcript_size = state->transcript.size;
+    play->failure = state->failure.size == 0 ? NULL : state->failure.data;
+}
+
+bool duo_robot_begin(duo_robot *robot, const duo_robot_table *table, duo_play *play, duo_role side, const void *hooks,
+                     const duo_robot_hosts *hosts)
+{
+    memset(robot, 0, sizeof *robot);
+    robot->table = table;
+    robot->play = play;
+    robot->hooks = hooks;
+    robot->hosts = hosts;
+    robot->side = side;
+    robot->ending = DUO_ENDING_FINISHED;
+    if (!prepare(play, table)) {
+        play->transcript = "";
+        play->transcript_size = 0;
+        play->failure = "out of memory";
+        return false;
+    }
+    robot->coverage = play->coverage == NULL ? play->state->own : play->coverage;
+    duo_coverage_begin(robot->coverage, side);
+    return true;
+}
+
+static const char *name_of(duo_role side)
+{
+    return side == DUO_CLIENT ? "client" : "server";
+}
+
+static duo_role peer(duo_role side)
+{
+    return side == DUO_CLIENT ? DUO_SERVER : DUO_CLIENT;
+}
+
+static void put_closed(duo_robot *robot, duo_role receiver)
+{
+    duo_robot_text *text = &robot->play->state->transcript;
+    duo_robot_text_put(text, name_of(receiver));
+    duo_robot_text_put(text, " <- closed\n");
+}
+
+static void put_message(duo_robot *robot, duo_role receiver, const duo_robot_edge *edge, const void *entries)
+{
+    duo_robot_text *text = &robot->play->state->transcript;
+    duo_robot_text_put(text, name_of(receiver));
+    duo_robot_text_put(text, " <- ");
+    duo_robot_text_put(text, edge->name);
+    for (size_t entry = 0; entry < edge->count; entry += 1) {
+        duo_robot_text_put(text, entry == 0 ? "(" : ", ");
+        duo_robot_text_value(text, robot, edge->parts[entry].type, (const char *)entries + edge->parts[entry].offset);
+    }
+    duo_robot_text_put(text, edge->count == 0 ? "\n" : ")\n");
+}
+
+/* The edge of this node that leads to the nearest one worth taking; NONE if there is none. */
+static size_t steer(const duo_robot *robot, size_t from)
+{
+    const duo_robot_table *table = robot->table;
+    size_t *queue = robot->play->state->queue, *first = robot->play->state->first;
+    size_t taken = 0, added = 1;
+    memset(first, 0, table->node_count * sizeof *first);
+    queue[0] = from;
+    first[from] = 1;
+    while (taken < added) {
+        size_t node = queue[taken++];
+        const duo_robot_node *at = &table->nodes[node];
+        for (size_t own = 0; own < at->count; own += 1) {
+            const duo_robot_edge *edge = &table->edges[at->first + own];
+            if (!edge->is_makeable) continue;
+            size_t way = node == from ? own + 1 : first[node];
+            if (duo_coverage_is_goal(robot->coverage, at, at->first + own)) return way - 1;
+            if (edge->next < 0 || first[edge->next] != 0) continue;
+            first[edge->next] = way;
+            queue[added++] = (size_t)edge->next;
+        }
+    }
+    return NONE;
+}
+
+/* The makeable edge of a node with this number. */
+static size_t makeable(const duo_robot *robot, const duo_robot_node *at, size_t number)
+{
+    for (size_t own = 0; own < at->count; own += 1) {
+        if (robot->table->edges[at->first + own].is_makeable && number-- == 0) return own;
+    }
+    return NONE;
+}
+
+static void be_slow(uint64_t nanoseconds)
+{
+    struct timespec pause = {(time_t)(nanoseconds / 1000000000), (long)(nanoseconds % 1000000000)};
+    if (nanoseconds > 0) nanosleep(&pause, NULL);
+}
+
+/* The edge that the choices say; NONE to disconnect. `count` edges are makeable. */
+static size_t choose(duo_robot *robot, size_t node, size_t count)
+{
+    duo_play *play = robot->play;
+    const duo_robot_node *at = &robot->table->nodes[node];
+    size_t way_out = at->way_out < 0 ? NONE : (size_t)at->way_out;
+    for (unsigned pauses = 0;; pauses += 1) {
+        uint8_t byte;
+        if (robot->messages >= play->limit || !duo_choices_next(play->choices, &byte) || byte == 0) return way_out;
+        if (byte < 96) {
+            size_t found = steer(robot, node);
+            if (found != NONE) return found;
+            return byte == 1 ? way_out : makeable(robot, at, byte % count);
+        }
+        if (byte < 248) {
+            size_t number = byte - 96u;
+            uint8_t more = 0;
+            if (count > 152 && !duo_choices_next(play->choices, &more)) more = 0;
+            return makeable(robot, at, (number + 152 * (size_t)more) % count);
+        }
+        if (byte >= 252) return play->leaves ? NONE : makeable(robot, at, byte % count);
+        if (pauses == MOST_PAUSES) return way_out;
+        be_slow((byte - 247u) * play->pause);
+    }
+}
+
+static void leave(duo_robot *robot, duo_ending ending)
+{
+    put_closed(robot, peer(robot->side));
+    robot->ending = ending;
+}
+
+/* Writes the tag of a message. */
+static void put_tag(void *message, size_t size, unsigned tag)
+{
+    unsigned word = duo_tag_word(tag, size);
+    memcpy(message, &word, size);
+}
+
+unsigned duo_robot_turn(duo_robot *robot, size_t node, const duo_state *state, void *message)
+{
+    const duo_robot_node *at = &robot->table->nodes[node];
+    size_t count = 0;
+    for (size_t own = 0; own < at->count; own += 1) count += robot->table->edges[at->first + own].is_makeable;
+    if (count == 0) {
+        leave(robot, DUO_ENDING_STUCK);
+        return 0;
+    }
+    size_t chosen = choose(robot, node, count);
+    if (chosen == NONE) {
+        leave(robot, DUO_ENDING_LEFT);
+        return 0;
+    }
+    const duo_robot_edge *edge = &robot->table->edges[at->first + chosen];
+    duo_values values = {robot->play->choices, robot->play->state, robot->hooks, robot->hosts, 0, 0, false, false, false};
+    char *entries = (char *)message + state->entries;
+    unsigned tag = (unsigned)chosen + 1;
+    put_tag(message, state->tag_size, tag);
+    for (size_t entry = 0; entry < edge->count && !values.is_failed; entry += 1) {
+        duo_values_make(&values, edge->parts[entry].type, entries + edge->parts[entry].offset);
+    }
+    if (values.is_failed) {
+        duo_free(state, message);
+        robot->ending = DUO_ENDING_FAILED;
+        return 0;
+    }
+    put_message(robot, peer(robot->side), edge, entries);
+    duo_coverage_add(robot->coverage, at->first + chosen, true);
+    robot->messages += 1;
+    return tag;
+}
+
+duo_status duo_robot_space(const duo_robot *robot, duo_endpoint sends)
+{
+    if (robot->play->within == 0) return DUO_OK;
+    const duo_endpoint ready = duo_writable(sends);
+    size_t which;
+    /* Whatever else has happened, sending reports it. */
+    return duo_select(&ready, 1, robot->play->within, &which) == DUO_EMPTY ? DUO_FULL : DUO_OK;
+}
+
+void duo_robot_sent(duo_robot *robot)
+{
+    duo_values_release(robot->play->state);
+}
+
+void duo_robot_received(duo_robot *robot, size_t node, const duo_state *state, const void *message)
+{
+    const duo_robot_node *at = &robot->table->nodes[node];
+    size_t tag = (size_t)duo_robot_number(message, state->tag_size, false);
+    size_t edge = at->first + tag - 1;
+    duo_coverage_add(robot->coverage, edge, false);
+    robot->messages += 1;
+    put_message(robot, robot->side, &robot->table->edges[edge], (const char *)message + state->entries);
+}
+
+static void fail(duo_robot *robot, const char *why)
+{
+    robot->ending = DUO_ENDING_FAILED;
+    robot->play->state->failure.size = 0;
+    duo_robot_text_put(&robot->play->state->failure, why);
+}
+
+void duo_robot_failed(duo_robot *robot, duo_status status)
+{
+    switch (status) {
+    case DUO_CLOSED:
+    case DUO_LOST:
+        put_closed(robot, robot->side);
+        robot->ending = DUO_ENDING_CLOSED;
+        break;
+    case DUO_EMPTY:
+    case DUO_FULL:
+    case DUO_LATE:
+        put_closed(robot, robot->side);
+        robot->ending = DUO_ENDING_LATE;
+        break;
+    default: fail(robot, duo_status_text(status));
+    }
+}
+
+bool duo_robot_refuses(duo_robot *robot, const char *failure)
+{
+    if (failure != NULL) fail(robot, failure);
+    return failure != NULL;
+}
+
+duo_ending duo_robot_end(duo_robot *robot)
+{
+    duo_values_release(robot->play->state);
+    if (robot->play->state->transcript.is_cut) fail(robot, "out of memory");
+    show(robot->play);
+    return robot->ending;
+}

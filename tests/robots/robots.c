@@ -1,0 +1,167 @@
+/*
+ * Robots play with each other. `cases.h` has a line for each protocol:
+ *
+ *   CASE(prefix, type of the client's first endpoint, type of the server's, hooks of the client, hooks of the server)
+ *
+ * Without arguments the program prints the transcripts of all of them, with choices that the programs in the other languages
+ * use too. `cover` plays until everything is covered, and prints the reports. `reports` prints the reports as JSON.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hooks.h"
+#include "cases.h"
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* A session of two robots: what they play with, and how it ended for each. */
+typedef struct pair {
+    duo_choices choices[2];
+    duo_play plays[2];
+    duo_ending endings[2];
+} pair;
+
+static void begin(pair *both, duo_choices client, duo_choices server, duo_coverage *coverage, size_t limit)
+{
+    both->choices[0] = client;
+    both->choices[1] = server;
+    for (int side = 0; side < 2; side += 1) {
+        duo_play *play = &both->plays[side];
+        duo_play_init(play, &both->choices[side]);
+        play->coverage = coverage;
+        play->limit = limit;
+        play->pause = 0;
+        play->within = UINT64_C(60000000000);
+    }
+}
+
+static void end(pair *both)
+{
+    for (int side = 0; side < 2; side += 1) duo_play_free(&both->plays[side]);
+}
+
+/* Both robots write the same transcript. */
+static void check(const pair *both)
+{
+    const duo_play *client = &both->plays[0], *server = &both->plays[1];
+    for (int side = 0; side < 2; side += 1) {
+        if (both->endings[side] == DUO_ENDING_FAILED || both->endings[side] == DUO_ENDING_LATE) {
+            fprintf(stderr, "%s: %s\n%s", duo_ending_text(both->endings[side]), both->plays[side].failure,
+                    both->plays[side].transcript);
+            exit(1);
+        }
+    }
+    CHECK(strcmp(client->transcript, server->transcript) == 0);
+    CHECK(client->transcript_size == strlen(client->transcript));
+}
+
+static const char *word(duo_ending ending)
+{
+    static const char *const words[] = {"finished", "left", "closed", "late", "stuck", "failed"};
+    return words[ending];
+}
+
+typedef void play_function(pair *both);
+
+/* Sessions that every language plays in the same way. */
+static void tell(const char *name, play_function *play, const duo_robot_table *table)
+{
+    for (uint64_t seed = 1; seed <= 3; seed += 1) {
+        pair both;
+        begin(&both, duo_choices_seed(seed), duo_choices_seed(seed + 100), NULL, 12);
+        play(&both);
+        check(&both);
+        printf("# %s seed %d: %s, %s\n%s", name, (int)seed, word(both.endings[0]), word(both.endings[1]),
+               both.plays[0].transcript);
+        end(&both);
+    }
+    duo_coverage *coverage = duo_coverage_new(table);
+    CHECK(coverage != NULL);
+    pair both;
+    begin(&both, duo_choices_covering(), duo_choices_covering(), coverage, 100);
+    play(&both);
+    check(&both);
+    char text[100];
+    CHECK(duo_coverage_text(coverage, text, sizeof text) < sizeof text);
+    printf("# %s covering: %s, %s, %s\n%s", name, text, word(both.endings[0]), word(both.endings[1]),
+           both.plays[0].transcript);
+    end(&both);
+    duo_coverage_free(coverage);
+}
+
+static void show_json(const duo_coverage *coverage)
+{
+    size_t size = duo_coverage_json(coverage, NULL, 0) + 1;
+    char *json = malloc(size);
+    CHECK(json != NULL && duo_coverage_json(coverage, json, size) == size - 1);
+    CHECK(strlen(json) == size - 1);
+    printf("%s\n", json);
+    free(json);
+}
+
+/* Two robots with one coverage see everything in at most as many sessions as there are transitions. */
+static void cover(const char *name, play_function *play, const duo_robot_table *table, bool is_json)
+{
+    duo_coverage *coverage = duo_coverage_new(table);
+    CHECK(coverage != NULL);
+    size_t sessions = 0;
+    for (; duo_coverage_seen(coverage) < duo_coverage_all(coverage); sessions += 1) {
+        pair both;
+        CHECK(sessions < table->edge_count);
+        begin(&both, duo_choices_covering(), duo_choices_covering(), coverage, 100);
+        play(&both);
+        check(&both);
+        end(&both);
+    }
+    char text[100];
+    CHECK(duo_coverage_text(coverage, text, sizeof text) < sizeof text);
+    if (is_json) show_json(coverage);
+    else printf("%s: %s in %zu sessions\n", name, text, sessions);
+    duo_coverage_free(coverage);
+}
+
+/* What the robots of a protocol begin with. */
+#define CASE(prefix, client_type, server_type, client_hooks, server_hooks)                                             \
+    typedef struct prefix##_start {                                                                                    \
+        pair *both;                                                                                                    \
+        server_type server;                                                                                            \
+    } prefix##_start;                                                                                                  \
+                                                                                                                       \
+    static void *serve_##prefix(void *context)                                                                         \
+    {                                                                                                                  \
+        prefix##_start *start = (prefix##_start *)context;                                                             \
+        start->both->endings[1] = prefix##_robot_server(start->server, &start->both->plays[1], server_hooks);          \
+        return NULL;                                                                                                   \
+    }                                                                                                                  \
+                                                                                                                       \
+    static void play_##prefix(pair *both)                                                                              \
+    {                                                                                                                  \
+        prefix##_start start = {both, {{NULL, 0}}};                                                                    \
+        client_type client;                                                                                            \
+        pthread_t thread;                                                                                              \
+        CHECK(prefix##_init(&start.server, &client) == DUO_OK);                                                        \
+        CHECK(pthread_create(&thread, NULL, serve_##prefix, &start) == 0);                                             \
+        both->endings[0] = prefix##_robot_client(client, &both->plays[0], client_hooks);                               \
+        CHECK(pthread_join(thread, NULL) == 0);                                                                        \
+    }
+CASES
+#undef CASE
+
+int main(int count, char **arguments)
+{
+    const bool covers = count > 1, is_json = covers && strcmp(arguments[1], "reports") == 0;
+#define CASE(prefix, client_type, server_type, client_hooks, server_hooks)                                             \
+    if (covers) cover(#prefix, play_##prefix, &prefix##_robots, is_json);                                              \
+    else tell(#prefix, play_##prefix, &prefix##_robots);
+    CASES
+#undef CASE
+    CHECK(duo_shutdown() == 0);
+    return 0;
+}

@@ -1,0 +1,125 @@
+//! Robots in C play with each other.
+
+use super::programs::CASES;
+use super::{generate_with, hosts, protocols, quiet};
+use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
+use crate::support::{is_named, is_tested, repository, succeed};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The file that has a line for each protocol.
+fn cases() -> String {
+    let cases: BTreeMap<&str, &str> = CASES
+        .iter()
+        .map(|(_, prefix, state)| (*prefix, *state))
+        .collect();
+    let mut text = String::new();
+    for prefix in cases.keys() {
+        writeln!(text, "#include \"{prefix}_robots.h\"").expect("string writes cannot fail");
+    }
+    text.push_str("\n#define CASES");
+    for (prefix, state) in cases {
+        let hooks = match prefix {
+            "double_buffer" => "&buffer_client, &buffer_server",
+            "work_queue" => "&queue_client, &queue_server",
+            _ => "NULL, NULL",
+        };
+        write!(
+            text,
+            " CASE({prefix}, {prefix}_client_{state}_t, {prefix}_server_{state}_t, {hooks})"
+        )
+        .expect("string writes cannot fail");
+    }
+    text + "\n"
+}
+
+fn program(watch: Watch) -> PathBuf {
+    let generated = generate_with(&format!("robots-{watch:?}"), &protocols(), &["--robots"]);
+    fs::write(generated.join("cases.h"), cases()).expect("it can be written");
+    let own = repository().join("tests/robots");
+    let mut sources = sources_in(&generated);
+    sources.extend(sources_in(&runtime().join("robots")));
+    sources.push(own.join("robots.c"));
+    let includes = [vec![generated.clone(), own], hosts()].concat();
+    let program = quiet(watch, &sources, &includes, &generated);
+    program
+        .link()
+        .unwrap_or_else(|complaint| panic!("{complaint}"))
+}
+
+fn run(watch: Watch, program: &Path, arguments: &[&str]) -> String {
+    let printed = succeed(watch.command(program, &[]).args(arguments));
+    printed.unwrap_or_else(|complaint| panic!("{arguments:?}:\n{complaint}"))
+}
+
+/// The transcripts are those of every language. `INSTA_UPDATE=always` writes them.
+#[test]
+fn robots_play_the_same_sessions_as_in_other_languages() {
+    if !is_tested("c") {
+        return;
+    }
+    let path = repository().join("tests/robots/transcripts.txt");
+    for watch in [Watch::Address, Watch::Thread] {
+        let program = program(watch);
+        let played = run(watch, &program, &[]);
+        if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+            fs::write(&path, &played).expect("it can be written");
+        }
+        let expected = fs::read_to_string(&path).expect("it is there");
+        assert!(
+            played == expected,
+            "the sessions differ from {}:\n{played}",
+            path.display()
+        );
+        let covered = run(watch, &program, &["cover"]);
+        assert_eq!(
+            covered.lines().count(),
+            CASES
+                .iter()
+                .map(|(_, prefix, _)| prefix)
+                .collect::<std::collections::BTreeSet<_>>()
+                .len()
+        );
+        for line in run(watch, &program, &["reports"]).lines() {
+            let report: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
+            assert_eq!(report["language"], "c");
+            assert_eq!(report["side"], "both");
+            let transitions = report["transitions"].as_array().expect("it is a list");
+            assert!(
+                transitions.iter().any(|transition| transition["sent"] != 0),
+                "{line}"
+            );
+        }
+    }
+}
+
+/// libFuzzer plays a client against a server with a fault, and finds it.
+#[test]
+fn a_fuzzer_finds_a_fault_with_a_robot() {
+    if !is_tested("c") || !is_named("clang") {
+        return;
+    }
+    let protos = [repository().join("protocols/bank.proto")];
+    let generated = generate_with("robots-fuzz", &protos, &["--robots"]);
+    let mut sources = sources_in(&generated);
+    sources.extend(sources_in(&runtime().join("robots")));
+    sources.extend(sources_in(&runtime().join("src")));
+    sources.push(repository().join("tests/robots/fuzz.c"));
+    let includes = [generated.clone()];
+    let fuzz = |flags: &[&str]| {
+        let program = Program {
+            compiler: Compiler::Clang,
+            flags,
+            ..quiet(Watch::Plain, &sources, &includes, &generated)
+        };
+        program.fuzz(20_000)
+    };
+    let sanitizers = "-fsanitize=fuzzer,address,undefined";
+    if let Err(complaint) = fuzz(&[sanitizers]) {
+        panic!("a server without a fault: {complaint}");
+    }
+    let complaint = fuzz(&[sanitizers, "-DFAULT"]).expect_err("the fault is found");
+    assert!(complaint.contains("the balance is negative"), "{complaint}");
+}
