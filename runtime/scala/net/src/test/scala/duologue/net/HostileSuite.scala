@@ -195,7 +195,7 @@ final class HostileSuite extends NetSuite {
   }
 
   /** What goes into a reader that sleeps, in bytes. */
-  private val Sent = Integer.getInteger("duologue.sent", 256).longValue << 20
+  private val Sent = Integer.getInteger("duologue.sent", Integer.valueOf(256)).longValue << 20
   private val Message = 64 << 10
 
   private def heap(): Long = Runtime.getRuntime.totalMemory - Runtime.getRuntime.freeMemory
