@@ -273,7 +273,9 @@ impl Play {
         let text = self.with_transcript(closed);
         match closed.why() {
             Why::Late => Ending::Late(text),
-            Why::Left | Why::Lost | Why::Broken | Why::TooLarge => Ending::Closed(text),
+            Why::Left | Why::Lost | Why::Broken | Why::TooLarge | Why::Stopped => {
+                Ending::Closed(text)
+            }
         }
     }
 
