@@ -107,9 +107,10 @@ fn draw(
         Some(state) => picture::surroundings(protocol, sources, find_state(protocol, state)?),
         None => picture::whole(protocol, sources).map_err(|TooLarge { states, arrows }| {
             let (name, first) = (&protocol.name, &protocol.start().name);
+            let file = sources.get(name.span.source).name();
             Failure::Usage(format!(
                 "`{name}` has {states} states and {arrows} arrows, and a picture at most {MOST_STATES} and {MOST_ARROWS}; name a state, as in \
-                 FILE#{name}/{first}, to draw the states nearest to it, or use `--format dot` and Graphviz"
+                 {file}#{name}/{first}, to draw the states nearest to it, or use `--format dot` and Graphviz"
             ))
         })?,
     };

@@ -11,6 +11,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What was found at the paths that the user named.
 pub struct Found {
@@ -149,7 +151,7 @@ fn locate(path: &Path, import_dirs: &[PathBuf]) -> PathBuf {
 /// Whether a search of a directory finds a file. Only the directories above the file are searched.
 pub fn finds(directory: &Path, file: &Path, exclude: &Exclude) -> bool {
     let is_below = file.strip_prefix(directory);
-    let walk = walker(directory, exclude, Some(file));
+    let (walk, _) = walker(directory, exclude, Some(file));
     let mut found = files::Found::default();
     if is_below.is_ok_and(|below| !below.as_os_str().is_empty()) {
         let is_it = |entry: &ignore::DirEntry| entry.path() == file;
@@ -161,8 +163,15 @@ pub fn finds(directory: &Path, file: &Path, exclude: &Exclude) -> bool {
     !found.protocols.is_empty()
 }
 
-/// Walks through a directory, or only through what is on the path to a file.
-fn walker(directory: &Path, exclude: &Exclude, only: Option<&Path>) -> WalkBuilder {
+/// Walks through a directory, or only through what is on the path to a file. Also returns the number of files and directories that the
+/// configuration excludes, once the walk is over.
+fn walker(
+    directory: &Path,
+    exclude: &Exclude,
+    only: Option<&Path>,
+) -> (WalkBuilder, Arc<AtomicUsize>) {
+    let left_out = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&left_out);
     let place = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
     let mut walk = WalkBuilder::new(directory);
     let (root, exclude) = (directory.to_path_buf(), exclude.clone());
@@ -174,9 +183,12 @@ fn walker(directory: &Path, exclude: &Exclude, only: Option<&Path>) -> WalkBuild
         let is_wanted = only
             .as_ref()
             .is_none_or(|only| only.starts_with(entry.path()));
+        if is_wanted && is_excluded {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
         entry.depth() == 0 || is_wanted && !is_excluded
     });
-    walk
+    (walk, left_out)
 }
 
 /// All protocol files below a directory, sorted; hidden files, files that git ignores, and those that the configuration excludes
@@ -188,7 +200,7 @@ fn walk(
 ) -> Result<files::Found, Failure> {
     let failures = unreadable.len();
     let mut found = files::Found::default();
-    let walk = walker(directory, exclude, None);
+    let (walk, left_out) = walker(directory, exclude, None);
     for entry in walk.build() {
         let path = match entry {
             Ok(entry) => entry.into_path(),
@@ -205,9 +217,16 @@ fn walk(
     }
     if found.protocols.is_empty() && unreadable.len() == failures {
         let words = format!("no protocol files under {}", directory.display());
-        return Err(Failure::Usage(match found.skipped.len() {
+        let words = match found.skipped.len() {
             0 => words,
             many => format!("{words}, only {}", counted(many, "Protocol Buffers file")),
+        };
+        return Err(Failure::Usage(match left_out.load(Ordering::Relaxed) {
+            0 => words,
+            many => format!(
+                "{words}; `exclude` in the configuration leaves out {}: change it, or name the files to read",
+                counted(many, "path")
+            ),
         }));
     }
     found.sort();

@@ -25,33 +25,59 @@ pub fn definition(snapshot: &Snapshot, offset: usize) -> Option<(Span, Span)> {
     Some((found.span, declared))
 }
 
-/// Whether all names that refer to the same are one name, which is worth listing. Words of the language are not.
+/// What a name is, for what can be done with it.
+pub enum Kind {
+    /// A name that a file declares.
+    Declared,
+    /// A type or bound of the language.
+    BuiltIn,
+    /// A part of a package.
+    Package,
+    /// The path of an import; whether the file was found.
+    Import(bool),
+    /// Nothing is known about it.
+    Unknown,
+    /// A word of the language.
+    Word,
+}
+
+impl Kind {
+    /// What a name that refers to this is.
+    pub fn of(referent: Referent) -> Kind {
+        match referent {
+            Referent::Type(_)
+            | Referent::Field(..)
+            | Referent::Variant(..)
+            | Referent::Value(..)
+            | Referent::Bound(_)
+            | Referent::Protocol(_)
+            | Referent::Instance(_)
+            | Referent::State(..)
+            | Referent::Parameter(..)
+            | Referent::Message(..)
+            | Referent::Entry(..) => Kind::Declared,
+            Referent::Builtin(_) | Referent::BuiltinBound(_) => Kind::BuiltIn,
+            Referent::Package => Kind::Package,
+            Referent::Import(file) => Kind::Import(file.is_some()),
+            Referent::Unknown => Kind::Unknown,
+            Referent::Language(_)
+            | Referent::Side(_)
+            | Referent::Acceptor(_)
+            | Referent::Fingerprint
+            | Referent::Direction(_)
+            | Referent::Attribute
+            | Referent::Rule
+            | Referent::Unit => Kind::Word,
+        }
+    }
+}
+
+/// Whether all names that refer to the same are one name, which is worth listing.
 fn is_listed(referent: Referent) -> bool {
-    match referent {
-        Referent::Type(_)
-        | Referent::Field(..)
-        | Referent::Variant(..)
-        | Referent::Value(..)
-        | Referent::Bound(_)
-        | Referent::Protocol(_)
-        | Referent::Instance(_)
-        | Referent::State(..)
-        | Referent::Parameter(..)
-        | Referent::Message(..)
-        | Referent::Entry(..)
-        | Referent::Builtin(_)
-        | Referent::BuiltinBound(_) => true,
-        Referent::Import(file) => file.is_some(),
-        Referent::Package
-        | Referent::Language(_)
-        | Referent::Side(_)
-        | Referent::Acceptor(_)
-        | Referent::Fingerprint
-        | Referent::Direction(_)
-        | Referent::Attribute
-        | Referent::Rule
-        | Referent::Unit
-        | Referent::Unknown => false,
+    match Kind::of(referent) {
+        Kind::Declared | Kind::BuiltIn => true,
+        Kind::Import(is_found) => is_found,
+        Kind::Package | Kind::Unknown | Kind::Word => false,
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::Snapshot;
 use super::context::KEYWORDS;
-use super::names::{name_at, references};
-use super::text::{Kind, significant};
+use super::names::{Kind, name_at, references};
+use super::text::{self, significant};
 use crate::compile::{Files, Request};
 use crate::diagnostic::Level;
 use crate::protocol::{Bound, Builtin, Referent, Use};
@@ -33,33 +33,14 @@ pub fn prepare(snapshot: &Snapshot, offset: usize) -> Result<&Use, String> {
         let uses = &snapshot.program().uses;
         found.is_declaration || uses.declaration(found.referent).is_some()
     };
-    let reason = match found.referent {
-        Referent::Type(_)
-        | Referent::Field(..)
-        | Referent::Variant(..)
-        | Referent::Value(..)
-        | Referent::Bound(_)
-        | Referent::Protocol(_)
-        | Referent::Instance(_)
-        | Referent::State(..)
-        | Referent::Parameter(..)
-        | Referent::Message(..)
-        | Referent::Entry(..) => match is_declared() {
-            true => return Ok(found),
-            false => "is not declared in these files",
-        },
-        Referent::Builtin(_) | Referent::BuiltinBound(_) => "is built in",
-        Referent::Package => "is part of a package, which other files name too",
-        Referent::Import(_) => "is the path of a file: rename the file, then the import",
-        Referent::Unknown => "is not known here: repair the error first",
-        Referent::Language(_)
-        | Referent::Side(_)
-        | Referent::Acceptor(_)
-        | Referent::Fingerprint
-        | Referent::Direction(_)
-        | Referent::Attribute
-        | Referent::Rule
-        | Referent::Unit => "is a word of the language",
+    let reason = match Kind::of(found.referent) {
+        Kind::Declared if is_declared() => return Ok(found),
+        Kind::Declared => "is not declared in these files",
+        Kind::BuiltIn => "is built in",
+        Kind::Package => "is part of a package, which other files name too",
+        Kind::Import(_) => "is the path of a file: rename the file, then the import",
+        Kind::Unknown => "is not known here: repair the error first",
+        Kind::Word => "is a word of the language",
     };
     Err(format!("`{written}` {reason}"))
 }
@@ -172,7 +153,8 @@ fn in_the_way(snapshot: &Snapshot, old: &str, spans: &[Span]) -> Result<(), Stri
             continue;
         }
         for token in significant(source.text()) {
-            let is_named = token.kind == Kind::Word && &source.text()[token.at.clone()] == old;
+            let is_named =
+                token.kind == text::Kind::Word && &source.text()[token.at.clone()] == old;
             let start = u32::try_from(token.at.start).unwrap_or(u32::MAX);
             let is_known = || {
                 let named = uses.at(id, token.at.start);

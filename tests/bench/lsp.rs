@@ -1,6 +1,9 @@
 //! How long `duologue lsp` takes from a change to the findings, and how much memory it needs: `cargo bench --bench lsp` types mistakes into
 //! files of several sizes and prints percentiles, and the memory for a workspace of 1,000 files of which 20 are open. `-- --quick` does each
 //! once with small files.
+//!
+//! If `DUOLOGUE_BUF` is the path of the program `buf` (in the npm package `@bufbuild/buf`), `buf lsp serve` takes turns with it, on files of
+//! Protocol Buffers of the same sizes, and both are also measured with 1,000 open files.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -21,8 +24,12 @@ fn uri(path: &Path) -> String {
 
 impl Client {
     fn start(folder: &Path) -> Client {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_duologue"))
-            .arg("lsp")
+        Client::of(own_server(), folder)
+    }
+
+    fn of(mut server: Command, folder: &Path) -> Client {
+        let mut child = server
+            .current_dir(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -42,6 +49,8 @@ impl Client {
     }
 
     fn send(&mut self, message: Value) {
+        let mut message = message;
+        message["jsonrpc"] = json!("2.0");
         let body = message.to_string();
         let sent = write!(self.input, "Content-Length: {}\r\n\r\n{body}", body.len());
         sent.and_then(|()| self.input.flush())
@@ -67,6 +76,9 @@ impl Client {
             if is_it(&message) {
                 return;
             }
+            if message["method"].is_string() && !message["id"].is_null() {
+                self.send(json!({ "id": message["id"], "result": null }));
+            }
         }
     }
 
@@ -87,8 +99,13 @@ impl Client {
 
     /// The resident memory in MiB, where the system reports it.
     fn memory(&self) -> Option<u64> {
+        self.status("VmRSS:")
+    }
+
+    /// A size in MiB that the system reports about the server.
+    fn status(&self, name: &str) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        let line = status.lines().find(|line| line.starts_with(name))?;
         let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
         Some(kibibytes / 1024)
     }
@@ -158,6 +175,173 @@ fn latencies(bytes: usize, rounds: usize) -> Vec<Duration> {
     measured
 }
 
+/// A language server with a text in its language of which a name is mistyped, again and again.
+struct Typist {
+    client: Client,
+    uri: String,
+    text: String,
+    /// Where the name begins, and on which line.
+    at: usize,
+    line: usize,
+    /// What the name is if an `x` is typed before it.
+    mistyped: String,
+    version: usize,
+}
+
+impl Typist {
+    /// A file with about this number of bytes in Protocol Buffers' language or in ours.
+    fn new(server: Command, is_buffers: bool, folder: &Path, bytes: usize) -> Typist {
+        let (text, before) = match is_buffers {
+            true => (messages("m", bytes), "repeated bytes jump = 3;\n  "),
+            false => (protocol("p", bytes), "note: str) -> "),
+        };
+        let middle = text.len() / 2;
+        let at = text[middle..].find(before).expect("a name") + middle + before.len();
+        let line = text[..at].matches('\n').count();
+        let name: String = text[at..]
+            .chars()
+            .take_while(char::is_ascii_alphanumeric)
+            .collect();
+        // buf finds mistakes only in files that are also on the disk.
+        let path = folder.join("a.proto");
+        fs::write(&path, &text).expect("it can be written");
+        let mut client = Client::of(server, folder);
+        let uri = uri(&path);
+        client.open(&uri, &text);
+        Typist {
+            client,
+            uri,
+            text,
+            at,
+            line,
+            mistyped: format!("x{name}"),
+            version: 1,
+        }
+    }
+
+    /// Types the mistake or removes it, and waits until the findings name it or no longer do. Returns how long that took.
+    fn turn(&mut self) -> Duration {
+        self.version += 1;
+        let is_mistake = self.version % 2 == 0;
+        let changed = match is_mistake {
+            true => self.text[..self.at].to_owned() + "x" + &self.text[self.at..],
+            false => self.text.clone(),
+        };
+        // Both servers get the whole text, because buf asks for it.
+        let document = json!({ "uri": self.uri, "version": self.version });
+        let params = json!({ "textDocument": document, "contentChanges": [{ "text": changed }] });
+        let start = Instant::now();
+        self.client
+            .send(json!({ "method": "textDocument/didChange", "params": params }));
+        let (uri, version) = (&self.uri, self.version);
+        let line = self.line..self.line + 1;
+        let names = |finding: &Value| {
+            let message = finding["message"].as_str().unwrap_or_default();
+            let at = finding["range"]["start"]["line"]
+                .as_u64()
+                .unwrap_or_default();
+            message.contains(&self.mistyped)
+                && line.contains(&usize::try_from(at).unwrap_or_default())
+        };
+        self.client.wait(|message| {
+            let params = &message["params"];
+            let findings = params["diagnostics"].as_array();
+            message["method"] == "textDocument/publishDiagnostics"
+                && params["uri"] == *uri
+                && params["version"] == version
+                && findings.is_some_and(|all| all.iter().any(names) == is_mistake)
+        });
+        start.elapsed()
+    }
+}
+
+/// A file of Protocol Buffers with about this number of bytes.
+fn messages(package: &str, bytes: usize) -> String {
+    let count = (bytes / 110).max(2);
+    let mut text = format!("syntax = \"proto3\";\n\npackage {package};\n\n");
+    for message in 0..count {
+        let [next, far] = [message + 1, message * 7 + 3].map(|to| to % count);
+        text += &format!(
+            "message M{message} {{\n  M{next} next = 1;\n  string note = 2;\n  repeated bytes jump = 3;\n  M{far} far = 4;\n  uint64 number = 5;\n}}\n\n"
+        );
+    }
+    text
+}
+
+fn buf_server(buf: &Path) -> Command {
+    let mut server = Command::new(buf);
+    server.args(["lsp", "serve"]).stderr(Stdio::null());
+    server
+}
+
+fn own_server() -> Command {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_duologue"));
+    server.arg("lsp");
+    server
+}
+
+/// Ours beside `buf lsp serve`, in turns.
+fn beside_buf(buf: &Path, sizes: &[usize], rounds: usize, files: usize) {
+    println!(
+        "\n| bytes | ours, p50, ms | ours, p95, ms | buf, p50, ms | buf, p95, ms | ratio of p50 | ratio of p95 |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    );
+    for bytes in sizes {
+        let [own, other] = ["lsp-own", "lsp-buf"].map(folder);
+        fs::write(other.join("buf.yaml"), "version: v2\n").expect("it can be written");
+        let mut typists = [
+            Typist::new(own_server(), false, &own, *bytes),
+            Typist::new(buf_server(buf), true, &other, *bytes),
+        ];
+        let mut measured = [Vec::new(), Vec::new()];
+        for _ in 0..rounds {
+            for (typist, measured) in typists.iter_mut().zip(&mut measured) {
+                measured.push(typist.turn());
+            }
+        }
+        measured.iter_mut().for_each(|all| all.sort());
+        let at =
+            |all: &[Duration], share: usize| all[(all.len() - 1) * share / 100].as_secs_f64() * 1e3;
+        let [ours, bufs] = &measured;
+        println!(
+            "| {bytes} | {:.2} | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} |",
+            at(ours, 50),
+            at(ours, 95),
+            at(bufs, 50),
+            at(bufs, 95),
+            at(bufs, 50) / at(ours, 50),
+            at(bufs, 95) / at(ours, 95)
+        );
+    }
+    println!(
+        "\n| server | open files | most memory, MiB | memory, MiB |\n| --- | ---: | ---: | ---: |"
+    );
+    for (name, server, is_buffers) in [
+        ("duologue lsp", own_server(), false),
+        ("buf lsp serve", buf_server(buf), true),
+    ] {
+        let folder = folder("lsp-open");
+        fs::write(folder.join("buf.yaml"), "version: v2\n").expect("it can be written");
+        let text = |file: usize| match is_buffers {
+            true => messages(&format!("p{file}"), 2_000),
+            false => protocol(&format!("p{file}"), 2_000),
+        };
+        let path = |file: usize| folder.join(format!("f{file}.proto"));
+        for file in 0..files {
+            fs::write(path(file), text(file)).expect("it can be written");
+        }
+        let mut client = Client::of(server, &folder);
+        for file in 0..files {
+            client.open(&uri(&path(file)), &text(file));
+        }
+        let shown = |size: Option<u64>| size.map_or("?".to_owned(), |size| size.to_string());
+        println!(
+            "| {name} | {files} | {} | {} |",
+            shown(client.status("VmHWM:")),
+            shown(client.memory())
+        );
+    }
+}
+
 fn main() {
     let is_quick = std::env::args().any(|word| word == "--quick");
     let (sizes, rounds, files) = match is_quick {
@@ -208,6 +392,17 @@ fn main() {
             .map_or("?".to_owned(), |memory| memory.to_string()),
         references.as_secs_f64() * 1e3
     );
+    drop(client);
+    if let Some(buf) = std::env::var_os("DUOLOGUE_BUF") {
+        let buf = PathBuf::from(buf);
+        assert!(buf.is_absolute(), "DUOLOGUE_BUF is not an absolute path");
+        let sizes: &[usize] = if is_quick {
+            &[1_000, 2_000]
+        } else {
+            &[10_000, 100_000]
+        };
+        beside_buf(&buf, sizes, rounds, files);
+    }
     if is_quick {
         println!("every case works");
     }

@@ -210,7 +210,7 @@ fn large_protocols_are_drawn_in_parts() {
         ring("large", MOST_STATES + 1, 1) + &ring("dense", 20, 12),
     );
     let printed = scratch.transcript("graph large.proto#large --format svg");
-    let words = "`large` has 61 states and 122 arrows, and a picture at most 60 and 180; name a state, as in FILE#large/s0";
+    let words = "`large` has 61 states and 122 arrows, and a picture at most 60 and 180; name a state, as in large.proto#large/s0";
     assert!(printed.contains(words), "{printed}");
     assert!(printed.ends_with("--- exit 2 ---\n"), "{printed}");
     let printed = scratch.transcript("graph large.proto#dense --format svg");

@@ -68,6 +68,13 @@ fn files_of_protocol_buffers_are_skipped_unless_they_are_named() {
         "excluded-but-named",
         scratch.transcript("check latin.proto --format short")
     );
+    scratch.write("duologue.toml", "version = 1\nexclude = [\"**\"]\n");
+    let printed = scratch.transcript("check");
+    let words = "`exclude` in the configuration leaves out ";
+    assert!(
+        printed.contains(words) && printed.ends_with("--- exit 2 ---\n"),
+        "{printed}"
+    );
     scratch.write("duologue.toml", "version = 1\nexclude = [\"a\", \"{b\"]\n");
     assert_snapshot!("pattern", scratch.transcript("check"));
 }
