@@ -18,6 +18,7 @@ const wasi = new WASI({
   args: ["duologue", ...process.argv.slice(2)],
   env: { ...process.env, PWD: "/" + path.relative(root, here).split(path.sep).join("/") },
   preopens: { "/": root },
+  returnOnExit: true,
 });
 const module = new WebAssembly.Module(readFileSync(new URL("duologue.wasm", import.meta.url)));
 try {

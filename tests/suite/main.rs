@@ -22,6 +22,8 @@ mod fuzz;
 mod generation;
 mod guarantee;
 mod health;
+#[cfg(target_os = "linux")]
+mod installs;
 mod layers;
 mod lsp;
 mod model;

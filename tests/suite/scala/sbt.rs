@@ -131,6 +131,46 @@ fn an_edit_of_a_protocol_triggers_a_build_and_errors_have_positions() {
     );
 }
 
+/// The compiler runs in sbt itself: `PATH` has neither Rust nor a program `duologue`. Its artifact is the one that `packaging/maven` built.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_project_compiles_without_a_native_compiler() {
+    if !is_named("installs") {
+        return;
+    }
+    let folder = folder("sbt-installed");
+    let _ = fs::remove_dir_all(&folder);
+    let (root, example) = (folder.join("root"), folder.join("example"));
+    copy(&repository().join("tests/sbt"), &example);
+    copy_parts(&["sbt", "src/main"], &root.join("runtime/scala"));
+    let packages = crate::installs::package("maven");
+    let resolver = format!(
+        "duologueRuntime := None,\n    resolvers += \"packages\" at \"file://{}\",",
+        packages.display()
+    );
+    edit(
+        &example.join("build.sbt"),
+        "duologueRuntime := None,",
+        &resolver,
+    );
+    let run = || {
+        let mut java = sbt_in(&example);
+        java.arg(format!("-Dduologue.root={}", root.display()));
+        launch(java.env("PATH", folder.join("nothing")), &["run"])
+    };
+    let printed = run().unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(printed.contains("21 degrees, as int\n"), "{printed}");
+    let protocol = example.join("src/main/protocols/thermostat.proto");
+    edit(&protocol, "-> reading", "-> redding");
+    let refused = run().expect_err("a protocol is wrong");
+    assert!(
+        refused.contains(
+            "thermostat.proto:6:17: there is no state `redding` in `thermostat` [unknown-state]\n"
+        ),
+        "{refused}"
+    );
+}
+
 /// Everything is published into a folder of the tests. A project that has nothing else runs.
 #[test]
 fn a_project_needs_only_what_is_published() {
