@@ -189,24 +189,28 @@ fn hold(protocols: &Path, run: impl Fn() -> Result<String, String>) {
     assert!(refused.contains("thermostat.proto:6:17"), "{refused}");
 }
 
-#[test]
-fn mill() {
-    if !is_named("mill") {
-        return;
-    }
-    let project = project("mill");
+/// A project for Mill, and the program that builds it: a shell script and an archive in one.
+fn mill_project(name: &str, recipe: &str) -> (PathBuf, PathBuf) {
+    let project = project(name);
     let module = project.join("thermostat");
     let example = repository().join("tests/sbt/src/main");
     copy(&example.join("protocols"), &module.join("protocols"));
     copy(&example.join("scala"), &module.join("src"));
-    let recipe = text("Mill", "scala");
     let version = recipe
         .lines()
         .find_map(|line| line.strip_prefix("//| mill-version: "))
         .expect("the text names its version");
     let mill = maven::file("com.lihaoyi", "mill-dist", version, "exe");
-    fs::write(project.join("build.mill"), &recipe).expect("it can be written");
-    // The file is a shell script and an archive in one.
+    fs::write(project.join("build.mill"), recipe).expect("it can be written");
+    (project, mill)
+}
+
+#[test]
+fn mill() {
+    if !is_named("mill") {
+        return;
+    }
+    let (project, mill) = mill_project("mill", &text("Mill", "scala"));
     let run = |task: &str| {
         let mut run = Command::new("sh");
         run.arg(&mill).args(["--no-daemon", "--ticker", "false"]);
@@ -215,7 +219,40 @@ fn mill() {
     };
     // Lets Mill fetch and compile what it needs for itself before the time limit of the program applies.
     run("version").unwrap_or_else(|failure| panic!("{failure}"));
-    hold(&module.join("protocols"), || run("thermostat.run"));
+    hold(&project.join("thermostat/protocols"), || {
+        run("thermostat.run")
+    });
+}
+
+/// The recipe with the changes that `docs/installing.md` describes, and the artifact that `packaging/maven` built.
+#[cfg(target_os = "linux")]
+#[test]
+fn mill_without_a_native_compiler() {
+    if !is_named("installs") {
+        return;
+    }
+    let page = repository().join("docs/installing.md");
+    let page = fs::read_to_string(page).expect("the page is there");
+    let (_, section) = page.split_once("\n## Mill").expect("a section");
+    let mut blocks = section.split("```scala\n").skip(1);
+    let mut block = || {
+        let block = blocks.next().expect("two blocks");
+        block.split("```").next().unwrap_or_default().trim_end()
+    };
+    let (module, command) = (block(), block());
+    let packages = crate::installs::package("maven");
+    let repository = format!(
+        "object compiler extends JavaModule {{\n  def repositories = Seq(\"file://{}\")",
+        packages.display()
+    );
+    let module = module.replace("object compiler extends JavaModule {", &repository);
+    let recipe = text("Mill", "scala").replace("\"duologue\"", command) + "\n" + &module + "\n";
+    let (project, mill) = mill_project("mill-installed", &recipe);
+    let mut run = Command::new("sh");
+    run.arg(&mill).args(["--no-daemon", "--ticker", "false"]);
+    run.arg("thermostat.run").env("PATH", "/usr/bin:/bin");
+    let printed = succeed(run.current_dir(&project)).unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(printed.contains("21 degrees, as int\n"), "{printed}");
 }
 
 #[test]

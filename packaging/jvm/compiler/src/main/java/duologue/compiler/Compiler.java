@@ -34,16 +34,15 @@ public final class Compiler {
      * @param errors where standard error goes
      */
     public static int run(List<String> arguments, Path directory, OutputStream output, OutputStream errors) {
-        return run(arguments, directory, Map.of(), InputStream.nullInputStream(), output, errors, false);
+        return run(arguments, directory, Map.of(), InputStream.nullInputStream(), output, errors);
     }
 
     /** Runs the command line of this process. */
     public static void main(String[] arguments) {
         PrintStream output = System.out;
         PrintStream errors = System.err;
-        boolean interactive = System.console() != null;
         Path here = Path.of("").toAbsolutePath();
-        int code = run(Arrays.asList(arguments), here, System.getenv(), System.in, output, errors, interactive);
+        int code = run(Arrays.asList(arguments), here, System.getenv(), System.in, output, errors);
         output.flush();
         errors.flush();
         System.exit(code);
@@ -55,18 +54,18 @@ public final class Compiler {
             Map<String, String> environment,
             InputStream input,
             OutputStream output,
-            OutputStream errors,
-            boolean interactive) {
+            OutputStream errors) {
         Path here = directory.toAbsolutePath().normalize();
         Path root = here.getRoot();
         List<String> words = new ArrayList<>();
         words.add("duologue");
         words.addAll(arguments);
+        // Java 17 cannot say which stream is a terminal: colors need `--color always`.
         WasiOptions.Builder options = WasiOptions.builder()
                 .withArguments(words)
-                .withStdin(input, interactive)
-                .withStdout(output, interactive)
-                .withStderr(errors, interactive)
+                .withStdin(input, false)
+                .withStdout(output, false)
+                .withStderr(errors, false)
                 .withDirectory("/", root);
         environment.forEach(options::withEnvironment);
         // The module sees one file system, whose root is that of the working directory: on Windows, its drive.
