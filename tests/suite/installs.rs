@@ -80,8 +80,16 @@ fn same_as_native(name: &str, compiler: &Compiler) {
         &["--version"],
         &["check", "protocols"],
         &["check", "wrong.proto", "--format", "json"],
-        &["gen", "protocols", "--rust", "gen/rust", "--c", "gen/c"],
-        &["gen", "protocols", "--scala", "gen/scala", "--remote"],
+        &[
+            "gen",
+            "-q",
+            "protocols",
+            "--rust",
+            "gen/rust",
+            "--c",
+            "gen/c",
+        ],
+        &["gen", "-q", "protocols", "--scala", "gen/scala", "--remote"],
         &["fmt", "../elsewhere.proto"],
         &["check", "--nonsense"],
     ];

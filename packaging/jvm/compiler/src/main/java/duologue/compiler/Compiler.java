@@ -93,9 +93,7 @@ public final class Compiler {
         try (WasiPreview1 wasi = WasiPreview1.builder().withOptions(options).build()) {
             HostFunction[] functions = wasi.toHostFunctions();
             for (int at = 0; at < functions.length; at++) {
-                if (functions[at].name().equals("path_readlink")) {
-                    functions[at] = Links.function(functions[at], root);
-                }
+                functions[at] = Paths.replaced(functions[at], root);
             }
             Instance.builder(CompilerModule.load())
                     .withMachineFactory(CompilerModule::create)
