@@ -110,12 +110,16 @@ pub fn replace<P: AsRef<Path>, T: AsRef<str>>(
         let path = path.as_ref();
         let failed = |error| (path.to_path_buf(), error);
         let place = fs::canonicalize(path).map_err(failed)?;
+        // In WebAssembly files have no permissions that could be read or set.
+        let has_permissions = !cfg!(target_os = "wasi");
         let permissions = fs::metadata(&place).map_err(failed)?.permissions();
-        if permissions.readonly() {
+        if has_permissions && permissions.readonly() {
             return Err(failed(io::ErrorKind::PermissionDenied.into()));
         }
         staging.write(&place, text.as_ref()).map_err(failed)?;
-        staging.permit(permissions).map_err(failed)?;
+        if has_permissions {
+            staging.permit(permissions).map_err(failed)?;
+        }
     }
     staging.publish()
 }

@@ -38,9 +38,6 @@ fn alone(program: &Path, path: &Path) -> Command {
     command
 }
 
-/// Returns a command that runs the compiler, without the compiler's arguments.
-type Compiler = dyn Fn() -> Command;
-
 /// All files below a folder, with their bytes.
 fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
@@ -66,8 +63,8 @@ fn output(command: &mut Command) -> Output {
         .unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-/// Runs the compiler that is installed and that of the tests, and compares what they print, write and return.
-fn same_as_native(name: &str, compiler: &Compiler) {
+/// Runs a compiler that is installed, with the command that the function returns, and that of the tests, and compares what they print, write and return.
+fn same_as_native(name: &str, compiler: &dyn Fn() -> Command) {
     let native = || Command::new(env!("CARGO_BIN_EXE_duologue"));
     let (theirs, ours) = (
         folder(&format!("{name}-is")),
