@@ -35,9 +35,14 @@ pub fn is_accepted(log: &Path, scratch: &str) -> Value {
     assert!(accepted, "{report:#}");
     let text = fs::read_to_string(log).expect("it was written");
     let scratch = Scratch::with(&format!("recorded-{scratch}"), &[]);
-    let (before, after) = text.split_once("\"deposit\"").expect("a customer deposits");
-    let line = 1 + before.matches('\n').count();
-    scratch.write("changed.jsonl", format!("{before}\"money\"{after}"));
+    // What the sender has logged: if only the receiver's line were another, the channel would be to blame.
+    let is_sent = |line: &&str| line.contains("\"deposit\"") && !line.contains("\"receive\"");
+    let sent = text.lines().find(is_sent).expect("a customer deposits");
+    let at = text.find(sent).expect("it is there");
+    let line = 1 + text[..at].matches('\n').count();
+    let (before, after) = text.split_at(at);
+    let after = after.replacen("\"deposit\"", "\"money\"", 1);
+    scratch.write("changed.jsonl", format!("{before}{after}"));
     let changed = scratch.path("changed.jsonl");
     let (accepted, report) = check(&changed, &[]);
     assert!(!accepted, "a client never sends `money`");

@@ -15,7 +15,10 @@ use crate::observed::{serve, shop};
 
 /// A destination that keeps what is written, and waits while it is held.
 #[derive(Clone, Default)]
-struct Kept(Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>);
+struct Kept(Arc<(Mutex<Held>, Condvar)>);
+
+/// What is written, and whether the destination is held.
+type Held = (Vec<u8>, bool);
 
 impl Kept {
     fn hold(&self, held: bool) {
