@@ -71,6 +71,10 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let mut files = Vec::new();
     let sizes = options.remote.then(|| Sizes::of(program));
     let mut notes = Notes::default();
+    if options.robots {
+        let note = "Scala: there are no robots yet: generate them for C, or leave out --robots";
+        notes.0.push(note.to_owned());
+    }
     for (index, file) in program.files.iter().enumerate() {
         let id = FileId::new(index);
         for protocol in &file.protocols {
