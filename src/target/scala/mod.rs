@@ -72,7 +72,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let sizes = options.remote.then(|| Sizes::of(program));
     let mut notes = Notes::default();
     if options.robots {
-        let note = "Scala: there are no robots yet: generate them for C, or leave out --robots";
+        let note = "Scala: --robots has no effect, because Scala has no robots yet";
         notes.0.push(note.to_owned());
     }
     for (index, file) in program.files.iter().enumerate() {
