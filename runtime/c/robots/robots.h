@@ -20,7 +20,7 @@ typedef struct duo_play_state {
     duo_robot_text transcript;
     duo_robot_text failure;
     duo_robot_block *blocks;
-    /* For the search of a way: the nodes to look at, and for each node its first edge on the way there, counted from 1. */
+    /* For the search of a way: the nodes to look at, and for each node the first edge that leads there, counted from 1. */
     size_t *queue;
     size_t *first;
     size_t space;

@@ -61,7 +61,7 @@ static uint64_t exact(duo_values *values, size_t size)
     return number;
 }
 
-/* A number of so many bytes, of which only these are valid. */
+/* A number of `size` bytes, in the lowest bytes of the result. */
 static uint64_t integer(duo_values *values, size_t size, bool is_signed)
 {
     static const uint64_t borders[] = {

@@ -7,6 +7,7 @@
 //! consists of and where each message leads, so copying, destroying and closing are done by the runtime and need no generated
 //! code. If sessions between processes are requested, a second header and source describe how payloads are encoded.
 
+mod begin;
 mod copies;
 mod ctype;
 mod declarations;

@@ -4,6 +4,7 @@
 //! Internal names begin with `duo_`, their kind, and `_of_`; no name that comes from a protocol begins like this. Two of them are
 //! equal only if they have the same kind and the same owner.
 
+pub use super::begin::Begin;
 use super::spelling;
 use super::units::{Unit, UnitKind, UnitState};
 use crate::endpoint::{Activity, Endpoint};
@@ -44,36 +45,6 @@ pub enum OfUnit {
     Fingerprint,
     /// An internal name.
     Own(Own),
-}
-
-/// How a side begins over a byte stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begin {
-    Connect,
-    ConnectOver,
-    Accept,
-    AcceptOver,
-    Serve,
-}
-
-impl Begin {
-    pub const ALL: [Begin; 5] = [
-        Begin::Connect,
-        Begin::ConnectOver,
-        Begin::Accept,
-        Begin::AcceptOver,
-        Begin::Serve,
-    ];
-
-    fn word(self) -> &'static str {
-        match self {
-            Begin::Connect => "connect",
-            Begin::ConnectOver => "connect_over",
-            Begin::Accept => "accept",
-            Begin::AcceptOver => "accept_over",
-            Begin::Serve => "serve",
-        }
-    }
 }
 
 /// The kinds of internal names of a unit.

@@ -85,6 +85,10 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let mut files = Vec::new();
     let sizes = options.remote.then(|| Sizes::of(program));
     let mut notes = Notes::default();
+    if options.robots {
+        let note = "Scala: --robots has no effect, because Scala has no robots yet";
+        notes.0.push(note.to_owned());
+    }
     for (index, file) in program.files.iter().enumerate() {
         let id = FileId::new(index);
         for protocol in &file.protocols {

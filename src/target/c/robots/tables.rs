@@ -305,7 +305,14 @@ impl<'r, 'a> Tables<'r, 'a> {
                 row.kind = match stored {
                     CType::Inline(Bytes::Text, _) => "DUO_ROBOT_INLINE_TEXT",
                     CType::Inline(Bytes::Any, _) => "DUO_ROBOT_INLINE_BYTES",
-                    _ => kind(*builtin),
+                    CType::Builtin(_)
+                    | CType::List(_)
+                    | CType::Array(..)
+                    | CType::Option(_)
+                    | CType::Tuple(_)
+                    | CType::Named(_)
+                    | CType::Parameter(_)
+                    | CType::Endpoint(_) => kind(*builtin),
                 };
             }
             Type::List(item) => {
