@@ -4,6 +4,7 @@ mod support;
 
 mod beginners;
 mod bench;
+mod brokers;
 mod build_script;
 mod c;
 mod cases;

@@ -5,12 +5,16 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
 
+use crate::broker::{self, Exchange};
 use crate::hello::{Answered, Hello, HEAD, MOST_ACCEPTED, SMALLEST_LIMIT};
 use crate::observe::{self, Cause, Observer, Refusal, Seen};
 use crate::session::{self, Terms};
-use crate::stream::{is_early, read_all, write_all, Stream};
+use crate::stream::{is_early, left, read_all, write_all, Stream};
 use crate::tls::{self, Tls};
-use crate::{Address, Error, Fingerprint, TraceContext};
+use crate::{Address, Error, Fingerprint, TraceContext, Verdict};
+
+/// How many servers of a group may refuse because they are about to leave it.
+const MOST_ATTEMPTS: u32 = 8;
 
 /// Begins a session with a listener, as the side whose first endpoint is `E`. Waits until the listener has accepted.
 ///
@@ -165,6 +169,10 @@ impl Connector {
     }
 
     fn connect_at<E: Open>(&self, address: &Address, deadline: Instant) -> Result<E, Error> {
+        if let Address::Nats(server, name) = address {
+            let exchange = broker::of_server(server, deadline)?;
+            return self.begin_through(&exchange, name, Some(address), deadline);
+        }
         let Some(host) = address.tls_host() else {
             let socket = address.connect(deadline)?;
             return self.begin(Box::new(socket), Some(address), deadline);
@@ -175,6 +183,71 @@ impl Connector {
         let socket = address.connect(deadline)?;
         let stream = tls.connect(socket, host, deadline)?;
         self.begin(stream, Some(address), deadline)
+    }
+
+    /// Begins a session with one of the servers of this name, over a broker.
+    ///
+    /// # Errors
+    /// If no server understands this side, or the one that gets the request refuses it.
+    pub fn connect_through<E: Open>(&self, exchange: &Exchange, name: &str) -> Result<E, Error> {
+        let deadline = Instant::now() + self.timeout;
+        let begun = match broker::name_problem(name) {
+            None => self.begin_through(exchange, name, None, deadline),
+            Some(problem) => Err(Error::Address {
+                text: name.to_owned(),
+                problem,
+            }),
+        };
+        begun.inspect_err(|error| self.failed::<E>(None, error))
+    }
+
+    /// Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts.
+    fn begin_through<E: Open>(
+        &self,
+        exchange: &Exchange,
+        name: &str,
+        peer: Option<&Address>,
+        deadline: Instant,
+    ) -> Result<E, Error> {
+        let own = Fingerprint(E::State::FINGERPRINT);
+        for fingerprint in [own].into_iter().chain(self.accepted::<E>()) {
+            let mut attempts = 0;
+            loop {
+                let stream = exchange.open(name, fingerprint)?;
+                let attempt = stream.attempt();
+                let error = match self.begin(Box::new(stream), peer, deadline) {
+                    Ok(first) => return Ok(first),
+                    Err(error) => error,
+                };
+                let is_draining = matches!(
+                    error,
+                    Error::Refused {
+                        verdict: Verdict::Draining,
+                        ..
+                    }
+                );
+                attempts += 1;
+                if attempt.is_unanswered() {
+                    break;
+                }
+                // The server was about to leave the group. There may be others.
+                if !is_draining || attempts == MOST_ATTEMPTS || left(deadline).is_none() {
+                    return Err(error);
+                }
+            }
+        }
+        Err(Error::Refused {
+            verdict: Verdict::UnknownProtocol,
+            retry_after: None,
+        })
+    }
+
+    /// The older protocols that this side accepts.
+    fn accepted<E: Open>(&self) -> Vec<Fingerprint> {
+        let mut accepts = self.accepts.clone();
+        accepts.extend(E::ACCEPTS);
+        accepts.truncate(MOST_ACCEPTED);
+        accepts
     }
 
     /// Begins a session over a connection that the program provides.
@@ -212,16 +285,13 @@ impl Connector {
             name = name.split_once('.').map_or("", |(_, rest)| rest);
         }
         let own = Fingerprint(E::State::FINGERPRINT);
-        let mut accepts = self.accepts.clone();
-        accepts.extend(E::ACCEPTS);
-        accepts.truncate(MOST_ACCEPTED);
         let hello = Hello {
             receives_first: !E::SENDS_FIRST,
             fingerprint: own,
             largest: self.largest,
             seconds: self.heartbeat,
             name: name.to_owned(),
-            accepts,
+            accepts: self.accepted::<E>(),
             context: self.trace.map(TraceContext::to_bytes),
             token: self.token.clone(),
         };

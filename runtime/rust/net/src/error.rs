@@ -24,6 +24,11 @@ pub enum Error {
         /// The address.
         address: String,
     },
+    /// A `nats://` address was used without the feature `nats`.
+    NoNats {
+        /// The address.
+        address: String,
+    },
     /// A certificate, a key or a name for TLS cannot be used.
     Credentials {
         /// Which one.
@@ -83,7 +88,7 @@ impl fmt::Display for Error {
         match self {
             Error::Address { text, problem } => write!(
                 f,
-                "`{text}` is not an address: {problem}; write `unix:/path/to.sock`, `tcp://host:port` or `tls://host:port`"
+                "`{text}` is not an address: {problem}; write `unix:/path/to.sock`, `tcp://host:port`, `tls://host:port` or `nats://host:port/name`"
             ),
             Error::NoCertificates { address } if cfg!(feature = "tls") => write!(
                 f,
@@ -92,6 +97,10 @@ impl fmt::Display for Error {
             Error::NoCertificates { address } => write!(
                 f,
                 "`{address}` requires TLS: add the feature `tls` to the dependency on `duologue-net`"
+            ),
+            Error::NoNats { address } => write!(
+                f,
+                "`{address}` requires NATS: add the feature `nats` to the dependency on `duologue-net`"
             ),
             Error::Credentials { what, problem } => write!(f, "cannot use {what} for TLS: {problem}"),
             Error::Tls { cause } => write!(f, "TLS did not begin: {cause}"),
@@ -134,6 +143,7 @@ impl error::Error for Error {
             Error::Ended(closed) => Some(closed),
             Error::Address { .. }
             | Error::NoCertificates { .. }
+            | Error::NoNats { .. }
             | Error::Credentials { .. }
             | Error::Tls { .. }
             | Error::SpeaksTls

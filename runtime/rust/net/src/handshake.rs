@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
-use rustix::net::sockopt::{socket_domain, socket_peercred};
-use rustix::net::AddressFamily;
 
 use crate::error::Verdict;
 use crate::hello::{refusal, Answer, Hello, HEAD};
@@ -67,16 +65,6 @@ impl Peer<'_> {
     pub fn has_name(&self, name: &str) -> bool {
         crate::tls::has_name(self.certificate, name)
     }
-}
-
-/// The user at the other end of a Unix socket.
-fn user(stream: &dyn Stream) -> Option<u32> {
-    let descriptor = stream.descriptor()?;
-    if socket_domain(descriptor) != Ok(AddressFamily::UNIX) {
-        return None;
-    }
-    let credentials = socket_peercred(descriptor).ok()?;
-    Some(credentials.uid.as_raw())
 }
 
 /// How hellos are answered.
@@ -140,6 +128,13 @@ impl Served {
             sends_first: E::SENDS_FIRST,
             admits: None,
         }
+    }
+
+    /// All versions of the protocol that are understood.
+    pub(crate) fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> + '_ {
+        [self.fingerprint]
+            .into_iter()
+            .chain(self.older.iter().copied())
     }
 
     pub(crate) fn admitting<V: Send + 'static>(
@@ -329,7 +324,7 @@ impl Policy {
             token: hello.token.as_deref(),
             trace,
             address,
-            user: user(stream),
+            user: stream.user(),
             certificate: certificate.as_deref(),
         };
         let value = (self.admits)(&peer).then(|| served[which].admit(&peer));

@@ -5,6 +5,7 @@ mod health;
 mod next;
 mod shared;
 mod silent;
+mod through;
 
 use std::fmt;
 use std::io;
@@ -16,12 +17,12 @@ use std::time::{Duration, Instant};
 use duologue::transport::{Open, Start};
 use rustix::event::{eventfd, EventfdFlags};
 
-use crate::address::{Bound, Incoming};
+use crate::address::{Bound, Connection, Incoming};
 use crate::handshake::{Begun, Peer, Policy, Served, Value};
 use crate::hello::SMALLEST_LIMIT;
 use crate::observe::Observer;
 use crate::session;
-use crate::stream::{Socket, Stream};
+use crate::stream::Stream;
 use crate::tls::Tls;
 use crate::{sync, Address, Error, Fingerprint};
 
@@ -112,7 +113,14 @@ impl Listener {
             let address = address.to_string();
             return Err(Error::NoCertificates { address });
         }
-        let bound = address.bind()?;
+        Listener::bind_to(address.bind()?, tls)
+    }
+
+    fn bind_to(bound: Bound, tls: Option<Tls>) -> Result<Listener, Error> {
+        let openings = match &bound {
+            Bound::Broker(openings, _) => Some(Arc::clone(openings)),
+            Bound::Unix(..) | Bound::Tcp(..) => None,
+        };
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let event = eventfd(0, flags).map_err(io::Error::from);
         Ok(Listener {
@@ -124,6 +132,7 @@ impl Listener {
                 event: event.map_err(Error::io("listen"))?,
                 state: Mutex::new(State::default()),
                 ended: Condvar::new(),
+                openings,
             }),
             silent: Silent::new().map_err(Error::io("listen"))?,
             handlers: Vec::new(),
@@ -387,6 +396,7 @@ impl Listener {
         let Some(bound) = &self.bound else {
             return Ok(None);
         };
+        self.subscribe(bound, served)?;
         next::next(
             bound,
             &self.shared,
@@ -415,7 +425,9 @@ impl Listener {
         let under_way = UnderWay::begin(&self.shared);
         let tls = self.tls.clone();
         let Waiting {
-            incoming: Incoming { socket, peer, .. },
+            incoming: Incoming {
+                connection, peer, ..
+            },
             deadline,
             place,
             ..
@@ -424,7 +436,7 @@ impl Listener {
         let from = peer.clone();
         let started = thread.spawn(move || {
             let shared = Arc::clone(&under_way.0);
-            let start = match secured(socket, tls.as_ref(), deadline) {
+            let start = match secured(connection, tls.as_ref(), deadline) {
                 Ok(stream) => answer(&shared, stream, peer, deadline, place),
                 Err(error) => {
                     let policy = shared.policy().clone();
@@ -446,11 +458,16 @@ impl Listener {
     }
 }
 
-/// The stream of the session: the socket, or TLS over it once its handshake is over.
-fn secured(socket: Socket, tls: Option<&Tls>, deadline: Instant) -> Result<Box<dyn Stream>, Error> {
-    match tls {
-        Some(tls) => tls.accept(socket, deadline),
-        None => Ok(Box::new(socket)),
+/// The stream of the session: the connection, or TLS over a socket once its handshake is over.
+fn secured(
+    connection: Connection,
+    tls: Option<&Tls>,
+    deadline: Instant,
+) -> Result<Box<dyn Stream>, Error> {
+    match (connection, tls) {
+        (Connection::Socket(socket), Some(tls)) => tls.accept(socket, deadline),
+        (Connection::Socket(socket), None) => Ok(Box::new(socket)),
+        (Connection::Broker(opened), _) => Ok(Box::new(opened)),
     }
 }
 

@@ -5,11 +5,13 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::net::{recv, send, shutdown, RecvFlags, SendFlags, Shutdown};
+use rustix::net::sockopt::{socket_domain, socket_peercred};
+use rustix::net::{recv, send, shutdown, AddressFamily, RecvFlags, SendFlags, Shutdown};
 
 #[cfg(feature = "tls")]
 use crate::input::SMALL_BUFFER;
@@ -59,6 +61,32 @@ pub trait Stream: Send + Sync + 'static {
     /// after a read into more than 4 KiB.
     #[doc(hidden)]
     fn shrink(&self) {}
+
+    /// Calls the waker once when a write that found no space may be repeated. `None`: the descriptor shows that.
+    /// `Some(false)`: it may be repeated now, and the waker is not called.
+    #[doc(hidden)]
+    fn wakes_writer(&self, _: &Waker) -> Option<bool> {
+        None
+    }
+
+    /// Ends reads, also the one that waits: they find the end of the stream.
+    #[doc(hidden)]
+    fn end_reads(&self) {
+        if let Some(descriptor) = self.descriptor() {
+            let _ended_already = shutdown(descriptor, Shutdown::Read);
+        }
+    }
+
+    /// The user at the other end of a Unix socket.
+    #[doc(hidden)]
+    fn user(&self) -> Option<u32> {
+        let descriptor = self.descriptor()?;
+        if socket_domain(descriptor) != Ok(AddressFamily::UNIX) {
+            return None;
+        }
+        let credentials = socket_peercred(descriptor).ok()?;
+        Some(credentials.uid.as_raw())
+    }
 
     /// The certificate of the other side, in DER, if the stream has verified one.
     fn certificate(&self) -> Option<Vec<u8>> {

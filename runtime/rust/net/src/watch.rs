@@ -8,6 +8,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
+use std::task::{Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
 use crate::flush;
-use crate::session::{Session, Written};
+use crate::session::{guarded, Session, Written};
 use crate::stream::{past, Stream};
 use crate::sync;
 
@@ -153,6 +154,12 @@ pub(crate) fn until_readable(session: &Arc<Session>, is_full: bool) {
 
 /// Writes what is left when the connection accepts more.
 pub(crate) fn until_written(session: &Arc<Session>) {
+    let waker = Waker::from(Arc::new(Writes(Arc::downgrade(session))));
+    match session.stream().wakes_writer(&waker) {
+        None => {}
+        Some(true) => return,
+        Some(false) => return flush::again(session),
+    }
     let mut wanted = session.watch().wanted();
     wanted.writes = true;
     if register(session, *wanted, false).is_none() {
@@ -167,15 +174,32 @@ fn register(session: &Arc<Session>, wanted: Wanted, now: bool) -> Option<()> {
     watcher?.register(session, wanted, now)
 }
 
+/// Writes what the connection accepts now.
+fn write(session: &Arc<Session>) {
+    match session.write_on() {
+        Written::Everything => {}
+        Written::Some => until_written(session),
+        Written::Unknown => flush::again(session),
+    }
+}
+
+/// Wakes a session by writing.
+struct Writes(Weak<Session>);
+
+impl Wake for Writes {
+    fn wake(self: Arc<Writes>) {
+        if let Some(session) = self.0.upgrade() {
+            // Destructors of payloads, streams and observers run here.
+            guarded(move || write(&session));
+        }
+    }
+}
+
 /// An event has occurred for which the session was registered.
 fn act(session: &Arc<Session>) {
     let wanted = mem::take(&mut *session.watch().wanted());
     if wanted.writes {
-        match session.write_on() {
-            Written::Everything => {}
-            Written::Some => until_written(session),
-            Written::Unknown => flush::again(session),
-        }
+        write(session);
     }
     if wanted.reads && session.arrived(Some(past())).continues() {
         until_readable(session, false);

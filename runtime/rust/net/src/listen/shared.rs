@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::fd::OwnedFd;
 
 use crate::address::Origin;
+use crate::broker::Openings;
 use crate::error::Verdict;
 use crate::handshake::{Policy, Served, Value};
 use crate::health::Health;
@@ -34,6 +35,8 @@ pub(super) struct Shared {
     pub(super) event: OwnedFd,
     pub(super) state: Mutex<State>,
     pub(super) ended: Condvar,
+    /// Where sessions over a broker come from.
+    pub(super) openings: Option<Arc<Openings>>,
 }
 
 #[derive(Default)]
@@ -144,6 +147,9 @@ impl Drain {
         state.is_draining = true;
         let served = state.health.clone();
         drop(state);
+        if let Some(openings) = &self.0.openings {
+            openings.drain();
+        }
         self.0.signal();
         for health in served {
             health.wake();

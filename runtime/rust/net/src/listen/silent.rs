@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::shared::Place;
-use crate::address::Incoming;
+use crate::address::{Connection, Incoming};
 use crate::handshake::Served;
 use crate::stream::{left, poll_until, Stream};
 
@@ -33,7 +33,10 @@ impl Waiting {
             let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
             poll_until(&mut polled, Some(Instant::now())).is_ok()
         };
-        self.incoming.socket.descriptor().is_some_and(is_readable)
+        match &self.incoming.connection {
+            Connection::Socket(socket) => socket.descriptor().is_some_and(is_readable),
+            Connection::Broker(_) => true,
+        }
     }
 }
 
@@ -75,7 +78,7 @@ impl Silent {
     /// Adds one; drops it if the system has no memory for that.
     pub(super) fn add(&mut self, waiting: Waiting) -> io::Result<()> {
         self.last += 1;
-        if let Some(descriptor) = waiting.incoming.socket.descriptor() {
+        if let Some(descriptor) = waiting.incoming.connection.stream().descriptor() {
             let number = EventData::new_u64(self.last);
             epoll::add(&self.epoll, descriptor, number, EventFlags::IN)?;
         }
@@ -100,7 +103,7 @@ impl Silent {
         let at_once = Timespec::default();
         epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&at_once)).ok()?;
         let waiting = self.all.remove(&events.first()?.data.u64())?;
-        if let Some(descriptor) = waiting.incoming.socket.descriptor() {
+        if let Some(descriptor) = waiting.incoming.connection.stream().descriptor() {
             // Otherwise it would be reported again.
             let _known = epoll::delete(&self.epoll, descriptor);
         }

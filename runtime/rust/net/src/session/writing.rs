@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use duologue::transport::{FarEnd, Role, Why};
-use rustix::net::{shutdown, Shutdown};
 
 use super::{
     code, guarded, try_lock, After, Core, Next, Patience, Session, COLLECTED, SHRINKS_AFTER,
@@ -179,9 +178,7 @@ impl Session {
             None => guarded(|| self.stream.close()),
         }
         // A thread that waits for the peer finds the end of the connection.
-        if let Some(descriptor) = self.stream.descriptor() {
-            let _ended_already = shutdown(descriptor, Shutdown::Read);
-        }
+        guarded(|| self.stream.end_reads());
     }
 
     /// Ends the session after the last message of the protocol.

@@ -1,0 +1,165 @@
+//! The sessions that other processes begin with a listener.
+
+use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use rustix::event::{eventfd, EventfdFlags};
+
+use super::exchange::Hub;
+use super::link::BrokerStream;
+use super::Inbox;
+use crate::error::Verdict;
+use crate::hello::refusal;
+use crate::stream::{write_all, Stream};
+use crate::{Error, Fingerprint};
+
+/// How many sessions may wait until the listener takes them.
+const MOST_WAITING: usize = 256;
+
+/// How long a listener that drains waits for sessions that are requested at the same moment.
+const SETTLING: Duration = Duration::from_secs(1);
+
+/// A session that has been requested: its stream begins with the hello.
+pub(crate) type Opened = BrokerStream;
+
+/// Where a listener gets sessions from: the subjects of its protocols.
+pub(crate) struct Openings {
+    hub: Arc<Hub>,
+    name: String,
+    waiting: Arc<Waiting>,
+    subscriptions: Mutex<BTreeMap<String, Box<dyn Any + Send + Sync>>>,
+}
+
+/// What a listener has not taken yet.
+struct Waiting {
+    hub: Weak<Hub>,
+    /// Readable while something is there.
+    event: OwnedFd,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    opened: VecDeque<BrokerStream>,
+    is_draining: bool,
+}
+
+impl fmt::Debug for Openings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Openings({})", self.name)
+    }
+}
+
+impl Openings {
+    pub(super) fn new(hub: &Arc<Hub>, name: &str) -> Result<Openings, Error> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let event = eventfd(0, flags).map_err(std::io::Error::from);
+        Ok(Openings {
+            hub: Arc::clone(hub),
+            name: name.to_owned(),
+            waiting: Arc::new(Waiting {
+                hub: Arc::downgrade(hub),
+                event: event.map_err(Error::io("listen"))?,
+                state: Mutex::default(),
+            }),
+            subscriptions: Mutex::default(),
+        })
+    }
+
+    /// Subscribes to the subjects of these fingerprints, unless the listener has done that, or drains.
+    pub(crate) fn serve(
+        &self,
+        fingerprints: impl Iterator<Item = Fingerprint>,
+    ) -> Result<(), Error> {
+        let mut subscriptions = lock(&self.subscriptions);
+        for fingerprint in fingerprints {
+            let subject = format!("duo.{}.{fingerprint}", self.name);
+            if lock(&self.waiting.state).is_draining || subscriptions.contains_key(&subject) {
+                continue;
+            }
+            let inbox = Arc::clone(&self.waiting) as _;
+            let subscription = self.hub.listen(&subject, inbox)?;
+            subscriptions.insert(subject, subscription);
+        }
+        Ok(())
+    }
+
+    /// The name of the group.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Takes a session that has been requested.
+    pub(crate) fn take(&self) -> Option<Opened> {
+        let mut state = lock(&self.waiting.state);
+        let taken = state.opened.pop_front();
+        if state.opened.is_empty() {
+            let _empty = rustix::io::read(&self.waiting.event, &mut [0; 8]);
+        }
+        taken
+    }
+
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.waiting.event.as_fd()
+    }
+
+    /// Requests no further sessions. Those that arrive all the same are refused.
+    pub(crate) fn drain(&self) {
+        let opened = {
+            let mut state = lock(&self.waiting.state);
+            state.is_draining = true;
+            std::mem::take(&mut state.opened)
+        };
+        let ended = std::mem::take(&mut *lock(&self.subscriptions));
+        let was_listening = !ended.is_empty();
+        drop(ended);
+        for opened in opened {
+            refuse(&opened, Verdict::Draining);
+        }
+        if was_listening {
+            // What the broker has delivered until now is refused, before this process may end.
+            let _unreachable = self.hub.settle(SETTLING);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn refuse(opened: &BrokerStream, verdict: Verdict) {
+    let _written = write_all(opened, &refusal(verdict, 0), Some(Instant::now()));
+    opened.close();
+}
+
+impl Inbox for Waiting {
+    fn arrived(&self, _: &str, reply: Option<&str>, message: &[u8]) {
+        let Some(opened) = self
+            .hub
+            .upgrade()
+            .and_then(|hub| hub.accept(reply, message))
+        else {
+            return;
+        };
+        let mut state = lock(&self.state);
+        let verdict = if state.is_draining {
+            Verdict::Draining
+        } else if state.opened.len() >= MOST_WAITING {
+            Verdict::Full
+        } else {
+            state.opened.push_back(opened);
+            let _full = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+            return;
+        };
+        drop(state);
+        refuse(&opened, verdict);
+    }
+
+    fn unanswered(&self, _: &str) {}
+
+    fn lost(&self) {}
+}

@@ -1,0 +1,11 @@
+//! What the tests of sessions over brokers share: protocols, a bank, and a broker in memory.
+#![forbid(unsafe_code)]
+
+pub mod bank;
+pub mod memory;
+
+/// The generated modules.
+pub mod protocols {
+    #![allow(missing_docs)]
+    include!(concat!(env!("OUT_DIR"), "/mod.rs"));
+}

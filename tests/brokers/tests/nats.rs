@@ -1,0 +1,283 @@
+//! Sessions over a NATS server, which each test starts for itself.
+#![forbid(unsafe_code)]
+
+use brokers::bank;
+use brokers::memory::until;
+use brokers::protocols::bank::client as bank_client;
+use brokers::protocols::numbers::{self, Stream};
+use brokers::protocols::pingpong;
+use duologue::Why;
+use duologue_net::{Error, Listener, Verdict, connect};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+/// Longer than anything takes on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A NATS server on a free port, with a folder of its own. It is killed when this is dropped.
+struct Server {
+    folder: PathBuf,
+    child: Option<Child>,
+    port: u16,
+}
+
+impl Server {
+    fn start() -> Server {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        let number = LAST.fetch_add(1, SeqCst);
+        let folder = format!("duologue-nats-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&folder).expect("the folder can be written");
+        let mut server = Server {
+            folder,
+            child: None,
+            port: 0,
+        };
+        server.run("-1");
+        // The file appears when the server listens.
+        let read = || {
+            let entries = std::fs::read_dir(&server.folder).expect("it is there");
+            entries.flatten().find_map(|entry| {
+                let text = std::fs::read_to_string(entry.path()).ok()?;
+                let (_, rest) = text.split_once("nats://127.0.0.1:")?;
+                rest.split('"').next()?.parse::<u16>().ok()
+            })
+        };
+        until("the NATS server's port", || read().is_some());
+        let port = read().expect("it was there");
+        server.port = port;
+        server
+    }
+
+    fn run(&mut self, port: &str) {
+        let mut command = Command::new("nats-server");
+        command.args(["--addr", "127.0.0.1", "--port", port, "--ports_file_dir"]);
+        command.arg(&self.folder);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = command.spawn();
+        self.child = Some(child.expect("nats-server is missing: apt-get install nats-server"));
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ended = child.kill();
+            let _status = child.wait();
+        }
+    }
+
+    fn restart(&mut self) {
+        self.kill();
+        self.run(&self.port.to_string());
+        until("the NATS server", || {
+            std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok()
+        });
+    }
+
+    fn address(&self, name: &str) -> String {
+        format!("nats://127.0.0.1:{}/{name}", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+        let _gone = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A bank in another process. It is killed when this is dropped.
+struct Teller {
+    child: Child,
+    input: Option<ChildStdin>,
+    /// What it prints when it ends.
+    last: Receiver<String>,
+}
+
+impl Teller {
+    /// Starts it, and waits until it has served a session.
+    fn start(address: &str) -> Teller {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_teller"));
+        command
+            .arg(address)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it was built");
+        let output = child.stdout.take().expect("it is piped");
+        let sessions = Arc::new(AtomicU64::new(0));
+        let (say, last) = channel();
+        let counted = Arc::clone(&sessions);
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                match &line[..] {
+                    "session" => drop(counted.fetch_add(1, SeqCst)),
+                    _ => drop(say.send(line)),
+                }
+            }
+        });
+        let input = child.stdin.take();
+        let teller = Teller { child, input, last };
+        until("the bank to serve", || {
+            drop(connect::<bank_client::Login>(address));
+            sessions.load(SeqCst) > 0
+        });
+        teller
+    }
+
+    /// Lets it drain. Returns how many sessions ended as they should.
+    fn end(mut self) -> u32 {
+        self.input = None;
+        let last = self.last.recv_timeout(2 * LONG).expect("it ends");
+        assert!(self.child.wait().expect("it was started").success());
+        last.parse().expect("it prints a number")
+    }
+}
+
+impl Drop for Teller {
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+#[test]
+fn a_bank_in_another_process_serves_its_customers() {
+    let server = Server::start();
+    let address = server.address("bank");
+    let teller = Teller::start(&address);
+    for turns in [0, 1, 200] {
+        let login = connect(&address).expect("the bank serves");
+        bank::customer(login, turns).expect("nothing is lost");
+    }
+    assert_eq!(teller.end(), 3);
+}
+
+#[test]
+fn a_process_that_is_killed_is_lost() {
+    let server = Server::start();
+    let address = server.address("bank");
+    let teller = Teller::start(&address);
+    let connected = bank::log_in(connect(&address).expect("it serves")).expect("it is open");
+    drop(teller);
+    let mut connected = Some(connected);
+    until("the client to notice", || {
+        match bank::turn(connected.take().expect("it is put back"), 1.0) {
+            Ok(next) => connected = Some(next),
+            Err(closed) => assert_eq!(closed.why(), Why::Lost),
+        }
+        connected.is_none()
+    });
+}
+
+#[test]
+fn what_no_server_understands_is_refused() {
+    let server = Server::start();
+    let address = server.address("bank");
+    let _teller = Teller::start(&address);
+    let refused = connect::<pingpong::client::Ping>(&address);
+    let is_refused = matches!(
+        refused,
+        Err(Error::Refused {
+            verdict: Verdict::UnknownProtocol,
+            ..
+        })
+    );
+    assert!(is_refused, "{:?}", refused.map(drop));
+    let nowhere = connect::<pingpong::client::Ping>("nats://127.0.0.1:1/bank");
+    assert!(
+        matches!(nowhere, Err(Error::Io { .. })),
+        "{:?}",
+        nowhere.map(drop)
+    );
+}
+
+/// Idle sessions survive a restart, and later ones work. Nothing arrives twice.
+#[test]
+fn a_server_that_is_restarted_is_invisible_unless_something_was_lost() {
+    let mut server = Server::start();
+    let address = server.address("bank");
+    let teller = Teller::start(&address);
+    let mut connected = Vec::new();
+    for _ in 0..8 {
+        let login = connect(&address).expect("the bank serves");
+        connected.push(bank::log_in(login).expect("it is open"));
+    }
+    thread::sleep(Duration::from_millis(100));
+    server.restart();
+    for connected in connected {
+        // A message that is published before the other process is back is lost.
+        let ended = bank::turn(connected, 5.0).and_then(|connected| Ok(connected.quit()?));
+        if let Err(closed) = ended {
+            assert_eq!(closed.why(), Why::Lost);
+        }
+    }
+    until("the bank to serve again", || {
+        connect(&address).is_ok_and(|login| bank::customer(login, 3).is_ok())
+    });
+    assert!(teller.end() >= 1);
+}
+
+#[test]
+fn a_group_goes_on_while_a_server_leaves_it() {
+    let server = Server::start();
+    let address = server.address("bank");
+    let first = Teller::start(&address);
+    let second = Teller::start(&address);
+    let leaving = thread::spawn(move || first.end());
+    for _ in 0..50 {
+        let login = connect(&address).expect("one server is always there");
+        bank::customer(login, 2).expect("nothing is lost");
+    }
+    let ended = leaving.join().expect("no panic") + second.end();
+    assert_eq!(ended, 50);
+}
+
+/// The sender waits for a reader that does not read, and nothing is lost: NATS alone would drop messages, or the reader.
+#[test]
+fn a_slow_reader_loses_nothing() {
+    let server = Server::start();
+    let address = server.address("numbers");
+    let mut listener = Listener::bind(&address).expect("it listens");
+    let (say, began) = channel();
+    thread::spawn(move || {
+        let accepted = listener.accept_within::<numbers::server::Stream>(LONG);
+        let _gone = say.send(accepted);
+    });
+    let mut client = None;
+    until("the reader to accept", || {
+        client = client
+            .take()
+            .or_else(|| connect::<numbers::client::Stream>(&address).ok());
+        client.is_some()
+    });
+    let accepted = began.recv_timeout(LONG).expect("it accepts");
+    let mut reader = accepted.expect("nothing else connects");
+    const COUNT: u64 = 300_000;
+    let sending = thread::spawn(move || {
+        let mut client = client.expect("it has connected");
+        for number in 0..COUNT {
+            client = client.send(number).expect("nothing is lost");
+        }
+    });
+    thread::sleep(Duration::from_millis(300));
+    assert!(!sending.is_finished(), "nobody reads");
+    for expected in 0..COUNT {
+        let Stream::Send(number, next) = reader.recv().expect("nothing is lost");
+        assert_eq!(number, expected);
+        reader = next;
+    }
+    assert_eq!(
+        reader.recv().map(drop).expect_err("it has ended").why(),
+        Why::Left
+    );
+    sending.join().expect("nothing is lost");
+}
