@@ -45,5 +45,6 @@ mod services;
 mod talk;
 mod tidy;
 mod trace;
+mod web;
 mod wire;
 mod wording;
