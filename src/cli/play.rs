@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
-  duologue play                       a page with examples: findings, pictures, sessions to play, and generated code
+  duologue play                       a page with examples to check, draw, play and compile
   duologue play protocols/bank.proto  the same with your files
   duologue play --port 8421           at an address that stays the same
 ";
