@@ -130,7 +130,7 @@ fn the_playground_is_small() {
     );
 }
 
-const LIMIT: usize = 600_000;
+const LIMIT: usize = 620_000;
 
 /// The playground in a browser, from files and without a network: plays a session to its end, makes a mistake and repairs it.
 #[test]
