@@ -30,6 +30,8 @@ mod man;
 mod mapping;
 mod model;
 mod named;
+mod play;
+mod play_server;
 mod plugin;
 mod plugin_process;
 mod protoc;
@@ -106,6 +108,7 @@ enum Command {
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
     Model(model::Model),
+    Play(play::Play),
     Talk(talk::TalkArguments),
     Trace(trace::Trace),
     Lsp(lsp::Lsp),
@@ -160,6 +163,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
         Command::Model(model) => model.run(&terminal),
+        Command::Play(play) => play.run(&terminal),
         Command::Talk(talk) => talk.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
         Command::Lsp(lsp) => lsp.run(&terminal),
@@ -171,7 +175,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 14] = [
+    let unused: [(&str, &[&str]); 15] = [
         ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
@@ -179,6 +183,7 @@ fn command() -> clap::Command {
         ("guarantee", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
         ("model", &["quiet", "verbose"]),
+        ("play", &["verbose"]),
         ("talk", &["verbose"]),
         ("trace", &["verbose"]),
         ("lsp", &["color", "ascii", "quiet", "verbose"]),

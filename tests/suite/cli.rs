@@ -291,6 +291,7 @@ mod usage {
             "breaking",
             "fingerprint",
             "model",
+            "play",
             "talk",
             "trace",
             "trace check",

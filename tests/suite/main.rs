@@ -48,5 +48,6 @@ mod services;
 mod talk;
 mod tidy;
 mod trace;
+mod web;
 mod wire;
 mod wording;

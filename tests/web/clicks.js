@@ -96,8 +96,6 @@ addEventListener("load", async () => {
     location.hash = "#d=AAAA";
     await until(() => byId("said").textContent !== "", "an answer to a damaged address");
     seen.push("damaged: " + byId("said").textContent.split(":")[0]);
-    const requests = performance.getEntriesByType("resource").map((entry) => entry.name.replace(/.*\//, ""));
-    seen.push("requests: " + [...new Set(requests)].sort().join(", "));
   } catch (error) {
     seen.push("failed: " + error.message);
   }

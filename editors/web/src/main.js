@@ -256,6 +256,12 @@ byId("remove").addEventListener("click", () => {
   open(Object.keys(rest)[0]);
 });
 
+// `duologue play FILE` serves the files at an address that ends so.
+async function given() {
+  const answer = location.search === "?files" && location.hash === "" ? await fetch("files.json") : null;
+  if (answer?.ok) start(link.checked({ files: await answer.json() }));
+}
+
 // A link that is opened in this page.
 async function follow() {
   try {
@@ -269,6 +275,7 @@ addEventListener("hashchange", follow);
 
 async function begin() {
   start(project);
+  await given();
   await follow();
   try {
     compiler = await module();

@@ -171,7 +171,7 @@ pub const OUTSIDE: &[(&str, &str)] = &[
     ("pulldown_cmark", "doc"),
     ("quick_junit", "report"),
     ("rustyline", "cli"),
-    ("serde", "trace report model cli"),
+    ("serde", "doc trace report model cli"),
     ("serde_json", "trace report model doc cli"),
     ("serde_sarif", "report"),
     ("similar", "cli"),

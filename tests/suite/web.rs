@@ -1,0 +1,175 @@
+//! The compiler as WebAssembly and the playground, under `DUOLOGUE_TEST_WITH=wasm`; with `chromium` also in a browser. And the server of
+//! `duologue play`, which needs no tool.
+
+mod server;
+
+use crate::support::program::{Scratch, run};
+use crate::support::{copy, is_named, repository, succeed};
+use insta::assert_snapshot;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The folder of the playground, built once for all tests.
+fn playground() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("playground");
+        let mut build = Command::new(repository().join("editors/web/build"));
+        build.arg(&folder).env_remove("RUSTC_WRAPPER");
+        succeed(&mut build).unwrap_or_else(|failure| panic!("{failure}"));
+        folder
+    })
+}
+
+fn node(script: &str) -> Command {
+    let mut node = Command::new("node");
+    node.arg(repository().join("tests/web").join(script));
+    node
+}
+
+fn done(command: &mut Command) -> String {
+    succeed(command).unwrap_or_else(|failure| panic!("{failure}\napt-get install -y nodejs"))
+}
+
+/// What the command line prints, with or without success.
+fn printed(scratch: &Scratch, arguments: &str) -> String {
+    let output = run(scratch.duologue(arguments), b"");
+    String::from_utf8(output.stdout).expect("it prints UTF-8")
+}
+
+/// The module has the same answers as the program, byte for byte: for all examples in all languages, and for files with errors.
+#[test]
+fn the_module_and_the_program_agree() {
+    if !is_named("wasm") {
+        return;
+    }
+    let scratch = Scratch::new("web-agree");
+    copy(&repository().join("protocols"), &scratch.path("protocols"));
+    copy(
+        &repository().join("tests/beginners"),
+        &scratch.path("beginners"),
+    );
+    for file in scratch.files("protocols") {
+        let name = Path::new(&file).file_stem().and_then(|name| name.to_str());
+        let name = name.expect("a UTF-8 name");
+        let to = |what: &str| format!("expected/{name}/{what}");
+        let dirs = ["rust", "c", "scala"].map(|target| format!("--{target} {}", to(target)));
+        let output = run(
+            scratch.duologue(&format!("gen {file} {}", dirs.join(" "))),
+            b"",
+        );
+        assert!(output.status.success(), "{file}");
+        scratch.write(
+            &to("report.json"),
+            printed(&scratch, &format!("check {file} --format json")),
+        );
+        scratch.write(
+            &to("model.json"),
+            printed(&scratch, &format!("model {file}")),
+        );
+        for format in ["svg", "dot", "promela"] {
+            let text = fs::read_to_string(scratch.path(&file)).expect("it is there");
+            let Some(protocol) = text.lines().find_map(|line| line.strip_prefix("proto! ")) else {
+                continue;
+            };
+            let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+            let end = protocol
+                .find(|letter| !is_part(letter))
+                .unwrap_or(protocol.len());
+            let protocol = &protocol[..end];
+            let text = printed(
+                &scratch,
+                &format!("graph {file}#{protocol} --format {format}"),
+            );
+            assert!(!text.is_empty(), "{file}#{protocol}");
+            scratch.write(&to(&format!("{protocol}.{format}")), text);
+        }
+    }
+    for file in scratch
+        .files("beginners")
+        .iter()
+        .filter(|file| file.ends_with(".proto"))
+    {
+        scratch.write(
+            &format!("expected-{file}.txt"),
+            printed(&scratch, &format!("check {file} --ascii")),
+        );
+    }
+    let mut compare = node("compare.mjs");
+    compare
+        .arg(playground().join("duologue.wasm"))
+        .arg(scratch.path(""));
+    let said = done(&mut compare);
+    let counts: Vec<usize> = said
+        .split(' ')
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    assert!(
+        counts.len() == 3 && counts[0] > 130 && counts[1] > 80 && counts[2] > 80,
+        "{said}"
+    );
+}
+
+/// What a browser loads first. The sizes only grow on purpose: then the numbers here change.
+#[test]
+fn the_playground_is_small() {
+    if !is_named("wasm") {
+        return;
+    }
+    let said = done(node("sizes.mjs").arg(playground()));
+    let size: usize = said.trim().parse().expect("it prints a number");
+    assert!(
+        size < LIMIT,
+        "the first load has {size} bytes with brotli, and may have {LIMIT}"
+    );
+    assert!(
+        size > 100_000,
+        "{size} bytes are too few for the playground"
+    );
+}
+
+const LIMIT: usize = 620_000;
+
+/// The playground in a browser, from files and without a network: plays a session to its end, makes a mistake and repairs it.
+#[test]
+fn the_playground_works_in_a_browser() {
+    if !is_named("wasm") || !is_named("chromium") {
+        return;
+    }
+    let scratch = Scratch::new("web-chromium");
+    let site = scratch.path("site");
+    copy(playground(), &site);
+    copy(
+        &repository().join("tests/web/clicks.js"),
+        &site.join("clicks.js"),
+    );
+    let axe = "editors/web/node_modules/axe-core/axe.min.js";
+    copy(&repository().join(axe), &site.join("axe.min.js"));
+    let page = scratch.read("site/index.html");
+    let end = "</head>";
+    let scripts = "<script src=\"axe.min.js\" defer></script>\n<script src=\"clicks.js\" defer></script>\n</head>";
+    assert!(page.contains(end));
+    scratch.write("site/clicks.html", page.replace(end, scripts));
+    let mut chromium = Command::new("chromium");
+    chromium
+        .args(["--headless", "--no-sandbox", "--disable-gpu"])
+        .arg(format!(
+            "--user-data-dir={}",
+            scratch.path("profile").display()
+        ))
+        .args([
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--window-size=1300,900",
+        ])
+        .args(["--virtual-time-budget=60000", "--dump-dom"])
+        .arg(format!("file://{}", site.join("clicks.html").display()));
+    let dump = succeed(&mut chromium)
+        .unwrap_or_else(|failure| panic!("{failure}\napt-get install -y chromium"));
+    let seen = dump.split_once("<pre id=\"seen\">");
+    let (_, seen) = seen.unwrap_or_else(|| panic!("the script did not end: {dump}"));
+    let seen = seen.split_once("</pre>").expect("it is closed").0;
+    assert!(!seen.contains("failed:"), "{seen}");
+    assert_snapshot!("clicks_in_the_playground", seen.trim());
+}
