@@ -35,6 +35,7 @@ mod plugin_process;
 mod protoc;
 mod protocol_table;
 mod reports;
+mod robots;
 mod rules;
 mod summary;
 mod talk;
@@ -108,6 +109,7 @@ enum Command {
     Model(model::Model),
     Talk(talk::TalkArguments),
     Trace(trace::Trace),
+    Robots(robots::Robots),
     Lsp(lsp::Lsp),
     Completions(completions::Completions),
     Man(man::Man),
@@ -162,6 +164,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Model(model) => model.run(&terminal),
         Command::Talk(talk) => talk.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
+        Command::Robots(robots) => robots.run(&terminal),
         Command::Lsp(lsp) => lsp.run(&terminal),
         Command::Completions(completions) => completions.run(&terminal),
         Command::Man(man) => man.run(&terminal),
@@ -171,7 +174,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 14] = [
+    let unused: [(&str, &[&str]); 15] = [
         ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
@@ -181,6 +184,7 @@ fn command() -> clap::Command {
         ("model", &["quiet", "verbose"]),
         ("talk", &["verbose"]),
         ("trace", &["verbose"]),
+        ("robots", &["verbose"]),
         ("lsp", &["color", "ascii", "quiet", "verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),
         ("man", &["color", "ascii", "quiet", "verbose"]),

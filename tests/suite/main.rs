@@ -38,6 +38,7 @@ mod recipes;
 mod relations;
 mod remote;
 mod reports;
+mod robots;
 mod rules;
 mod rust;
 mod scala;
