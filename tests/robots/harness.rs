@@ -37,17 +37,28 @@ fn cover(name: &str, table: &'static Table, session: Session<'_>) {
 
 /// The same seeds make the same sessions, and both robots see the same.
 fn repeat(name: &str, table: &'static Table, session: Session<'_>) {
-    for seed in 0..10 {
-        let transcripts = [0, 1].map(|_| {
-            let coverage = Coverage::new(table);
-            let mut client = robot(Choices::seed(seed), &coverage);
-            let mut server = robot(Choices::seed(seed + 1000), &coverage);
+    for seed in 1..=10 {
+        let sessions = [0, 1].map(|_| {
+            let mut client = robot(Choices::seed(seed), &Coverage::new(table)).limit(12);
+            let mut server = robot(Choices::seed(seed + 100), &Coverage::new(table)).limit(12);
             let endings = session(&mut client, &mut server);
             agree(name, &endings, &client, &server);
-            server.transcript().to_owned()
+            let [one, other] = endings.each_ref().map(word);
+            format!("# {name} seed {seed}: {one}, {other}\n{}", server.transcript())
         });
-        assert_eq!(transcripts[0], transcripts[1], "{name}");
-        println!("{name} {seed}\n{}", transcripts[0]);
+        assert_eq!(sessions[0], sessions[1], "{name}");
+        print!("{}", sessions[0]);
+    }
+}
+
+fn word(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Finished => "finished",
+        Ending::Left => "left",
+        Ending::Stuck(_) => "stuck",
+        Ending::Closed(_) => "closed",
+        Ending::Late(_) => "late",
+        Ending::Failed(_) => "failed",
     }
 }
 

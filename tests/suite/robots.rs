@@ -3,6 +3,7 @@
 use crate::support::rust::{Edition, generate, host, protocols_in, rustc, scratch};
 use crate::support::{repository, succeed};
 use duologue::target::Options;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,6 +81,49 @@ fn hooks(text: &str, module: &str, role: &str) -> String {
     methods
 }
 
+/// The sessions in a text, by the line before each of them.
+fn sessions(text: &str) -> BTreeMap<&str, String> {
+    let mut sessions: BTreeMap<&str, String> = BTreeMap::new();
+    let mut head = "";
+    for line in text.lines() {
+        if line.starts_with("# ") {
+            // Protocols of the corpus may have the names of examples, which come first.
+            head = if sessions.contains_key(line) {
+                ""
+            } else {
+                line
+            };
+            sessions.entry(line).or_default();
+        } else if line.contains(" <- ")
+            && let Some(session) = sessions.get_mut(head)
+        {
+            *session += line;
+            *session += "\n";
+        }
+    }
+    sessions
+}
+
+/// Robots in other languages play the same sessions. Those with values of the program's types have other hooks here.
+fn compare(printed: &str) {
+    let expected = repository().join("tests/robots/transcripts.txt");
+    let expected = fs::read_to_string(expected).expect("the transcripts are there");
+    let played = sessions(printed);
+    let mut count = 0;
+    for (head, session) in sessions(&expected) {
+        if head.contains(" covering: ")
+            || ["double_buffer", "work_queue"]
+                .iter()
+                .any(|name| head.contains(name))
+        {
+            continue;
+        }
+        assert_eq!(played.get(head), Some(&session), "{head}");
+        count += 1;
+    }
+    assert!(count > 40, "{count} sessions were compared");
+}
+
 /// The test in the documentation.
 fn documented() -> String {
     let page = repository().join("docs/testing.md");
@@ -117,7 +161,7 @@ fn program() -> String {
                     "struct {name};\nimpl {module}::robots::{role} for {name} {{\n{methods}}}\n"
                 );
             }
-            let name = path.trim_start_matches("::");
+            let name = path.rsplit("::").next().unwrap_or_default();
             let _ = write!(
                 main,
                 "    {{\n        use {module} as own;\n        \
@@ -162,6 +206,7 @@ fn robots_see_all_transitions_of_all_protocols() {
     succeed(&mut compiler).unwrap_or_else(|failure| panic!("{failure}"));
     let printed = succeed(&mut Command::new(&binary)).unwrap_or_else(|failure| panic!("{failure}"));
     let covered = printed.lines().filter(|line| line.contains(": covered "));
+    compare(&printed);
     assert_eq!(printed.matches("\nfound ").count(), 11, "{printed}");
     assert!(covered.count() > 100, "{printed}");
     assert!(
