@@ -357,12 +357,20 @@ impl<'a> RobotTypes<'a> {
     }
 }
 
+/// The trait with which a program supplies what a side's robot cannot know.
+pub(super) fn role(side: Side) -> &'static str {
+    match side {
+        Side::Client => "Client",
+        Side::Server => "Server",
+    }
+}
+
 /// The name of a function, its type parameters and its first parameter.
 fn head(word: &str, at: usize, side: Option<Side>) -> (String, String, &'static str) {
     match side {
         None => (format!("{word}_{at}"), String::new(), ""),
         Some(side) => {
-            let role = super::robots::role(side);
+            let role = role(side);
             (
                 format!("{}_{word}_{at}", side.word()),
                 format!("<H: {role} + ?Sized>"),
