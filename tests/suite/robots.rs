@@ -147,7 +147,7 @@ fn program() -> String {
         let host = host(checked.program()).replace("derive(Clone", "derive(Default, Clone");
         let _ = write!(
             text,
-            "#[allow(dead_code)]\nmod host{group} {{\n{host}}}\nmod protocols{group} {{\n    #[allow(unused_imports)]\n    use crate::host{group}::*;\n    include!({:?});\n}}\n",
+            "#[allow(dead_code)]\nmod host{group} {{\n{host}}}\nmod protocols{group} {{\n    #[allow(unused_imports)]\n    pub(crate) use crate::host{group}::*;\n    include!({:?});\n}}\n",
             tree.join("mod.rs").display().to_string()
         );
         let mut all = Vec::new();
