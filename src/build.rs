@@ -153,6 +153,13 @@ impl Builder {
         self
     }
 
+    /// Also generates robots, which play a side of a protocol in tests.
+    #[must_use]
+    pub fn robots(mut self) -> Builder {
+        self.options.robots = true;
+        self
+    }
+
     /// Sets the module that has the types no protocol file declares, such as `crate::host`. The default is the module that
     /// includes the generated code.
     #[must_use]

@@ -37,6 +37,7 @@ mod plugin_process;
 mod protoc;
 mod protocol_table;
 mod reports;
+mod robots;
 mod rules;
 mod summary;
 mod talk;
@@ -111,6 +112,7 @@ enum Command {
     Play(play::Play),
     Talk(talk::TalkArguments),
     Trace(trace::Trace),
+    Robots(robots::Robots),
     Lsp(lsp::Lsp),
     Completions(completions::Completions),
     Man(man::Man),
@@ -166,6 +168,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Play(play) => play.run(&terminal),
         Command::Talk(talk) => talk.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
+        Command::Robots(robots) => robots.run(&terminal),
         Command::Lsp(lsp) => lsp.run(&terminal),
         Command::Completions(completions) => completions.run(&terminal),
         Command::Man(man) => man.run(&terminal),
@@ -186,6 +189,7 @@ fn command() -> clap::Command {
         ("play", &["verbose"]),
         ("talk", &["verbose"]),
         ("trace", &["verbose"]),
+        ("robots", &["verbose"]),
         ("lsp", &["color", "ascii", "quiet", "verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),
         ("man", &["color", "ascii", "quiet", "verbose"]),

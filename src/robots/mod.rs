@@ -124,6 +124,31 @@ impl<'a> Plan<'a> {
         self.state(node).messages.iter().zip(&node.edges)
     }
 
+    /// The messages of a shortest dialogue to a node that robots can have, each with the node in which it is sent.
+    #[must_use]
+    pub fn way_to(&self, node: usize) -> Option<Vec<(usize, usize)>> {
+        let mut before: Vec<Option<(usize, usize)>> = vec![None; self.nodes.len()];
+        let mut queue = VecDeque::from([0]);
+        while let Some(at) = queue.pop_front() {
+            for (edge, description) in self.nodes[at].edges.iter().enumerate() {
+                let next = description.next.filter(|_| description.is_makeable);
+                if let Some(next) = next.filter(|next| *next != 0 && before[*next].is_none()) {
+                    before[next] = Some((at, edge));
+                    queue.push_back(next);
+                }
+            }
+        }
+        let mut way = Vec::new();
+        let mut at = node;
+        while at != 0 {
+            let step = before[at]?;
+            way.push(step);
+            at = step.0;
+        }
+        way.reverse();
+        Some(way)
+    }
+
     /// Breadth first from the end: the first edge to a node that is nearer.
     fn find_ways_out(&mut self) {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];

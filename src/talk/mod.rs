@@ -1,5 +1,6 @@
 //! Sessions that are played by hand, message by message, without a program: `duologue talk`.
 
+mod bytes;
 mod codec;
 mod reader;
 mod robot;
@@ -7,6 +8,7 @@ mod session;
 mod stream;
 mod value;
 
+pub use bytes::bytes_of;
 pub use robot::Robot;
 pub use session::{Event, Talk};
 pub use stream::{Arrival, Stream};

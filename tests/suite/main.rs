@@ -41,6 +41,7 @@ mod recipes;
 mod relations;
 mod remote;
 mod reports;
+mod robots;
 mod rules;
 mod rust;
 mod scala;

@@ -15,6 +15,7 @@ mod methods;
 mod names;
 mod public_names;
 mod remote;
+mod robot_lines;
 mod robot_values;
 mod robots;
 mod shared;

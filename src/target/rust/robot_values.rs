@@ -16,16 +16,16 @@ pub(super) struct RobotTypes<'a> {
     pub(super) scope: NameScope<'a>,
     pub(super) makeable: &'a Makeable,
     positions: BTreeMap<(Type, String), usize>,
-    all: Vec<RobotType>,
+    pub(super) all: Vec<RobotType>,
 }
 
-struct RobotType {
-    ty: Type,
-    lengths: Lengths,
+pub(super) struct RobotType {
+    pub(super) ty: Type,
+    pub(super) lengths: Lengths,
     /// Its parts that are not built in.
     parts: Vec<usize>,
     /// Whether it has parts, or is one itself, that only the program can make.
-    is_hosted: bool,
+    pub(super) is_hosted: bool,
 }
 
 impl<'a> RobotTypes<'a> {
@@ -58,7 +58,7 @@ impl<'a> RobotTypes<'a> {
         types
     }
 
-    fn key(&self, ty: &Type, lengths: &Lengths) -> (Type, Lengths) {
+    pub(super) fn key(&self, ty: &Type, lengths: &Lengths) -> (Type, Lengths) {
         let (ty, lengths) = self.scope.program.unaliased(ty, lengths);
         (ty.clone(), lengths.clone())
     }
@@ -83,7 +83,7 @@ impl<'a> RobotTypes<'a> {
         Some(position)
     }
 
-    fn position(&self, ty: &Type, lengths: &Lengths) -> Option<usize> {
+    pub(super) fn position(&self, ty: &Type, lengths: &Lengths) -> Option<usize> {
         let (ty, lengths) = self.key(ty, lengths);
         self.positions.get(&(ty, bounds(&lengths))).copied()
     }
@@ -244,30 +244,6 @@ impl<'a> RobotTypes<'a> {
         }
     }
 
-    /// The statement that writes the value to which `value` refers.
-    pub(super) fn show(
-        &self,
-        ty: &Type,
-        lengths: &Lengths,
-        value: &str,
-        side: Option<Side>,
-    ) -> String {
-        let (ty, lengths) = self.key(ty, lengths);
-        if let Type::Builtin(builtin) = &ty {
-            return match builtin {
-                Builtin::Str => format!("out.text({value});"),
-                Builtin::Bytes => format!("out.bytes({value});"),
-                Builtin::F32 | Builtin::F64 => format!("out.real(f64::from(*{value}));"),
-                _ => format!("out.plain({value});"),
-            };
-        }
-        let at = self.position(&ty, &lengths).unwrap_or_default();
-        match side.filter(|_| self.all[at].is_hosted) {
-            Some(side) => format!("{}_show_{at}(hooks, {value}, out);", side.word()),
-            None => format!("show_{at}({value}, out);"),
-        }
-    }
-
     fn make_body(&self, own: &RobotType, side: Option<Side>) -> String {
         let most = own.lengths.most.map_or(u64::MAX, |limit| limit.most);
         match &own.ty {
@@ -379,106 +355,13 @@ impl<'a> RobotTypes<'a> {
             side,
         ])
     }
+}
 
-    fn show_body(&self, own: &RobotType, side: Option<Side>) -> String {
-        match &own.ty {
-            Type::List(item) => {
-                let item = self.show(item, own.lengths.part(0), "item", side);
-                lines([
-                    "out.raw(\"[\");",
-                    "for (at, item) in value.iter().enumerate() {",
-                    "if at > 0 { out.raw(\", \"); }",
-                    &item,
-                    "}",
-                    "out.raw(\"]\");",
-                ])
-            }
-            Type::Option(item) => {
-                let item = self.show(item, own.lengths.part(0), "item", side);
-                lines([
-                    "match value {",
-                    "::std::option::Option::None => out.raw(\"none\"),",
-                    &format!(
-                        "::std::option::Option::Some(item) => {{ out.raw(\"some(\"); {item} out.raw(\")\"); }}"
-                    ),
-                    "}",
-                ])
-            }
-            Type::Tuple(items) => {
-                let parts = items.iter().enumerate();
-                let parts = parts.map(|(at, item)| {
-                    let value = format!("(&value.{at})");
-                    self.show(item, own.lengths.part(at), &value, side)
-                });
-                let mut all = vec!["out.raw(\"(\");".to_owned()];
-                all.extend(separated(parts));
-                all.push("out.raw(\")\");".to_owned());
-                lines(all.iter().map(String::as_str))
-            }
-            Type::Named(id) => self.show_named(*id, own, side),
-            Type::Endpoint(endpoint) => {
-                let protocol = self.scope.program.protocol(endpoint.protocol);
-                let state = &protocol.state(endpoint.state).name;
-                let (name, side) = (&protocol.name, endpoint.side.word());
-                lines([format!("out.raw(\"<{name}.{side}.{state}>\");").as_str()])
-            }
-            Type::Builtin(_) | Type::Parameter(_) | Type::Error => String::new(),
-        }
-    }
-
-    fn show_named(&self, id: TypeId, own: &RobotType, side: Option<Side>) -> String {
-        let path = self.path(&own.ty);
-        let mut all = Vec::new();
-        match &self.scope.program.ty(id).definition {
-            Definition::Struct(fields) => {
-                all.push("out.raw(\"{\");".to_owned());
-                let parts = fields.iter().map(|field| {
-                    let value = format!("(&value.{})", value_name(&field.name));
-                    let show = self.show(&field.ty, &field.lengths, &value, side);
-                    format!("out.raw(\"{}: \"); {show}", field.name)
-                });
-                all.extend(separated(parts));
-                all.push("out.raw(\"}\");".to_owned());
-            }
-            Definition::Enum(variants) => {
-                all.push("match value {".to_owned());
-                for variant in variants {
-                    let head = format!("{path}::{}", type_name(&variant.name));
-                    let names = fields::of_variant(&variant.entries);
-                    let pattern = pattern(&head, names, variant.entries.len(), "");
-                    let shown = self.show_entries(variant.name.text(), &variant.entries, side);
-                    all.push(format!("{pattern} => {{ {shown} }}"));
-                }
-                all.push("}".to_owned());
-            }
-            Definition::Extern(..) | Definition::Undeclared => {
-                let name = self.host_name(id);
-                all.push(format!("out.raw(&hooks.show_{name}(value));"));
-            }
-            Definition::Alias(_) => {}
-        }
-        lines(all.iter().map(String::as_str))
-    }
-
-    /// Statements that write a variant, whose values are bound to `a0` and so on.
-    fn show_entries(&self, name: &str, entries: &[Entry], side: Option<Side>) -> String {
-        let types = entries
-            .iter()
-            .map(|entry| (entry.ty.clone(), &entry.lengths));
-        let types: Vec<_> = types.collect();
-        format!("out.raw(\"{name}\"); {}", self.show_payload(&types, side))
-    }
-
-    /// Statements that write a payload, whose values are bound to references `a0` and so on.
-    pub(super) fn show_payload(&self, types: &[(Type, &Lengths)], side: Option<Side>) -> String {
-        if types.is_empty() {
-            return String::new();
-        }
-        let parts = types.iter().enumerate();
-        let parts =
-            parts.map(|(at, (ty, lengths))| self.show(ty, lengths, &format!("a{at}"), side));
-        let parts: Vec<String> = separated(parts).collect();
-        format!("out.raw(\"(\"); {} out.raw(\")\");", parts.join(" "))
+/// The trait with which a program supplies what a side's robot cannot know.
+pub(super) fn role(side: Side) -> &'static str {
+    match side {
+        Side::Client => "Client",
+        Side::Server => "Server",
     }
 }
 
@@ -487,7 +370,7 @@ fn head(word: &str, at: usize, side: Option<Side>) -> (String, String, &'static 
     match side {
         None => (format!("{word}_{at}"), String::new(), ""),
         Some(side) => {
-            let role = super::robots::role(side);
+            let role = role(side);
             (
                 format!("{}_{word}_{at}", side.word()),
                 format!("<H: {role} + ?Sized>"),
@@ -530,15 +413,7 @@ fn opened(parts: &[String], value: &str) -> String {
     text + &format!("        values.close();\n        {value}\n")
 }
 
-/// Statements with a comma written between them.
-fn separated(statements: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
-    statements.enumerate().map(|(at, statement)| match at {
-        0 => statement,
-        _ => format!("out.raw(\", \"); {statement}"),
-    })
-}
-
-fn lines<'t>(all: impl IntoIterator<Item = &'t str>) -> String {
+pub(super) fn lines<'t>(all: impl IntoIterator<Item = &'t str>) -> String {
     all.into_iter()
         .map(|line| format!("        {line}\n"))
         .collect()

@@ -2,21 +2,13 @@
 
 use super::fields;
 use super::layout::Document;
-use super::robot_values::{RobotTypes, pattern};
+use super::robot_values::{RobotTypes, pattern, role};
 use super::spelling::{NameScope, type_name, value_name};
 use super::states::used_parameters;
 use crate::protocol::{Lengths, Message, Next, Side, Type};
 use crate::relation::View;
 use crate::robots::{Absent, MOST_NODES, Makeable, Node, Plan};
 use std::fmt::Write as _;
-
-/// The trait with which a program supplies what a side's robot cannot know.
-pub(super) fn role(side: Side) -> &'static str {
-    match side {
-        Side::Client => "Client",
-        Side::Server => "Server",
-    }
-}
 
 /// The module's text, empty if there are no robots; and a note if that may be a surprise.
 pub(super) fn module(

@@ -74,7 +74,10 @@ pub const ROOMS: &[(&str, &[&str])] = &[
             "target",
         ],
     ),
-    ("talk", &["name", "protocol", "sizes", "fingerprint"]),
+    (
+        "talk",
+        &["name", "protocol", "sizes", "fingerprint", "robots"],
+    ),
     (
         "trace",
         &["source", "name", "diagnostic", "protocol", "graph"],

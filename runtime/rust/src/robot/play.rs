@@ -109,7 +109,7 @@ impl Play {
         self
     }
 
-    /// After this many messages of a session, the robot takes the shortest way to its end.
+    /// After this many messages of a session, the robot takes the shortest way to its end. After twice as many it leaves.
     pub fn limit(mut self, messages: u32) -> Play {
         self.limit = messages;
         self
@@ -174,7 +174,8 @@ impl Play {
         self.state = nodes[node].state;
         let makeable: Vec<usize> = nodes[node].makeable().collect();
         let count = makeable.len();
-        if count == 0 {
+        // The way out may be long, or the peer may not take it.
+        if count == 0 || self.messages / 2 >= self.limit {
             return None;
         }
         let way_out = usize::try_from(nodes[node].way_out).ok();
