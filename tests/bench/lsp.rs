@@ -222,7 +222,7 @@ impl Typist {
     /// Types the mistake or removes it, and waits until the findings name it or no longer do. Returns how long that took.
     fn turn(&mut self) -> Duration {
         self.version += 1;
-        let is_mistake = self.version % 2 == 0;
+        let is_mistake = self.version.is_multiple_of(2);
         let changed = match is_mistake {
             true => self.text[..self.at].to_owned() + "x" + &self.text[self.at..],
             false => self.text.clone(),

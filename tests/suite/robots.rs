@@ -76,7 +76,7 @@ fn hooks(text: &str, module: &str, role: &str) -> String {
             false => format!("{of}::{ty}"),
         };
         let head = head.replace("values: &mut", "_: &mut");
-        let _ = write!(methods, "    {head} -> {ty} {{ Default::default() }}\n");
+        let _ = writeln!(methods, "    {head} -> {ty} {{ Default::default() }}");
     }
     methods
 }

@@ -20,7 +20,15 @@ impl RobotTypes<'_> {
                 Builtin::Str => format!("out.text({value});"),
                 Builtin::Bytes => format!("out.bytes({value});"),
                 Builtin::F32 | Builtin::F64 => format!("out.real(f64::from(*{value}));"),
-                _ => format!("out.plain({value});"),
+                Builtin::Bool
+                | Builtin::U8
+                | Builtin::U16
+                | Builtin::U32
+                | Builtin::U64
+                | Builtin::I8
+                | Builtin::I16
+                | Builtin::I32
+                | Builtin::I64 => format!("out.plain({value});"),
             };
         }
         let at = self.position(&ty, &lengths).unwrap_or_default();

@@ -234,7 +234,17 @@ impl<'a> RobotTypes<'a> {
             return match builtin {
                 Builtin::Str => format!("values.text({most})"),
                 Builtin::Bytes => format!("values.bytes({most})"),
-                number => format!("values.{}()", number_word(*number)),
+                number @ (Builtin::Bool
+                | Builtin::U8
+                | Builtin::U16
+                | Builtin::U32
+                | Builtin::U64
+                | Builtin::I8
+                | Builtin::I16
+                | Builtin::I32
+                | Builtin::I64
+                | Builtin::F32
+                | Builtin::F64) => format!("values.{}()", number_word(*number)),
             };
         }
         let at = self.position(&ty, &lengths).unwrap_or_default();

@@ -153,12 +153,12 @@ fn deliver(shared: &Shared) {
                 bytes: first.bytes.clone(),
             };
             messages.push(again);
-        } else if state.happens(faults.swapped) {
-            if let Some(next) = state.queue.pop_front() {
-                state.waiting -= next.bytes.len();
-                state.done.swapped += 1;
-                messages.insert(0, next);
-            }
+        } else if state.happens(faults.swapped)
+            && let Some(next) = state.queue.pop_front()
+        {
+            state.waiting -= next.bytes.len();
+            state.done.swapped += 1;
+            messages.insert(0, next);
         }
         let found = messages.into_iter().map(|message| {
             let to = receivers(&state, &message.subject);

@@ -184,7 +184,9 @@ fn either_all_or_lost(seed: u64, faults: Faults) -> Option<u64> {
             assert!(received <= sent, "seed {seed}");
             Some(received)
         }
-        why => panic!("seed {seed}, {faults:?}: {why:?}"),
+        why @ (Why::Broken | Why::Late | Why::TooLarge | Why::Stopped | _) => {
+            panic!("seed {seed}, {faults:?}: {why:?}")
+        }
     }
 }
 
