@@ -26,14 +26,14 @@ pub struct Faults {
 pub struct Done {
     /// Messages that were published.
     pub published: u64,
+    /// Their bytes.
+    pub bytes: usize,
     /// Messages that were lost.
     pub lost: u64,
     /// Messages that were delivered twice.
     pub repeated: u64,
     /// Messages that were delivered after the next one.
     pub swapped: u64,
-    /// The most bytes that have waited to be delivered.
-    pub most_waiting: usize,
 }
 
 struct Message {
@@ -51,12 +51,13 @@ struct Subscription {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Message>,
-    waiting: usize,
     subscriptions: BTreeMap<u64, Subscription>,
     last: u64,
     faults: Faults,
     random: u64,
     done: Done,
+    denied: Option<String>,
+    is_away: bool,
     is_stopped: bool,
 }
 
@@ -114,6 +115,25 @@ impl Memory {
         self.0.0.state().faults = faults;
     }
 
+    /// Whether it says of itself that it cannot be reached.
+    pub fn set_away(&self, is_away: bool) {
+        self.0.0.state().is_away = is_away;
+    }
+
+    /// What it does not permit.
+    pub fn deny(&self, text: &str) {
+        self.0.0.state().denied = Some(text.to_owned());
+    }
+
+    /// Reports to all that it delivers nothing more.
+    pub fn close(&self) {
+        let state = self.0.0.state();
+        let all: Vec<_> = state.subscriptions.values().collect();
+        let all: Vec<_> = all.iter().map(|it| Arc::clone(&it.inbox)).collect();
+        drop(state);
+        all.iter().for_each(|inbox| inbox.lost());
+    }
+
     /// What has been done so far.
     pub fn done(&self) -> Done {
         self.0.0.state().done
@@ -132,7 +152,6 @@ fn deliver(shared: &Shared) {
         let Some(message) = state.queue.pop_front() else {
             return;
         };
-        state.waiting -= message.bytes.len();
         let faults = state.faults;
         if state.happens(faults.delayed) {
             drop(state);
@@ -156,7 +175,6 @@ fn deliver(shared: &Shared) {
         } else if state.happens(faults.swapped)
             && let Some(next) = state.queue.pop_front()
         {
-            state.waiting -= next.bytes.len();
             state.done.swapped += 1;
             messages.insert(0, next);
         }
@@ -225,8 +243,7 @@ impl Broker for Memory {
     fn publish(&self, subject: &str, reply: Option<&str>, message: Vec<u8>) {
         let mut state = self.0.0.state();
         state.done.published += 1;
-        state.waiting += message.len();
-        state.done.most_waiting = state.done.most_waiting.max(state.waiting);
+        state.done.bytes += message.len();
         state.queue.push_back(Message {
             subject: subject.to_owned(),
             reply: reply.map(str::to_owned),
@@ -252,6 +269,14 @@ impl Broker for Memory {
         };
         state.subscriptions.insert(number, subscription);
         Ok(Box::new(Subscribed(Arc::clone(&self.0.0), number)))
+    }
+
+    fn is_connected(&self) -> bool {
+        !self.0.0.state().is_away
+    }
+
+    fn denied(&self) -> Option<String> {
+        self.0.0.state().denied.clone()
     }
 
     /// The least that a broker may allow, so that long messages have parts.

@@ -101,7 +101,7 @@ fn a_side_that_no_server_understands_is_refused_at_once() {
     );
     assert!(is_same, "{:?}", same.map(drop));
     let misnamed = connector.connect_through::<pingpong::client::Ping>(&here, "a bank");
-    assert!(matches!(misnamed, Err(Error::Address { .. })));
+    assert!(matches!(misnamed, Err(Error::Name { .. })));
 }
 
 /// Sends numbers until the session is lost, or this many have been sent. Returns why it ended.
@@ -270,10 +270,11 @@ fn a_slow_reader_takes_bounded_memory() {
     let sending = thread::spawn(move || send_numbers(client, COUNT));
     thread::sleep(Duration::from_millis(300));
     assert!(!sending.is_finished(), "nobody reads");
-    let waiting = broker.done().most_waiting;
+    // The window is 16 KiB, and the rest is the beginning of the session.
+    let bytes = broker.done().bytes;
     assert!(
-        waiting < 32 << 10,
-        "{waiting} bytes have waited in the broker"
+        (8 << 10..20 << 10).contains(&bytes),
+        "{bytes} bytes were published before anything was read"
     );
     say.send(()).expect("the server waits");
     assert_eq!(sending.join().expect("no panic"), (COUNT, None));

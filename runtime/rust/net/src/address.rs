@@ -348,7 +348,7 @@ impl Bound {
             Bound::Broker(openings, _) => Ok(Incoming {
                 peer: None,
                 origin: Origin::Unknown,
-                connection: Connection::Broker(openings.take().ok_or(io::ErrorKind::WouldBlock)?),
+                connection: Connection::Broker(openings.take()?),
             }),
         }
     }

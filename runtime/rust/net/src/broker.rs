@@ -17,6 +17,7 @@ mod incoming;
 mod link;
 #[cfg(feature = "nats")]
 mod nats;
+mod options;
 mod packet;
 mod post;
 
@@ -27,11 +28,12 @@ use std::time::Instant;
 
 #[cfg(feature = "nats")]
 pub use async_nats::ConnectOptions;
-pub use exchange::{Exchange, ExchangeOptions};
+pub use exchange::Exchange;
 pub(crate) use incoming::{Opened, Openings};
 pub(crate) use link::BrokerStream;
 #[cfg(feature = "nats")]
 use nats::shared;
+pub use options::ExchangeOptions;
 
 use crate::{Error, Fingerprint};
 
@@ -41,8 +43,8 @@ use crate::{Error, Fingerprint};
 /// If it does not keep these promises, sessions are lost, but a message is never delivered twice or out of order.
 pub trait Broker: Send + Sync + 'static {
     /// Publishes a message. `reply` is passed on with it. Neither waits nor calls an [`Inbox`]: the caller may hold locks. A message that
-    /// cannot be published is dropped. While the broker cannot be reached, messages should be kept, in order: how many there can be is
-    /// limited by the sessions.
+    /// cannot be published is dropped. While the broker cannot be reached, messages should be kept, in order. How many there can be is
+    /// limited by the credit of the sessions, if [`is_connected`](Broker::is_connected) returns false then.
     fn publish(&self, subject: &str, reply: Option<&str>, message: Vec<u8>);
 
     /// Delivers the messages of a subject, whose last token may be `*`, one after the other. Of the subscriptions with the
@@ -60,6 +62,16 @@ pub trait Broker: Send + Sync + 'static {
     /// Waits until the system has what was published, for a short time at most: the program may end after that. Called when a
     /// session ends. Does nothing if the messages need no thread of this process.
     fn flush(&self) {}
+
+    /// Whether the broker can be reached at the moment. While it cannot, no session begins, and no heartbeats are published.
+    fn is_connected(&self) -> bool {
+        true
+    }
+
+    /// What the broker has last reported as not permitted, with the subject in double quotes, if it reports that.
+    fn denied(&self) -> Option<String> {
+        None
+    }
 
     /// The longest message that can be published, in bytes; at least 8,192.
     fn max_message(&self) -> usize;
@@ -79,8 +91,18 @@ pub trait Inbox: Send + Sync + 'static {
 
 impl Exchange {
     /// Begins the stream of a session with the servers of this name and protocol.
-    pub(crate) fn open(&self, name: &str, fingerprint: Fingerprint) -> Result<BrokerStream, Error> {
-        self.0.open(name, fingerprint)
+    pub(crate) fn open(
+        &self,
+        name: &str,
+        fingerprint: Fingerprint,
+        deadline: Instant,
+    ) -> Result<BrokerStream, Error> {
+        self.0.open(name, fingerprint, deadline)
+    }
+
+    /// What the broker does not permit, if it has recently rejected a message to these servers.
+    pub(crate) fn denied(&self, name: &str, fingerprint: Fingerprint) -> Option<Error> {
+        self.0.denied(&exchange::subject(name, fingerprint))
     }
 
     /// Where a listener of this name gets sessions from.

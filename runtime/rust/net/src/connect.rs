@@ -193,7 +193,7 @@ impl Connector {
         let deadline = Instant::now() + self.timeout;
         let begun = match broker::name_problem(name) {
             None => self.begin_through(exchange, name, None, deadline),
-            Some(problem) => Err(Error::Address {
+            Some(problem) => Err(Error::Name {
                 text: name.to_owned(),
                 problem,
             }),
@@ -213,7 +213,7 @@ impl Connector {
         for fingerprint in [own].into_iter().chain(self.accepted::<E>()) {
             let mut attempts = 0;
             loop {
-                let stream = exchange.open(name, fingerprint)?;
+                let stream = exchange.open(name, fingerprint, deadline)?;
                 let attempt = stream.attempt();
                 let error = match self.begin(Box::new(stream), peer, deadline) {
                     Ok(first) => return Ok(first),
@@ -226,10 +226,20 @@ impl Connector {
                         ..
                     }
                 );
-                attempts += 1;
                 if attempt.is_unanswered() {
                     break;
                 }
+                if attempt.is_unheard() || matches!(error, Error::TimedOut) {
+                    if let Some(denied) = exchange.denied(name, fingerprint) {
+                        return Err(denied);
+                    }
+                    // The broker has lost the hello, or delivered it to a server that had just left the group and ended.
+                    if left(deadline).is_some() {
+                        continue;
+                    }
+                    return Err(Error::TimedOut);
+                }
+                attempts += 1;
                 // The server was about to leave the group. There may be others.
                 if !is_draining || attempts == MOST_ATTEMPTS || left(deadline).is_none() {
                     return Err(error);

@@ -19,6 +19,13 @@ pub enum Error {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// The text cannot be used as the name of servers at a broker, or as a prefix of subjects.
+    Name {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// A `tls://` address was used without certificates.
     NoCertificates {
         /// The address.
@@ -90,6 +97,7 @@ impl fmt::Display for Error {
                 f,
                 "`{text}` is not an address: {problem}; write `unix:/path/to.sock`, `tcp://host:port`, `tls://host:port` or `nats://host:port/name`"
             ),
+            Error::Name { text, problem } => write!(f, "cannot use `{text}` in the subjects of a broker: {problem}"),
             Error::NoCertificates { address } if cfg!(feature = "tls") => write!(
                 f,
                 "`{address}` requires certificates: pass them to `Connector::tls` or `Listener::bind_tls`"
@@ -142,6 +150,7 @@ impl error::Error for Error {
             Error::Io { source, .. } => Some(source),
             Error::Ended(closed) => Some(closed),
             Error::Address { .. }
+            | Error::Name { .. }
             | Error::NoCertificates { .. }
             | Error::NoNats { .. }
             | Error::Credentials { .. }

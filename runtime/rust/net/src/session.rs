@@ -9,7 +9,8 @@
 //! their runtime can do the reading (`reactor`). Another thread writes what a sender has collected for too long
 //! (`flush`), and a third does timed work (`timer`).
 //!
-//! These three and the runtime never wait for a connection. The sender of a message waits until it is written, unless tasks use the
+//! These three and the runtime never wait for a connection; at a broker, the runtime waits at most for half a second where a
+//! session ends. The sender of a message waits until it is written, unless tasks use the
 //! session (`never_waits`). Where no thread waits and the connection accepts nothing, what was sent stays in the ring
 //! until `watch` has written what came before it.
 //!
@@ -341,7 +342,8 @@ impl Session {
             false => patience,
         });
         act(&mut core, &mut after);
-        // The load only saves the swap. If it misses something, `run_again` finds it once `core` is released.
+        // The load only saves the swap. If it misses something, `run_again` finds it once `core` is released. `wait_until` may read
+        // before that: only the endpoint's own thread waits there, and misses nothing that it has sent itself.
         while self.again.load(Relaxed) && self.again.swap(false, SeqCst) {
             self.hold.forwards();
             self.forward(&mut core, &mut after);

@@ -112,7 +112,12 @@ impl Watcher {
             last: AtomicU64::new(0),
         };
         let thread = thread::Builder::new().name("duologue-watch".to_owned());
-        thread.spawn(run).ok()?;
+        thread
+            .spawn(|| {
+                sync::never_wait();
+                run()
+            })
+            .ok()?;
         Some(watcher)
     }
 

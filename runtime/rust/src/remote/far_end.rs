@@ -110,19 +110,6 @@ impl FarEnd {
         }
     }
 
-    /// The name of the message that [`forward`](FarEnd::forward) would take first; empty if there is none.
-    #[must_use]
-    pub fn next_name(&self) -> &'static str {
-        let Far::Receives(pipe, table) = &self.0 else {
-            return "";
-        };
-        let Found::Message(word) = pipe.find() else {
-            return "";
-        };
-        let tag = pipe.index(pipe.layout(), word);
-        table.message(usize::from(tag)).map_or("", |row| row.name)
-    }
-
     /// The messages of the state that it is in; `None` after the last.
     #[must_use]
     pub fn messages(&self) -> Option<Messages> {
@@ -151,17 +138,29 @@ impl FarEnd {
         largest: usize,
         enough: usize,
     ) -> (Forwarded, Option<Woken>) {
+        let (forwarded, _, woken) = self.forward_named(out, largest, enough);
+        (forwarded, woken)
+    }
+
+    /// Like [`forward`](FarEnd::forward), and returns the name of the messages, which is empty if there is none. The name cannot be
+    /// asked for before: the message may be sent between the two.
+    pub fn forward_named(
+        &mut self,
+        out: &mut Encoder,
+        largest: usize,
+        enough: usize,
+    ) -> (Forwarded, &'static str, Option<Woken>) {
         let Far::Receives(pipe, table) = &self.0 else {
-            return (Forwarded::Nothing, None);
+            return (Forwarded::Nothing, "", None);
         };
         let word = match pipe.find() {
             Found::Message(word) => word,
-            Found::Nothing(_) => return (Forwarded::Nothing, None),
+            Found::Nothing(_) => return (Forwarded::Nothing, "", None),
             Found::Closed => {
                 let pipe = pipe.copy();
                 self.0 = Far::Over;
                 pipe.free();
-                return (Forwarded::Left, None);
+                return (Forwarded::Left, "", None);
             }
         };
         // If this side has announced in its flags that it waits here, and was not woken, it has found the message by
@@ -180,7 +179,7 @@ impl FarEnd {
             true => Forwarded::Message,
             false => Forwarded::TooLarge,
         };
-        (forwarded, waiter.map(Woken))
+        (forwarded, row.name, waiter.map(Woken))
     }
 
     /// How many bytes the payload of the message with this tag takes, and how many it may take at most; `None` if there is no such

@@ -6,17 +6,20 @@ use std::fmt;
 use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::{sync_channel, SyncSender};
+use std::sync::mpsc::{channel, sync_channel, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::link::{BrokerStream, Link, Peer};
+use super::link::{cost, BrokerStream, Link, Peer, Ticked};
+use super::options::ExchangeOptions;
 use super::packet::{Kind, Packet};
 use super::post::{self, Post};
 use super::{Broker, Inbox};
+use crate::error::Verdict;
+use crate::hello::{refusal, Hello};
 use crate::stream::left;
-use crate::{Error, Fingerprint};
+use crate::{sync, Error, Fingerprint};
 
 /// The token to which heartbeats go.
 const ALIVE: &str = "alive";
@@ -27,45 +30,14 @@ const MISSED: u32 = 3;
 /// How long the broker may take to deliver a message of this process to itself.
 const ECHO: Duration = Duration::from_secs(5);
 
-/// How a process takes part in sessions over a broker.
-#[derive(Clone, Debug)]
-pub struct ExchangeOptions {
-    heartbeat: Duration,
-    prefix: Option<String>,
-}
+/// How many sessions a process may have, also such that are over and wait until their peers confirm that.
+const MOST_LINKS: usize = 64 << 10;
 
-impl Default for ExchangeOptions {
-    fn default() -> ExchangeOptions {
-        ExchangeOptions::new()
-    }
-}
+/// For how many heartbeats a connection that programs use by its address is kept after its last session.
+const KEPT: u32 = 5;
 
-impl ExchangeOptions {
-    /// The defaults: a heartbeat of 2 seconds.
-    #[must_use]
-    pub fn new() -> ExchangeOptions {
-        ExchangeOptions {
-            heartbeat: Duration::from_secs(2),
-            prefix: None,
-        }
-    }
-
-    /// How often this process notifies the others that it is there, and asks what has arrived. A process from which nothing arrives
-    /// for four times as long is gone. All processes need the same value.
-    #[must_use]
-    pub fn heartbeat(mut self, every: Duration) -> ExchangeOptions {
-        self.heartbeat = every.max(Duration::from_millis(1));
-        self
-    }
-
-    /// What the subjects of this process begin with, after `duo.at.`: tokens of letters, digits, `-` and `_`, separated by dots. With a
-    /// prefix for each user, a broker can deny users each other's messages.
-    #[must_use]
-    pub fn prefix(mut self, prefix: impl Into<String>) -> ExchangeOptions {
-        self.prefix = Some(prefix.into());
-        self
-    }
-}
+/// How long a thread sleeps that waits until the broker can be reached.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A process at a broker. Clones are the same. The connection is closed when the last one and all sessions are gone.
 #[derive(Clone)]
@@ -85,6 +57,8 @@ pub(super) struct Hub {
     subscription: OnceLock<Box<dyn Any + Send + Sync>>,
     /// Whether the broker delivers nothing more.
     is_lost: AtomicBool,
+    /// When this is dropped, the thread for heartbeats ends.
+    _ticked: Sender<()>,
 }
 
 #[derive(Default)]
@@ -125,11 +99,21 @@ impl Exchange {
     /// # Errors
     /// If the broker does not deliver to this process what it publishes itself.
     pub fn over(broker: impl Broker, options: &ExchangeOptions) -> Result<Exchange, Error> {
+        Exchange::over_until(broker, options, Instant::now() + ECHO, false)
+    }
+
+    /// As [`over`](Exchange::over), but not after this time. `is_kept`: it stays for a while when nothing uses it.
+    pub(super) fn over_until(
+        broker: impl Broker,
+        options: &ExchangeOptions,
+        deadline: Instant,
+        is_kept: bool,
+    ) -> Result<Exchange, Error> {
         let failed = Error::io("take part in sessions over a broker");
         let random = post::random().map_err(failed)?;
         let process = match &options.prefix {
             Some(prefix) if !post::is_name(prefix) || prefix.len() > 128 => {
-                return Err(Error::Address {
+                return Err(Error::Name {
                     text: prefix.clone(),
                     problem: "a prefix has only tokens of letters, digits, `-` and `_`, separated by dots",
                 });
@@ -137,25 +121,41 @@ impl Exchange {
             Some(prefix) => format!("{prefix}.{random}"),
             None => random,
         };
+        let (ticked, ends) = channel();
         let hub = Arc::new(Hub {
             post: Arc::new(Post::new(Box::new(broker), process)),
             table: Mutex::default(),
             echoes: Mutex::default(),
             subscription: OnceLock::new(),
             is_lost: AtomicBool::new(false),
+            _ticked: ticked,
         });
         let failed = Error::io("subscribe to the messages for this process");
         let all = post::address(&hub.post.process, "*");
         let inbox = Arc::new(Arrivals(Arc::downgrade(&hub)));
         let subscribed = hub.post.broker.subscribe(&all, None, inbox);
         let _empty = hub.subscription.set(subscribed.map_err(failed)?);
-        hub.settle(ECHO)?;
+        hub.settle(ECHO.min(deadline.saturating_duration_since(Instant::now())))?;
         let (ticking, every) = (Arc::downgrade(&hub), options.heartbeat);
+        let mut kept = is_kept.then(|| Arc::clone(&hub));
         let thread = thread::Builder::new().name("duologue-broker".to_owned());
-        let started = thread.spawn(move || loop {
-            thread::sleep(every);
-            let Some(hub) = ticking.upgrade() else { return };
-            hub.tick();
+        let started = thread.spawn(move || {
+            sync::never_wait();
+            let mut unused = 0;
+            while ends.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                let Some(hub) = ticking.upgrade() else { return };
+                hub.tick();
+                drop(hub);
+                let is_used = |hub: &Arc<Hub>| Arc::strong_count(hub) > 1 && !hub.is_lost();
+                unused = match &kept {
+                    Some(hub) if !is_used(hub) => unused + 1,
+                    Some(_) | None => 0,
+                };
+                if unused > KEPT {
+                    // A thread may have begun to use it meanwhile: then it stays, and is not kept any longer.
+                    kept = None;
+                }
+            }
         });
         started.map_err(Error::io("start the thread for heartbeats"))?;
         Ok(Exchange(hub))
@@ -176,7 +176,20 @@ impl Hub {
         let subscribed = self.post.broker.subscribe(subject, Some("duo"), inbox);
         let subscribed = subscribed.map_err(Error::io(format!("subscribe to {subject}")))?;
         self.settle(ECHO)?;
-        Ok(subscribed)
+        match self.denied(subject) {
+            Some(denied) => Err(denied),
+            None => Ok(subscribed),
+        }
+    }
+
+    /// What the broker does not permit, if it has recently rejected this subject.
+    pub(super) fn denied(&self, subject: &str) -> Option<Error> {
+        let denied = self.post.broker.denied();
+        let denied = denied.filter(|text| text.contains(&format!("\"{subject}\"")))?;
+        let denied = io::Error::new(io::ErrorKind::PermissionDenied, denied);
+        Some(Error::io(format!(
+            "use {subject} (docs/wire.md, \"Permissions\", lists what a user needs)"
+        ))(denied))
     }
 
     /// Waits until the broker has handled everything that was requested before: until it has delivered a message of this process to itself.
@@ -221,50 +234,82 @@ impl Hub {
         self: &Arc<Hub>,
         name: &str,
         fingerprint: Fingerprint,
+        deadline: Instant,
     ) -> Result<BrokerStream, Error> {
         let failed = |problem: &str| {
             Error::io("begin a session over a broker")(io::Error::other(problem.to_owned()))
         };
-        if self.is_lost.load(SeqCst) {
+        // What is published meanwhile would begin sessions that nobody waits for any longer.
+        while !self.is_lost() && !self.post.broker.is_connected() {
+            let left = left(deadline).ok_or_else(|| {
+                failed("the connection to the broker was interrupted, and is not back in time: check that the broker is running")
+            })?;
+            thread::sleep(left.min(PAUSE));
+        }
+        if self.is_lost() {
             return Err(failed("the connection to the broker is closed"));
         }
-        let window = self.post.window();
+        let window = self.post.window(0);
         let window = window.ok_or_else(|| failed("this process has too many sessions"))?;
         let token = post::random().map_err(Error::io("begin a session over a broker"))?;
         let address = post::address(&self.post.process, &token);
-        let subject = format!("duo.{name}.{fingerprint}");
-        let link = Arc::new(Link::open(&self.post, address, window, subject));
+        let link = Link::open(&self.post, address, window, subject(name, fingerprint));
+        let link = Arc::new(link);
         let entry = Entry {
             link: Arc::clone(&link),
             opener: None,
         };
-        self.table().links.insert(token, entry);
+        if self.table().links.len() >= MOST_LINKS {
+            self.clean();
+        }
+        let mut table = self.table();
+        if table.links.len() >= MOST_LINKS {
+            return Err(failed("this process has too many sessions"));
+        }
+        table.links.insert(token, entry);
+        drop(table);
         Ok(BrokerStream::of(link, Arc::clone(self) as _))
     }
 
-    /// Accepts a session that a message begins. `None` if no correct peer has sent it, or if there are too many sessions.
+    /// Accepts a session that a message begins, or refuses it. `None` if there is none: also if no correct peer has sent the
+    /// message. What it contains has to be a hello and nothing else, so that it takes bounded memory, and no time to read.
     pub(super) fn accept(
         self: &Arc<Hub>,
         from: Option<&str>,
         message: &[u8],
+        verdict: Option<Verdict>,
     ) -> Option<BrokerStream> {
         let packet = Packet::decode(message).filter(|packet| packet.kind == Kind::Open)?;
         let from = from?;
-        let (process, _) = post::parts(from)?;
-        let window = self.post.window()?;
-        let token = post::random().ok()?;
-        let address = post::address(&self.post.process, &token);
-        let mut table = self.table();
-        // The broker has delivered it twice.
-        if !table.openers.insert(from.to_owned()) {
+        let process = post::process_of_side(from)?;
+        if !Hello::is_whole(packet.bytes) {
             return None;
         }
+        let token = post::random().ok()?;
+        let address = post::address(&self.post.process, &token);
+        let cost = cost(packet.bytes.len());
+        let mut table = self.table();
+        // The broker has delivered it twice.
+        if table.openers.contains(from) {
+            return None;
+        }
+        if let Some(verdict) = verdict {
+            drop(table);
+            self.refuse(from, &address, cost, verdict);
+            return None;
+        }
+        let window = match self.post.window(cost) {
+            Some(window) if table.links.len() < MOST_LINKS => window,
+            Some(_) | None => {
+                drop(table);
+                self.refuse(from, &address, cost, Verdict::Full);
+                return None;
+            }
+        };
         let peer = table.peer(process);
         let link = Link::accept(&self.post, address, window, from, peer, &packet);
-        let Some(link) = link.map(Arc::new) else {
-            table.openers.remove(from);
-            return None;
-        };
+        let link = Arc::new(link?);
+        table.openers.insert(from.to_owned());
         let entry = Entry {
             link: Arc::clone(&link),
             opener: Some(from.to_owned()),
@@ -272,6 +317,28 @@ impl Hub {
         table.links.insert(token, entry);
         drop(table);
         Some(BrokerStream::of(link, Arc::clone(self) as _))
+    }
+
+    /// Refuses a session from this address, and forgets it: if something of that is lost, the peer finds that there is no session.
+    fn refuse(&self, from: &str, address: &str, cost: u64, verdict: Verdict) {
+        let bytes = refusal(verdict, 0);
+        let accept = Packet {
+            kind: Kind::Accept,
+            number: 1,
+            received: 1,
+            read: cost,
+            window: cost,
+            bytes: &bytes,
+        };
+        self.post.publish(from, Some(address), &accept);
+        let end = Packet {
+            kind: Kind::End,
+            number: 2,
+            window: 0,
+            bytes: &[],
+            ..accept
+        };
+        self.post.publish(from, None, &end);
     }
 
     fn arrived(&self, subject: &str, from: Option<&str>, message: &[u8]) {
@@ -308,50 +375,73 @@ impl Hub {
         }
         drop(echoes);
         let expects = matches!(packet.kind, Kind::Accept | Kind::Ask | Kind::Lost);
-        if let Some(from) = from.filter(|from| expects && post::parts(from).is_some()) {
+        let from = from.filter(|from| expects && post::process_of_side(from).is_some());
+        if let Some(from) = from {
             self.post
                 .publish(from, None, &Packet::plain(Kind::Gone, &[]));
         }
     }
 
     fn tick(&self) {
-        let (links, peers) = {
+        let peers: Vec<_> = {
             let mut table = self.table();
             table.peers.retain(|_, peer| peer.strong_count() > 0);
-            let peers: Vec<_> = table.peers.values().filter_map(Weak::upgrade).collect();
-            let links = table.links.iter();
-            let links = links.map(|(token, entry)| (token.clone(), Arc::clone(&entry.link)));
-            (links.collect::<Vec<_>>(), peers)
+            table.peers.values().filter_map(Weak::upgrade).collect()
         };
         for peer in &peers {
             peer.missed.fetch_add(1, SeqCst);
-            let packet = Packet::plain(Kind::Alive, self.post.process.as_bytes());
-            self.post
-                .publish(&post::address(&peer.process, ALIVE), None, &packet);
         }
-        for (token, link) in links {
-            if !link.tick(|peer| peer.missed.load(SeqCst) > MISSED) {
+        let publishes = self.post.broker.is_connected();
+        let mut in_use = BTreeSet::new();
+        for (token, link) in self.links() {
+            let is_gone = |peer: &Peer| peer.missed.load(SeqCst) > MISSED;
+            let Ticked { is_needed, peer } = link.tick(is_gone, publishes);
+            if !is_needed {
                 self.table().remove(&token);
             }
+            in_use.extend(peer.map(|peer| peer.process.clone()));
+        }
+        let packet = Packet::plain(Kind::Alive, self.post.process.as_bytes());
+        for process in in_use.iter().filter(|_| publishes) {
+            let address = post::address(process, ALIVE);
+            self.post.publish(&address, None, &packet);
         }
     }
 
+    /// Forgets the sessions that are over, as the next heartbeat would.
+    fn clean(&self) {
+        let links = self.links();
+        for (token, _) in links.iter().filter(|(_, link)| link.is_over()) {
+            self.table().remove(token);
+        }
+    }
+
+    /// The sessions. A link is never asked while the table is locked, because a link locks the table.
+    fn links(&self) -> Vec<(String, Arc<Link>)> {
+        let table = self.table();
+        let links = table.links.iter();
+        let links = links.map(|(token, entry)| (token.clone(), Arc::clone(&entry.link)));
+        links.collect()
+    }
+
+    /// Waits for a short time until the system has what was published.
+    pub(super) fn flush(&self) {
+        self.post.broker.flush();
+    }
+
     /// Whether the broker delivers nothing more.
-    #[cfg(feature = "nats")]
     pub(super) fn is_lost(&self) -> bool {
         self.is_lost.load(SeqCst)
     }
 
     fn each(&self, act: impl Fn(&Link)) {
-        let table = self.table();
-        let links: Vec<_> = table
-            .links
-            .values()
-            .map(|entry| Arc::clone(&entry.link))
-            .collect();
-        drop(table);
-        links.iter().for_each(|link| act(link));
+        self.links().iter().for_each(|(_, link)| act(link));
     }
+}
+
+/// The subject of the servers of a protocol.
+pub(super) fn subject(name: &str, fingerprint: Fingerprint) -> String {
+    format!("duo.{name}.{fingerprint}")
 }
 
 /// Takes what arrives for a process. It does not keep the process, which keeps the subscription.

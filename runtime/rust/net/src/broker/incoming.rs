@@ -3,13 +3,14 @@
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rustix::event::{eventfd, EventfdFlags};
 
-use super::exchange::Hub;
+use super::exchange::{subject, Hub};
 use super::link::BrokerStream;
 use super::Inbox;
 use crate::error::Verdict;
@@ -46,6 +47,8 @@ struct Waiting {
 struct State {
     opened: VecDeque<BrokerStream>,
     is_draining: bool,
+    /// Whether the broker delivers nothing more.
+    is_lost: bool,
 }
 
 impl fmt::Debug for Openings {
@@ -57,7 +60,7 @@ impl fmt::Debug for Openings {
 impl Openings {
     pub(super) fn new(hub: &Arc<Hub>, name: &str) -> Result<Openings, Error> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let event = eventfd(0, flags).map_err(std::io::Error::from);
+        let event = eventfd(0, flags).map_err(io::Error::from);
         Ok(Openings {
             hub: Arc::clone(hub),
             name: name.to_owned(),
@@ -77,7 +80,7 @@ impl Openings {
     ) -> Result<(), Error> {
         let mut subscriptions = lock(&self.subscriptions);
         for fingerprint in fingerprints {
-            let subject = format!("duo.{}.{fingerprint}", self.name);
+            let subject = subject(&self.name, fingerprint);
             if lock(&self.waiting.state).is_draining || subscriptions.contains_key(&subject) {
                 continue;
             }
@@ -94,17 +97,31 @@ impl Openings {
     }
 
     /// Takes a session that has been requested.
-    pub(crate) fn take(&self) -> Option<Opened> {
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is none, and [`NotConnected`](io::ErrorKind::NotConnected) if there will be none.
+    pub(crate) fn take(&self) -> io::Result<Opened> {
         let mut state = lock(&self.waiting.state);
         let taken = state.opened.pop_front();
-        if state.opened.is_empty() {
+        if state.opened.is_empty() && !state.is_lost {
             let _empty = rustix::io::read(&self.waiting.event, &mut [0; 8]);
         }
-        taken
+        taken.ok_or_else(|| match state.is_lost {
+            true => io::Error::new(
+                io::ErrorKind::NotConnected,
+                "the connection to the broker is closed",
+            ),
+            false => io::ErrorKind::WouldBlock.into(),
+        })
     }
 
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.waiting.event.as_fd()
+    }
+
+    /// Waits for a short time until the system has what the sessions have sent last.
+    pub(crate) fn flush(&self) {
+        self.hub.flush();
     }
 
     /// Requests no further sessions. Those that arrive all the same are refused.
@@ -138,28 +155,32 @@ fn refuse(opened: &BrokerStream, verdict: Verdict) {
 
 impl Inbox for Waiting {
     fn arrived(&self, _: &str, reply: Option<&str>, message: &[u8]) {
-        let Some(opened) = self
-            .hub
-            .upgrade()
-            .and_then(|hub| hub.accept(reply, message))
-        else {
+        let Some(hub) = self.hub.upgrade() else {
             return;
         };
         let mut state = lock(&self.state);
         let verdict = if state.is_draining {
-            Verdict::Draining
-        } else if state.opened.len() >= MOST_WAITING {
-            Verdict::Full
+            Some(Verdict::Draining)
         } else {
+            (state.opened.len() >= MOST_WAITING).then_some(Verdict::Full)
+        };
+        if let Some(opened) = hub.accept(reply, message, verdict) {
             state.opened.push_back(opened);
             let _full = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
-            return;
-        };
+        }
+        // What has been opened keeps the process, too: nothing ends under the lock.
         drop(state);
-        refuse(&opened, verdict);
+        drop(hub);
     }
 
     fn unanswered(&self, _: &str) {}
 
-    fn lost(&self) {}
+    fn lost(&self) {
+        let mut state = lock(&self.state);
+        // A listener that drains waits for no further session.
+        state.is_lost = !state.is_draining;
+        if state.is_lost {
+            let _full = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+        }
+    }
 }

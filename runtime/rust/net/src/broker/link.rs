@@ -23,8 +23,9 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::{Duration, Instant};
 
 use super::packet::{Kind, Packet};
 use super::post::{self, Post, Window, OVERHEAD};
@@ -32,6 +33,9 @@ pub(crate) use stream::BrokerStream;
 
 /// How many ticks a side that has ended waits for its peer to confirm that.
 const LAST_TICKS: u32 = 15;
+
+/// A first message that no server has confirmed after this time is lost.
+const UNHEARD: Duration = Duration::from_secs(1);
 
 /// No peer is given more credit.
 const MOST_CREDIT: u64 = 1 << 30;
@@ -96,6 +100,10 @@ struct State {
     ended: Option<Ended>,
     /// Whether nothing had subscribed to the subject of the first message.
     is_unanswered: bool,
+    /// When the first message was published, by the connecting side.
+    opened: Option<Instant>,
+    /// Whether no server has confirmed it in time.
+    is_unheard: bool,
     /// Whether this side has sent its end.
     is_closed: bool,
     /// Whether the program has ended the reads of this side.
@@ -105,8 +113,12 @@ struct State {
     /// Whether the peer is to be notified that something was lost.
     has_to_tell: bool,
     ticks_left: u32,
-    window: Option<Window>,
+    /// The credit that this side gives, and its part of that of the process.
     ours: u64,
+    window: Option<Window>,
+    /// Readable while there is something to read. Tasks and sets need it. The stream closes it, so that sets do not report a stream
+    /// which is gone.
+    event: Option<Arc<OwnedFd>>,
 }
 
 /// One side of a session.
@@ -117,8 +129,14 @@ pub(super) struct Link {
     state: Mutex<State>,
     readable: Condvar,
     writable: Condvar,
-    /// Readable while there is something to read. Tasks and sets need it.
-    event: OnceLock<OwnedFd>,
+}
+
+/// What a link needs after a tick.
+pub(super) struct Ticked {
+    /// Whether it is still needed.
+    pub(super) is_needed: bool,
+    /// The process that has to learn that this one is there.
+    pub(super) peer: Option<Arc<Peer>>,
 }
 
 impl Link {
@@ -143,6 +161,8 @@ impl Link {
                 start: 0,
                 ended: None,
                 is_unanswered: false,
+                opened: None,
+                is_unheard: false,
                 is_closed: false,
                 is_cut: false,
                 is_dropped: false,
@@ -150,10 +170,10 @@ impl Link {
                 ticks_left: LAST_TICKS,
                 ours: window.size as u64,
                 window: Some(window),
+                event: None,
             }),
             readable: Condvar::new(),
             writable: Condvar::new(),
-            event: OnceLock::new(),
         }
     }
 
@@ -162,7 +182,8 @@ impl Link {
         Link::new(post, address, window, To::Servers(subject))
     }
 
-    /// The accepting side, for this first message of the side at `from`.
+    /// The accepting side, for this first message of the side at `from`, whose cost is part of `window`. Confirms the message at once:
+    /// the program may take its time for the answer.
     pub(super) fn accept(
         post: &Arc<Post>,
         address: String,
@@ -180,8 +201,8 @@ impl Link {
         state.received = 1;
         // The first message needs no credit, because this side has not given any.
         state.arrived = cost(packet.bytes.len());
-        state.ours += state.arrived;
         state.chunks.push_back(packet.bytes.to_vec());
+        link.publish(&mut state, Kind::Answer, &[]);
         drop(state);
         Some(link)
     }
@@ -212,9 +233,9 @@ impl Link {
         self.post.publish(subject, reply, &packet);
     }
 
-    fn raise(&self) {
+    fn raise(&self, state: &State) {
         self.readable.notify_all();
-        if let Some(event) = self.event.get() {
+        if let Some(event) = &state.event {
             let _full = rustix::io::write(event, &1_u64.to_ne_bytes());
         }
     }
@@ -229,7 +250,7 @@ impl Link {
         if state.has_to_tell {
             self.publish(state, Kind::Lost, &[]);
         }
-        self.raise();
+        self.raise(state);
         self.writable.notify_all();
         state.writer.take()
     }
@@ -261,7 +282,7 @@ impl Link {
     ) {
         let mut state = self.state();
         if let (To::Unknown, Kind::Accept, Some(from)) = (&state.to, packet.kind, from) {
-            if let Some((process, _)) = post::parts(from) {
+            if let Some(process) = post::process_of_side(from) {
                 state.to = To::Side(from.to_owned(), peer_of(process));
                 state.theirs = packet.window.min(MOST_CREDIT);
             }
@@ -269,7 +290,8 @@ impl Link {
         if let To::Side(address, peer) = &state.to {
             peer.missed.store(0, SeqCst);
             // The first message was delivered to two servers.
-            let other = from.filter(|from| from != address && post::parts(from).is_some());
+            let other = from.filter(|from| from != address);
+            let other = other.filter(|from| post::process_of_side(from).is_some());
             if let (Kind::Accept, Some(other)) = (packet.kind, other) {
                 drop(state);
                 let gone = Packet::plain(Kind::Gone, &[]);
@@ -340,22 +362,25 @@ impl Link {
             }
             state.chunks.push_back(packet.bytes.to_vec());
         }
-        self.raise();
+        self.raise(state);
         waker
     }
 
-    /// Called at regular intervals. `is_gone` returns whether the peer's process is. Returns whether the link is still needed.
-    pub(super) fn tick(&self, is_gone: impl FnOnce(&Peer) -> bool) -> bool {
+    /// Called at regular intervals. `is_gone` returns whether the peer's process is. `publishes`: the broker can be reached.
+    pub(super) fn tick(&self, is_gone: impl FnOnce(&Peer) -> bool, publishes: bool) -> Ticked {
         let mut state = self.state();
         let mut waker = None;
         if let To::Side(_, peer) = &state.to {
-            if is_gone(peer) {
+            // A connecting side does not know the process that has not answered yet, so it does not notify it.
+            if state.sent > 0 && is_gone(peer) {
                 waker = self.fail(&mut state, false);
                 state.has_to_tell = false;
             }
         }
         let is_failed = state.ended == Some(Ended::Failed);
-        if state.has_to_tell {
+        if !publishes {
+            // It would wait in this process until the broker is back.
+        } else if state.has_to_tell {
             self.publish(&mut state, Kind::Lost, &[]);
         } else if !is_failed && (state.sent > state.confirmed || state.is_blocked) {
             self.publish(&mut state, Kind::Ask, &[]);
@@ -364,9 +389,13 @@ impl Link {
             state.ticks_left = state.ticks_left.saturating_sub(1);
         }
         let is_needed = !state.is_over() && state.ticks_left > 0;
+        let peer = match &state.to {
+            To::Side(_, peer) if is_needed && !is_failed => Some(Arc::clone(peer)),
+            To::Side(..) | To::Servers(_) | To::Unknown => None,
+        };
         drop(state);
         wake(waker);
-        is_needed
+        Ticked { is_needed, peer }
     }
 
     /// Whether nothing more has to be sent or received.
@@ -393,6 +422,6 @@ fn wake(waker: Option<Waker>) {
 }
 
 /// The credit that a message of this many bytes takes.
-fn cost(length: usize) -> u64 {
+pub(super) fn cost(length: usize) -> u64 {
     (length + OVERHEAD) as u64
 }

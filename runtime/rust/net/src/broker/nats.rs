@@ -6,22 +6,28 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::{pending, Future};
 use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{sync_channel, SyncSender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use async_nats::connection::State;
-use async_nats::{Client, ConnectOptions, Event, StatusCode, Subject, Subscriber};
+use async_nats::{
+    Client, ClientError, ConnectOptions, Event, ServerError, StatusCode, Subject, Subscriber,
+};
 use futures_util::StreamExt;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedSender};
 use tokio::sync::oneshot;
 
-use super::exchange::{Exchange, ExchangeOptions, Hub};
+use super::exchange::{Exchange, Hub};
+use super::options::ExchangeOptions;
 use super::post::{ALL_WINDOWS, OVERHEAD};
 use super::{Broker, Inbox};
 use crate::stream::left;
+use crate::sync::{lock, try_lock};
 use crate::Error;
 
 /// How long the client waits before another attempt to connect, at most: less than the time after which a process counts as gone.
@@ -32,6 +38,16 @@ const SUBSCRIBING: Duration = Duration::from_secs(5);
 
 /// How long a thread waits until what it has published is written.
 const FLUSHING: Duration = Duration::from_millis(500);
+
+/// For how long what the server has reported counts as the reason of a failure.
+const RECENT: Duration = Duration::from_secs(5);
+
+/// How long a thread sleeps while another one connects to the same server.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The longest messages that a server has to accept, and those that are published at most.
+const LEAST_PAYLOAD: usize = 8 << 10;
+const MOST_PAYLOAD: usize = 1 << 20;
 
 /// The runtime of all connections.
 fn runtime() -> io::Result<&'static Handle> {
@@ -75,16 +91,55 @@ enum Outgoing {
 struct Nats {
     runtime: &'static Handle,
     client: Client,
-    /// How many messages there can be is limited by the credit of all sessions.
+    /// How many messages there can be is limited by the credit of all sessions, and by what is published before `is_connected`
+    /// returns false.
     outgoing: UnboundedSender<Outgoing>,
-    inboxes: Arc<Mutex<Vec<Weak<dyn Inbox>>>>,
+    events: Arc<Events>,
+    /// The longest message that the server accepts.
+    largest: AtomicUsize,
+    /// Whether a thread has waited until what it had published was written, and that was not the case in time.
+    is_late: Arc<AtomicBool>,
+}
+
+/// What has to learn what happens to the connection.
+#[derive(Default)]
+struct Events {
+    inboxes: Mutex<Vec<Weak<dyn Inbox>>>,
+    /// What the server has last reported as not permitted, and when.
+    denied: Mutex<Option<(Instant, String)>>,
+}
+
+impl Events {
+    fn happened(&self, event: Event) {
+        match event {
+            // The client library stops after both.
+            Event::Closed | Event::ClientError(ClientError::MaxReconnects) => {
+                let inboxes = lock(&self.inboxes);
+                let all: Vec<_> = inboxes.iter().filter_map(Weak::upgrade).collect();
+                drop(inboxes);
+                all.iter().for_each(|inbox| inbox.lost());
+            }
+            Event::ServerError(ServerError::Other(text))
+                if text.starts_with("Permissions Violation") =>
+            {
+                *lock(&self.denied) = Some((Instant::now(), text));
+            }
+            Event::Connected
+            | Event::Disconnected
+            | Event::LameDuckMode
+            | Event::Draining
+            | Event::SlowConsumer(_)
+            | Event::ServerError(_)
+            | Event::ClientError(_) => {}
+        }
+    }
 }
 
 impl Nats {
     fn connect(server: &str, options: ConnectOptions, deadline: Instant) -> io::Result<Nats> {
         let runtime = runtime()?;
-        let inboxes: Arc<Mutex<Vec<Weak<dyn Inbox>>>> = Arc::default();
-        let listening = Arc::clone(&inboxes);
+        let events: Arc<Events> = Arc::default();
+        let listening = Arc::clone(&events);
         let options = options
             // No subscription has more messages than all sessions have credit for, so none is dropped.
             .subscription_capacity(ALL_WINDOWS / OVERHEAD)
@@ -93,20 +148,20 @@ impl Nats {
                 (Duration::from_millis(10) * (1 << doublings)).min(LONGEST_PAUSE)
             })
             .event_callback(move |event| {
-                let closed = matches!(event, Event::Closed);
-                let inboxes = Arc::clone(&listening);
-                async move {
-                    if closed {
-                        let inboxes = inboxes.lock().unwrap_or_else(PoisonError::into_inner);
-                        let all: Vec<_> = inboxes.iter().filter_map(Weak::upgrade).collect();
-                        drop(inboxes);
-                        all.iter().for_each(|inbox| inbox.lost());
-                    }
-                }
+                listening.happened(event);
+                async {}
             });
         let server = format!("nats://{server}");
         let connecting = finish(runtime, deadline, options.connect(server))?;
         let client = connecting.map_err(io::Error::other)?;
+        let largest = client.server_info().max_payload;
+        if largest < LEAST_PAYLOAD {
+            return Err(io::Error::other(format!(
+                "its longest message has {largest} bytes: set its `max_payload` to {LEAST_PAYLOAD} or more"
+            )));
+        }
+        let is_late = Arc::new(AtomicBool::new(false));
+        let is_in_time = Arc::clone(&is_late);
         let (outgoing, mut queue) = unbounded_channel::<Outgoing>();
         let publisher = client.clone();
         runtime.spawn(async move {
@@ -123,6 +178,7 @@ impl Nats {
                     }
                     Outgoing::Flush(done) => {
                         let _closed = publisher.flush().await;
+                        is_in_time.store(false, Relaxed);
                         let _gone = done.try_send(());
                     }
                 }
@@ -134,12 +190,15 @@ impl Nats {
             runtime,
             client,
             outgoing,
-            inboxes,
+            events,
+            largest: AtomicUsize::new(largest),
+            is_late,
         })
     }
 }
 
-/// A subscription, which ends when this is dropped: what has arrived until then is still delivered.
+/// A subscription, which ends when this is dropped. What arrives before the server has learned that is delivered if it comes in time; a
+/// client whose hello does not try again with another server.
 struct Subscription {
     _ends: oneshot::Sender<()>,
 }
@@ -191,7 +250,7 @@ impl Broker for Nats {
             }
         })?;
         let messages = subscribing.map_err(io::Error::other)?;
-        let mut inboxes = self.inboxes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inboxes = lock(&self.events.inboxes);
         inboxes.retain(|inbox| inbox.strong_count() > 0);
         inboxes.push(Arc::downgrade(&inbox));
         drop(inboxes);
@@ -202,24 +261,36 @@ impl Broker for Nats {
 
     fn flush(&self) {
         let is_own_thread = Handle::try_current().is_ok_and(|it| it.id() == self.runtime.id());
+        // If the server accepts nothing, only the first threads wait for it.
+        if is_own_thread || self.is_late.load(Relaxed) || !self.is_connected() {
+            return;
+        }
         let (done, flushed) = sync_channel(1);
-        if !is_own_thread && self.client.connection_state() == State::Connected {
-            let _closed = self.outgoing.send(Outgoing::Flush(done));
-            let _late = flushed.recv_timeout(FLUSHING);
+        let _closed = self.outgoing.send(Outgoing::Flush(done));
+        if flushed.recv_timeout(FLUSHING).is_err() {
+            self.is_late.store(true, Relaxed);
         }
     }
 
+    fn is_connected(&self) -> bool {
+        self.client.connection_state() == State::Connected
+    }
+
+    fn denied(&self) -> Option<String> {
+        let denied = lock(&self.events.denied);
+        let (at, text) = denied.as_ref()?;
+        (at.elapsed() < RECENT).then(|| text.clone())
+    }
+
     fn max_message(&self) -> usize {
-        self.client
-            .server_info()
-            .max_payload
-            .clamp(8 << 10, 1 << 20)
+        self.largest.load(Relaxed).min(MOST_PAYLOAD)
     }
 }
 
 impl Exchange {
     /// Connects to a NATS server, `host:port`, with options of the client library: credentials, certificates, further servers. `nats://`
-    /// addresses use the defaults. While the server is gone, the client tries to reach it again.
+    /// addresses use the defaults. While the server is gone, the client tries to reach it again. Three options are replaced by others that
+    /// sessions need: `event_callback`, `subscription_capacity` and `reconnect_delay_callback`.
     ///
     /// # Errors
     /// If the server cannot be reached, or rejects the connection.
@@ -228,7 +299,7 @@ impl Exchange {
         client: ConnectOptions,
         options: &ExchangeOptions,
     ) -> Result<Exchange, Error> {
-        connect(server, client, options, Instant::now() + SUBSCRIBING)
+        connect(server, client, options, Instant::now() + SUBSCRIBING, false)
     }
 }
 
@@ -237,28 +308,46 @@ fn connect(
     client: ConnectOptions,
     options: &ExchangeOptions,
     deadline: Instant,
+    is_kept: bool,
 ) -> Result<Exchange, Error> {
     let broker = Nats::connect(server, client, deadline);
     let broker = broker.map_err(Error::io(format!("connect to nats://{server}")))?;
-    Exchange::over(broker, options)
+    Exchange::over_until(broker, options, deadline, is_kept)
 }
+
+/// The connection to one server. The lock is held while a thread connects, so that there is one connection, and connections to other
+/// servers do not wait.
+type Slot = Arc<Mutex<Weak<Hub>>>;
 
 /// The connection of this process to a server, which all sessions with addresses of that server share.
 pub(crate) fn shared(server: &str, deadline: Instant) -> Result<Exchange, Error> {
-    static CONNECTIONS: Mutex<BTreeMap<String, Weak<Hub>>> = Mutex::new(BTreeMap::new());
-    let mut connections = CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
-    connections.retain(|_, hub| hub.strong_count() > 0);
-    if let Some(hub) = connections.get(server).and_then(Weak::upgrade) {
-        if !hub.is_lost() {
-            return Ok(Exchange(hub));
+    static CONNECTIONS: Mutex<BTreeMap<String, Slot>> = Mutex::new(BTreeMap::new());
+    let slot = {
+        let mut connections = lock(&CONNECTIONS);
+        // Others may have the slot of a connection that is being made.
+        connections.retain(|_, slot| {
+            let is_idle = Arc::strong_count(slot) == 1;
+            !is_idle || lock(slot).strong_count() > 0
+        });
+        Arc::clone(connections.entry(server.to_owned()).or_default())
+    };
+    let mut known = loop {
+        if let Some(known) = try_lock(&slot) {
+            break known;
         }
+        let left = left(deadline).ok_or(Error::TimedOut)?;
+        thread::sleep(left.min(PAUSE));
+    };
+    if let Some(hub) = known.upgrade().filter(|hub| !hub.is_lost()) {
+        return Ok(Exchange(hub));
     }
     let new = connect(
         server,
         ConnectOptions::new(),
         &ExchangeOptions::new(),
         deadline,
+        true,
     )?;
-    connections.insert(server.to_owned(), Arc::downgrade(&new.0));
+    *known = Arc::downgrade(&new.0);
     Ok(new)
 }

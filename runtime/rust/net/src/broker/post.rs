@@ -46,10 +46,17 @@ pub(super) fn is_name(text: &str) -> bool {
     text.len() <= LONGEST && text.split('.').all(is_token)
 }
 
-/// The process and the token of the address of a side.
+/// The process and the token of an address in a process.
 pub(super) fn parts(address: &str) -> Option<(&str, &str)> {
     let rest = address.strip_prefix(PREFIX)?;
     is_name(rest).then(|| rest.rsplit_once('.')).flatten()
+}
+
+/// The process of the address of a side of a session, whose token is random.
+pub(super) fn process_of_side(address: &str) -> Option<&str> {
+    let (process, token) = parts(address)?;
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    (token.len() == 32 && token.bytes().all(is_digit)).then_some(process)
 }
 
 /// The address of a side of a session, or of something else in a process.
@@ -79,8 +86,10 @@ impl Post {
         self.broker.publish(subject, reply, packet.encode());
     }
 
-    /// The credit of a further session; `None` if this process has too many.
-    pub(super) fn window(self: &Arc<Post>) -> Option<Window> {
+    /// The credit of a further session, with that for `first`, the cost of a message that has arrived; `None` if this process has too
+    /// many sessions.
+    pub(super) fn window(self: &Arc<Post>, first: u64) -> Option<Window> {
+        let first = usize::try_from(first).ok()?;
         let mut size = 0;
         let take = |given: usize| {
             size = if given < ALL_WINDOWS / 2 {
@@ -88,6 +97,7 @@ impl Post {
             } else {
                 SMALL_WINDOW
             };
+            size += first;
             (given + size <= ALL_WINDOWS).then_some(given + size)
         };
         let taken = self.given.fetch_update(SeqCst, SeqCst, take);

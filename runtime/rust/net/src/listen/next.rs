@@ -156,6 +156,10 @@ pub(super) fn is_late(deadline: Option<Instant>) -> bool {
 /// Whether accepting will never work again. Other errors concern one connection or are temporary: `accept` also reports
 /// pending errors of the network, and connections that a firewall forbids.
 fn is_fatal(error: &io::Error) -> bool {
+    // A broker that delivers nothing more.
+    if error.kind() == io::ErrorKind::NotConnected {
+        return true;
+    }
     let code = error.raw_os_error();
     let codes = [
         rustix::io::Errno::BADF,

@@ -166,6 +166,8 @@ impl Drain {
         let mut state = self.0.state();
         loop {
             if state.has_ended() {
+                drop(state);
+                self.flush();
                 return true;
             }
             let left = patience.saturating_sub(began.elapsed());
@@ -184,7 +186,15 @@ impl Drain {
         for session in left {
             session.cut();
         }
+        self.flush();
         false
+    }
+
+    /// At a broker, waits for a short time until the system has what the sessions have sent last.
+    fn flush(&self) {
+        if let Some(openings) = &self.0.openings {
+            openings.flush();
+        }
     }
 }
 

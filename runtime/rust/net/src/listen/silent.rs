@@ -61,7 +61,7 @@ impl Silent {
     }
 
     pub(super) fn clear(&mut self) {
-        self.all.clear();
+        while self.take_first().is_some() {}
     }
 
     /// A descriptor that is readable when one of them is.
@@ -88,7 +88,17 @@ impl Silent {
 
     /// Takes the one that has waited longest.
     pub(super) fn take_first(&mut self) -> Option<Waiting> {
-        self.all.pop_first().map(|(_, waiting)| waiting)
+        let first = *self.all.first_key_value()?.0;
+        self.take(first)
+    }
+
+    /// Takes the one with this number. Its descriptor may live longer, for example in another process, so it leaves the set.
+    fn take(&mut self, number: u64) -> Option<Waiting> {
+        let waiting = self.all.remove(&number)?;
+        if let Some(descriptor) = waiting.incoming.connection.stream().descriptor() {
+            let _known = epoll::delete(&self.epoll, descriptor);
+        }
+        Some(waiting)
     }
 
     /// Takes one whose time has passed.
@@ -102,11 +112,6 @@ impl Silent {
         let mut events: Vec<Event> = Vec::with_capacity(1);
         let at_once = Timespec::default();
         epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&at_once)).ok()?;
-        let waiting = self.all.remove(&events.first()?.data.u64())?;
-        if let Some(descriptor) = waiting.incoming.connection.stream().descriptor() {
-            // Otherwise it would be reported again.
-            let _known = epoll::delete(&self.epoll, descriptor);
-        }
-        Some(waiting)
+        self.take(events.first()?.data.u64())
     }
 }

@@ -17,7 +17,7 @@ impl Listener {
     pub fn bind_through(exchange: &Exchange, name: &str) -> Result<Listener, Error> {
         if let Some(problem) = broker::name_problem(name) {
             let text = name.to_owned();
-            return Err(Error::Address { text, problem });
+            return Err(Error::Name { text, problem });
         }
         let openings = exchange.listen(name)?;
         Listener::bind_to(Bound::Broker(Arc::new(openings), None), None)

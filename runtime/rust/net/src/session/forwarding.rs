@@ -71,9 +71,9 @@ impl Session {
                 return;
             }
             let largest = self.terms.theirs;
-            let name = core.tally.as_ref().map_or("", |_| core.far.next_name());
             let before = (core.out.frames(), core.out.bytes().len());
-            let (forwarded, woken) = core.far.forward(&mut core.out, largest, COLLECTED);
+            let (forwarded, name, woken) =
+                core.far.forward_named(&mut core.out, largest, COLLECTED);
             let messages = core.out.frames().wrapping_sub(before.0);
             let bytes = core.out.bytes().len() - before.1;
             after.wake(woken);

@@ -3,21 +3,25 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Condvar, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 
 use rustix::event::{eventfd, EventfdFlags};
 
-use super::{cost, Ended, Link, State, To};
+use super::{cost, Ended, Link, State, To, UNHEARD};
 use crate::broker::packet::Kind;
 use crate::broker::post::OVERHEAD;
 use crate::stream::{left, Stream};
+use crate::sync;
 
 /// The stream of a session. It keeps the connection to the broker.
 pub(crate) struct BrokerStream {
     link: Arc<Link>,
+    /// Closed when this is dropped, although the link may stay for a while.
+    event: OnceLock<Arc<OwnedFd>>,
     _exchange: Arc<dyn Any + Send + Sync>,
 }
 
@@ -28,6 +32,11 @@ impl Attempt {
     /// Whether no server has subscribed to the protocol.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.0.state().is_unanswered
+    }
+
+    /// Whether no server has confirmed the first message in time, so the broker has probably lost it.
+    pub(crate) fn is_unheard(&self) -> bool {
+        self.0.state().is_unheard
     }
 }
 
@@ -44,6 +53,7 @@ impl BrokerStream {
     ) -> BrokerStream {
         BrokerStream {
             link,
+            event: OnceLock::new(),
             _exchange: exchange,
         }
     }
@@ -79,7 +89,7 @@ impl Stream for BrokerStream {
             }
             if count > 0 {
                 if state.chunks.is_empty() && state.ended.is_none() && !state.is_cut {
-                    if let Some(event) = link.event.get() {
+                    if let Some(event) = &state.event {
                         let _empty = rustix::io::read(event, &mut [0; 8]);
                     }
                 }
@@ -95,7 +105,19 @@ impl Stream for BrokerStream {
                 None if state.is_cut => return Ok(0),
                 None => {}
             }
-            state = wait(&link.readable, state, deadline)?;
+            let unheard = state.unheard_at();
+            if unheard.is_some_and(|at| left(at).is_none()) {
+                state.is_unheard = true;
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            state = match unheard {
+                Some(at) if deadline.is_none_or(|deadline| at < deadline) => {
+                    let left = at.saturating_duration_since(Instant::now());
+                    let waited = link.readable.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                Some(_) | None => wait(&link.readable, state, deadline)?,
+            };
         }
     }
 
@@ -111,6 +133,7 @@ impl Stream for BrokerStream {
                 state.used += cost(bytes.len());
                 link.publish(&mut state, Kind::Open, bytes);
                 state.to = To::Unknown;
+                state.opened = Some(Instant::now());
                 return Ok(bytes.len());
             }
             let credit = (state.theirs + state.returned).saturating_sub(state.used);
@@ -124,6 +147,10 @@ impl Stream for BrokerStream {
                 let count = bytes.len().min(most).min(longest);
                 let is_first = state.sent == 0;
                 let kind = if is_first { Kind::Accept } else { Kind::Data };
+                if let (true, To::Side(_, peer)) = (is_first, &state.to) {
+                    // From now on the peer has to show that it is there.
+                    peer.missed.store(0, SeqCst);
+                }
                 state.used += cost(count);
                 link.publish(&mut state, kind, &bytes[..count]);
                 return Ok(count);
@@ -141,23 +168,24 @@ impl Stream for BrokerStream {
         }
         state.is_closed = true;
         drop(state);
-        if ends {
+        // The threads that work for all sessions do not wait for the broker.
+        if ends && sync::may_wait() {
             self.link.post.broker.flush();
         }
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        let link = &self.link;
-        if let Some(event) = link.event.get() {
+        if let Some(event) = self.event.get() {
             return Some(event.as_fd());
         }
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let new = eventfd(0, flags).ok()?;
+        let new = Arc::new(eventfd(0, flags).ok()?);
         // Under the lock, so that whatever arrives either is seen here or raises it.
-        let state = link.state();
-        let event = link.event.get_or_init(|| new);
+        let mut state = self.link.state();
+        let event = self.event.get_or_init(|| new);
+        state.event = Some(Arc::clone(event));
         if !state.chunks.is_empty() || state.ended.is_some() || state.is_cut {
-            link.raise();
+            self.link.raise(&state);
         }
         Some(event.as_fd())
     }
@@ -174,12 +202,19 @@ impl Stream for BrokerStream {
     fn end_reads(&self) {
         let mut state = self.link.state();
         state.is_cut = true;
-        drop(state);
-        self.link.raise();
+        self.link.raise(&state);
     }
 
     fn user(&self) -> Option<u32> {
         None
+    }
+}
+
+impl State {
+    /// When the first message counts as lost, if no server has confirmed it until then.
+    fn unheard_at(&self) -> Option<Instant> {
+        let waits = matches!(self.to, To::Unknown) && self.confirmed == 0;
+        self.opened.filter(|_| waits).map(|at| at + UNHEARD)
     }
 }
 
@@ -205,6 +240,7 @@ impl Drop for BrokerStream {
         state.is_dropped = true;
         state.read = state.arrived;
         state.chunks = VecDeque::new();
+        state.event = None;
         // What the peer still sends is discarded, so it takes no memory.
         let window = state.window.take();
         drop(state);
