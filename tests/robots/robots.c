@@ -154,6 +154,59 @@ static void cover(const char *name, play_function *play, const duo_robot_table *
 CASES
 #undef CASE
 
+/* Rejects everyone, for as long as they ask. */
+static void *reject(void *context)
+{
+    bank_server_login_t server = *(bank_server_login_t *)context;
+    bank_login_t login;
+    while (bank_server_login_recv(server, &login) == DUO_OK) {
+        bank_server_login_response_t next = login.as.login.next;
+        bank_login_free(&login);
+        if (bank_server_login_response_send_invalid(next, &server) != DUO_OK) break;
+    }
+    return NULL;
+}
+
+/* A peer that does not take the way to the end does not hold a robot forever. */
+static void leave_an_endless_session(void)
+{
+    duo_choices choices = duo_choices_bytes(NULL, 0);
+    duo_play play;
+    duo_play_init(&play, &choices);
+    play.limit = 2;
+    bank_server_login_t server;
+    bank_client_login_t client;
+    pthread_t thread;
+    CHECK(bank_init(&server, &client) == DUO_OK);
+    CHECK(pthread_create(&thread, NULL, reject, &server) == 0);
+    CHECK(bank_robot_client(client, &play, NULL) == DUO_ENDING_LEFT);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(strcmp(play.transcript, "server <- login(\"\", \"\")\nclient <- invalid\n"
+                                  "server <- login(\"\", \"\")\nclient <- invalid\nserver <- closed\n") == 0);
+    duo_play_free(&play);
+}
+
+/* A coverage of another protocol has no place for the transitions of this one. */
+static void refuse_a_coverage_of_another_protocol(void)
+{
+    duo_coverage *coverage = duo_coverage_new(&double_buffer_robots);
+    CHECK(coverage != NULL);
+    duo_choices choices = duo_choices_bytes(NULL, 0);
+    duo_play play;
+    duo_play_init(&play, &choices);
+    play.coverage = coverage;
+    bank_server_login_t server;
+    bank_client_login_t client;
+    bank_login_t login;
+    CHECK(bank_init(&server, &client) == DUO_OK);
+    CHECK(bank_robot_client(client, &play, NULL) == DUO_ENDING_FAILED);
+    CHECK(strcmp(play.failure, "the coverage is that of another protocol") == 0);
+    CHECK(play.transcript_size == 0 && duo_coverage_seen(coverage) == 0);
+    CHECK(bank_server_login_recv(server, &login) == DUO_CLOSED);
+    duo_play_free(&play);
+    duo_coverage_free(coverage);
+}
+
 int main(int count, char **arguments)
 {
     const bool covers = count > 1, is_json = covers && strcmp(arguments[1], "reports") == 0;
@@ -162,6 +215,8 @@ int main(int count, char **arguments)
     else tell(#prefix, play_##prefix, &prefix##_robots);
     CASES
 #undef CASE
+    leave_an_endless_session();
+    refuse_a_coverage_of_another_protocol();
     CHECK(duo_shutdown() == 0);
     return 0;
 }

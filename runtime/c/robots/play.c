@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* So many slow choices in one turn count as the last one. */
+/* How often a robot is slow in one turn, at most. One more such choice takes the way out. */
 #define MOST_PAUSES 4
 
 /* No message was chosen. */
@@ -98,10 +98,11 @@ bool duo_robot_begin(duo_robot *robot, const duo_robot_table *table, duo_play *p
     robot->hosts = hosts;
     robot->side = side;
     robot->ending = DUO_ENDING_FINISHED;
-    if (!prepare(play, table)) {
+    const bool is_of_another = play->coverage != NULL && duo_coverage_table(play->coverage) != table;
+    if (is_of_another || !prepare(play, table)) {
         play->transcript = "";
         play->transcript_size = 0;
-        play->failure = "out of memory";
+        play->failure = is_of_another ? "the coverage is that of another protocol" : "out of memory";
         return false;
     }
     robot->coverage = play->coverage == NULL ? play->state->own : play->coverage;
@@ -227,7 +228,9 @@ unsigned duo_robot_turn(duo_robot *robot, size_t node, const duo_state *state, v
         leave(robot, DUO_ENDING_STUCK);
         return 0;
     }
-    size_t chosen = choose(robot, node, count);
+    /* The way out may be long, or the peer may not take it. */
+    const bool is_endless = robot->messages / 2 >= robot->play->limit;
+    size_t chosen = is_endless ? NONE : choose(robot, node, count);
     if (chosen == NONE) {
         leave(robot, DUO_ENDING_LEFT);
         return 0;

@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-/* Values deeper than this, or after this many others of a message, are as small as their type allows. */
+/*
+ * Values deeper than this, or after this many others of a message, are as small as their type allows. Lists that began before
+ * still get their items.
+ */
 #define MOST_DEPTH 64
 #define MOST_SPENT 65536
 
@@ -291,7 +294,7 @@ void duo_values_make(duo_values *values, const duo_robot_type *type, void *place
         break;
     case DUO_ROBOT_HOST:
         if (!values->hosts->make(values->hooks, type->host, values, place)) {
-            duo_values_fail(values, "no hook makes a value of the type ", type->name);
+            duo_values_fail(values, "no hook made a value of the type ", type->name);
         }
         break;
     }

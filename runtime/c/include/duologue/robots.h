@@ -92,9 +92,9 @@ void duo_robot_text_add(duo_robot_text *text, duo_str more);
 /* What a robot plays with. Begin with duo_play_init, change what you like, and end with duo_play_free. */
 typedef struct duo_play {
     duo_choices *choices;
-    /* What steers the robot, and counts; NULL: the play has a coverage of its own. */
+    /* What steers the robot, and counts: of the protocol that is played. NULL: the play has a coverage of its own. */
     duo_coverage *coverage;
-    /* After this many messages in a session, the robot goes to the end: 100. */
+    /* After this many messages in a session, the robot goes to the end: 100. After twice as many it disconnects. */
     size_t limit;
     /* How many nanoseconds the robot waits if it is slow, once to four times: 1,000,000. 0: it is never slow. */
     uint64_t pause;
@@ -258,7 +258,7 @@ extern const duo_robot_hosts duo_robot_no_hosts;
 /* Makes an endpoint of a session that is over: a zeroed one, as the memory is. */
 bool duo_robot_open_nothing(void *place);
 
-/* Begins a session. False if memory ran out. */
+/* Begins a session. False if it cannot: memory ran out, or the coverage of the play is that of another protocol. */
 DUO_MUST_CHECK bool duo_robot_begin(duo_robot *robot, const duo_robot_table *table, duo_play *play, duo_role side,
                                     const void *hooks, const duo_robot_hosts *hosts);
 /*

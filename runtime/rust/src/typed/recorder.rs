@@ -91,7 +91,9 @@ struct Queue {
     cut: String,
     sessions: HashMap<(&'static str, u64), Seen>,
     dropped: u64,
-    is_writing: bool,
+    /// How many bytes were added, and how many of them the destination has.
+    added: u64,
+    written: u64,
     is_closed: bool,
     failed: Option<(io::ErrorKind, String)>,
 }
@@ -121,6 +123,7 @@ impl Shared {
         let mut queue = self.queue();
         loop {
             let mut lines = mem::take(&mut queue.lines);
+            let events = count(&lines);
             lines += &mem::take(&mut queue.cut);
             if lines.is_empty() && queue.is_closed {
                 return;
@@ -129,29 +132,41 @@ impl Shared {
                 queue = self.wait(queue);
                 continue;
             }
-            queue.is_writing = true;
             drop(queue);
             let write = || out.write_all(lines.as_bytes()).and_then(|()| out.flush());
             let written = catch_unwind(AssertUnwindSafe(write));
             let written = written.unwrap_or_else(|_| Err(io::Error::other("the writer panicked")));
             queue = self.queue();
-            queue.is_writing = false;
-            if let Err(error) = written {
-                queue.failed = Some((error.kind(), error.to_string()));
-                queue.lines.clear();
-                queue.cut.clear();
+            match written {
+                Ok(()) => queue.written += lines.len() as u64,
+                Err(error) => queue.fail(&error, events),
             }
             self.changed.notify_all();
         }
     }
 }
 
+/// How many lines a text has.
+fn count(lines: &str) -> u64 {
+    lines.bytes().filter(|byte| *byte == b'\n').count() as u64
+}
+
 impl Queue {
+    /// The destination has failed while it wrote this many events.
+    fn fail(&mut self, error: &io::Error, events: u64) {
+        self.failed = Some((error.kind(), error.to_string()));
+        // Lines of sessions that were cut are no events: they stand for what is counted already.
+        self.dropped += events + count(&self.lines);
+        self.lines.clear();
+        self.cut.clear();
+    }
+
     /// Appends a line, unless the buffer is full.
     fn add(&mut self, line: &str) -> bool {
         let has_space = self.failed.is_none() && self.lines.len() + line.len() <= self.most;
         if has_space {
             self.lines += line;
+            self.added += line.len() as u64;
         }
         has_space
     }
@@ -203,11 +218,13 @@ impl Queue {
     /// Leaves out what follows in a session.
     fn cut(&mut self, seen: &mut Seen, session: (&'static str, u64), at: Option<Side>) {
         if !mem::replace(&mut seen.is_cut, true) && seen.is_written && self.failed.is_none() {
-            self.cut += &self.head(session);
+            let mut line = self.head(session);
             if let Some(at) = at {
-                let _always = write!(self.cut, ",\"at\":\"{at}\"");
+                let _always = write!(line, ",\"at\":\"{at}\"");
             }
-            self.cut += ",\"kind\":\"ended\",\"dropped\":true}\n";
+            line += ",\"kind\":\"ended\",\"dropped\":true}\n";
+            self.cut += &line;
+            self.added += line.len() as u64;
         }
     }
 
@@ -299,25 +316,27 @@ impl Recorder {
         self
     }
 
-    /// How many events are missing, because the buffer was full or the destination failed.
+    /// How many events are missing, because the buffer was full or the destination failed. Of the events that were being written when it
+    /// failed, all count.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.inner.shared.queue().dropped
     }
 
-    /// Waits until everything that was recorded is written.
+    /// Waits until everything that has been recorded so far is written.
     ///
     /// # Errors
     ///
     /// What the destination has reported. After an error nothing more is recorded.
     pub fn flush(&self) -> io::Result<()> {
         let mut queue = self.inner.shared.queue();
+        // Sessions may add more without an end.
+        let until = queue.added;
         loop {
             if let Some((kind, text)) = &queue.failed {
                 return Err(io::Error::new(*kind, text.clone()));
             }
-            let is_empty = queue.lines.is_empty() && queue.cut.is_empty();
-            if is_empty && !queue.is_writing {
+            if queue.written >= until {
                 return Ok(());
             }
             queue = self.inner.shared.wait(queue);

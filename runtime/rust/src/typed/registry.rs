@@ -63,15 +63,16 @@ pub struct Live {
 impl fmt::Display for Live {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, messages) = (self.waits.as_secs_f64(), self.messages);
+        let word = if messages == 1 { "message" } else { "messages" };
         match self.state {
             Some(state) => write!(
                 f,
-                "#{} {state} waits {seconds:.1} s for the {}, {messages} messages",
+                "#{} {state} waits {seconds:.1} s for the {}, {messages} {word}",
                 self.session, self.turn
             ),
             None => write!(
                 f,
-                "#{} {} is over, but not received for {seconds:.1} s, {messages} messages",
+                "#{} {} is over, but not received for {seconds:.1} s, {messages} {word}",
                 self.session, self.protocol
             ),
         }

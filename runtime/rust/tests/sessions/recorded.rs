@@ -1,7 +1,7 @@
 //! Sessions that are recorded, and sessions that their observer stops.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{mpsc, Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -155,8 +155,75 @@ fn a_destination_that_fails_or_panics_is_reported() -> Result<(), Box<dyn std::e
         );
         drop(client.send(2)?);
         drop(server);
-        assert_eq!(recorder.dropped(), 1);
+        // Neither the message on which it failed is written, nor the one after it.
+        assert_eq!(recorder.dropped(), 2);
     }
+    Ok(())
+}
+
+/// A destination that fails while more waits: none of it is written, so all of it is missing.
+#[test]
+fn what_waits_for_a_destination_that_fails_is_missing() -> Result<(), Box<dyn std::error::Error>> {
+    struct Late(Kept);
+
+    impl Write for Late {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.write_all(bytes)?;
+            Err(io::Error::other("the disk is full"))
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let kept = Kept::default();
+    kept.hold(true);
+    let recorder = Recorder::new(Late(kept.clone()))?;
+    let (server, mut client) = observed(stream::init::<u8>(), Arc::new(recorder.clone()));
+    for _ in 0..100 {
+        client = client.send(1)?;
+    }
+    assert_eq!(recorder.dropped(), 0);
+    kept.hold(false);
+    assert!(recorder.flush().is_err());
+    assert_eq!(recorder.dropped(), 100);
+    drop((client, server));
+    Ok(())
+}
+
+/// A session that sends a message whenever something is written, so there is always more to write.
+struct Busy(Arc<Mutex<Option<stream::client::Stream<u8>>>>);
+
+impl Write for Busy {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut client = self.0.lock().expect("nobody panics here");
+        *client = client.take().and_then(|client| client.send(1).ok());
+        drop(client);
+        thread::sleep(Duration::from_millis(1));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn flush_does_not_wait_for_what_comes_later() -> Result<(), Box<dyn std::error::Error>> {
+    let busy = Arc::new(Mutex::new(None));
+    let recorder = Recorder::new(Busy(busy.clone()))?;
+    let (server, client) = observed(stream::init::<u8>(), Arc::new(recorder.clone()));
+    *busy.lock().expect("nobody panics here") = Some(client.send(1)?);
+    let (tell, told) = mpsc::channel();
+    let flushing = recorder.clone();
+    let flushing = thread::spawn(move || tell.send(flushing.flush().is_ok()));
+    let flushed = told.recv_timeout(Duration::from_secs(60));
+    let client = busy.lock().expect("nobody panics here").take();
+    assert!(client.is_some(), "the session still sends");
+    drop((client, server));
+    assert_eq!(flushed, Ok(true));
+    flushing.join().expect("no panic")?;
     Ok(())
 }
 
@@ -287,7 +354,7 @@ fn a_registry_shows_what_sessions_wait_for() -> Result<(), Closed> {
     let text = stuck[0].to_string();
     assert!(
         text.contains(" bank.login_response waits 0.")
-            && text.ends_with(" s for the server, 1 messages"),
+            && text.ends_with(" s for the server, 1 message"),
         "{text}"
     );
     let json = registry.json();
