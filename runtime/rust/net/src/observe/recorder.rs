@@ -42,12 +42,6 @@ impl Observer for Recorder {
         let total = end.sent.messages + end.received.messages;
         let why = end.state.map(|_| format!("{:?}", end.why));
         let number = (KIND, session.id);
-        self.record_end(
-            number,
-            session.protocol,
-            total,
-            Some(at),
-            why.as_deref(),
-        );
+        self.record_end(number, session.protocol, total, Some(at), why.as_deref());
     }
 }
