@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "duologue/health.h"
+#include "duologue/record.h"
 #include "talk_net.h"
 
 static const char address[] = "unix:health.sock";
@@ -193,10 +194,38 @@ static void refused(void)
     end(here);
 }
 
+#ifdef DUO_RECORD
+/* Sessions of the program are recorded, and health checks are not. */
+static void recorded(void)
+{
+    FILE *log = tmpfile();
+    CHECK(log != NULL && duo_record_to(log, "", 1 << 20) == DUO_OK);
+    struct serving here = serve(NULL);
+    CHECK(check("") == DUO_HEALTH_SERVING);
+    talk_client_ask_t client;
+    CHECK(talk_client_connect(address, NULL, &client) == DUO_OK);
+    CHECK(talk_client_ask_close(client) == DUO_OK);
+    duo_listener_drain(here.listener, DUO_FOREVER);
+    end(here);
+    CHECK(duo_record_stop() == 0);
+    rewind(log);
+    char line[256];
+    unsigned lines = 0;
+    for (; fgets(line, sizeof line, log) != NULL; lines++)
+        CHECK(strstr(line, "\"protocol\":\"talk\"") != NULL && strstr(line, "\"kind\":\"left\"") != NULL);
+    /* Of both sides. */
+    CHECK(lines == 2);
+    CHECK(fclose(log) == 0);
+}
+#endif
+
 int main(void)
 {
     alarm(200);
     CHECK(chdir(FOLDER) == 0);
+#ifdef DUO_RECORD
+    recorded();
+#endif
     asking();
     watching(true);
     watching(false);

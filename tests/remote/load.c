@@ -278,12 +278,14 @@ int main(int count, char **arguments)
         guard(arguments[2], sessions);
         return 0;
     }
-#ifdef WITH_TLS
     if (strcmp(arguments[1], "library") == 0) {
+#ifdef WITH_TLS
         connect_alone(sessions);
         return 0;
-    }
+#else
+        require(false, "load library needs TLS");
 #endif
+    }
     duo_net_options options = {.sessions = sessions};
     secure(&options);
     duo_listener *listener;

@@ -1,4 +1,4 @@
-/* What recorded.c tells record.c. */
+/* The functions of record.c that recorded.c calls. */
 #ifndef DUOLOGUE_SRC_RECORD_H
 #define DUOLOGUE_SRC_RECORD_H
 

@@ -5,6 +5,8 @@
 use conversations::observing::{accepted, serve, shop};
 use conversations::protocols::{bank, numbers};
 use conversations::sockets::listener;
+use duologue_net::Connector;
+use duologue_net::health::{self, Health, Status};
 use duologue_net::observe::{Observer, Recorder, Registry};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -142,6 +144,36 @@ fn both_sides_of_a_session_are_recorded() {
         };
         assert_eq!(*last, format!("\"at\":\"{side}\",{end},{how}}}"));
     }
+}
+
+/// The program does not have the protocol of health checks, so a log with them could not be checked.
+#[test]
+fn health_checks_are_not_recorded() {
+    let kept = Kept::default();
+    let recorder = Recorder::new(kept.clone()).expect("a thread begins");
+    let recorder = recorder.prefix("test-");
+    let (mut listener, address) = listener("observe-health");
+    let observer: Arc<dyn Observer> = Arc::new(recorder.clone());
+    listener.observer(Arc::clone(&observer));
+    listener.health(&Health::new());
+    listener.serve(|login: bank::server::Login| drop(login.recv()));
+    let drain = listener.drain();
+    let connector = Connector::new().observer(observer);
+    thread::scope(|scope| {
+        let serving = scope.spawn(move || listener.run());
+        let status = health::check(&connector, &address, "").expect("it answers");
+        assert_eq!(status, Status::Serving);
+        let login: bank::client::Login = connector.connect(&address).expect("it is served");
+        let waiting = login.login(String::new(), String::new());
+        assert!(waiting.expect("it is open").recv().is_err());
+        drain.begin();
+        let served = serving.join().expect("it does not panic");
+        served.expect("it is drained");
+    });
+    let lines = kept.lines(&recorder, 4);
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    let sent = lines.iter().filter(|line| line.contains("\"login\""));
+    assert_eq!(sent.count(), 2, "{lines:?}");
 }
 
 /// Both sides of a session are in the registry until they end, with the side whose turn it is.

@@ -113,6 +113,8 @@ fn clients_ask_about_the_health_of_a_server() {
     for watch in CHECKED {
         case.run_watched_as(watch, &[&folder(&case)], &[]);
     }
+    let record = "-DDUO_RECORD";
+    case.run_watched_as(Watch::Plain, &[record, &folder(&case)], &[record]);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Records of sessions in Scala.
 
-use super::{folder, programs, read};
-use crate::support::is_tested;
+use super::{folder, net, programs, read};
 use crate::support::scala::{Scala, tool};
+use crate::support::{is_tested, succeed};
+use crate::trace::recorded::check;
 use std::fs;
 
 /// The programs of the conversations and of the page, in a process that records its sessions. The program of the page about records stops one.
@@ -30,5 +31,26 @@ fn the_programs_are_recorded() {
     java.arg("-Dduologue.record.most=2000");
     let program = scala.run_with(java, &on, "example.Conversation", &[]);
     program.unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(read(&log).len() <= 2000);
+    let text = read(&log);
+    assert!(text.len() <= 2000 && !text.is_empty(), "{text}");
+    assert!(text.ends_with('\n'), "{text}");
+    let (accepted, report) = check(&log, &[]);
+    assert!(accepted, "{report:#}");
+}
+
+/// Monitors, and a server that answers health checks: in a process that records its sessions.
+#[test]
+fn sessions_over_sockets_are_recorded() {
+    if !is_tested("scala") {
+        return;
+    }
+    let log = folder("recorded-net").join("sessions.jsonl");
+    fs::create_dir_all(folder("recorded-net")).expect("the target folder can be written");
+    let mut java = tool("java");
+    java.args(["-XX:+UseSerialGC", "-cp", &net::class_path(Scala::Three)]);
+    java.arg(format!("-Dduologue.record={}", log.display()));
+    java.args(["org.junit.runner.JUnitCore", "duologue.net.RecordingSuite"]);
+    succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
+    let (accepted, report) = check(&log, &[]);
+    assert!(accepted, "{report:#}");
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The report of `trace check` about a log, as JSON, with the examples of the repository.
-fn check(log: &Path, arguments: &[&str]) -> (bool, Value) {
+pub fn check(log: &Path, arguments: &[&str]) -> (bool, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
     command.current_dir(repository().join("protocols"));
     command

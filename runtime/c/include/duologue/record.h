@@ -53,7 +53,8 @@ typedef struct duo_recorded {
 typedef struct duo_monitor {
     /*
      * Whether a message may be sent, which is about to be. If not, the session is closed, and the function that sends
-     * returns DUO_STOPPED. What was to be sent remains the caller's. Holders of a shared sender are in its lock meanwhile.
+     * returns DUO_STOPPED. What was to be sent remains the caller's. If the message is sent through a shared sender, this is
+     * called while its lock is held.
      */
     bool (*allows)(const duo_recorded *event, void *context);
     /* Called after the event. */

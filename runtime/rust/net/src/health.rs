@@ -31,9 +31,10 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use duologue::transport::{Open, Start};
 use duologue::{Closed, TryRecvError};
 
-use crate::{sync, Connector, Error, Verdict};
+use crate::{sync, Connector, Error, Fingerprint, Verdict};
 
 #[rustfmt::skip]
 mod protocol;
@@ -163,6 +164,14 @@ impl Services {
     fn statuses(&self) -> MutexGuard<'_, BTreeMap<String, Status>> {
         sync::lock(&self.statuses)
     }
+}
+
+/// That of the protocol of health checks.
+pub(crate) fn fingerprint() -> Fingerprint {
+    fn of<E: Open>() -> Fingerprint {
+        Fingerprint(E::State::FINGERPRINT)
+    }
+    of::<client::Ask>()
 }
 
 fn status_in(statuses: &BTreeMap<String, Status>, service: &str) -> Status {

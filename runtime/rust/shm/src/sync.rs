@@ -10,8 +10,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// The standard library is compiled without the thread sanitizer, which does not see what a thread does that waits in the library. So
-/// it does not wait there.
+/// Under the thread sanitizer no thread waits in the standard library: the module `sync` of duologue-net says why.
 #[cfg(duologue_tsan)]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     use std::sync::TryLockError;

@@ -4,15 +4,23 @@ use duologue::observe::{Recorder, Side};
 use duologue::transport::Entry;
 
 use super::{End, Messages, Observer, Session};
+use crate::health;
 
 /// Sessions over sockets have names of their own: both kinds are numbered from 1.
 const KIND: &str = "socket-";
 
+/// The side of a session that is recorded. Health checks are not: a log would have sessions whose protocol the program does not have.
+fn recorded(session: &Session) -> Option<Side> {
+    session
+        .side
+        .filter(|_| session.fingerprint != health::fingerprint())
+}
+
 /// Writes what the side in this process sends and receives. The session is called `socket-` and its number. If the module of the protocol
-/// does not say which side this is, nothing is written.
+/// does not say which side this is, nothing is written; nor is it for sessions of [`health`].
 impl Observer for Recorder {
     fn passed(&self, session: &Session, messages: &Messages) {
-        let Some(at) = session.side else { return };
+        let Some(at) = recorded(session) else { return };
         let from = match (at, messages.sent) {
             (at, true) => at,
             (Side::Client, false) => Side::Server,
@@ -30,18 +38,10 @@ impl Observer for Recorder {
     }
 
     fn ended(&self, session: &Session, end: &End) {
-        if session.side.is_none() {
-            return;
-        }
+        let Some(at) = recorded(session) else { return };
         let total = end.sent.messages + end.received.messages;
         let why = end.state.map(|_| format!("{:?}", end.why));
         let number = (KIND, session.id);
-        self.record_end(
-            number,
-            session.protocol,
-            total,
-            session.side,
-            why.as_deref(),
-        );
+        self.record_end(number, session.protocol, total, Some(at), why.as_deref());
     }
 }

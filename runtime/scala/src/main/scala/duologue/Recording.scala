@@ -42,11 +42,14 @@ object Recording {
       val message: Option[String]
   )
 
-  /** Sees the events of all sessions. Its methods may be called by several threads at once, and must not use the session. */
+  /** Sees the events of all sessions. Its methods may be called by several threads at once, and must not use the session. What they throw
+    * goes to the uncaught exception handler of the thread, and the session goes on as if they had returned: the message is allowed.
+    */
   trait Monitor {
 
     /** Whether a message may be sent, which is about to be. If there is a reason why not, the session is closed, and what sends the message
-      * throws [[SessionClosed]] with [[Why.Stopped]] and this reason. Holders of a shared sender are in its lock meanwhile.
+      * throws [[SessionClosed]] with [[Why.Stopped]] and this reason. If the message is sent through a shared sender, this is called while
+      * its lock is held.
       */
     def allows(event: Event): Either[String, Unit] = Right(event).map(_ => ())
 
@@ -61,6 +64,8 @@ object Recording {
   }
 
   private val lock = new ReentrantLock
+  /** The states of the protocol whose sessions are not recorded. */
+  @volatile private var leftOut = Array.empty[WireState]
   private val sessions = new WeakHashMap[Pipe, Seen]
   @volatile private var monitor: Option[Monitor] = None
   private val prefix = System.getProperty("duologue.record.prefix", "")
@@ -98,6 +103,14 @@ object Recording {
   /** How many events are not in the file, because it was full or could not be written. */
   def dropped: Long = locked(missing)
 
+  /** Sessions of this protocol are not recorded. Called before there are any. */
+  private[duologue] def leaveOut(protocol: WireProtocol): Unit = leftOut = protocol.states
+
+  private def isRecorded(side: Side): Boolean = {
+    val far = side.state.pipe.far
+    far == null || (far.states ne leftOut)
+  }
+
   private def locked[R](body: => R): R = {
     lock.lock()
     try body
@@ -113,7 +126,9 @@ object Recording {
         out = None
     }
 
-  private def name(endpoint: Handle, index: Int): Option[String] = endpoint.$messages().split(' ').lift(index).filter(_.nonEmpty)
+  /** None if the message is not recorded. */
+  private def name(endpoint: Handle, index: Int): Option[String] =
+    if (isRecorded(endpoint.$side)) endpoint.$messages().split(' ').lift(index).filter(_.nonEmpty) else None
 
   private def event(endpoint: Handle, kind: Kind, message: Option[String]): Event = {
     val own = endpoint.$side.state
@@ -123,14 +138,14 @@ object Recording {
   /** Before a message is sent: closes the session if it is not allowed. */
   private[duologue] def check(endpoint: Handle, index: Int): Unit = monitor.foreach { monitor =>
     name(endpoint, index).foreach { message =>
-      monitor.allows(event(endpoint, Kind.Sent, Some(message))) match {
-        case Right(_)     => ()
-        case Left(reason) =>
-          if (endpoint.$side.turn == endpoint.$turn) {
-            endpoint.$side.abandon()
-            left(endpoint)
-          }
-          throw new SessionClosed(endpoint.$side.state.pipe.protocol, endpoint.$state(), isByPeer = false, Why.Stopped, Some(reason))
+      var stopped = Option.empty[String]
+      guarded(monitor.allows(event(endpoint, Kind.Sent, Some(message))).left.foreach(reason => stopped = Some(String.valueOf(reason))))
+      if (stopped.nonEmpty) {
+        if (endpoint.$side.turn == endpoint.$turn) {
+          endpoint.$side.abandon()
+          left(endpoint, stopped)
+        }
+        throw new SessionClosed(endpoint.$side.state.pipe.protocol, endpoint.$state(), isByPeer = false, Why.Stopped, stopped)
       }
     }
   }
@@ -144,22 +159,27 @@ object Recording {
         if (isLast) end(endpoint): Unit
         line(passed, ",\"kind\":\"" + word + "\",\"message\":\"" + message + "\"}\n")
       }
-      monitor.foreach(_.happened(passed))
+      guarded(monitor.foreach(_.happened(passed)))
     }
 
+  /** An exception of a monitor must not affect a session. */
+  private def guarded(call: => Unit): Unit =
+    try call
+    catch { case thrown: Throwable => Waiter.report(thrown) }
+
   /** A side has closed its session, unless it was over. */
-  private[duologue] def left(endpoint: Handle): Unit = {
+  private[duologue] def left(endpoint: Handle, why: Option[String] = None): Unit = {
     val gone = event(endpoint, Kind.Left, None)
     val isNew = locked {
       val isNew = end(endpoint)
-      if (isNew) line(gone, ",\"kind\":\"left\"}\n")
+      if (isNew) line(gone, ",\"kind\":\"left\"" + why.fold("")(why => ",\"why\":\"" + quoted(why) + "\"") + "}\n")
       isNew
     }
-    if (isNew) monitor.foreach(_.happened(gone))
+    if (isNew) guarded(monitor.foreach(_.happened(gone)))
   }
 
-  /** Notes that the session is over for this side. Returns whether it was not. */
-  private def end(endpoint: Handle): Boolean = {
+  /** Notes that the session is over for this side. Returns whether it was not, and is recorded. */
+  private def end(endpoint: Handle): Boolean = isRecorded(endpoint.$side) && {
     val own = endpoint.$side.state
     val isOver = sessions.computeIfAbsent(own.pipe, (_: Pipe) => new Seen).isOver
     val side = if (own.isClient) 1 else 0
@@ -176,6 +196,13 @@ object Recording {
       written += bytes.length
       out.write(bytes)
     } else missing += 1
+  }
+
+  /** As it is in a string of JSON. */
+  private def quoted(text: String): String = text.flatMap {
+    case letter @ ('"' | '\\')      => "\\" + letter.toString
+    case letter if letter < ' ' => " "
+    case letter                 => letter.toString
   }
 
   private def escaped(text: String): String = text.filter(letter => letter >= ' ' && letter != '"' && letter != '\\')

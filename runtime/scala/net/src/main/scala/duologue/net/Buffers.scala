@@ -3,14 +3,14 @@ package duologue.net
 import java.nio.ByteBuffer
 import java.util.concurrent.atomic.AtomicReferenceArray
 
-/** Some buffers that no connection uses, for the next one that needs one: so each does not keep its own, and none is allocated for
-  * each record. They contain only bytes that are encrypted.
+/** Spare buffers for records. A connection takes one when it needs one and gives it back when it is empty. They contain nothing that is
+  * decrypted: the engine decrypts in place, so [[Secure]] clears those that it reads into.
   */
 private[net] object Buffers {
 
   /** A power of two: enough for the threads that use connections at the same time, and few enough to be kept. */
   private val Count = 16
-  private val spare = new AtomicReferenceArray[ByteBuffer](Count)
+  private[net] val spare = new AtomicReferenceArray[ByteBuffer](Count)
 
   /** Different threads mostly use different places. */
   private def place: Int = System.identityHashCode(Thread.currentThread) & (Count - 1)

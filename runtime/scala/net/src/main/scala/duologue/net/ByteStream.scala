@@ -5,13 +5,23 @@ import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
 import java.nio.ByteBuffer
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.nio.file.Files
-import java.util.concurrent.CountDownLatch
+import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.{CountDownLatch, TimeUnit}
 import scala.util.control.NonFatal
 
 /** A connection that the program provides, for [[connectOver]] and [[acceptOver]]: it carries bytes in order, in both directions. It
-  * belongs to the session, which closes it, and it is used without TLS.
+  * belongs to one session, which closes it, and it is used without TLS.
   */
-final class ByteStream private (private[net] val open: () => Channel, name: => String) {
+final class ByteStream private (begin: () => Channel, name: => String) {
+  private val isUsed = new AtomicBoolean
+
+  /** The connection, which belongs to a session from then on. */
+  private[net] def open(): Channel = {
+    if (!isUsed.compareAndSet(false, true))
+      throw new IllegalStateException("this stream already belongs to a session: make a `ByteStream` for each connection")
+    begin()
+  }
+
   override def toString: String = name
 }
 
@@ -26,7 +36,9 @@ object ByteStream {
   }
 
   /** A stream to read from and one to write to, such as those of a process. Two threads copy what passes, so that one thread can wait
-    * for several such sessions. When the session is over, and what it has sent is written, both streams are closed.
+    * for several such sessions. When the session is over, and what it has sent is written, both streams are closed; if it cannot be
+    * written, 5 seconds later. If `close` waits for the method that cannot write, as that of a `BufferedOutputStream` does, the program has to
+    * end what it waits for: the process that does not read, for example.
     */
   def apply(in: InputStream, out: OutputStream): ByteStream = new ByteStream(() => copied(in, out), "streams of the program")
 
@@ -36,16 +48,28 @@ object ByteStream {
   private def copied(in: InputStream, out: OutputStream): Channel =
     try {
       val (near, far) = pair()
-      val isOver = new CountDownLatch(1)
+      val (isOver, isWritten) = (new CountDownLatch(1), new CountDownLatch(1))
       start("duologue-in")(copyIn(in, far))
       start("duologue-out") {
         copyOut(far, out)
         close(out)
+        isWritten.countDown()
         isOver.await()
-        close(in)
         close(far)
+        close(in)
       }
-      new Copied(near, isOver)
+      def end(): Unit = {
+        isOver.countDown()
+        if (isWritten.getCount > 0L) start("duologue-close") {
+          if (!isWritten.await(Connection.Linger, TimeUnit.NANOSECONDS)) {
+            close(far)
+            // Either may wait for the method that another thread is in.
+            start("duologue-close")(close(in))
+            close(out)
+          }
+        }
+      }
+      new Copied(near, () => end())
     } catch {
       case failed: IOException =>
         close(in)
@@ -54,10 +78,10 @@ object ByteStream {
     }
 
   /** This side of the two sockets. */
-  private final class Copied(socket: SocketChannel, isOver: CountDownLatch) extends Plain(socket) {
+  private final class Copied(socket: SocketChannel, end: () => Unit) extends Plain(socket) {
     override def close(): Unit =
       try super.close()
-      finally isOver.countDown()
+      finally end()
   }
 
   /** Two sockets that are connected. Only this user can enter the folder in which their address is for a moment. */

@@ -171,5 +171,5 @@ private[net] object Connection {
   private val HalfSecond = 500000000L
 
   /** How long a connection whose session is over keeps writing what was sent before, in nanoseconds. */
-  private val Linger = 5000000000L
+  private[net] val Linger = 5000000000L
 }

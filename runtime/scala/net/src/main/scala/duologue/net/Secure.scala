@@ -4,6 +4,7 @@ import java.io.{EOFException, IOException}
 import java.nio.ByteBuffer
 import java.nio.channels.{SelectionKey, SocketChannel}
 import java.security.cert.X509Certificate
+import java.util.Arrays
 import javax.net.ssl.SSLEngineResult.{HandshakeStatus, Status}
 import javax.net.ssl.{SSLContext, SSLEngine, SSLEngineResult, SSLException, SSLPeerUnverifiedException}
 import scala.annotation.tailrec
@@ -14,7 +15,9 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
 
   /** The size of a buffer for one record. */
   private val packet = engine.getSession.getPacketBufferSize
-  /** What came from the socket and is not decrypted yet. Like [[encrypted]], the buffer is only there while there is something in it. */
+  /** What came from the socket and is not decrypted yet. Like [[encrypted]], the buffer is only there while there is something in it. The
+    * engine decrypts in place: what is before the position may be plain text, and what is beyond the limit is none.
+    */
   private var arrived = Empty
   /** What is decrypted and did not fit into the buffer of the caller. */
   private var decrypted = Empty
@@ -62,6 +65,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
       else {
         unreadable.foreach(throw _)
         if (isEnded) throw new EOFException(Secure.EndInHandshake)
+        leaveArrived()
         SelectionKey.OP_READ
       }
     } else {
@@ -236,6 +240,7 @@ private[net] final class Secure private (val socket: SocketChannel, engine: SSLE
 
   /** Gives the buffer back if everything in it is decrypted. */
   private def leaveArrived(): Unit = if (!arrived.hasRemaining) {
+    Arrays.fill(arrived.array, 0, arrived.limit(), 0.toByte)
     Buffers.give(arrived, packet)
     arrived = Empty
   }
@@ -268,7 +273,10 @@ private[net] object Secure {
   private def withSpace(buffer: ByteBuffer, packet: Int): ByteBuffer =
     if (buffer.capacity == 0) Buffers.take(packet)
     else {
+      val end = buffer.limit()
       buffer.compact(): Unit
+      // Part of what was decrypted there.
+      Arrays.fill(buffer.array, buffer.position, end, 0.toByte)
       if (buffer.hasRemaining) buffer else ByteBuffer.allocate(2 * buffer.capacity).put(buffer.flip())
     }
 

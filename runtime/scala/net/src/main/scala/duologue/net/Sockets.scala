@@ -1,7 +1,6 @@
 package duologue.net
 
 import duologue.{Bytes, Duologue, Endpoint, Role}
-import java.nio.channels.SocketChannel
 import java.time.Duration
 import java.util.{Collection, Optional}
 import java.util.function.{BiConsumer, Consumer, Function}
@@ -22,15 +21,11 @@ object Sockets {
   def connect[E <: Endpoint](role: Role { type $First = E }, address: String, settings: ConnectSettings): E =
     duologue.net.connect(role, address, settings.options)
 
-  /** Over a connection that the program provides: see [[connect]]. */
-  def connect[E <: Endpoint](role: Role { type $First = E }, socket: SocketChannel, settings: ConnectSettings): E =
-    duologue.net.connect(role, socket, settings.options)
-
-  /** Over any connection that the program provides: see [[connectOver]]. */
+  /** Over a connection that the program provides: see [[connectOver]]. */
   def connectOver[E <: Endpoint](role: Role { type $First = E }, stream: ByteStream, settings: ConnectSettings): E =
     duologue.net.connectOver(role, stream, settings.options)
 
-  /** Over any connection that the program provides: see [[acceptOver]]. */
+  /** Over a connection that the program provides: see [[acceptOver]]. */
   def acceptOver[E <: Endpoint](role: Role { type $First = E }, stream: ByteStream, settings: ConnectSettings): E =
     duologue.net.acceptOver(role, stream, settings.options)
 

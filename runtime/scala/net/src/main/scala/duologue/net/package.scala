@@ -1,7 +1,7 @@
 package duologue
 
 import java.io.IOException
-import java.nio.channels.SocketChannel
+import java.nio.channels.{ClosedByInterruptException, SocketChannel}
 
 /** Sessions over sockets. The protocols have to be generated with `--remote`.
   *
@@ -39,15 +39,12 @@ package object net {
     }
   }
 
-  /** Like the other `connect`, but over a socket that the program provides: see [[connectOver]]. */
-  def connect(role: Role, socket: SocketChannel, options: ConnectOptions): role.$First = connectOver(role, ByteStream(socket), options)
-
   /** Like [[connect]], but over a connection that the program provides, which then belongs to the session. It is used without TLS. The
     * other side accepts the session with [[acceptOver]], or with a function like it in another language.
     */
   def connectOver(role: Role, stream: ByteStream, options: ConnectOptions = ConnectOptions()): role.$First = {
     val deadline = System.nanoTime() + options.timeout.toNanos
-    val channel = opened(stream)
+    val channel = observed(role, None, options)(opened(stream))
     val peer = if (options.observer.isEmpty) None else Address.ofPeer(channel.socket, isSecure = false)
     observed(role, peer, options) {
       established(role, stream.toString, peer, channel, () => channel, options, deadline)(() => true)
@@ -62,14 +59,21 @@ package object net {
     * thread is interrupted first.
     */
   def acceptOver(role: Role, stream: ByteStream, options: ConnectOptions = ConnectOptions()): role.$First =
-    Accepting.over(role, opened(stream), stream.toString, options)
+    Accepting.over(role, observed(role, None, options, isAccepting = true)(opened(stream)), stream.toString, options)
 
   private def opened(stream: ByteStream): Channel =
     try stream.open()
-    catch { case failed: IOException => throw new ConnectFailed(stream.toString, String.valueOf(failed.getMessage), failed) }
+    catch {
+      case _: ClosedByInterruptException =>
+        Thread.interrupted(): Unit
+        throw new InterruptedException()
+      case failed: IOException => throw new ConnectFailed(stream.toString, String.valueOf(failed.getMessage), failed)
+    }
 
   /** Reports an exception to the observer, if there is one. */
-  private def observed[T](role: Role, peer: Option[String], options: ConnectOptions)(connect: => T): T =
+  private def observed[T](role: Role, peer: Option[String], options: ConnectOptions, isAccepting: Boolean = false)(
+      connect: => T
+  ): T =
     try connect
     catch {
       case failed: Throwable =>
@@ -79,7 +83,7 @@ package object net {
               case refused: Refused => Some(refused.verdict)
               case _                => None
             }
-            new Observer.Refusal(isAccepting = false, Some(role.$protocol.name), peer, verdict, Some(failed))
+            new Observer.Refusal(isAccepting, Some(role.$protocol.name), peer, verdict, Some(failed))
           }
         )
         throw failed

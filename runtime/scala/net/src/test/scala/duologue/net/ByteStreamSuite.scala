@@ -5,6 +5,7 @@ import java.io.{IOException, InputStream, OutputStream, PipedInputStream, PipedO
 import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
 import protocols.{bank, numbers, payloads}
 import scala.annotation.tailrec
 import scala.concurrent.duration.{DurationInt, DurationLong}
@@ -180,6 +181,63 @@ final class ByteStreamSuite extends NetSuite {
     assertEquals(value, 7L)
     pipe.close()
     assertEquals(intercept[SessionClosed](rest.recv()).why, Why.Lost: Why)
+  }
+
+  test("streams are closed when the session is over, although its last bytes cannot be written") {
+    val pipe = new PipedOutputStream
+    val (isClosed, isFree) = (new AtomicBoolean, new CountDownLatch(1))
+    val in = new PipedInputStream(pipe, 1 << 16) {
+      override def close(): Unit = {
+        super.close()
+        isClosed.set(true)
+      }
+    }
+    val out = new OutputStream {
+      override def write(byte: Int): Unit = isFree.await()
+      override def close(): Unit = isFree.countDown()
+    }
+    val hello = Hello(
+      Fingerprint.of(numbers.client.$protocol.fingerprint), receivesFirst = false, 1024L, 0, "numbers", Vector(), None, None
+    )
+    pipe.write(hello.encode)
+    abandon(acceptOver(numbers.server, ByteStream(in, out)))
+    eventually(isClosed.get && isFree.getCount == 0L)
+  }
+
+  test("a stream belongs to one session") {
+    val pipes = new Pipes
+    val (client, server) = numbersOver(pipes.client, pipes.server)
+    val thrown = intercept[IllegalStateException](connectOver(numbers.client, pipes.client))
+    assert(thrown.getMessage.contains("make a `ByteStream` for each connection"), thrown.getMessage)
+    abandon(client.send(1L))
+    val numbers.Stream.Send(value, rest) = server.recv()
+    assertEquals(value, 1L)
+    abandon(rest)
+  }
+
+  test("an interrupt before a session is reported as one, also to the observer") {
+    val heard = new LinkedBlockingQueue[Observer.Refusal]
+    val options = ConnectOptions(observer = Some(new Observer {
+      override def refused(refusal: Observer.Refusal): Unit = heard.add(refusal): Unit
+    }))
+    def interrupted(begin: => Any): Boolean = {
+      Thread.currentThread.interrupt()
+      try {
+        begin: Unit
+        false
+      } catch { case _: InterruptedException => true }
+      finally Thread.interrupted(): Unit
+    }
+    for (isAccepting <- List(false, true)) {
+      val pipes = new Pipes
+      assert(interrupted {
+        if (isAccepting) acceptOver(numbers.server, pipes.server, options) else connectOver(numbers.client, pipes.client, options)
+      })
+      val refusal = heard.poll(Patience, TimeUnit.SECONDS)
+      assertEquals((refusal.isAccepting, refusal.protocol), (isAccepting, Option("numbers")))
+      // The streams belong to the session that did not begin.
+      eventually(pipes.closed.count(_.get) == 2)
+    }
   }
 
   private def refusal(client: => Endpoint, server: => Endpoint): (Throwable, Throwable) = {

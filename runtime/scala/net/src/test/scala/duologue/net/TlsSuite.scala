@@ -380,6 +380,18 @@ final class TlsSuite extends NetSuite {
     assertEquals(last.recv(), payloads.All.Over)
   }
 
+  test("spare buffers contain nothing that was decrypted") {
+    val (listener, name) = (serving(), "plain text ")
+    connect(bank.client, listener.address, options()).login(name * 500, "1234").recv() match {
+      case bank.LoginResponse.Ok(connected) => connected.quit()
+      case other                            => fail(other.toString)
+    }
+    val kept = (0 until Buffers.spare.length).flatMap(place => Option(Buffers.spare.get(place)))
+    assert(kept.nonEmpty)
+    kept.foreach(buffer => assert(!new String(buffer.array, "ISO-8859-1").contains(name)))
+    assert(listener.drain(Patience.seconds))
+  }
+
   test("a slow reader holds its sender up, and nothing is lost") {
     val (server, client) = pair(numbers.server, numbers.client)
     val count = 1000000L
