@@ -147,6 +147,12 @@ impl Source {
         &self.text
     }
 
+    /// Whether the file has bytes that are not UTF-8, which were replaced in the text.
+    #[must_use]
+    pub fn is_lossy(&self) -> bool {
+        !self.replaced.is_empty()
+    }
+
     /// The offset in the file of a byte of the text. The two differ only after bytes that are not UTF-8, for which the text has
     /// replacement characters.
     #[must_use]

@@ -1,16 +1,18 @@
 //! `duologue play`: the playground in a browser, served from this machine.
 
 use super::baseline::checked;
-use super::config::Exclude;
-use super::play_server::{Asset, serve};
+use super::config::Choice;
+use super::play_server::{Asset, Site, serve};
 use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE, inputs};
 use clap::Args;
 use duologue::compile::Request;
 use duologue::files::Disk;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
@@ -18,16 +20,21 @@ const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
   duologue play                       a page with examples to check, draw, play and compile
   duologue play protocols/bank.proto  the same with your files
-  duologue play --port 8421           at an address that stays the same
+  duologue play --port 8421           the page with examples, at an address that stays the same
 ";
 
 /// Serve a page on this machine that checks, draws, plays and compiles protocols
+///
+/// If files are opened, the address contains a secret, so that other users of this machine cannot read them. Imports and excluded files
+/// are those of `duologue.toml`; its rule levels do not apply in the page.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Play {
     /// Files to open, with the files that they import; nothing is written to them
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    config: Choice,
     /// The port, at 127.0.0.1 only [default: one that is free]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     port: u16,
@@ -45,30 +52,60 @@ const PAGES: [(&str, &str); 4] = [
     ("duologue.wasm", "application/wasm"),
 ];
 
+/// What is opened in the page.
+#[derive(Serialize)]
+struct Opened {
+    /// The texts by their paths.
+    files: BTreeMap<String, String>,
+    import_dirs: Vec<PathBuf>,
+}
+
 impl Play {
     pub fn run(self, terminal: &Terminal) -> Outcome {
-        let mut assets = read_pages(&directory(self.pages)?)?;
-        let mut address = String::new();
-        if !self.files.is_empty() {
-            let files = serde_json::to_vec(&texts(&self.files)?);
-            assets.push(Asset {
-                path: "/files.json".to_owned(),
-                kind: "application/json",
-                bytes: files.expect("texts can be written as JSON"),
-            });
-            address.push_str("?files");
+        if cfg!(target_os = "wasi") {
+            let words =
+                "`duologue play` needs the native program, because WebAssembly has no sockets";
+            return Err(Failure::Environment(words.to_owned()));
         }
-        let port = self.port;
-        let unusable = |error| {
-            let words = format!("cannot listen on 127.0.0.1:{port}: {error}");
-            Failure::Environment(words)
+        let mut assets = read_pages(&directory(self.pages)?)?;
+        let (mut root, mut address) = ("/".to_owned(), "/".to_owned());
+        if !self.files.is_empty() {
+            let opened = opened(&self.files, &self.config, terminal)?;
+            let opened = serde_json::to_vec(&opened).map_err(|error| {
+                Failure::Environment(format!("cannot open the files in a page: {error}"))
+            })?;
+            assets.push(Asset {
+                path: "files.json".to_owned(),
+                kind: "application/json",
+                bytes: opened,
+            });
+            root = format!("/{}/", secret()?);
+            address = format!("{root}?files");
+        }
+        let unusable = |port: u16| {
+            move |error: io::Error| {
+                let words = format!("cannot listen on 127.0.0.1:{port}: {error}");
+                Failure::Environment(words)
+            }
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(unusable)?;
-        let port = listener.local_addr().map_err(unusable)?.port();
-        terminal.print(format_args!("http://127.0.0.1:{port}/{address}\n"))?;
+        let wanted = self.port;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, wanted));
+        let listener = listener.map_err(unusable(wanted))?;
+        let port = listener.local_addr().map_err(unusable(wanted))?.port();
+        terminal.print(format_args!("http://127.0.0.1:{port}{address}\n"))?;
         terminal.tell("The playground is at this address until you press Ctrl-C.\n")?;
-        serve(&listener, port, &assets).map_err(unusable)
+        let site = Site { port, root, assets };
+        serve(&listener, &site).map_err(unusable(port))
     }
+}
+
+/// A text that nobody can guess: 128 bits of the system's random numbers.
+fn secret() -> Result<String, Failure> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Failure::Environment(format!("the system has no random numbers: {error}"))
+    })?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
 /// Where the page is.
@@ -101,21 +138,32 @@ fn read_pages(directory: &Path) -> Result<Vec<Asset>, Failure> {
                 path.display()
             ))
         })?;
-        let path = match name {
-            "index.html" => "/".to_owned(),
-            name => format!("/{name}"),
-        };
+        let path = if name == "index.html" { "" } else { name };
+        let path = path.to_owned();
         Ok(Asset { path, kind, bytes })
     });
     pages.into_iter().collect()
 }
 
-/// The texts of the files and of everything they import, by their paths. Errors in them are for the page to show.
-fn texts(paths: &[PathBuf]) -> Result<BTreeMap<String, String>, Failure> {
+/// The texts of the files and of everything they import. Errors in them are for the page to show, except for bytes that a page cannot have.
+fn opened(paths: &[PathBuf], config: &Choice, terminal: &Terminal) -> Result<Opened, Failure> {
+    let config = config.read(paths, terminal)?;
+    let found = inputs::find(paths, &config.import_dirs, &config.exclude)?;
+    found.tell_skipped(terminal)?;
     let mut request = Request::default();
-    request.inputs = inputs::find(paths, &[], &Exclude::default())?.inputs;
+    request.inputs = found.inputs;
+    request.import_dirs.clone_from(&config.import_dirs);
     let compiled = checked(&request, &Disk)?;
-    let texts = compiled.sources.iter();
-    let texts = texts.map(|(_, source)| (source.name().to_owned(), source.text().to_owned()));
-    Ok(texts.collect())
+    let mut files = BTreeMap::new();
+    for (_, source) in compiled.sources.iter() {
+        if source.is_lossy() {
+            return Err(Failure::Environment(format!(
+                "cannot open {} in the page: it is not valid UTF-8; `duologue check` shows where",
+                source.name()
+            )));
+        }
+        files.insert(source.name().to_owned(), source.text().to_owned());
+    }
+    let import_dirs = config.import_dirs;
+    Ok(Opened { files, import_dirs })
 }

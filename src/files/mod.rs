@@ -15,7 +15,7 @@ pub use outputs::{Change, OutputError, Outputs, Planned, Producer, Tree};
 
 use crate::compile::Files;
 use staging::Staging;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -100,32 +100,86 @@ pub fn read_limited(from: impl Read) -> io::Result<Vec<u8>> {
 /// Links are followed, and permissions are kept.
 ///
 /// # Errors
-/// A file that cannot be written; in that case no file has changed, unless the last step, the renaming, failed halfway.
+/// A file that cannot be written; in that case no file has changed, unless the last step, the renaming, failed halfway. In WebAssembly
+/// the last step is the writing.
 #[doc(hidden)]
 pub fn replace<P: AsRef<Path>, T: AsRef<str>>(
     files: &[(P, T)],
 ) -> Result<(), (PathBuf, io::Error)> {
+    // There files have no permissions that could be read or set, so a new file could not have those of the old one.
+    if cfg!(target_os = "wasi") {
+        return overwrite(files);
+    }
     let mut staging = Staging::default();
     for (path, text) in files {
         let path = path.as_ref();
         let failed = |error| (path.to_path_buf(), error);
         let place = fs::canonicalize(path).map_err(failed)?;
-        // In WebAssembly files have no permissions that could be read or set.
-        let has_permissions = !cfg!(target_os = "wasi");
         let permissions = fs::metadata(&place).map_err(failed)?.permissions();
-        if has_permissions && permissions.readonly() {
+        if permissions.readonly() {
             return Err(failed(io::ErrorKind::PermissionDenied.into()));
         }
         staging.write(&place, text.as_ref()).map_err(failed)?;
-        if has_permissions {
-            staging.permit(permissions).map_err(failed)?;
-        }
+        staging.permit(permissions).map_err(failed)?;
     }
     staging.publish()
+}
+
+/// Writes into the files themselves, after all of them could be opened for that.
+fn overwrite<P: AsRef<Path>, T: AsRef<str>>(files: &[(P, T)]) -> Result<(), (PathBuf, io::Error)> {
+    let failed = |path: &P| {
+        let path = path.as_ref().to_path_buf();
+        |error| (path, error)
+    };
+    for (path, _) in files {
+        OpenOptions::new()
+            .write(true)
+            .open(path)
+            .map_err(failed(path))?;
+    }
+    for (path, text) in files {
+        fs::write(path, text.as_ref()).map_err(failed(path))?;
+    }
+    Ok(())
 }
 
 fn too_large() -> io::Error {
     let words =
         "it is larger than 64 MiB, the limit for a protocol file; split it and use `import`";
     io::Error::new(io::ErrorKind::FileTooLarge, words)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn files_keep_their_permissions_and_change_together() {
+        let folder = std::env::temp_dir().join(format!("duologue-files-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("the temporary folder can be written");
+        let [one, missing] = ["one", "missing"].map(|name| folder.join(name));
+        for replace in [replace::<&Path, &str>, overwrite::<&Path, &str>] {
+            fs::write(&one, "a longer text").expect("the folder can be written");
+            fs::set_permissions(&one, PermissionsExt::from_mode(0o600)).expect("it is ours");
+            let both = [(one.as_path(), "new"), (missing.as_path(), "new")];
+            let (path, error) = replace(&both).expect_err("a file is missing");
+            assert_eq!(
+                (path, error.kind()),
+                (missing.clone(), io::ErrorKind::NotFound)
+            );
+            assert_eq!(
+                fs::read_to_string(&one).expect("it is there"),
+                "a longer text"
+            );
+            replace(&both[..1]).expect("it can be written");
+            assert_eq!(fs::read_to_string(&one).expect("it is there"), "new");
+            let mode = fs::metadata(&one)
+                .expect("it is there")
+                .permissions()
+                .mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        fs::remove_dir_all(&folder).expect("it is ours");
+    }
 }

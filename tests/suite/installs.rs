@@ -3,6 +3,7 @@
 
 use crate::support::scala::tool;
 use crate::support::{copy, is_named, repository, succeed};
+use crate::web::server::Server;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -173,7 +174,23 @@ fn archive_runs(processor: &str) {
         assert!(text.len() > 500, "{file} is short");
     }
     let nothing = folder(&format!("nothing-{processor}"));
+    has_the_playground(on(processor, &program, &nothing));
     same_as_native(processor, &|| on(processor, &program, &nothing));
+}
+
+/// `duologue play` finds the page that is installed with it.
+fn has_the_playground(mut program: Command) {
+    program.arg("play");
+    let server = Server::of(program);
+    for (path, length) in [
+        ("/", 1000),
+        ("/play.js", 100_000),
+        ("/duologue.wasm", 1_000_000),
+    ] {
+        let answer = server.get(path, &server.host());
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{path}");
+        assert!(answer.len() > length, "{path} is short");
+    }
 }
 
 #[test]
@@ -212,6 +229,7 @@ fn the_wheel() {
     succeed(&mut install).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(home.join("share/man/man1/duologue.1").is_file());
     let nothing = folder("nothing-wheel");
+    has_the_playground(alone(&home.join("bin/duologue"), &nothing));
     same_as_native("wheel", &|| alone(&home.join("bin/duologue"), &nothing));
 }
 

@@ -1,10 +1,11 @@
 //! The compiler as WebAssembly and the playground, under `DUOLOGUE_TEST_WITH=wasm`; with `chromium` also in a browser. And the server of
 //! `duologue play`, which needs no tool.
 
-mod server;
+pub mod server;
 
 use crate::support::program::{Scratch, run};
 use crate::support::{copy, is_named, repository, succeed};
+use crate::web::server::Server;
 use insta::assert_snapshot;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,6 +98,19 @@ fn the_module_and_the_program_agree() {
             printed(&scratch, &format!("check {file} --ascii")),
         );
     }
+    let old = "proto! p{a:send{m(u8)->!,n->a}}\n";
+    scratch.write("versions/old.proto", old);
+    scratch.write("versions/new.proto", old.replace("u8", "u16"));
+    let dirs = ["rust", "c", "scala"].map(|target| format!("--{target} expected-options/{target}"));
+    let options = "--remote --robots --c-shm --c-prefix x --scala-package y";
+    done(&mut scratch.duologue(&format!(
+        "gen protocols/bank.proto {} {options}",
+        dirs.join(" ")
+    )));
+    let breaking = "breaking versions/new.proto --against versions/old.proto --format json";
+    scratch.write("expected-breaking.json", printed(&scratch, breaking));
+    scratch.write("expected-formatted.proto", old);
+    done(&mut scratch.duologue("fmt expected-formatted.proto"));
     let mut compare = node("compare.mjs");
     compare
         .arg(playground().join("duologue.wasm"))
@@ -107,9 +121,38 @@ fn the_module_and_the_program_agree() {
         .filter_map(|word| word.parse().ok())
         .collect();
     assert!(
-        counts.len() == 3 && counts[0] > 130 && counts[1] > 80 && counts[2] > 80,
+        counts.len() == 3 && counts[0] > 145 && counts[1] > 80 && counts[2] > 80,
         "{said}"
     );
+}
+
+/// Each option for generated code is a field of a request, and is on the page of the module.
+#[test]
+fn the_module_has_the_options_of_the_program() {
+    let scratch = Scratch::new("web-options");
+    let help = printed(&scratch, "gen --help");
+    let (_, options) = help.split_once("Generated code:\n").expect("a heading");
+    let (options, _) = options.split_once("\n\n").expect("another heading");
+    let words = options.split_whitespace();
+    let options: Vec<String> = words
+        .filter_map(|word| Some(word.strip_prefix("--")?.replace('-', "_")))
+        .collect();
+    assert!(options.len() > 8, "{options:?}");
+    let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
+    let request = read("editors/wasm/src/request.rs");
+    let (_, fields) = request
+        .split_once("struct Choices {\n")
+        .expect("it is there");
+    let (fields, _) = fields.split_once('}').expect("it is closed");
+    let page = read("editors/wasm/README.md");
+    for option in options {
+        assert!(fields.contains(&format!("    {option}: ")), "{option}");
+        assert!(page.contains(&format!("`{option}`")), "{option}");
+        assert!(
+            request.contains(&format!("given.{option}")),
+            "{option} is not used"
+        );
+    }
 }
 
 /// What a browser loads first. The sizes only grow on purpose: then the numbers here change.
@@ -132,7 +175,16 @@ fn the_playground_is_small() {
 
 const LIMIT: usize = 620_000;
 
-/// The playground in a browser, from files and without a network: plays a session to its end, makes a mistake and repairs it.
+/// The links of the playground: what is written can be read.
+#[test]
+fn links_can_be_read_again() {
+    if is_named("wasm") {
+        assert_eq!(done(&mut node("link.mjs")), "ok\n");
+    }
+}
+
+/// The playground in a browser, without a network: plays a session to its end, makes a mistake and repairs it. First from files, then
+/// from `duologue play`, where the policy of the page and the loading of the module are different.
 #[test]
 fn the_playground_works_in_a_browser() {
     if !is_named("wasm") || !is_named("chromium") {
@@ -152,6 +204,31 @@ fn the_playground_works_in_a_browser() {
     let scripts = "<script src=\"axe.min.js\" defer></script>\n<script src=\"clicks.js\" defer></script>\n</head>";
     assert!(page.contains(end));
     scratch.write("site/clicks.html", page.replace(end, scripts));
+    let seen = clicked(
+        &scratch,
+        &format!("file://{}", site.join("clicks.html").display()),
+    );
+    assert_snapshot!("clicks_in_the_playground", seen);
+
+    // The server knows only the files of the page, so the scripts are added to that of the page.
+    let scripts =
+        ["play.js", "axe.min.js", "clicks.js"].map(|name| scratch.read(&format!("site/{name}")));
+    scratch.write("site/play.js", scripts.join("\n"));
+    copy(
+        &repository().join("protocols/bank.proto"),
+        &scratch.path("mine.proto"),
+    );
+    let server = Server::of(scratch.duologue("play --pages site mine.proto"));
+    let served = clicked(&scratch, &server.address);
+    assert!(served.contains("opened: mine.proto"), "{served}");
+    assert_eq!(
+        served.replace("opened: mine.proto", "opened: bank.proto"),
+        seen
+    );
+}
+
+/// What the script in a page has seen.
+fn clicked(scratch: &Scratch, address: &str) -> String {
     let mut chromium = Command::new("chromium");
     chromium
         .args(["--headless", "--no-sandbox", "--disable-gpu"])
@@ -160,16 +237,15 @@ fn the_playground_works_in_a_browser() {
             scratch.path("profile").display()
         ))
         .args([
-            "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
             "--window-size=1300,900",
         ])
-        .args(["--virtual-time-budget=60000", "--dump-dom"])
-        .arg(format!("file://{}", site.join("clicks.html").display()));
+        .args(["--virtual-time-budget=60000", "--dump-dom", address]);
     let dump = succeed(&mut chromium)
         .unwrap_or_else(|failure| panic!("{failure}\napt-get install -y chromium"));
     let seen = dump.split_once("<pre id=\"seen\">");
     let (_, seen) = seen.unwrap_or_else(|| panic!("the script did not end: {dump}"));
     let seen = seen.split_once("</pre>").expect("it is closed").0;
     assert!(!seen.contains("failed:"), "{seen}");
-    assert_snapshot!("clicks_in_the_playground", seen.trim());
+    seen.trim().to_owned()
 }

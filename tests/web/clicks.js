@@ -22,6 +22,7 @@ addEventListener("load", async () => {
     found.click();
     await wait(30);
   };
+  const lines = () => [...document.querySelectorAll(".cm-line")].map((line) => line.textContent);
   const tab = (name) => press("#tabs", name);
   // Types into the editor at the first place of some words, as a keyboard does.
   const type = async (after, text) => {
@@ -46,6 +47,7 @@ addEventListener("load", async () => {
   };
   try {
     await until(() => document.documentElement.dataset.ready, "the compiler");
+    seen.push("opened: " + byId("file").value);
     seen.push("start: " + verdict.textContent);
     await violations("findings");
     await tab("Protocol");
@@ -93,6 +95,27 @@ addEventListener("load", async () => {
     byId("example").dispatchEvent(new Event("change"));
     await until(() => byId("file").options.length === 2, "two files");
     seen.push("with an import: " + verdict.textContent);
+    // The old version has one of the two files; looking at the other one adds nothing.
+    const openFile = (name) => {
+      byId("file").value = name;
+      byId("file").dispatchEvent(new Event("change"));
+    };
+    const own = lines().join("\n");
+    openFile("types.proto");
+    await tab("Changes");
+    openFile("file_server.proto");
+    await until(() => byId("compared").textContent.includes("no old version"), "a question");
+    byId("old").value = own;
+    byId("old").dispatchEvent(new Event("input"));
+    seen.push("changes with an import: " + byId("compared").textContent);
+    await tab("Findings");
+    // A repair is in the right place even if the text of a link has the line ends of Windows.
+    const text = "proto! p {\r\n    start:send {\r\n        m -> stary,\r\n        n -> !\r\n    }\r\n}\r\n";
+    location.hash = "#p=" + btoa(JSON.stringify({ files: { "windows.proto": text } })).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+    await until(() => verdict.textContent.includes("1 error"), "the text with other line ends");
+    await press("#pane", "Apply");
+    await until(() => verdict.textContent.includes("No errors"), "the repair");
+    seen.push("line ends: " + lines().join("|"));
     location.hash = "#d=AAAA";
     await until(() => byId("said").textContent !== "", "an answer to a damaged address");
     seen.push("damaged: " + byId("said").textContent.split(":")[0]);

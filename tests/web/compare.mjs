@@ -46,8 +46,31 @@ for (const name of readdirSync(join(folder, "beginners"))) {
   reports += 1;
 }
 
+// Options, and the commands that are about other files than the examples.
+const options = { remote: true, robots: true, c_shm: true, c_prefix: "x", scala_package: "y" };
+const withOptions = compiler.run({ command: "gen", files, inputs: ["protocols/bank.proto"], targets: ["rust", "c", "scala"], options });
+const listed = (file) => file.target + "/" + file.path;
+assert.deepStrictEqual(withOptions.files.map(listed).sort(), below("expected-options"));
+for (const file of withOptions.files) {
+  assert.strictEqual(file.text, read("expected-options", listed(file)), file.path);
+  generated += 1;
+}
+assert.ok(withOptions.files.some((file) => file.path.includes("robots")));
+
+const [older, newer] = ["versions/old.proto", "versions/new.proto"];
+const { report, ok } = compiler.run({ command: "breaking", files: { [newer]: read(newer) }, old: { [older]: read(older) } });
+assert.strictEqual(report.replaceAll(" (old)", "").trimEnd(), read("expected-breaking.json").trimEnd());
+assert.strictEqual(ok, false);
+
+const unformatted = { [older]: read(older), [newer]: read(newer) };
+const formatted = compiler.run({ command: "fmt", files: unformatted, inputs: [older] });
+assert.deepStrictEqual(formatted.files, [{ path: older, text: read("expected-formatted.proto") }]);
+assert.notStrictEqual(formatted.files[0].text, read(older));
+assert.strictEqual(compiler.run({ command: "fmt", files: unformatted }).files.length, 2);
+
 // What is wrong with a request is an error, and the next request is answered.
-for (const request of [{}, { command: "x" }, { command: "check", inputs: ["a"] }, { command: "gen", targets: ["go"] }, { command: "check", files: 1 }]) {
+for (const request of [{}, { command: "x" }, { command: "check", inputs: ["a"] }, { command: "fmt", inputs: ["a"] }, { command: "gen", options: { nonsense: true } },
+  { command: "gen", targets: ["go"] }, { command: "check", files: 1 }]) {
   assert.throws(() => compiler.run(request), Error);
 }
 assert.strictEqual(compiler.run({ command: "version" }).ok, true);

@@ -2,9 +2,9 @@
 
 use crate::breaking::breaking;
 use crate::memory::Memory;
-use crate::request::{Command, Format, Request, Text};
+use crate::request::{Command, Format, Request};
 use duologue::check::CheckedProgram;
-use duologue::compile::{Compilation, compile};
+use duologue::compile::{Compilation, Files, compile};
 use duologue::diagnostic::Level;
 use duologue::model::Model;
 use duologue::picture::{self, Layout, TooLarge};
@@ -17,7 +17,7 @@ use duologue::syntax::format::{Unformatted, format};
 use duologue::target::{self, Target};
 use duologue::{diagram, doc};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::path::Path;
 
 /// An answer. Every field that a command does not have is left out.
 #[derive(Default, Serialize)]
@@ -79,7 +79,7 @@ fn respond(request: &Request) -> Result<Answer, String> {
         });
     }
     if let Command::Fmt = request.command {
-        return formatted(&request.files);
+        return formatted(request);
     }
     let wanted = request.compilation()?;
     let compiled = compile(&wanted, &Memory(&request.files));
@@ -133,12 +133,15 @@ pub fn findings(compiled: &Compilation) -> Answer {
     }
 }
 
-fn formatted(files: &BTreeMap<String, Text>) -> Result<Answer, String> {
+fn formatted(request: &Request) -> Result<Answer, String> {
+    let files = Memory(&request.files);
     let mut sources = Sources::default();
     let mut errors = Vec::new();
     let mut files_out = Vec::new();
-    for (path, text) in files {
-        let (source, error) = decode(&mut sources, path.clone(), text.bytes().to_vec());
+    for path in request.named() {
+        let text = files.read(Path::new(path));
+        let text = text.map_err(|error| format!("{path}: {error}"))?;
+        let (source, error) = decode(&mut sources, path, text);
         let result = match error {
             Some(error) => Err(Unformatted::Invalid(vec![error])),
             None => format(source, sources.get(source).text()),
@@ -146,7 +149,7 @@ fn formatted(files: &BTreeMap<String, Text>) -> Result<Answer, String> {
         match result {
             Ok(text) => files_out.push(File {
                 target: None,
-                path: path.clone(),
+                path: path.to_owned(),
                 text,
             }),
             Err(Unformatted::Invalid(found)) => errors.extend(found),

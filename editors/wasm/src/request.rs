@@ -110,6 +110,7 @@ struct Choices {
     rust_host: Option<String>,
     rust_derive: Vec<String>,
     remote: bool,
+    robots: bool,
     scala_package: Option<String>,
     scala_version: Option<String>,
     c_prefix: Option<String>,
@@ -120,6 +121,12 @@ struct Choices {
 }
 
 impl Request {
+    /// The paths of the files that a command is about.
+    pub fn named(&self) -> impl Iterator<Item = &str> {
+        let all = self.files.keys().filter(|_| self.inputs.is_empty());
+        all.chain(&self.inputs).map(String::as_str)
+    }
+
     /// The request for the compiler.
     ///
     /// # Errors
@@ -190,6 +197,7 @@ impl Request {
             }
         };
         options.remote = given.remote;
+        options.robots = given.robots;
         for name in &self.targets {
             let found = Target::ALL.into_iter().find(|target| target.name() == name);
             let target = found.ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 const letters = { "+": "-", "/": "_", "=": "" };
 
-// The longest text of an address that is read: a link from elsewhere must not fill the memory.
+// The longest address, and the longest text of one: a link from elsewhere must not fill the memory.
 export const LONGEST = 1 << 20;
 
 export function toBase64(bytes) {
@@ -41,11 +41,17 @@ async function all(stream) {
 
 const through = (bytes, stream) => all(new Blob([bytes]).stream().pipeThrough(stream));
 
-// What follows `#` in the address of a project.
+// What follows `#` in the address of a project. Throws if `read` would not read it.
 export async function write(project) {
   const bytes = new TextEncoder().encode(JSON.stringify(project));
-  if (typeof CompressionStream === "undefined") return "p=" + toBase64(bytes);
-  return "d=" + toBase64(await through(bytes, new CompressionStream("deflate-raw")));
+  const tooLong = () => new Error("the texts are too long for a link");
+  if (bytes.length > LONGEST) throw tooLong();
+  const text = typeof CompressionStream === "undefined"
+    ? "p=" + toBase64(bytes)
+    : "d=" + toBase64(await through(bytes, new CompressionStream("deflate-raw")));
+  // `#` comes before it.
+  if (text.length >= LONGEST) throw tooLong();
+  return text;
 }
 
 // The project of an address, or null if it has none. Throws if it is damaged.
@@ -65,14 +71,18 @@ export function checked(project) {
   if (project === null || typeof project !== "object" || !texts(project.files) || Object.keys(project.files).length === 0) {
     throw new Error("the address has no files");
   }
-  const files = Object.fromEntries(Object.entries(project.files));
+  // The editor has no other line ends, and places in its text must be those of the compiler.
+  const plain = (found) => Object.fromEntries(Object.entries(found).map(([path, text]) => [path, text.replace(/\r\n?/g, "\n")]));
+  const strings = (found) => Array.isArray(found) ? found.filter((text) => typeof text === "string") : [];
+  const files = plain(project.files);
   const name = Object.keys(files)[0];
   return {
     files,
     file: Object.hasOwn(files, project.file) ? project.file : name,
     tab: typeof project.tab === "string" ? project.tab : "findings",
-    old: texts(project.old) ? project.old : {},
-    play: Array.isArray(project.play) ? project.play.filter((word) => typeof word === "string") : [],
+    old: texts(project.old) ? plain(project.old) : {},
+    play: strings(project.play),
+    import_dirs: strings(project.import_dirs),
     protocol: typeof project.protocol === "string" ? project.protocol : "",
   };
 }

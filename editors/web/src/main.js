@@ -23,7 +23,7 @@ async function module() {
   return load(link.fromBase64(globalThis.duologueModule));
 }
 
-const run = (request) => compiler.run({ files: project.files, ...request });
+const run = (request) => compiler.run({ files: project.files, import_dirs: project.import_dirs, ...request });
 
 let waiting = 0;
 function changed() {
@@ -131,23 +131,35 @@ function compare() {
 
 function compared() {
   const result = byId("compared");
-  project.old[project.file] = byId("old").value;
+  const text = byId("old").value;
+  const isMissing = text.trim() === "";
+  if (isMissing) delete project.old[project.file];
+  else project.old[project.file] = text;
   keep();
   // Files that have no old version are taken as they are, so that imports work.
   const old = { ...project.files, ...project.old };
   try {
-    if (project.old[project.file].trim() === "") result.replaceChildren(element("p", {}, "There is no old version yet."));
+    if (isMissing) result.replaceChildren(element("p", {}, "There is no old version yet."));
     else result.replaceChildren(...panes.changes(run({ command: "breaking", old }), page));
   } catch (error) {
     result.replaceChildren(element("p", { class: "error" }, error.message));
   }
 }
 
-// Keeps what is open in the address.
+// Keeps what is open in the address. Returns whether the address can contain it.
 let keeping = 0;
+async function kept() {
+  try {
+    history.replaceState(null, "", "#" + await link.write(project));
+    return true;
+  } catch (error) {
+    said.textContent = `The address does not contain what is open: ${error.message}.`;
+    return false;
+  }
+}
 function keep() {
   clearTimeout(keeping);
-  keeping = setTimeout(async () => history.replaceState(null, "", "#" + await link.write(project)), 300);
+  keeping = setTimeout(kept, 300);
 }
 
 function open(path) {
@@ -221,7 +233,7 @@ byId("format").addEventListener("click", () => {
   }
 });
 byId("copy").addEventListener("click", async () => {
-  history.replaceState(null, "", "#" + await link.write(project));
+  if (!(await kept())) return;
   try {
     await navigator.clipboard.writeText(location.href);
     said.textContent = "The link has been copied.";
@@ -258,26 +270,33 @@ byId("remove").addEventListener("click", () => {
 
 // `duologue play FILE` serves the files at an address that ends so.
 async function given() {
-  const answer = location.search === "?files" && location.hash === "" ? await fetch("files.json") : null;
-  if (answer?.ok) start(link.checked({ files: await answer.json() }));
+  if (location.search !== "?files") return;
+  try {
+    const answer = await fetch("files.json");
+    if (!answer.ok) throw new Error("the server has none; open the address that `duologue play` printed");
+    start(link.checked(await answer.json()));
+  } catch (error) {
+    throw new Error("The files cannot be loaded: " + error.message);
+  }
 }
 
-// A link that is opened in this page.
+// A link that is opened in this page. Returns whether there is one.
 async function follow() {
   try {
     const next = await link.read(location.hash);
     if (next) start(next);
+    return next !== null;
   } catch (error) {
     said.textContent = "The address cannot be read: " + error.message;
+    return false;
   }
 }
 addEventListener("hashchange", follow);
 
 async function begin() {
   start(project);
-  await given();
-  await follow();
   try {
+    if (!(await follow())) await given();
     compiler = await module();
     document.documentElement.dataset.ready = "yes";
     check();

@@ -106,7 +106,12 @@ pub fn runtime(options: &Options) -> String {
     } else {
         "duologue"
     };
-    format!("for the compiler: $(pkg-config --cflags --libs {library})")
+    let robots = if options.robots {
+        "; duologue-robots too for tests with robots"
+    } else {
+        ""
+    };
+    format!("for the compiler: $(pkg-config --cflags --libs {library}){robots}")
 }
 
 /// Generates C code for the program.

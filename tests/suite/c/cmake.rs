@@ -238,30 +238,41 @@ fn pkg_config_finds_the_runtime() {
     }
     let folder = scratch("pkg-config");
     let prefix = installed(&folder);
-    let mut ask = tool("pkg-config", "pkg-config");
-    ask.args(["--cflags", "--libs", "duologue"]);
-    ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
-    let flags = succeed(&mut ask).expect("pkg-config finds the runtime");
-    let generated = folder.join("generated");
-    let mut generate = Command::new(env!("CARGO_BIN_EXE_duologue"));
-    generate
-        .arg("gen")
-        .arg(repository().join("tests/cmake/protocols/thermostat.proto"));
-    succeed(generate.arg("--c").arg(&generated)).expect("the protocol is correct");
-    let program = folder.join("thermostat");
-    let mut compile = Command::new("gcc");
-    compile
-        .arg(repository().join("tests/cmake/main.c"))
-        .arg(generated.join("thermostat.c"));
-    compile
-        .arg("-I")
-        .arg(&generated)
-        .args(flags.split_whitespace());
-    succeed(compile.arg("-o").arg(&program)).expect("the program is compiled");
-    assert_eq!(
-        succeed(&mut Command::new(program)).expect("it runs"),
-        "21 degrees, in 4 bytes\n"
-    );
+    for (library, option, more) in [
+        ("duologue", None, None),
+        (
+            "duologue-robots",
+            Some("--robots"),
+            Some("thermostat_robots.c"),
+        ),
+    ] {
+        let mut ask = tool("pkg-config", "pkg-config");
+        ask.args(["--cflags", "--libs", library]);
+        ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+        let flags = succeed(&mut ask).expect("pkg-config finds the runtime");
+        let generated = folder.join(library);
+        let mut generate = Command::new(env!("CARGO_BIN_EXE_duologue"));
+        generate
+            .arg("gen")
+            .arg(repository().join("tests/cmake/protocols/thermostat.proto"));
+        generate.arg("--c").arg(&generated).args(option);
+        succeed(&mut generate).expect("the protocol is correct");
+        let program = generated.join("thermostat");
+        let mut compile = Command::new("gcc");
+        compile
+            .arg(repository().join("tests/cmake/main.c"))
+            .arg(generated.join("thermostat.c"))
+            .args(more.map(|file| generated.join(file)));
+        compile
+            .arg("-I")
+            .arg(&generated)
+            .args(flags.split_whitespace());
+        succeed(compile.arg("-o").arg(&program)).expect("the program is compiled");
+        assert_eq!(
+            succeed(&mut Command::new(program)).expect("it runs"),
+            "21 degrees, in 4 bytes\n"
+        );
+    }
 }
 
 /// TLS is installed where it is asked for, and a program is linked to it by pkg-config and by CMake.

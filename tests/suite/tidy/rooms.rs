@@ -167,6 +167,7 @@ pub const OUTSIDE: &[(&str, &str)] = &[
     ("clap_complete", "cli"),
     ("clap_mangen", "cli"),
     ("dagre", "picture"),
+    ("getrandom", "cli"),
     ("heck", "target"),
     ("ignore", "cli"),
     ("petgraph", "graph"),

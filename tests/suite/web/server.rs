@@ -1,16 +1,17 @@
 //! The server of `duologue play`: what it serves, to whom, and what hostile clients get.
 
 use crate::support::program::Scratch;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// A running server, which ends with the test.
-struct Server {
+pub struct Server {
     child: Child,
     port: u16,
-    address: String,
+    /// What it prints: the address of the page.
+    pub address: String,
 }
 
 impl Drop for Server {
@@ -31,7 +32,11 @@ impl Server {
         ] {
             scratch.write(name, text);
         }
-        let mut command = scratch.duologue(&format!("play --pages pages {arguments}"));
+        Server::of(scratch.duologue(&format!("play --pages pages {arguments}")))
+    }
+
+    /// Starts the program.
+    pub fn of(mut command: Command) -> Server {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let mut server = Server {
             child: child.expect("it starts"),
@@ -42,14 +47,23 @@ impl Server {
         BufReader::new(out)
             .read_line(&mut server.address)
             .expect("it prints its address");
-        let address = server
-            .address
-            .trim()
-            .strip_prefix("http://127.0.0.1:")
-            .expect("an address");
-        let port = address.split('/').next().and_then(|port| port.parse().ok());
-        server.port = port.expect("a port");
+        let length = server.address.trim_end().len();
+        server.address.truncate(length);
+        let address = server.address.strip_prefix("http://127.0.0.1:");
+        let port = address.and_then(|address| address.split('/').next()?.parse().ok());
+        server.port = port.expect("an address with a port");
         server
+    }
+
+    /// The path of the page, without what follows `?`.
+    fn root(&self) -> &str {
+        let start = format!("http://127.0.0.1:{}", self.port);
+        let path = self.address.strip_prefix(&start).expect("an address");
+        path.split('?').next().expect("a path")
+    }
+
+    pub fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     fn connect(&self) -> TcpStream {
@@ -70,7 +84,7 @@ impl Server {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    fn get(&self, target: &str, host: &str) -> String {
+    pub fn get(&self, target: &str, host: &str) -> String {
         self.send(format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes())
     }
 }
@@ -89,29 +103,36 @@ fn the_page_and_the_files_are_served() {
         ],
     );
     let server = Server::start(&scratch, "a.proto");
-    assert!(server.address.ends_with("/?files\n"), "{}", server.address);
-    let host = format!("127.0.0.1:{}", server.port);
-    let page = server.get("/?files", &host);
+    let (root, host) = (server.root(), server.host());
+    assert!(
+        server.address.ends_with(&format!("{root}?files")),
+        "{}",
+        server.address
+    );
+    let get = |name: &str| server.get(&format!("{root}{name}"), &host);
+    let page = get("?files");
     assert!(
         page.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"),
         "{page}"
     );
     assert!(page.ends_with("\r\n\r\nthe page"), "{page}");
-    let module = server.get("/duologue.wasm", &host);
+    let module = get("duologue.wasm");
     assert!(
         module.contains("Content-Type: application/wasm\r\n"),
         "{module}"
     );
-    let files = server.get("/files.json", &host);
+    let files = get("files.json");
     let files = files
         .split_once("\r\n\r\n")
         .expect("an answer has a body")
         .1;
-    let files: serde_json::Value = serde_json::from_str(files).expect("JSON");
+    let opened: serde_json::Value = serde_json::from_str(files).expect("JSON");
+    assert_eq!(opened["import_dirs"], serde_json::json!([]));
+    let files = &opened["files"];
     let names: Vec<&String> = files.as_object().expect("an object").keys().collect();
     assert_eq!(names, ["a.proto", "b/c.proto"]);
     assert_eq!(files["b/c.proto"], "type t = u8;\n");
-    let head = server.send(format!("HEAD / HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
+    let head = server.send(format!("HEAD {root} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
     assert!(
         head.contains("Content-Length: 8\r\n") && head.ends_with("\r\n\r\n"),
         "{head}"
@@ -162,14 +183,105 @@ fn hostile_requests_get_errors_and_the_server_stays() {
             "{answer}"
         );
     }
-    // More connections that say nothing than are served at once, all of which time out.
+    // More connections that say nothing than are served at once. The server ends all of them, some at once, the others after 5 s.
     let silent: Vec<TcpStream> = (0..40).map(|_| server.connect()).collect();
+    let mut late = 0;
     for mut stream in silent {
         let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
+        match stream.read_to_end(&mut answer) {
+            Ok(_) => late += usize::from(answer.starts_with(b"HTTP/1.1 400 ")),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
+        }
     }
+    assert_eq!(late, 32);
     let answer = server.get("/", &host);
     assert!(answer.ends_with("\r\n\r\nthe page"), "{answer}");
+}
+
+/// Other users of the machine can connect, but do not know the address.
+#[test]
+fn opened_files_are_served_only_to_those_who_know_the_address() {
+    let files = [("a.proto", "proto! p { a:send { secret -> ! } }\n")];
+    let scratch = Scratch::with("web-secret", &files);
+    let servers = [(); 2].map(|()| Server::start(&scratch, "a.proto"));
+    let [secret, other] = servers.each_ref().map(|server| {
+        let secret = server.root().trim_matches('/').to_owned();
+        let is_digit = |letter: char| letter.is_ascii_hexdigit();
+        assert!(
+            secret.len() == 32 && secret.chars().all(is_digit),
+            "{secret}"
+        );
+        secret
+    });
+    assert_ne!(secret, other, "it is a new one each time");
+    let [server, _] = &servers;
+    let last = secret.chars().next_back();
+    let wrong = format!(
+        "{}{}",
+        &secret[..31],
+        if last == Some('0') { '1' } else { '0' }
+    );
+    for target in [
+        "/".to_owned(),
+        "/?files".to_owned(),
+        "/files.json".to_owned(),
+        format!("/files.json?{secret}"),
+        format!("/{secret}"),
+        format!("/{wrong}/files.json"),
+        format!("/{other}/files.json"),
+        format!("/{}/files.json", &secret[..31]),
+        format!("//{secret}/files.json"),
+    ] {
+        let answer = server.get(&target, &server.host());
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{target}: {answer}");
+        assert!(
+            !answer.contains("secret") && !answer.contains(&secret),
+            "{target}: {answer}"
+        );
+    }
+    let answer = server.get(&format!("/{secret}/files.json"), &server.host());
+    assert!(answer.contains("secret -> !"), "{answer}");
+    // The page alone is no secret.
+    let public = Server::start(&scratch, "");
+    assert_eq!(public.root(), "/");
+}
+
+/// What `duologue.toml` says about files applies.
+#[test]
+fn play_opens_what_check_reads() {
+    let scratch = Scratch::with(
+        "web-configured",
+        &[
+            (
+                "duologue.toml",
+                "version = 1\nimport-dirs = [\"shared\"]\nexclude = [\"old\", \"shared\"]\n",
+            ),
+            (
+                "a.proto",
+                "import \"c.proto\";\nproto! p { s:send { m(t) -> ! } }\n",
+            ),
+            ("shared/c.proto", "type t = u8;\n"),
+            ("old/a.proto", "left out"),
+        ],
+    );
+    let server = Server::start(&scratch, ".");
+    let answer = server.get(&format!("{}files.json", server.root()), &server.host());
+    let opened = answer.split_once("\r\n\r\n").expect("it has a body").1;
+    let opened: serde_json::Value = serde_json::from_str(opened).expect("JSON");
+    let names: Vec<&String> = opened["files"]
+        .as_object()
+        .expect("an object")
+        .keys()
+        .collect();
+    assert_eq!(names, ["a.proto", "shared/c.proto"], "{opened}");
+    assert_eq!(opened["import_dirs"], serde_json::json!(["shared"]));
+
+    scratch.write("bytes.proto", b"// \xff\n");
+    let refused = scratch.transcript("play --pages pages bytes.proto");
+    assert!(
+        refused.contains("bytes.proto") && refused.contains("not valid UTF-8"),
+        "{refused}"
+    );
 }
 
 #[test]
