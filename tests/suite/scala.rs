@@ -4,19 +4,19 @@ mod adapters;
 mod misuse;
 pub mod net;
 mod recorded;
+mod robots;
 mod sbt;
 mod snapshots;
 mod stress;
 mod three;
 
-use crate::support::scala::{
-    Scala, folder, generate, generate_with, protocols_in, sources_in, tool,
-};
+use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in, tool};
 use crate::support::{is_named, is_tested, repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::name::Name;
 use duologue::protocol::{Definition, TypeDeclaration};
 use duologue::target::Options;
+use robots::generate;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -218,6 +218,7 @@ fn sources() -> &'static [PathBuf] {
             fs::write(&path, text).expect("the target folder can be written");
             sources.push(path);
         }
+        sources.extend(robots::sources(&checked));
         sources.push(main);
         sources
     })

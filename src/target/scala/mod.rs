@@ -7,6 +7,7 @@ mod object_scope;
 mod payload;
 mod public_names;
 mod remote;
+mod robots;
 mod spelling;
 mod three;
 mod types;
@@ -19,7 +20,8 @@ pub use public_names::public_names;
 
 use crate::check::{CheckedProgram, CheckedProtocol};
 use crate::protocol::{Definition, File, FileId, InstanceId, Side, StateId};
-use crate::relation::Obstacle;
+use crate::relation::{Obstacle, View};
+use crate::robots::Makeable;
 use crate::target::{Generated, Options, OutputFile, Target};
 use crate::wire::Sizes;
 use askama::DynTemplate;
@@ -85,10 +87,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let mut files = Vec::new();
     let sizes = options.remote.then(|| Sizes::of(program));
     let mut notes = Notes::default();
-    if options.robots {
-        let note = "Scala: --robots has no effect, because Scala has no robots yet";
-        notes.0.push(note.to_owned());
-    }
+    let makeable = options.robots.then(|| Makeable::of(program));
     for (index, file) in program.files.iter().enumerate() {
         let id = FileId::new(index);
         for protocol in &file.protocols {
@@ -97,7 +96,9 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
                 notes.take(checked.protocol().name.text(), Remote::of_protocol(checked))
             });
             let remote = remote.as_ref().zip(sizes.as_ref());
-            files.push(protocol_file(checked, &whole, remote));
+            let view = View::of(program, *protocol);
+            let robots = notes.robots(view, &whole, makeable.as_ref());
+            files.push(protocol_file(checked, &whole, remote, &robots));
         }
         for instance in &file.instances {
             let name = program.instance(*instance).name.text();
@@ -105,7 +106,9 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
                 .as_ref()
                 .and_then(|_| notes.take(name, Remote::of_instance(checked, *instance)));
             let remote = remote.as_ref().zip(sizes.as_ref());
-            files.push(instance_file(checked, *instance, &whole, remote));
+            let view = View::instance(program, program.instance(*instance));
+            let robots = notes.robots(view, &whole, makeable.as_ref());
+            files.push(instance_file(checked, *instance, &whole, remote, robots));
         }
         let is_declared = |definition: &Definition| match definition {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => true,
@@ -126,7 +129,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     }
 }
 
-/// Which protocols stay in one process, and why.
+/// Which protocols stay in one process or have no robots, and why.
 #[derive(Default)]
 struct Notes(Vec<String>);
 
@@ -142,12 +145,24 @@ impl Notes {
             None
         })
     }
+
+    /// The text of the robots, if there are any.
+    fn robots(&mut self, view: View, whole: &Whole, makeable: Option<&Makeable>) -> String {
+        let Some(makeable) = makeable else {
+            return String::new();
+        };
+        robots::object(view, whole, makeable).unwrap_or_else(|absent| {
+            self.0.extend(absent.note("Scala", view.name().text()));
+            String::new()
+        })
+    }
 }
 
 fn protocol_file(
     checked: CheckedProtocol,
     whole: &Whole,
     remote: Option<(&Remote, &Sizes)>,
+    robots: &str,
 ) -> OutputFile {
     let protocol = checked.protocol();
     let mut text = head(whole, protocol.file);
@@ -195,6 +210,7 @@ fn protocol_file(
         write(&mut text, &remote.view(&mut writer.scope, sizes));
         text.push('\n');
     }
+    text.push_str(robots);
     text.push_str("}\n");
     output(
         whole,
@@ -220,13 +236,15 @@ fn instance_file(
     id: InstanceId,
     whole: &Whole,
     remote: Option<(&Remote, &Sizes)>,
+    robots: String,
 ) -> OutputFile {
     let program = checked.program();
     let instance = program.instance(id);
     let mut scope = ObjectScope::of_protocol(whole, program.protocol(instance.protocol));
     scope.file = instance.file;
     let mut text = head(whole, instance.file);
-    let view = InstanceView::of(checked, id, &mut scope, remote);
+    let mut view = InstanceView::of(checked, id, &mut scope, remote);
+    view.robots = robots;
     write(&mut text, &view);
     text.push('\n');
     output(

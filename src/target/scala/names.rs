@@ -5,7 +5,7 @@ use super::spelling::{
     case_field_name, entry_name, field_name, method_name, object_name, type_name, types_object,
     wire_object,
 };
-use super::whole::side_objects;
+use super::whole::{robots_object, side_objects};
 use crate::check::{Scope, Spelled};
 use crate::name::Name;
 use crate::protocol::{Definition, File, FileId, Program, Protocol, TypeDeclaration};
@@ -100,6 +100,9 @@ fn inside(
         let protocol = program.protocol(*id);
         let object = object_name(protocol.name.text());
         of_protocol(&object, protocol, true, &mut declare);
+        if options.robots {
+            declare(&object, vec![ours(robots_object(protocol))]);
+        }
         if is_remote {
             of_remote(&object, protocol, &mut declare);
         }
@@ -109,6 +112,9 @@ fn inside(
         let object = object_name(instance.name.text());
         let protocol = program.protocol(instance.protocol);
         of_protocol(&object, protocol, false, &mut declare);
+        if options.robots {
+            declare(&object, vec![ours(robots_object(protocol))]);
+        }
         if is_remote {
             of_remote(&object, protocol, &mut declare);
         }

@@ -34,6 +34,8 @@ pub struct ObjectScope<'a> {
     pub parameters: Vec<String>,
     /// Terms (methods and values) that the current class declares, without their escapes.
     terms: BTreeSet<String>,
+    /// Whether everything is written with its full path.
+    is_distant: bool,
 }
 
 impl<'a> ObjectScope<'a> {
@@ -96,6 +98,15 @@ impl<'a> ObjectScope<'a> {
             states: BTreeSet::new(),
             parameters: Vec::new(),
             terms: BTreeSet::new(),
+            is_distant: false,
+        }
+    }
+
+    /// The same scope, where everything is written with its full path.
+    pub fn distant(self) -> ObjectScope<'a> {
+        ObjectScope {
+            is_distant: true,
+            ..self
         }
     }
 
@@ -138,7 +149,8 @@ impl<'a> ObjectScope<'a> {
     /// An object of a package, as it is referred to from here.
     pub fn object(&self, file: FileId, object: &str) -> String {
         let package = self.package_of(file);
-        if package != self.package_of(self.file)
+        if self.is_distant
+            || package != self.package_of(self.file)
             || spelling::is_in_sight(object)
             || self.terms.contains(object.trim_matches('`'))
         {
@@ -149,7 +161,7 @@ impl<'a> ObjectScope<'a> {
 
     /// A type of the standard library.
     pub fn standard(&self, name: &'static str) -> String {
-        if !self.hidden.contains(name) {
+        if !self.is_distant && !self.hidden.contains(name) {
             return name.to_owned();
         }
         match name {
@@ -233,7 +245,8 @@ impl<'a> ObjectScope<'a> {
     /// A type of the program that uses the generated code, which is in the package.
     fn host(&self, file: FileId, name: String) -> String {
         let package = self.package_of(file);
-        if package != self.package_of(self.file) || self.hidden.contains(&name) {
+        let is_hidden = self.is_distant || self.hidden.contains(&name);
+        if is_hidden || package != self.package_of(self.file) {
             return format!("_root_.{}.{name}", package.join("."));
         }
         name

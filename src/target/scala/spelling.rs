@@ -87,7 +87,7 @@ const CASE_CLASS_MEMBERS: [&str; 8] = [
 
 /// Terms that may refer to something in a nearer scope than an object of the package, which then needs its full path: what
 /// generated objects themselves declare, the parameters and values of what they contain, and what endpoints inherit.
-const TERMS_IN_SIGHT: [&str; 22] = [
+const TERMS_IN_SIGHT: [&str; 24] = [
     "client",
     "client_",
     "index",
@@ -104,6 +104,8 @@ const TERMS_IN_SIGHT: [&str; 22] = [
     "recvOrClosed",
     "recvThen",
     "recvWithin",
+    "robots",
+    "robots_",
     "server",
     "server_",
     "start",

@@ -57,6 +57,8 @@ pub struct InstanceView {
     sides: Vec<SideView>,
     /// How the messages are encoded, if sessions can leave the process.
     remote: String,
+    /// The object with the robots, or nothing.
+    pub robots: String,
 }
 
 struct SideView {
@@ -356,6 +358,7 @@ impl InstanceView {
             endpoints,
             sides: sides.into(),
             remote: remote.map_or_else(String::new, |text| text + "\n"),
+            robots: String::new(),
         }
     }
 }

@@ -114,6 +114,13 @@ pub fn side_objects(protocol: &Protocol) -> [&'static str; 2] {
     })
 }
 
+/// The object with the robots of a protocol, and of its instances. A state named `Robots` has an object too: see [`side_objects`].
+pub fn robots_object(protocol: &Protocol) -> &'static str {
+    let mut states = protocol.states.iter();
+    let is_taken = states.any(|state| type_name(state.name.text()) == "Robots");
+    if is_taken { "robots_" } else { "robots" }
+}
+
 fn is_endpoint(ty: &Type) -> bool {
     matches!(ty, Type::Endpoint(_) | Type::Parameter(_))
 }

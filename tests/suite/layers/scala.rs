@@ -55,6 +55,12 @@ const LAYERS: &[Layer] = &[
         files: "Duologue.scala PortSet.scala SharedSender.scala generated.scala package.scala",
     },
     Layer {
+        name: "robots",
+        may_use: "floor wire link typed many",
+        files: "robots/Choices.scala robots/Coverage.scala robots/Ending.scala robots/Line.scala robots/Play.scala robots/Robot.scala \
+                robots/Table.scala robots/Values.scala",
+    },
+    Layer {
         name: "net",
         may_use: "floor wire link typed many",
         files: "net/Accepting.scala net/Address.scala net/Buffers.scala net/ByteStream.scala net/Channel.scala \
@@ -143,27 +149,29 @@ fn definitions(file: &str, code: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// The inner package of a file that other packages do not see; empty for all others.
+fn package(file: &str) -> &str {
+    match file.split_once('/') {
+        Some((inner @ ("net" | "robots"), _)) => inner,
+        _ => "",
+    }
+}
+
 fn uses(codes: &BTreeMap<String, String>) -> Vec<Use> {
-    let mut owners: BTreeMap<(bool, String), &str> = BTreeMap::new();
-    let is_net = |file: &str| file.starts_with("net/");
+    let mut owners: BTreeMap<(&str, String), &str> = BTreeMap::new();
     for (file, code) in codes {
         for name in definitions(file, code) {
-            owners.insert((is_net(file), name), file);
+            owners.insert((package(file), name), file);
         }
     }
     let mut uses = Vec::new();
     for (file, code) in codes {
         let named: BTreeSet<&str> = words(code).collect();
         for name in named {
-            // The package `duologue.net` has both; its own names hide others.
-            let packages: &[bool] = if is_net(file) {
-                &[true, false]
-            } else {
-                &[false]
-            };
-            let mut owner = packages
-                .iter()
-                .filter_map(|net| owners.get(&(*net, name.to_owned())));
+            // The names of an inner package hide those of `duologue`.
+            let mut owner = [package(file), ""]
+                .into_iter()
+                .filter_map(|package| owners.get(&(package, name.to_owned())));
             let owner = owner.next().filter(|owner| **owner != file);
             uses.extend(owner.map(|owner| Use::new(file, name, owner)));
         }

@@ -36,6 +36,7 @@ fn generated() -> Vec<PathBuf> {
     for (index, (inputs, package)) in groups.iter().enumerate() {
         let mut options = Options::default();
         options.remote = true;
+        options.robots = true;
         options.scala.version = ScalaVersion::Three;
         options.scala.package = package.map(str::to_owned);
         let out = out.join(index.to_string());

@@ -1,0 +1,126 @@
+//! The methods with which robots write values into transcripts.
+
+use super::super::object_scope::tuple_paths;
+use super::super::spelling;
+use super::values::{RobotType, RobotTypes, word};
+use crate::protocol::{Definition, Lengths, Type, TypeId, Variant};
+
+impl RobotTypes<'_> {
+    /// The statement that writes a value.
+    fn show(&self, ty: &Type, lengths: &Lengths, value: &str) -> String {
+        let (plain, _) = self.key(ty, lengths);
+        match plain {
+            Type::Builtin(builtin) => format!("$out.{}({value})", word(builtin)),
+            _ => {
+                let at = self.position(ty, lengths).unwrap_or_default();
+                format!("$show{at}({value})")
+            }
+        }
+    }
+
+    /// The statements that write the values of a message, and end its line.
+    pub fn show_payload(&self, entries: &[(Type, &Lengths, String)]) -> Vec<String> {
+        let parts = entries.iter();
+        let parts =
+            parts.map(|(ty, lengths, value)| (String::new(), self.show(ty, lengths, value)));
+        let mut lines = Vec::new();
+        if !entries.is_empty() {
+            lines = written("(", parts, ")");
+        }
+        lines.push("$out.end()".to_owned());
+        lines
+    }
+
+    pub fn show_body(&self, own: &RobotType) -> Vec<String> {
+        match &own.ty {
+            Type::List(item) => {
+                let item = self.show(item, own.lengths.part(0), "item");
+                vec![format!("$out.list(value)(item => {item})")]
+            }
+            Type::Option(item) => {
+                let item = self.show(item, own.lengths.part(0), "item");
+                vec![format!("$out.option(value)(item => {item})")]
+            }
+            Type::Tuple(items) => {
+                let paths = tuple_paths(items.len());
+                let parts = items.iter().zip(paths).enumerate();
+                let parts = parts.map(|(at, (item, path))| {
+                    let value = format!("value{path}");
+                    (String::new(), self.show(item, own.lengths.part(at), &value))
+                });
+                written("(", parts, ")")
+            }
+            Type::Named(id) => self.show_named(*id, own),
+            Type::Endpoint(endpoint) => {
+                let protocol = self.scope.whole.program.protocol(endpoint.protocol);
+                let state = &protocol.state(endpoint.state).name;
+                let (name, side) = (&protocol.name, endpoint.side.word());
+                instead(&format!("<{name}.{side}.{state}>"))
+            }
+            Type::Builtin(_) | Type::Parameter(_) | Type::Error => Vec::new(),
+        }
+    }
+
+    fn show_named(&self, id: TypeId, own: &RobotType) -> Vec<String> {
+        let path = self.scope.payload_type(&own.ty);
+        match &self.scope.whole.program.ty(id).definition {
+            Definition::Struct(fields) if fields.is_empty() => instead("{}"),
+            Definition::Struct(fields) => {
+                let parts = fields.iter().map(|field| {
+                    let value = format!("value.{}", spelling::field_name(field.name.text()));
+                    let show = self.show(&field.ty, &field.lengths, &value);
+                    (format!("{}: ", field.name), show)
+                });
+                written("{", parts, "}")
+            }
+            Definition::Enum(variants) if variants.is_empty() => instead(""),
+            Definition::Enum(variants) => {
+                let mut lines = vec!["value match {".to_owned()];
+                for variant in variants {
+                    lines.extend(self.show_variant(&path, variant));
+                }
+                lines.push("}".to_owned());
+                lines
+            }
+            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => Vec::new(),
+        }
+    }
+
+    fn show_variant(&self, path: &str, variant: &Variant) -> Vec<String> {
+        let class = format!("{path}.{}", spelling::type_name(variant.name.text()));
+        let name = &variant.name;
+        if variant.entries.is_empty() {
+            return vec![format!("  case {class} => $out.raw(\"{name}\")")];
+        }
+        let field = match self.scope.whole.is_for_three() {
+            true => spelling::case_field_name,
+            false => spelling::field_name,
+        };
+        let parts = variant.entries.iter().map(|entry| {
+            let value = format!("it.{}", field(entry.name.text()));
+            (String::new(), self.show(&entry.ty, &entry.lengths, &value))
+        });
+        let body = written(&format!("{name}("), parts, ")").into_iter();
+        let mut lines = vec![format!("  case it: {class} =>")];
+        lines.extend(body.map(|line| format!("    {line}")));
+        lines
+    }
+}
+
+/// Statements that write a value with its parts, each with a text before it.
+fn written(first: &str, parts: impl Iterator<Item = (String, String)>, last: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut between = first.to_owned();
+    for (name, show) in parts {
+        lines.push(format!("$out.raw(\"{between}{name}\")"));
+        lines.push(show);
+        ", ".clone_into(&mut between);
+    }
+    lines.push(format!("$out.raw(\"{last}\")"));
+    lines
+}
+
+/// The statement that writes a text in place of a value.
+fn instead(text: &str) -> Vec<String> {
+    vec![format!("$out.instead(value, \"{text}\")")]
+}

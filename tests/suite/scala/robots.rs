@@ -1,0 +1,104 @@
+//! Robots in Scala play with each other. They are part of the programs that are compiled once for each version.
+
+use super::{folder, package_of, programs, read, sources_in};
+use crate::support::scala::{Scala, generate_with};
+use crate::support::{is_tested, repository};
+use duologue::check::CheckedProgram;
+use duologue::target::Options;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Generates Scala code with robots.
+pub fn generate(inputs: &[PathBuf], package: Option<&str>, out: &Path) -> CheckedProgram {
+    let mut options = Options::default();
+    options.robots = true;
+    options.scala.package = package.map(str::to_owned);
+    generate_with(inputs, &options, out)
+}
+
+fn transcripts() -> String {
+    read(&repository().join("tests/robots/transcripts.txt"))
+}
+
+/// The program, with a file that has a line for each protocol of the transcripts.
+pub fn sources(checked: &CheckedProgram) -> Vec<PathBuf> {
+    let transcripts = transcripts();
+    let heads = transcripts
+        .lines()
+        .filter_map(|line| line.strip_prefix("# "));
+    let names: BTreeSet<&str> = heads.filter_map(|head| head.split(' ').next()).collect();
+    assert!(names.len() > 15, "{names:?}");
+    let mut text = String::from(
+        "package cases\n\nobject RobotCases {\n  def all(each: Robots.Each): Unit = {\n",
+    );
+    for name in names {
+        let path = format!("{}.{name}", package_of(checked, name));
+        let hooks = match name {
+            "double_buffer" => ["BufferClient", "BufferServer"],
+            "work_queue" => ["TicketClient", "TicketServer"],
+            _ => ["", ""],
+        };
+        let [client, server] = hooks.map(|hooks| match hooks {
+            "" => String::new(),
+            hooks => format!(", Robots.{hooks}"),
+        });
+        writeln!(
+            text,
+            "    each(\"{name}\", {path}.robots.table, () => {path}.init())((first, play) => {path}.robots.client(first, play{client}))(\
+             (first, play) => {path}.robots.server(first, play{server}))"
+        )
+        .expect("writing into memory does not fail");
+    }
+    let cases = folder("robots").join("RobotCases.scala");
+    fs::create_dir_all(folder("robots")).expect("the target folder can be written");
+    fs::write(&cases, text + "  }\n}\n").expect("the target folder can be written");
+    let mut sources = sources_in(&repository().join("tests/robots"));
+    assert!(!sources.is_empty());
+    sources.push(cases);
+    sources
+}
+
+fn robots_play(scala: Scala) {
+    let on = [programs(scala), scala.runtime()];
+    let printed = scala.run(&on, "cases.Robots", &[]);
+    let printed = printed.unwrap_or_else(|failure| panic!("{failure}"));
+    let (played, reports) = printed
+        .split_once("== reports\n")
+        .unwrap_or_else(|| panic!("{printed}"));
+    assert!(
+        played == transcripts(),
+        "the sessions differ from tests/robots/transcripts.txt:\n{played}"
+    );
+    let mut count = 0;
+    for line in reports.lines() {
+        let report: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
+        assert_eq!(report["version"], 1);
+        assert_eq!(report["language"], "scala");
+        assert_eq!(report["side"], "both");
+        let fingerprint = report["fingerprint"].as_str().expect("it is a text");
+        assert_eq!(fingerprint.len(), 32);
+        let transitions = report["transitions"].as_array().expect("it is a list");
+        let is_seen = |transition: &serde_json::Value| transition["sent"] != 0;
+        assert!(transitions.iter().any(is_seen), "{line}");
+        count += 1;
+    }
+    assert!(count > 15, "{reports}");
+}
+
+#[test]
+fn robots_play_the_same_sessions_in_scala_3() {
+    if !is_tested("scala") {
+        return;
+    }
+    robots_play(Scala::Three);
+}
+
+#[test]
+fn robots_play_the_same_sessions_in_scala_2() {
+    if !is_tested("scala") {
+        return;
+    }
+    robots_play(Scala::Two);
+}
