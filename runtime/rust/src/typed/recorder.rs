@@ -9,7 +9,7 @@ use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 use std::mem;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
 use crate::ring::observer::{End, Message, Observer, Session, Side};
@@ -108,14 +108,37 @@ struct Seen {
 }
 
 impl Shared {
+    #[cfg(not(duologue_tsan))]
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+    #[cfg(not(duologue_tsan))]
+    fn wait<'a>(&'a self, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
         self.changed
             .wait(queue)
-            .unwrap_or_else(PoisonError::into_inner)
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The thread sanitizer does not see what a thread does that waits in the standard library, so under it none waits there.
+    #[cfg(duologue_tsan)]
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        loop {
+            match self.queue.try_lock() {
+                Ok(queue) => return queue,
+                Err(std::sync::TryLockError::Poisoned(queue)) => return queue.into_inner(),
+                Err(std::sync::TryLockError::WouldBlock) => thread::yield_now(),
+            }
+        }
+    }
+
+    #[cfg(duologue_tsan)]
+    fn wait<'a>(&'a self, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+        drop(queue);
+        thread::sleep(std::time::Duration::from_millis(1));
+        self.queue()
     }
 
     /// Writes what is added, until the recorder ends.

@@ -9,13 +9,11 @@ impl RobotTypes<'_> {
     /// The statement that writes a value.
     fn show(&self, ty: &Type, lengths: &Lengths, value: &str) -> String {
         let (plain, _) = self.key(ty, lengths);
-        match plain {
-            Type::Builtin(builtin) => format!("$out.{}({value})", word(builtin)),
-            _ => {
-                let at = self.position(ty, lengths).unwrap_or_default();
-                format!("$show{at}({value})")
-            }
+        if let Type::Builtin(builtin) = plain {
+            return format!("$out.{}({value})", word(builtin));
         }
+        let at = self.position(ty, lengths).unwrap_or_default();
+        format!("$show{at}({value})")
     }
 
     /// The statements that write the values of a message, and end its line.

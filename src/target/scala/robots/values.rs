@@ -226,9 +226,11 @@ impl<'a> RobotTypes<'a> {
             let at = self.position(ty, lengths).unwrap_or_default();
             return format!("$make{at}()");
         };
-        let most = match builtin {
-            Builtin::Str | Builtin::Bytes if own.most.is_some() => most(&own),
-            _ => String::new(),
+        let is_bounded = matches!(builtin, Builtin::Str | Builtin::Bytes) && own.most.is_some();
+        let most = if is_bounded {
+            most(&own)
+        } else {
+            String::new()
         };
         let code = format!("$values.{}({most})", word(builtin));
         three::converted(&self.scope, ty, &code)
