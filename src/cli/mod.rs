@@ -38,6 +38,8 @@ mod protoc;
 mod protocol_table;
 mod reports;
 mod robots;
+mod robots_merged;
+mod robots_script;
 mod rules;
 mod summary;
 mod talk;

@@ -1,21 +1,24 @@
 //! `duologue robots`: what generated robots have covered, and scripts for them.
 
-use super::args::Sources;
+use super::answer::Answer;
+use super::args::{Findings, Format, Sources};
 use super::named::Named;
-use super::terminal::Terminal;
-use super::{Failure, Outcome, TEMPLATE};
-use clap::{Args, Subcommand, ValueEnum};
+use super::robots_merged::Merged;
+use super::robots_script::{Bytes, read};
+use super::terminal::{Terminal, harmless};
+use super::{Failure, Outcome, TEMPLATE, baseline};
+use clap::{Args, Subcommand};
 use duologue::check::CheckedProgram;
-use duologue::protocol::Side;
+use duologue::compile::{Compilation, Request};
+use duologue::diagnostic::{Diagnostic, Level};
+use duologue::files::Disk;
+use duologue::name::nearest;
 use duologue::relation::View;
-use duologue::robots::{Makeable, Node, Plan};
-use duologue::talk::{Talk, bytes_of};
+use duologue::robots::{Makeable, Plan};
+use duologue::target::Options;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
@@ -27,8 +30,8 @@ const EXAMPLES: &str = "\
                                       the bytes with which the client's robot plays a script
 ";
 
-/// How large a report or a script may be.
-const MOST_BYTES: u64 = 64 << 20;
+/// How long the name of a language in a report may be, and how many names there may be.
+const MOST_LANGUAGES: usize = 16;
 
 /// Merge the coverage of generated robots, or make them play a script
 #[derive(Debug, Args)]
@@ -56,7 +59,8 @@ struct Report {
     /// Fail if less than this percentage of the transitions of a protocol is covered
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u64).range(0..=100))]
     at_least: Option<u64>,
-    /// human, or json: the merged coverage of each protocol, on a line
+    /// How what is missing is printed: human, short, json, sarif, junit or github; json is the merged coverage of each protocol, on a
+    /// line
     #[arg(
         long,
         value_enum,
@@ -64,39 +68,9 @@ struct Report {
         hide_possible_values = true,
         value_name = "STYLE"
     )]
-    format: Form,
+    format: Format,
     #[command(flatten)]
     sources: Sources,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
-    Human,
-    Json,
-}
-
-/// Print the bytes with which a robot plays a script
-#[derive(Debug, Args)]
-struct Bytes {
-    /// A protocol file; FILE#NAME names a protocol or an instance in it
-    file: PathBuf,
-    /// The side that the robot plays: client or server
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "SIDE")]
-    side: Own,
-    /// A transcript, as `duologue talk` reads and prints it
-    #[arg(long, value_name = "FILE")]
-    script: PathBuf,
-    /// Write the bytes to this file, instead of printing them as hexadecimal digits
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    #[command(flatten)]
-    sources: Sources,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Own {
-    Client,
-    Server,
 }
 
 /// A line of a report.
@@ -122,14 +96,11 @@ struct Transition {
     received: u64,
 }
 
-/// What reports say about a protocol together.
-#[derive(Debug, Default)]
-struct Merged {
-    sessions: u64,
-    languages: Vec<String>,
-    sides: Vec<String>,
-    /// For each node and edge, how often it was sent and received.
-    counts: BTreeMap<(usize, usize), [u64; 2]>,
+/// What may be reported: the protocols and instances that have robots.
+struct Known<'p> {
+    plan: &'p Plan<'p>,
+    /// Each state and message, with its node and edge.
+    positions: BTreeMap<(&'p str, &'p str), (usize, usize)>,
 }
 
 impl Robots {
@@ -138,21 +109,6 @@ impl Robots {
             Command::Report(report) => report.run(terminal),
             Command::Bytes(bytes) => bytes.run(terminal),
         }
-    }
-}
-
-/// Reads a text that may come from anywhere.
-fn read(path: &Path) -> Result<String, Failure> {
-    let fail = |why: &dyn std::fmt::Display| {
-        Failure::Environment(format!("cannot read {}: {why}", path.display()))
-    };
-    let file = File::open(path).map_err(|error| fail(&error))?;
-    let mut text = String::new();
-    let read = file.take(MOST_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| fail(&error))?;
-    match text.len() as u64 > MOST_BYTES {
-        true => Err(fail(&"it is larger than 64 MiB")),
-        false => Ok(text),
     }
 }
 
@@ -169,100 +125,231 @@ fn plans<'c>(checked: &'c CheckedProgram, makeable: &Makeable) -> BTreeMap<Strin
     all.map(|plan| (plan.name.clone(), plan)).collect()
 }
 
+impl<'p> Known<'p> {
+    fn of(plan: &'p Plan<'p>) -> Known<'p> {
+        let mut positions = BTreeMap::new();
+        for (at, node) in plan.nodes.iter().enumerate() {
+            for (edge, (message, _)) in plan.messages(node).enumerate() {
+                positions.insert((node.name.as_str(), message.name.text()), (at, edge));
+            }
+        }
+        Known { plan, positions }
+    }
+}
+
+/// What a report says in addition to its findings.
+#[derive(Default)]
+struct Said {
+    /// The coverage of each protocol, for people or as JSON.
+    text: String,
+    /// A message for each protocol of which less is covered than asked for.
+    complaints: Vec<String>,
+}
+
+impl Answer for Said {}
+
 impl Report {
-    fn run(self, terminal: &Terminal) -> Outcome {
+    fn run(mut self, terminal: &Terminal) -> Outcome {
         let named = Named::parse(&self.protocol);
-        let compiled = named.compile(self.sources, terminal)?;
-        let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
+        let sources = std::mem::take(&mut self.sources).leaving_out_unreadable();
+        // For people the coverage is the result. Reports of other kinds are the findings.
+        let (format, findings) = match self.format {
+            Format::Human | Format::Json => (Format::Human, Findings::Reason),
+            other => (other, Findings::Product),
+        };
+        let merge = |request: &Request| self.merge(request, &named);
+        let (paths, options) = ([named.file.clone()], Options::default());
+        let (compiled, said) =
+            sources.compile_by(merge, &paths, options, format, findings, terminal)?;
+        if compiled.checked.is_none() {
+            return Err(Failure::Findings);
+        }
+        match findings {
+            Findings::Product => terminal.tell(&said.text)?,
+            Findings::Aside | Findings::Reason => terminal.print(&said.text)?,
+        }
+        for words in &said.complaints {
+            terminal.complain(words);
+        }
+        match said.complaints.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::Findings),
+        }
+    }
+
+    /// Checks the protocols and adds the coverages up. The findings are the transitions that are missing, or those in the protocols if
+    /// these have errors.
+    fn merge(&self, request: &Request, named: &Named) -> Result<(Compilation, Said), Failure> {
+        let mut compiled = baseline::checked(request, &Disk)?;
+        let mut said = Said::default();
+        if let Some(checked) = &compiled.checked {
+            compiled.diagnostics = self.judge(checked, named, &mut said)?;
+        }
+        Ok((compiled, said))
+    }
+
+    fn judge(
+        &self,
+        checked: &CheckedProgram,
+        named: &Named,
+        said: &mut Said,
+    ) -> Result<Vec<Diagnostic>, Failure> {
         let makeable = Makeable::of(checked.program());
         let plans = plans(checked, &makeable);
-        let mut all: BTreeMap<String, Merged> = BTreeMap::new();
+        let known: BTreeMap<&str, Known<'_>> = plans
+            .iter()
+            .map(|(name, plan)| (name.as_str(), Known::of(plan)))
+            .collect();
+        let meant = meant(named, known.keys().copied())?;
+        let all = self.read(&known)?;
+        // A protocol that is named, or is the only one, has been played, or nothing of it is covered.
+        let is_reported = |name: &&str| meant.len() == 1 || all.contains_key(*name);
+        let reported: Vec<&str> = meant.iter().copied().filter(is_reported).collect();
+        if reported.is_empty() {
+            let words = "the files have no coverage of a protocol; write what a coverage returns as JSON into them";
+            return Err(Failure::Environment(words.to_owned()));
+        }
+        let nothing = Merged::default();
+        let mut list = Vec::new();
+        for name in reported {
+            let (plan, merged) = (known[name].plan, all.get(name).unwrap_or(&nothing));
+            said.text += &match self.format == Format::Json {
+                true => merged.json(plan),
+                false => merged.text(plan),
+            };
+            let (seen, count) = merged.covered(plan);
+            let least = self.at_least.unwrap_or(0);
+            let is_enough = (seen as u64) * 100 >= least * count as u64;
+            if !is_enough {
+                said.complaints.push(format!(
+                    "`{name}` is covered to {} %, which is less than {least} %",
+                    seen * 100 / count.max(1)
+                ));
+            }
+            let level = match is_enough {
+                true => Level::Warn,
+                false => Level::Deny,
+            };
+            list.extend(merged.missing(plan, level));
+        }
+        Ok(list)
+    }
+
+    /// What the files say together about each protocol.
+    fn read(&self, known: &BTreeMap<&str, Known<'_>>) -> Result<BTreeMap<String, Merged>, Failure> {
+        let mut all = BTreeMap::new();
         for path in &self.files {
             for (number, text) in read(path)?.lines().enumerate() {
                 if text.trim().is_empty() {
                     continue;
                 }
                 let place = format!("{}:{}", path.display(), number + 1);
-                let line = add(text, &plans, &mut all);
+                let line = add(text, known, &mut all);
                 line.map_err(|why| Failure::Environment(format!("{place}: {why}")))?;
             }
         }
-        let is_meant = |name: &str| match &named.protocol {
-            Some(meant) => name == meant || name.ends_with(&format!(".{meant}")),
-            None => true,
-        };
-        let mut is_enough = true;
-        for (name, merged) in all.iter().filter(|(name, _)| is_meant(name)) {
-            let plan = &plans[name];
-            let (seen, count) = merged.covered(plan);
-            match self.format {
-                Form::Human => terminal.print(merged.text(plan))?,
-                Form::Json => terminal.print(merged.json(plan))?,
-            }
-            if let Some(least) = self.at_least
-                && (seen as u64) * 100 < least * count as u64
-            {
-                is_enough = false;
-                let words = format!(
-                    "`{name}` is covered to {} %, which is less than {least} %",
-                    seen * 100 / count.max(1)
-                );
-                terminal.complain(&words);
-            }
-        }
-        match is_enough {
-            true => Ok(()),
-            false => Err(Failure::Findings),
-        }
+        Ok(all)
     }
+}
+
+/// The protocols that the command line means, of those that have robots: all, or the one that it names.
+fn meant<'p>(
+    named: &Named,
+    known: impl Iterator<Item = &'p str> + Clone,
+) -> Result<Vec<&'p str>, Failure> {
+    let file = named.file.display();
+    let Some(meant) = &named.protocol else {
+        let all: Vec<&str> = known.collect();
+        return match all.is_empty() {
+            true => Err(Failure::Usage(format!("no protocol of {file} has robots"))),
+            false => Ok(all),
+        };
+    };
+    let is_meant = |name: &&str| name == meant || short(name) == meant;
+    let found: Vec<&str> = known.clone().filter(is_meant).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let hint = match nearest(meant, known.map(short)) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => String::new(),
+    };
+    Err(Failure::Usage(format!(
+        "{file} has no protocol `{meant}` with robots{hint}"
+    )))
+}
+
+/// A name without its package.
+fn short(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+/// A text from a report, as it can be printed.
+fn shown(words: &str) -> String {
+    const MOST: usize = 200;
+    let mut text: String = words.chars().take(MOST).collect();
+    if text.len() < words.len() {
+        text.push_str("...");
+    }
+    harmless(&text).replace(['\n', '\t'], " ")
 }
 
 /// Adds a line of a report.
 fn add(
     text: &str,
-    plans: &BTreeMap<String, Plan<'_>>,
+    known: &BTreeMap<&str, Known<'_>>,
     all: &mut BTreeMap<String, Merged>,
 ) -> Result<(), String> {
-    let line: Line = serde_json::from_str(text)
-        .map_err(|error| format!("this is not the coverage of a robot: {error}"))?;
+    let line: Line = serde_json::from_str(text).map_err(|error| {
+        // Messages of the parser quote what it found, which may be long.
+        format!(
+            "this is not the coverage of a robot: {}",
+            shown(&error.to_string())
+        )
+    })?;
     if line.version != 1 {
         return Err(format!(
             "version {} of reports is not known, only 1",
             line.version
         ));
     }
-    let Some(plan) = plans.get(&line.protocol) else {
-        return Err(format!("there is no protocol `{}`", line.protocol));
+    let Some(Known { plan, positions }) = known.get(line.protocol.as_str()) else {
+        return Err(format!("there is no protocol `{}`", shown(&line.protocol)));
     };
     if plan.fingerprint != line.fingerprint {
         return Err(format!(
-            "this is the coverage of another version of `{}`",
+            "this is the coverage of another version of `{}`: run the tests again",
             line.protocol
         ));
     }
-    let mut positions = BTreeMap::new();
-    for (at, node) in plan.nodes.iter().enumerate() {
-        for (edge, (message, _)) in plan.messages(node).enumerate() {
-            positions.insert((node.name.as_str(), message.name.text()), (at, edge));
-        }
+    if !["", "client", "server", "both"].contains(&line.side.as_str()) {
+        return Err(format!("there is no side `{}`", shown(&line.side)));
+    }
+    let languages: Vec<&str> = line.language.split(',').collect();
+    let is_name = |name: &&str| {
+        let mut letters = name.chars();
+        name.len() <= MOST_LANGUAGES && letters.all(|letter| letter.is_ascii_alphanumeric())
+    };
+    if languages.len() > MOST_LANGUAGES || !languages.iter().all(is_name) {
+        return Err(format!("there is no language `{}`", shown(&line.language)));
     }
     let mut counts = Vec::new();
     for transition in &line.transitions {
         let (state, message) = (transition.state.as_str(), transition.message.as_str());
         let Some(position) = positions.get(&(state, message)) else {
-            return Err(format!("there is no message `{message}` in `{state}`"));
+            return Err(format!(
+                "there is no message `{}` in `{}`",
+                shown(message),
+                shown(state)
+            ));
         };
         counts.push((*position, [transition.sent, transition.received]));
     }
     let merged = all.entry(line.protocol).or_default();
     merged.sessions = merged.sessions.saturating_add(line.sessions);
-    for (list, word) in [
-        (&mut merged.languages, line.language),
-        (&mut merged.sides, line.side),
-    ] {
-        if !word.is_empty() && !list.contains(&word) {
-            list.push(word);
-        }
+    note(&mut merged.sides, &line.side);
+    for language in languages {
+        note(&mut merged.languages, language);
     }
     for (position, [sent, received]) in counts {
         let own = merged.counts.entry(position).or_default();
@@ -271,162 +358,9 @@ fn add(
     Ok(())
 }
 
-impl Merged {
-    fn seen(&self, at: usize, edge: usize) -> bool {
-        let counts = self.counts.get(&(at, edge));
-        counts.is_some_and(|[sent, received]| sent.saturating_add(*received) > 0)
-    }
-
-    /// How many of the transitions that robots can get to were seen, and how many there are.
-    fn covered(&self, plan: &Plan<'_>) -> (usize, usize) {
-        let (mut seen, mut all) = (0, 0);
-        for (at, node) in plan.nodes.iter().enumerate() {
-            for (edge, description) in node.edges.iter().enumerate() {
-                all += usize::from(description.is_coverable);
-                seen += usize::from(description.is_coverable && self.seen(at, edge));
-            }
-        }
-        (seen, all)
-    }
-
-    fn text(&self, plan: &Plan<'_>) -> String {
-        let (seen, all) = self.covered(plan);
-        let mut text = format!("{}: {} sessions", plan.name, self.sessions);
-        if !self.languages.is_empty() {
-            let _ = write!(text, " in {}", self.languages.join(", "));
-        }
-        let _ = write!(text, "\n    covered {seen}/{all} transitions\n");
-        for (at, node) in plan.nodes.iter().enumerate() {
-            for (edge, (message, description)) in plan.messages(node).enumerate() {
-                let name = &message.name;
-                let (side, state) = (node.sender.word(), &node.name);
-                if !description.is_coverable {
-                    let _ = writeln!(text, "    no robot gets to {side}: {name} ({state})");
-                } else if !self.seen(at, edge) {
-                    let way = way(plan, at);
-                    let _ = writeln!(text, "    missing {side}: {name} ({state}) {way}");
-                }
-            }
-        }
-        text
-    }
-
-    /// The merged coverage in the form of a report, so that it can be merged again.
-    fn json(&self, plan: &Plan<'_>) -> String {
-        let transition = |at: usize, edge: usize, node: &Node, message: &str| {
-            let counts = self.counts.get(&(at, edge));
-            let [sent, received] = counts.copied().unwrap_or_default();
-            serde_json::json!({
-                "state": node.name, "message": message, "sent": sent, "received": received
-            })
-        };
-        let nodes = plan.nodes.iter().enumerate();
-        let transitions = nodes.flat_map(|(at, node)| {
-            let messages = plan.messages(node).enumerate();
-            let all = messages
-                .map(move |(edge, (message, _))| transition(at, edge, node, message.name.text()));
-            all.collect::<Vec<_>>()
-        });
-        let side = match self.sides.as_slice() {
-            [only] => only,
-            _ => "both",
-        };
-        let (covered, coverable) = self.covered(plan);
-        let value = serde_json::json!({
-            "version": 1,
-            "protocol": plan.name,
-            "fingerprint": plan.fingerprint,
-            "language": self.languages.join(","),
-            "side": side,
-            "sessions": self.sessions,
-            "covered": covered,
-            "coverable": coverable,
-            "transitions": transitions.collect::<Vec<_>>(),
-        });
-        format!("{value}\n")
-    }
-}
-
-/// The shortest dialogue to a state.
-fn way(plan: &Plan<'_>, node: usize) -> String {
-    let way = plan.way_to(node).unwrap_or_default();
-    if way.is_empty() {
-        return "at the start".to_owned();
-    }
-    let names = way.iter().map(|(at, edge)| {
-        let state = plan.state(&plan.nodes[*at]);
-        format!("`{}`", state.messages[*edge].name)
-    });
-    format!("after {}", names.collect::<Vec<_>>().join(", "))
-}
-
-impl Bytes {
-    fn run(self, terminal: &Terminal) -> Outcome {
-        let named = Named::parse(&self.file);
-        let compiled = named.compile(self.sources, terminal)?;
-        let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let program = checked.program();
-        let mut instances = program.instances.iter();
-        let is_meant = |name: &str| Some(name) == named.protocol.as_deref();
-        let instance = instances.find(|instance| is_meant(instance.name.text()));
-        let (protocol, view) = match instance {
-            Some(instance) => (instance.protocol, View::instance(program, instance)),
-            None => {
-                let protocol = named.find(checked)?;
-                (protocol, View::of(program, protocol))
-            }
-        };
-        let makeable = Makeable::of(program);
-        let Ok(plan) = Plan::of(view, &makeable) else {
-            return Err(Failure::Usage(format!(
-                "`{}` has no robots: name an instance, as in {}#NAME",
-                view.name(),
-                named.file.display()
-            )));
-        };
-        let mut talk = Talk::new(program, protocol, instance);
-        for (number, line) in read(&self.script)?.lines().enumerate() {
-            let fail = |why: &str| {
-                let place = format!("{}:{}", self.script.display(), number + 1);
-                terminal.complain(&format!("{place}: {why}"));
-                Failure::Findings
-            };
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let (to, text) = match line.split_once(" <- ") {
-                Some(("client", text)) => (Some(Side::Client), text),
-                Some(("server", text)) => (Some(Side::Server), text),
-                _ => (None, line),
-            };
-            let active = talk.active().ok_or_else(|| fail("the session is over"))?;
-            if text == "closed" {
-                talk.leave(to.map_or(active, Side::dual));
-                continue;
-            }
-            if to.is_some_and(|to| to == active) {
-                return Err(fail(&format!("it is the turn of the {}", active.word())));
-            }
-            talk.send(text).map_err(|fault| fail(&fault.message))?;
-        }
-        let side = match self.side {
-            Own::Client => Side::Client,
-            Own::Server => Side::Server,
-        };
-        let bytes = bytes_of(&talk, &plan, &makeable, side);
-        let bytes = bytes.map_err(|(line, why)| {
-            terminal.complain(&format!("{}: {line}: {why}", self.script.display()));
-            Failure::Findings
-        })?;
-        match &self.output {
-            Some(path) => fs::write(path, bytes).map_err(|error| {
-                Failure::Environment(format!("cannot write {}: {error}", path.display()))
-            }),
-            None => {
-                let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-                Ok(terminal.print(digits.collect::<String>() + "\n")?)
-            }
-        }
+/// Adds a word to a list, once. A list does not grow further than there is anything to say.
+fn note(list: &mut Vec<String>, word: &str) {
+    if !word.is_empty() && list.len() < MOST_LANGUAGES && list.iter().all(|known| known != word) {
+        list.push(word.to_owned());
     }
 }

@@ -15,16 +15,16 @@ const TOO_LARGE: &str =
 /// The bytes with which the robot of a side sends what the session has from it.
 ///
 /// # Errors
-/// The line of the session that a robot cannot send, and why.
+/// The position among the session's events of a message that a robot cannot send, and why.
 pub fn bytes_of(
     talk: &Talk<'_>,
     plan: &Plan<'_>,
     makeable: &Makeable,
     side: Side,
-) -> Result<Vec<u8>, (String, &'static str)> {
+) -> Result<Vec<u8>, (usize, &'static str)> {
     let mut bytes = Vec::new();
     let mut at = Some(0);
-    for event in talk.events() {
+    for (number, event) in talk.events().enumerate() {
         let position = match event {
             Event::Left(left) if *left == side => {
                 bytes.push(255);
@@ -39,7 +39,7 @@ pub fn bytes_of(
         if let Event::Message { from, values, .. } = event
             && *from == side
         {
-            let fault = |why| (event.to_string(), why);
+            let fault = |why| (number, why);
             if !node.edges[position].is_makeable {
                 return Err(fault("robots cannot make its values"));
             }

@@ -2,6 +2,7 @@
 
 mod manual;
 mod mixed;
+mod robots;
 mod unreadable;
 
 use crate::support::program::{Scratch, run, transcript};

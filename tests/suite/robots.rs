@@ -1,5 +1,8 @@
 //! Generated robots: they see all transitions of all protocols, and the same bytes make the same sessions.
 
+mod mutants;
+mod mutations;
+
 use crate::support::rust::{Edition, generate, host, protocols_in, rustc, scratch};
 use crate::support::{repository, succeed};
 use duologue::target::Options;
