@@ -155,7 +155,9 @@ impl Report {
         // For people the coverage is the result. Reports of other kinds are the findings.
         let (format, findings) = match self.format {
             Format::Human | Format::Json => (Format::Human, Findings::Reason),
-            other => (other, Findings::Product),
+            other @ (Format::Short | Format::Sarif | Format::Junit | Format::Github) => {
+                (other, Findings::Product)
+            }
         };
         let merge = |request: &Request| self.merge(request, &named);
         let (paths, options) = ([named.file.clone()], Options::default());
