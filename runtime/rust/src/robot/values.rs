@@ -5,7 +5,8 @@ use super::choices::Choices;
 /// How deeply values are nested at most, where their type allows it to end.
 const DEPTH: u32 = 64;
 
-/// How many values, characters and bytes a message has at most, where its types allow it to end.
+/// After how many values, characters and bytes of a message others are as small as their types allow. Lists that began before still get
+/// their items.
 const BUDGET: u64 = 65_536;
 
 /// From where on only bytes that name a size or a variant exactly make values larger.
