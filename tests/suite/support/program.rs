@@ -1,19 +1,43 @@
 //! The `duologue` program in a scratch folder, and what it did as a transcript.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
-/// A folder of its own for one test, empty at first.
+/// A folder of its own for one test, empty at first. Nobody else has it until it is dropped: tests that use the same name wait for
+/// each other.
 pub struct Scratch(PathBuf);
+
+/// The folders in use, each with the thread that made it.
+static USED: Mutex<BTreeMap<PathBuf, ThreadId>> = Mutex::new(BTreeMap::new());
+static DROPPED: Condvar = Condvar::new();
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
+        used.remove(&self.0);
+        DROPPED.notify_all();
+    }
+}
 
 impl Scratch {
     /// The folder for the test of this name.
     pub fn new(name: &str) -> Scratch {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let this = thread::current().id();
+        let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(owner) = used.get(&path) {
+            assert!(*owner != this, "the folder `{name}` is in use in this test");
+            used = DROPPED.wait(used).unwrap_or_else(PoisonError::into_inner);
+        }
+        used.insert(path.clone(), this);
+        drop(used);
         if path.exists() {
             fs::remove_dir_all(&path).expect("an old scratch folder can be removed");
         }
