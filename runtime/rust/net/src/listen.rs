@@ -174,7 +174,8 @@ impl Listener {
         self
     }
 
-    /// How long the handshake may take, including that of TLS; 5 seconds unless set.
+    /// How long the handshake may take, including that of TLS; 5 seconds unless set. A connection that sends nothing is closed
+    /// after this time, but only while the listener waits for connections.
     pub fn hello_timeout(&mut self, timeout: Duration) -> &mut Listener {
         self.shared.policy().timeout = timeout;
         self
