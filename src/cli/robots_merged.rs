@@ -41,7 +41,12 @@ impl Merged {
 
     pub fn text(&self, plan: &Plan<'_>) -> String {
         let (seen, all) = self.covered(plan);
-        let mut text = format!("{}: {} sessions", plan.name, self.sessions);
+        let word = if self.sessions == 1 {
+            "session"
+        } else {
+            "sessions"
+        };
+        let mut text = format!("{}: {} {word}", plan.name, self.sessions);
         if !self.languages.is_empty() {
             let _ = write!(text, " in {}", self.languages.join(", "));
         }

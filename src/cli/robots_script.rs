@@ -8,13 +8,16 @@ use clap::{Args, ValueEnum};
 use duologue::protocol::Side;
 use duologue::relation::View;
 use duologue::robots::{Makeable, Plan};
-use duologue::talk::{Talk, bytes_of};
+use duologue::talk::{Event, Talk, bytes_of};
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// How large a report or a script may be.
 const MOST_BYTES: u64 = 64 << 20;
+
+/// After how many messages a robot ends its session, unless its program sets another limit.
+const LIMIT: usize = 100;
 
 /// Print the bytes with which a robot plays a script
 #[derive(Debug, Args)]
@@ -127,6 +130,15 @@ impl Bytes {
         };
         let bytes = bytes_of(&talk, &plan, &makeable, side);
         let bytes = bytes.map_err(|(event, why)| fail(numbers[event], why))?;
+        let messages = talk
+            .events()
+            .filter(|event| matches!(event, Event::Message { .. }))
+            .count();
+        if messages > LIMIT {
+            terminal.insist(format_args!(
+                "note: the script has {messages} messages: set the robot's `limit` to at least {messages}, or it ends the session after {LIMIT}\n"
+            ))?;
+        }
         match &self.output {
             Some(path) => fs::write(path, bytes).map_err(|error| {
                 Failure::Environment(format!("cannot write {}: {error}", path.display()))

@@ -173,4 +173,28 @@ fn bytes_shrink() {
     for length in 0..bytes.len() {
         assert!(play(&bytes[..length]).len() <= whole.len());
     }
+    one_robot_plays_two_protocols();
+}
+
+/// A coverage of its own is that of the protocol that it plays; one that the program supplies is of one protocol only.
+fn one_robot_plays_two_protocols() {
+    use protocols0::oneshot_bytes as oneshot;
+    let send = |play: &mut Play| {
+        let (server, client) = oneshot::init();
+        let other = std::thread::spawn(|| {
+            let mut play = Play::new(Choices::covering());
+            oneshot::robots::server(server, &mut play, &mut ())
+        });
+        let ending = oneshot::robots::client(client, play, &mut ());
+        let _ = other.join().expect("it does not panic");
+        ending
+    };
+    let mut play = Play::new(Choices::covering());
+    let (server, client) = bank::init();
+    drop(server);
+    assert!(matches!(bank::robots::client(client, &mut play, &mut ()), Ending::Closed(_)));
+    assert_eq!(send(&mut play), Ending::Finished);
+    let coverage = Coverage::new(&bank::robots::TABLE);
+    let mut play = Play::new(Choices::covering()).coverage(&coverage);
+    assert!(matches!(send(&mut play), Ending::Failed(why) if why.contains("not one of `oneshot_bytes`")));
 }

@@ -386,7 +386,7 @@ fn read(path: &Path) -> String {
 }
 
 /// All programs, compiled once for each version.
-fn programs(scala: Scala) -> PathBuf {
+pub fn programs(scala: Scala) -> PathBuf {
     static BUILT: [OnceLock<Result<(), String>>; 2] = [OnceLock::new(), OnceLock::new()];
     let programs = folder("programs").join(scala.name());
     let build = || {

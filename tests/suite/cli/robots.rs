@@ -150,6 +150,42 @@ fn nothing_is_not_enough() {
         "{named}"
     );
     assert!(named.ends_with("--- exit 1 ---\n"), "{named}");
+    // No test has played `q`, which the file declares, too.
+    let output = run(
+        scratch.duologue("robots report nothing.json --protocol two.proto#p --format json"),
+        b"",
+    );
+    let mut line: Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
+    line["language"] = "rust".into();
+    line["sessions"] = 1.into();
+    line["transitions"][0]["sent"] = 1.into();
+    scratch.write("one.json", format!("{line}\n"));
+    let one = "robots report one.json --protocol two.proto";
+    let half = scratch.transcript(&format!("{one} --at-least 100"));
+    assert!(
+        half.contains(
+            "error: 0 % of the transitions of `q` are covered; --at-least requires 100 %\n"
+        ),
+        "{half}"
+    );
+    assert!(half.ends_with("--- exit 1 ---\n"), "{half}");
+    assert_eq!(
+        scratch.transcript(one),
+        format!(
+            "$ duologue {one}\np: 1 session in rust\n    covered 1/1 transitions\n--- exit 0 ---\n"
+        )
+    );
+    let all = scratch.transcript("robots report nothing.json --protocol two.proto --at-least 1");
+    assert!(all.ends_with("--- exit 1 ---\n"), "{all}");
+    // What a file imports is tested where it is declared.
+    scratch.write(
+        "imports.proto",
+        "import \"two.proto\";\nproto! r { s:send { o -> ! } }\n",
+    );
+    let imports = "robots report nothing.json --protocol imports.proto --at-least 1";
+    let imports = scratch.transcript(imports);
+    assert!(imports.contains("transitions of `r`"), "{imports}");
+    assert!(!imports.contains("transitions of `q`"), "{imports}");
     let unknown = scratch.transcript("robots report nothing.json --protocol bank.proto#bnak");
     assert!(unknown.contains("did you mean `bank`?"), "{unknown}");
     assert!(unknown.ends_with("--- exit 2 ---\n"), "{unknown}");
@@ -294,6 +330,22 @@ fn scripts_are_bytes() {
     );
     let bytes = std::fs::read(scratch.path("session.bin")).expect("it was written");
     assert_eq!(bytes.len(), 18);
+    // A robot plays no more messages than its limit.
+    let mut long = "server <- login(\"a\", \"b\")\nclient <- invalid\n".repeat(60);
+    scratch.write("long.txt", &long);
+    let command = "robots bytes bank.proto --side client --script long.txt";
+    let noted = scratch.transcript(command);
+    assert!(
+        noted.contains(
+            "note: the script has 120 messages: set the robot's `limit` to at least 120, or"
+        ),
+        "{noted}"
+    );
+    assert!(noted.ends_with("--- exit 0 ---\n"), "{noted}");
+    long.truncate(long.len() / 60 * 50);
+    scratch.write("long.txt", &long);
+    let exact = scratch.transcript(command);
+    assert!(!exact.contains("note: "), "{exact}");
     let unwritable = scratch.transcript(&format!("{client} --output none/session.bin"));
     assert!(unwritable.ends_with("--- exit 3 ---\n"), "{unwritable}");
 }

@@ -1,5 +1,6 @@
 //! Rules that change the text of an example server in Rust, one place at a time.
 
+use super::source::Source;
 use duologue::protocol::{Definition, Program, Side, Type};
 use duologue::robots::Plan;
 use std::ops::Range;
@@ -40,117 +41,6 @@ pub struct Change {
     pub new: String,
 }
 
-/// A server's text with what the rules need to know about it.
-pub struct Source<'t> {
-    text: &'t str,
-    /// The string literals, with their quotes.
-    literals: Vec<Range<usize>>,
-    /// What is not changed: imports, and what the program prints.
-    kept: Vec<Range<usize>>,
-}
-
-impl<'t> Source<'t> {
-    pub fn new(text: &'t str) -> Source<'t> {
-        let mut source = Source {
-            text,
-            literals: Vec::new(),
-            kept: Vec::new(),
-        };
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
-            if bytes[at] == b'"' {
-                let start = at;
-                at += 1;
-                while bytes[at] != b'"' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                source.literals.push(start..at + 1);
-            }
-            at += 1;
-        }
-        for (start, _) in text.match_indices("use ") {
-            let is_line = start == 0 || bytes[start - 1] == b'\n';
-            let end = text[start..]
-                .find(";\n")
-                .map_or(text.len(), |end| start + end);
-            if is_line {
-                source.kept.push(start..end);
-            }
-        }
-        for word in ["transcript.line", "panic!"] {
-            for (start, _) in text.match_indices(word) {
-                let end = source.closing(start + word.len());
-                source.kept.push(start..end);
-            }
-        }
-        source
-    }
-
-    fn literal_at(&self, at: usize) -> Option<&Range<usize>> {
-        self.literals.iter().find(|literal| literal.contains(&at))
-    }
-
-    fn is_kept(&self, at: usize) -> bool {
-        self.kept.iter().any(|kept| kept.contains(&at))
-    }
-
-    /// Whether rules other than those of literals may change the text here.
-    fn is_code(&self, at: usize) -> bool {
-        !self.is_kept(at) && self.literal_at(at).is_none()
-    }
-
-    /// The positions of brackets and commas from an opening bracket to its end, with their depths.
-    fn structure(&self, open: usize) -> Vec<(usize, usize)> {
-        let mut found = Vec::new();
-        let mut depth = 0;
-        for (at, letter) in self.text[open..].char_indices() {
-            let at = open + at;
-            if self.literal_at(at).is_some() {
-                continue;
-            }
-            match letter {
-                '(' | '[' | '{' => {
-                    depth += 1;
-                    found.push((at, depth));
-                }
-                ')' | ']' | '}' => {
-                    found.push((at, depth));
-                    depth -= 1;
-                    if depth == 0 {
-                        break;
-                    }
-                }
-                ',' => found.push((at, depth)),
-                _ => {}
-            }
-        }
-        found
-    }
-
-    /// The end of what an opening bracket begins.
-    fn closing(&self, open: usize) -> usize {
-        self.structure(open).last().expect("it is closed").0 + 1
-    }
-
-    /// The arguments of a call, from its opening bracket on.
-    fn arguments(&self, open: usize) -> Vec<Range<usize>> {
-        let outer = self
-            .structure(open)
-            .into_iter()
-            .filter(|(_, depth)| *depth == 1);
-        let places: Vec<usize> = outer.map(|(at, _)| at).collect();
-        let ranges = places.windows(2).map(|pair| pair[0] + 1..pair[1]);
-        ranges
-            .filter(|range| !self.text[range.clone()].trim().is_empty())
-            .collect()
-    }
-
-    fn line(&self, at: usize) -> usize {
-        self.text[..at].matches('\n').count() + 1
-    }
-}
-
 /// Whether a type has a default value in Rust. Structs and enums have none; types of the program have one here.
 fn has_default(program: &Program, ty: &Type) -> bool {
     match ty {
@@ -166,14 +56,15 @@ fn has_default(program: &Program, ty: &Type) -> bool {
 }
 
 /// A message of the server in one of the states in which it sends.
-struct Answer<'p> {
-    name: &'p str,
-    node: usize,
-    next: Option<usize>,
-    types: Vec<Type>,
+pub struct Answer<'p> {
+    pub name: &'p str,
+    pub node: usize,
+    pub next: Option<usize>,
+    pub types: Vec<Type>,
 }
 
-fn answers<'p>(plan: &'p Plan<'_>) -> Vec<Answer<'p>> {
+/// All messages of the server, once for each state in which it sends them.
+pub fn answers<'p>(plan: &'p Plan<'_>) -> Vec<Answer<'p>> {
     let mut answers = Vec::new();
     for (number, node) in plan.nodes.iter().enumerate() {
         for (message, edge) in plan.messages(node) {

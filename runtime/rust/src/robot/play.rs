@@ -22,6 +22,8 @@ const PAUSES: u32 = 4;
 pub struct Play {
     choices: Choices,
     coverage: Option<Coverage>,
+    /// Whether the coverage was made here, because the program has not supplied one.
+    is_own: bool,
     limit: u32,
     pause: Duration,
     is_leaving: bool,
@@ -91,6 +93,7 @@ impl Play {
         Play {
             choices,
             coverage: None,
+            is_own: true,
             limit: 100,
             pause: Duration::from_millis(1),
             is_leaving: true,
@@ -106,10 +109,11 @@ impl Play {
     /// Counts in this coverage, which robots may share.
     pub fn coverage(mut self, coverage: &Coverage) -> Play {
         self.coverage = Some(coverage.clone());
+        self.is_own = false;
         self
     }
 
-    /// After this many messages of a session, the robot takes the shortest way to its end. After twice as many it leaves.
+    /// After this many messages of a session, sent and received, the robot takes the shortest way to its end. After twice as many it leaves.
     pub fn limit(mut self, messages: u32) -> Play {
         self.limit = messages;
         self
@@ -150,6 +154,10 @@ impl Play {
         is_client: bool,
         endpoint: E,
     ) -> Result<E, Ending> {
+        // One robot may play several protocols.
+        if self.is_own {
+            self.coverage = self.coverage.take().filter(|own| own.is_of(table));
+        }
         let coverage = self.coverage.get_or_insert_with(|| Coverage::new(table));
         if !coverage.is_of(table) {
             let text = format!("the coverage is not one of `{}`", table.protocol);
