@@ -3,6 +3,7 @@
 mod manual;
 mod mixed;
 mod robots;
+mod top;
 mod unreadable;
 
 use crate::support::program::{Scratch, run, transcript};
