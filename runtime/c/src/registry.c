@@ -2,7 +2,7 @@
  * The registry: which sessions have not ended, what their sides wait for, and which threads use them. recorded.c reports that.
  *
  * A session has an entry from its first use until both sides are done with it. Entries are in the caller's memory, each in one of the
- * places that follow from its number, so that a search is short. A lock is held for each event, and while all entries are copied: what is
+ * places that follow from its number, so that a search is short. A lock is held for each event, and while all entries are copied, so what is
  * written was true at one moment.
  */
 #define _GNU_SOURCE
@@ -21,12 +21,12 @@
 enum { PLACES = 16, LONGEST_NAME = 31 };
 
 static DUO_ATOMIC bool is_locked, is_writing;
-/* NULL: there is no registry. The others are set before it, and the entries after these are for copies. */
-static duo_registered *DUO_ATOMIC entries;
-static size_t most;
-static DUO_ATOMIC uint64_t missing;
+/* NULL: there is no registry. The others are set before it, and the registered after these are for copies. */
+static duo_registered *DUO_ATOMIC registered;
+static size_t registered_most;
+static DUO_ATOMIC uint64_t registered_missing;
 /* The number of the last thread that has one. */
-static DUO_ATOMIC uint64_t threads;
+static DUO_ATOMIC uint64_t registered_threads;
 static DUO_EACH_THREAD char thread_text[sizeof ((duo_registered *)0)->sides[0].owner];
 static DUO_EACH_THREAD uint64_t thread_number;
 
@@ -50,7 +50,7 @@ static uint64_t registry_clock(void)
 
 static void name_thread(const char *name)
 {
-    if (thread_number == 0) thread_number = duo_atomic_fetch_add(&threads, 1, memory_order_relaxed) + 1;
+    if (thread_number == 0) thread_number = duo_atomic_fetch_add(&registered_threads, 1, memory_order_relaxed) + 1;
     snprintf(thread_text, sizeof thread_text, "thread%s%s #%" PRIu64, *name == 0 ? "" : " ", name, thread_number);
 }
 
@@ -74,9 +74,9 @@ duo_status duo_registry_begin(duo_registered *memory, size_t count)
     if (count < 2) return DUO_INVALID;
     lock_registry();
     memset(memory, 0, count * sizeof *memory);
-    most = count / 2;
-    duo_atomic_store(&missing, 0, memory_order_relaxed);
-    duo_atomic_store(&entries, memory, memory_order_release);
+    registered_most = count / 2;
+    duo_atomic_store(&registered_missing, 0, memory_order_relaxed);
+    duo_atomic_store(&registered, memory, memory_order_release);
     unlock_registry();
     return DUO_OK;
 }
@@ -85,30 +85,30 @@ void duo_registry_stop(void)
 {
     while (duo_atomic_exchange(&is_writing, true, memory_order_acquire)) sched_yield();
     lock_registry();
-    duo_atomic_store(&entries, NULL, memory_order_release);
+    duo_atomic_store(&registered, NULL, memory_order_release);
     unlock_registry();
     duo_atomic_store(&is_writing, false, memory_order_release);
 }
 
 bool duo_registry_is_on(void)
 {
-    return duo_atomic_load(&entries, memory_order_relaxed) != NULL;
+    return duo_atomic_load(&registered, memory_order_relaxed) != NULL;
 }
 
 /* The entry of a session. The lock is held. NULL: it has none, and either `state` is NULL or no place is free. */
 static duo_registered *entry_of(const duo_recorded *event, const duo_state *state)
 {
-    duo_registered *all = duo_atomic_load(&entries, memory_order_acquire), *free_one = NULL;
+    duo_registered *all = duo_atomic_load(&registered, memory_order_acquire), *free_one = NULL;
     if (all == NULL) return NULL;
-    size_t places = most < PLACES ? most : PLACES;
+    size_t places = registered_most < PLACES ? registered_most : PLACES;
     for (size_t step = 0; step < places; step++) {
-        duo_registered *one = &all[(event->session + step) % most];
+        duo_registered *one = &all[(event->session + step) % registered_most];
         if (one->number == event->session) return one;
         if (one->number == 0 && free_one == NULL) free_one = one;
     }
     if (state == NULL) return NULL;
     if (free_one == NULL) {
-        duo_atomic_fetch_add(&missing, 1, memory_order_relaxed);
+        duo_atomic_fetch_add(&registered_missing, 1, memory_order_relaxed);
         return NULL;
     }
     memset(free_one, 0, sizeof *free_one);
@@ -263,13 +263,13 @@ duo_status duo_registry_write(FILE *file)
 {
     if (duo_atomic_exchange(&is_writing, true, memory_order_acquire)) return DUO_REFUSED;
     lock_registry();
-    duo_registered *all = duo_atomic_load(&entries, memory_order_acquire);
-    size_t count = all == NULL ? 0 : most;
+    duo_registered *all = duo_atomic_load(&registered, memory_order_acquire);
+    size_t count = all == NULL ? 0 : registered_most;
     if (count > 0) memcpy(all + count, all, count * sizeof *all);
     uint64_t now = registry_clock();
     unlock_registry();
     fprintf(file, "{\"format\":1,\"language\":\"c\",\"process\":%ld,\"missing\":%" PRIu64 ",\"sessions\":[", (long)getpid(),
-            duo_atomic_load(&missing, memory_order_relaxed));
+            duo_atomic_load(&registered_missing, memory_order_relaxed));
     bool is_first = true;
     for (size_t at = 0; at < count; at++) {
         const duo_registered *entry = &all[count + at];
