@@ -297,6 +297,7 @@ mod usage {
             "talk",
             "trace",
             "trace check",
+            "top",
             "robots",
             "robots report",
             "robots bytes",

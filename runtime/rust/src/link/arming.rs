@@ -351,7 +351,7 @@ impl<'a> Wait<'a> {
     }
 
     /// Like [`Wait::disarm`], for a sender that has space and may still have a waiter from when it was the receiver.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn disarm_slowly(&self) -> Option<Waiter> {
         let waiter = self.take_waiter();
         #[cfg(feature = "registry")]
@@ -362,6 +362,7 @@ impl<'a> Wait<'a> {
     }
 
     /// Like [`Wait::disarm_slowly`], for a side that goes on to wait.
+    #[inline(never)]
     fn take_waiter(&self) -> Option<Waiter> {
         if let Some(waiter) = self.pipe.stops_waiting_in_flags() {
             return Some(waiter);
