@@ -23,7 +23,7 @@ const EXAMPLES: &str = "\
 
 /// Show the sessions of a running program that have not ended: what they wait for, and deadlocks
 ///
-/// The program serves its registry of sessions at a Unix socket, or writes it to a file. docs/tracing.md says how. Sessions that have waited for longest come first.
+/// The program serves its registry of sessions at a Unix socket, or writes it to a file, as `duologue explain trace` describes. Sessions that have waited for longest come first.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Top {

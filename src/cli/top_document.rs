@@ -93,7 +93,7 @@ pub fn read(source: &str) -> Result<Document, Failure> {
     let wrong = |words: String| Failure::Environment(format!("cannot read {source}: {words}"));
     let document = serde_json::from_slice::<Document>(&bytes).map_err(|error| {
         wrong(format!(
-            "{error}. It is not what a registry writes; docs/tracing.md describes that"
+            "{error}. It is not what a registry writes, which `duologue explain trace` describes"
         ))
     })?;
     match document.format {

@@ -7,7 +7,14 @@ use std::fs;
 const FEATURE: &str = "#[cfg(feature = \"registry\")]";
 
 /// What only the feature has, and where it is: there the whole module has the attribute.
-const NAMES: &[&str] = &["note_use(", "note_observed_use(", "Usage", "Owner", ".used(", "run_as("];
+const NAMES: &[&str] = &[
+    "note_use(",
+    "note_observed_use(",
+    "Usage",
+    "Owner",
+    ".used(",
+    "run_as(",
+];
 const MODULES: &[&str] = &[
     "runtime/rust/src/ring/usage.rs",
     "runtime/rust/src/typed/owned.rs",
@@ -61,6 +68,9 @@ fn without_its_feature_a_registry_has_no_code() {
         let text = fs::read_to_string(repository().join("runtime/rust/src").join(module));
         let text = text.expect("it can be read");
         let kept = without_feature(&text).join("\n");
-        assert!(!kept.contains("mod usage;") && !kept.contains("mod owned;"), "{module}");
+        assert!(
+            !kept.contains("mod usage;") && !kept.contains("mod owned;"),
+            "{module}"
+        );
     }
 }
