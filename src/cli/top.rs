@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
-  duologue top unix:/run/bank.top     the sessions of a program that serves its registry, every second
+  duologue top unix:/run/bank.top     the sessions of a program, every second
   duologue top unix:/run/bank.top --once
                                       once, with the exit code 1 if there is a deadlock
   duologue top sessions.json --once --format json
