@@ -48,6 +48,8 @@ mod talk_input;
 mod talk_output;
 mod talk_peer;
 mod terminal;
+mod top;
+mod top_document;
 mod trace;
 mod trace_logs;
 
@@ -114,6 +116,7 @@ enum Command {
     Play(play::Play),
     Talk(talk::TalkArguments),
     Trace(trace::Trace),
+    Top(top::Top),
     Robots(robots::Robots),
     Lsp(lsp::Lsp),
     Completions(completions::Completions),
@@ -170,6 +173,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Play(play) => play.run(&terminal),
         Command::Talk(talk) => talk.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
+        Command::Top(top) => top.run(&terminal),
         Command::Robots(robots) => robots.run(&terminal),
         Command::Lsp(lsp) => lsp.run(&terminal),
         Command::Completions(completions) => completions.run(&terminal),
@@ -180,7 +184,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 16] = [
+    let unused: [(&str, &[&str]); 17] = [
         ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
@@ -191,6 +195,7 @@ fn command() -> clap::Command {
         ("play", &["verbose"]),
         ("talk", &["verbose"]),
         ("trace", &["verbose"]),
+        ("top", &["ascii", "quiet", "verbose"]),
         ("robots", &["verbose"]),
         ("lsp", &["color", "ascii", "quiet", "verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),

@@ -3,6 +3,7 @@
 mod manual;
 mod mixed;
 mod robots;
+mod top;
 mod unreadable;
 
 use crate::support::program::{Scratch, run, transcript};
@@ -296,6 +297,7 @@ mod usage {
             "talk",
             "trace",
             "trace check",
+            "top",
             "robots",
             "robots report",
             "robots bytes",

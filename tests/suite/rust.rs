@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 mod attributes;
+mod registry;
 mod runtime;
 
 /// A library that includes a group's tree, as strict as a library can be.

@@ -63,7 +63,7 @@ uint64_t duo_record_stop(void)
 void duo_record_begin(duo_session *session)
 {
     bool is_recorded = duo_atomic_load(&monitor, memory_order_relaxed) != NULL ||
-                       duo_atomic_load(&log_file, memory_order_relaxed) != NULL;
+                       duo_atomic_load(&log_file, memory_order_relaxed) != NULL || duo_registry_is_on();
     uint64_t number = is_recorded ? duo_atomic_fetch_add(&last, 1, memory_order_relaxed) + 1 : 0;
     duo_atomic_store(&session->signals[0].number, number, memory_order_relaxed);
 }
@@ -137,6 +137,7 @@ static void write_line(FILE *file, const duo_recorded *event)
 
 void duo_record_event(const duo_recorded *event)
 {
+    if (event->kind != DUO_RECORDED_SEND && event->kind != DUO_RECORDED_RECEIVE) duo_registry_leaves(event);
     FILE *file = duo_atomic_load(&log_file, memory_order_acquire);
     if (file != NULL && event->session > duo_atomic_load(&before_log, memory_order_relaxed)) write_line(file, event);
     const duo_monitor *with = monitor_of(event);

@@ -4,7 +4,9 @@
 #ifdef DUO_RECORD
 
 #include "record.h"
+#include "ring.h"
 #include "tag.h"
+#include "transport.h"
 
 /* The names by which programs call the functions of this file. */
 #define duo_recorded_send duo_send
@@ -60,9 +62,29 @@ duo_status duo_recorded_send(duo_endpoint from, const duo_message *message, cons
         if (next != NULL) memset(next, 0, sizeof *next);
         return DUO_STOPPED;
     }
+    /* Only sessions within the process have both sides here. Before the peer can report that it has the message. */
+    bool is_registered = duo_registry_is_on() && !duo_is_remote(from) && duo_check_handle(from) != NULL;
+    if (is_registered) duo_registry_sends(&event, message);
     duo_status status = duo_send_unrecorded(from, message, entries, wait, next);
-    if (status == DUO_OK) duo_record_event(&event);
-    else record_failure(&event, status);
+    if (status == DUO_OK) {
+        duo_record_event(&event);
+        return DUO_OK;
+    }
+    if (is_registered) duo_registry_takes_back(&event, message);
+    record_failure(&event, status);
+    return status;
+}
+
+/* Receives within the process, and reports to the registry if that has to wait. */
+static duo_status recv_registered(const duo_recorded *event, duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
+{
+    duo_status status = duo_recv_unrecorded(from, state, 0, message);
+    if (status == DUO_EMPTY && wait != 0) {
+        duo_registry_waits(event, state);
+        status = duo_recv_unrecorded(from, state, wait, message);
+        if (status != DUO_OK) duo_registry_stops_waiting(event);
+    }
+    if (status == DUO_OK) duo_registry_receives(event, &state->messages[tag_at(message, state->tag_size) - 1]);
     return status;
 }
 
@@ -72,7 +94,9 @@ duo_status duo_recorded_recv(duo_endpoint from, const duo_state *state, uint64_t
     if (state->name == NULL || !duo_record_of(&event, from)) return duo_recv_unrecorded(from, state, wait, message);
     event.kind = DUO_RECORDED_RECEIVE;
     event.state = state->name;
-    duo_status status = duo_recv_unrecorded(from, state, wait, message);
+    duo_status status = duo_registry_is_on() && !duo_is_remote(from)
+                            ? recv_registered(&event, from, state, wait, message)
+                            : duo_recv_unrecorded(from, state, wait, message);
     if (status == DUO_OK) {
         event.message = state->messages[tag_at(message, state->tag_size) - 1].name;
         if (event.message != NULL) duo_record_event(&event);

@@ -73,11 +73,20 @@ pub use {
 /// `duologue-net` has observers of sessions over sockets.
 pub mod observe {
     pub use crate::ring::observer::{End, Message, Observer, Run, Session, Side};
+    #[cfg(feature = "registry")]
+    #[doc(hidden)]
+    pub use crate::ring::usage::{Owner, Usage};
+    #[cfg(feature = "registry")]
+    pub use crate::typed::observed::adopt;
     #[doc(hidden)]
     pub use crate::typed::observed::Handle;
     pub use crate::typed::observed::Observable;
+    #[cfg(feature = "registry")]
+    pub use crate::typed::owned::{named, Named};
     pub use crate::typed::recorder::Recorder;
-    pub use crate::typed::registry::{Live, Registry};
+    #[cfg(unix)]
+    pub use crate::typed::registry::Serving;
+    pub use crate::typed::registry::{Blocked, Deadlock, Live, LiveSide, Registry, Snapshot};
     #[cfg(feature = "tracing")]
     pub use crate::typed::spans::Spans;
 }

@@ -123,6 +123,47 @@ fn sessions_are_recorded_and_stopped() {
     }
 }
 
+/// Two threads wait for each other in two sessions, and `duologue top` names the circle.
+#[test]
+fn sessions_that_are_stuck_are_in_the_registry() {
+    if !is_tested("c") {
+        return;
+    }
+    let protos = [repository().join("protocols/bank.proto")];
+    for watch in [Watch::Plain, Watch::Address, Watch::Thread] {
+        let generated = generate(&format!("registry-{watch:?}"), &protos);
+        let program = repository().join("tests/record/registry.c");
+        let sources = [sources_in(&generated), vec![program]].concat();
+        let includes = [generated.clone()];
+        let program = Program {
+            flags: RECORD,
+            runtime: RECORD,
+            ..quiet(watch, &sources, &includes, &generated)
+        };
+        let program = program
+            .link()
+            .unwrap_or_else(|complaint| panic!("{watch:?}:\n{complaint}"));
+        let files = ["stuck.json", "after.json"].map(|name| generated.join(name));
+        let ended = succeed(Command::new(program).args(&files));
+        ended.unwrap_or_else(|complaint| panic!("{watch:?}:\n{complaint}"));
+        let top = |file: &Path| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
+            command.arg("top").arg(file).arg("--once");
+            let output = run(command, b"");
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            (output.status.code(), said)
+        };
+        let (code, said) = top(&files[0]);
+        assert_eq!(code, Some(1), "{watch:?}: {said}");
+        let circle = "deadlock: thread first #N -> thread second #N -> thread first #N\n";
+        let numberless = said.replace(['1', '2'], "N");
+        assert!(numberless.contains(circle), "{watch:?}: {said}");
+        let (code, said) = top(&files[1]);
+        assert_eq!(code, Some(0), "{watch:?}: {said}");
+        assert!(said.contains(": 0 sessions, "), "{watch:?}: {said}");
+    }
+}
+
 /// Removes what only DUO_RECORD compiles, as if there were no records.
 fn without_records(text: &str) -> String {
     let (mut kept, mut open) = (String::new(), Vec::new());

@@ -17,7 +17,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "floor",
         may_use: "",
-        files: "backoff.c backoff.h barrier.c cancel.c escape.c futex.h limit.c memory.c processor.c record.c record.h session.h tag.h text.c utf8.c utf8.h wait.c",
+        files: "backoff.c backoff.h barrier.c cancel.c escape.c futex.h limit.c memory.c processor.c record.c record.h registry.c session.h tag.h text.c utf8.c utf8.h wait.c",
     },
     Layer {
         name: "ring",

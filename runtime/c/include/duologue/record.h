@@ -79,6 +79,49 @@ DUO_MUST_CHECK duo_status duo_record_to(FILE *file, const char *prefix, uint64_t
  */
 uint64_t duo_record_stop(void);
 
+#ifndef DUO_NO_THREADS
+
+/* A side of a session in the registry. Only the library uses it, and what it consists of may change. */
+typedef struct duo_registered_side {
+    const char *state;
+    /* The thread that used it last; empty if it was not used yet. */
+    char owner[64];
+    /* Since when it waits, in nanoseconds; 0: it does not. */
+    uint64_t waits;
+    uint64_t sent, received;
+    bool has_left, is_done;
+} duo_registered_side;
+
+/* A session in the registry. Only the library uses it. */
+typedef struct duo_registered {
+    uint64_t number;
+    const char *protocol, *state;
+    bool turn_is_server;
+    uint64_t since, messages;
+    duo_registered_side sides[2];
+} duo_registered;
+
+/*
+ * From now on the registry knows the sessions within the process that begin: their states, which threads use them, and which of those
+ * wait for messages. It holds about half as many sessions as `count`; those that do not fit are left out, and counted. The memory has
+ * to remain valid until `duo_registry_stop`. DUO_INVALID: `count` is less than 2.
+ */
+DUO_MUST_CHECK duo_status duo_registry_begin(duo_registered *memory, size_t count);
+
+/* Writes the sessions that have not ended as JSON, which `duologue top` shows. DUO_REFUSED: another thread is writing. DUO_SYSTEM: it failed. */
+DUO_MUST_CHECK duo_status duo_registry_write(FILE *file);
+
+/*
+ * Names the thread that calls, in the registry: at most 31 letters, digits, spaces, `-`, `_` and `.`, otherwise DUO_INVALID. All threads
+ * have a number.
+ */
+duo_status duo_registry_name(const char *name);
+
+/* Ends what `duo_registry_begin` has begun. */
+void duo_registry_stop(void);
+
+#endif
+
 #ifdef __cplusplus
 }
 #endif

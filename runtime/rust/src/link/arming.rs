@@ -45,6 +45,8 @@ use crate::ring::driver::Driver;
 use crate::ring::flags::Report;
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
+#[cfg(feature = "registry")]
+use crate::ring::usage::Usage;
 use crate::ring::word::Shared;
 
 mod task;
@@ -251,7 +253,10 @@ impl<'a> Wait<'a> {
     ///
     /// From here on the waiter may be woken, even if `confirm` finds that there is nothing to wait for.
     pub(crate) fn announce(&self, waiter: Waiter) -> bool {
-        let _replaced = self.disarm();
+        let is_free = self.sends && matches!(self.pipe.space(), Space::Free);
+        let _replaced = if is_free { None } else { self.take_waiter() };
+        #[cfg(feature = "registry")]
+        self.pipe.note_use(|| Usage::waits(&waiter, self.sends));
         if self.pipe.is_limited() {
             // A thread sleeps until the limit.
             if let Waiter::Task(waker) | Waiter::Bell(waker) = &waiter {
@@ -346,8 +351,19 @@ impl<'a> Wait<'a> {
     }
 
     /// Like [`Wait::disarm`], for a sender that has space and may still have a waiter from when it was the receiver.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn disarm_slowly(&self) -> Option<Waiter> {
+        let waiter = self.take_waiter();
+        #[cfg(feature = "registry")]
+        if waiter.is_some() {
+            self.pipe.note_use(|| Usage::StopsWaiting);
+        }
+        waiter
+    }
+
+    /// Like [`Wait::disarm_slowly`], for a side that goes on to wait.
+    #[inline(never)]
+    fn take_waiter(&self) -> Option<Waiter> {
         if let Some(waiter) = self.pipe.stops_waiting_in_flags() {
             return Some(waiter);
         }

@@ -29,5 +29,7 @@ pub(crate) mod observer;
 pub(crate) mod pipe;
 pub(crate) mod position;
 pub(crate) mod task_note;
+#[cfg(feature = "registry")]
+pub(crate) mod usage;
 
 pub(crate) mod word;

@@ -17,6 +17,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "registry")]
+use super::usage::Usage;
 use crate::floor::sync::{Mutex, MutexGuard};
 
 /// How many events may wait for a slow observer. Further messages and runs are not reported, but they are counted.
@@ -63,6 +65,13 @@ pub trait Observer: Send + Sync {
     fn ended(&self, session: &Session, end: &End) {
         let _ = (session, end);
     }
+
+    /// A side uses its endpoint, on the thread that calls: for a registry.
+    #[cfg(feature = "registry")]
+    #[doc(hidden)]
+    fn used(&self, session: &Session, side: Side, usage: &Usage) {
+        let _ = (session, side, usage);
+    }
 }
 
 impl<O: Observer + ?Sized> Observer for Arc<O> {
@@ -84,6 +93,11 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 
     fn ended(&self, session: &Session, end: &End) {
         (**self).ended(session, end);
+    }
+
+    #[cfg(feature = "registry")]
+    fn used(&self, session: &Session, side: Side, usage: &Usage) {
+        (**self).used(session, side, usage);
     }
 }
 
@@ -112,6 +126,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn ended(&self, session: &Session, end: &End) {
         self.0.ended(session, end);
         self.1.ended(session, end);
+    }
+
+    #[cfg(feature = "registry")]
+    fn used(&self, session: &Session, side: Side, usage: &Usage) {
+        self.0.used(session, side, usage);
+        self.1.used(session, side, usage);
     }
 }
 
@@ -363,6 +383,12 @@ impl Watched {
     /// Whether the observer has not allowed a message.
     pub(crate) fn is_stopped(&self) -> bool {
         self.tally().stopped.is_some()
+    }
+
+    /// This side uses its endpoint. The caller holds no lock of this crate, except for that of a shared sender.
+    #[cfg(feature = "registry")]
+    pub(crate) fn used(&self, side: usize, usage: &Usage) {
+        guarded(|| self.observer.used(&self.session, self.sides[side], usage));
     }
 
     /// The session's number.

@@ -16,6 +16,8 @@ use crate::ring::driver::Why;
 use crate::ring::line_word::LineWord;
 use crate::ring::observer::Names;
 use crate::ring::pipe::{Found, Pipe};
+#[cfg(feature = "registry")]
+use crate::ring::usage::{Owner, Usage};
 
 /// Begins a session in state `S`. Returns the endpoint that sends first and the endpoint that receives first.
 ///
@@ -315,6 +317,8 @@ impl<S: State> Branch<S> {
         let layout = layout_in::<S>(&self.pipe);
         let Branch { pipe, word, .. } = self;
         let from = Receiver::<S>::INFO;
+        #[cfg(feature = "registry")]
+        pipe.note_use(|| Usage::Receives(Owner::current(), S::Next::NAME));
         // SAFETY: a branch exists only for a message that was found. Its sender was in state `S` as well, since both ends
         // began together and follow the same transitions, so the payload is that of `Transition<INDEX>`.
         let payload = || unsafe { pipe.read::<S::Payload>(&layout) };

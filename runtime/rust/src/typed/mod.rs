@@ -6,6 +6,8 @@ pub(crate) mod error;
 pub(crate) mod futures;
 pub(crate) mod held;
 pub(crate) mod observed;
+#[cfg(feature = "registry")]
+pub(crate) mod owned;
 pub(crate) mod recorder;
 pub(crate) mod registry;
 pub(crate) mod scheme;

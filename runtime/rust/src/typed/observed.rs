@@ -6,6 +6,8 @@ use super::ends::{Receiver, Sender};
 use crate::link::arming::Wait;
 use crate::ring::observer::{Observer, Side, Watched};
 use crate::ring::pipe::Pipe;
+#[cfg(feature = "registry")]
+use crate::ring::usage::{Owner, Usage};
 
 /// An endpoint whose session can be observed: one that generated code declares, not an enum of endpoints.
 #[diagnostic::on_unimplemented(
@@ -38,6 +40,14 @@ impl<S> Observable for Receiver<S> {
         let pipe = self.pipe_mut();
         Handle { pipe, sends: false }
     }
+}
+
+/// Says that the thread or task that calls uses this endpoint from now on, for [`Registry`](super::registry::Registry). It does so by itself
+/// where an endpoint is used: call this where one was given to a thread that waits for something else first.
+#[cfg(feature = "registry")]
+pub fn adopt(endpoint: &mut impl Observable) {
+    let handle = endpoint.handle();
+    handle.pipe.note_use(|| Usage::Adopts(Owner::current()));
 }
 
 /// Observes a session within this process: the observer is called for each message, and when the session turns and ends.

@@ -389,11 +389,13 @@ fn a_registry_shows_what_sessions_wait_for() -> Result<(), Closed> {
     );
     let json = registry.json();
     let expected = format!(
-        "[{{\"session\":\"{}\",\"protocol\":\"bank\",\"state\":\"bank.login_response\",\"turn\":\"server\",\"waits\":",
+        "{{\"format\":1,\"language\":\"rust\",\"process\":{},\"sessions\":[{{\"session\":\"{}\",\"protocol\":\"bank\",\
+         \"state\":\"bank.login_response\",\"turn\":\"server\",\"waits\":",
+        std::process::id(),
         stuck[0].session
     );
     assert!(json.starts_with(&expected), "{json}");
-    assert!(json.ends_with(",\"messages\":0}]"), "{json}");
+    assert!(json.ends_with("],\"deadlocks\":[]}"), "{json}");
     drop(other);
     let bank::Login::Login { next, .. } = server.recv()?;
     let server = next.ok()?;
@@ -404,6 +406,10 @@ fn a_registry_shows_what_sessions_wait_for() -> Result<(), Closed> {
     assert_eq!(show(), [(None, Side::Server, 4)]);
     drop(server);
     assert!(show().is_empty());
-    assert_eq!(registry.json(), "[]");
+    let json = registry.json();
+    assert!(
+        json.ends_with(",\"sessions\":[],\"deadlocks\":[]}"),
+        "{json}"
+    );
     Ok(())
 }

@@ -26,6 +26,8 @@ use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
 use crate::ring::task_note::TaskNote;
+#[cfg(feature = "registry")]
+use crate::ring::usage::Usage;
 use crate::ring::word::{Awaitable, Shared};
 
 impl Pipe {
@@ -50,6 +52,8 @@ impl Pipe {
         if value.is_awaited() {
             return self.arm_task_anew(forgets, word, value, waker);
         }
+        #[cfg(feature = "registry")]
+        self.note_use(|| Usage::waits_in_task(waker, false));
         self.announce_task();
         let slot = self.slot();
         // SAFETY: this side owns the slot, and its flags are down.
@@ -93,7 +97,7 @@ impl Pipe {
         value: LineWord,
         waker: &Waker,
     ) -> bool {
-        let _replaced = Wait::for_message(&self).disarm();
+        let _replaced = Wait::for_message(&self).take_waiter();
         (self.copy()).arm_task(forgets, word, value.not_awaited(), waker)
     }
 
@@ -138,7 +142,9 @@ impl Pipe {
     /// Announces in the flags that a task waits, and yields before it does. False if it does not have to wait.
     fn defer(&self, waker: &Waker) -> bool {
         let wait = Wait::for_message(self);
-        let _replaced = wait.disarm();
+        let _replaced = wait.take_waiter();
+        #[cfg(feature = "registry")]
+        self.note_use(|| Usage::waits_in_task(waker, false));
         if !wait.announce_in_flags(Waiter::Task(waker.clone())) {
             return false;
         }

@@ -7,6 +7,8 @@ use super::{Forwards, Step, Then};
 use crate::floor::wait_slot::PendingWake;
 use crate::ring::observer::guarded;
 use crate::ring::pipe::Pipe;
+#[cfg(feature = "registry")]
+use crate::ring::usage::{Owner, Usage};
 use crate::ring::word::Awaitable;
 
 impl Pipe {
@@ -31,6 +33,9 @@ impl Pipe {
         let watched = self.watched().map(Arc::clone)?;
         let layout = *self.layout();
         let stamp = self.stamp(&layout, index, then);
+        // Before the receiver can report that it has the message.
+        #[cfg(feature = "registry")]
+        self.note_use(|| Usage::Sends(Owner::current(), names.next));
         let publish = || {
             let old = self.word_in(&layout).swap(stamp, AcqRel);
             (!old.is_dead()).then_some(old)

@@ -11,6 +11,8 @@ use super::Pipe;
 use crate::ring::block::Block;
 use crate::ring::driver::{Attached, Driver, What};
 use crate::ring::observer::{next_number, Observed, Watched};
+#[cfg(feature = "registry")]
+use crate::ring::usage::Usage;
 
 impl Pipe {
     /// Sets the session's driver, to which this side belongs. It has none yet.
@@ -70,8 +72,27 @@ impl Pipe {
         }
     }
 
+    /// Reports how this side uses its endpoint, if the session is observed.
+    #[cfg(feature = "registry")]
+    #[inline(always)]
+    pub(crate) fn note_use(&self, usage: impl FnOnce() -> Usage) {
+        if self.at.is_observed() {
+            self.copy().note_observed_use(&usage());
+        }
+    }
+
+    #[cfg(feature = "registry")]
+    #[cold]
+    fn note_observed_use(self, usage: &Usage) {
+        if let Some(watched) = self.watched() {
+            watched.used(self.at.side(), usage);
+        }
+    }
+
     /// Notes that this side disconnects, if the session is observed.
     pub(crate) fn note_leaving(&self) {
+        #[cfg(feature = "registry")]
+        self.note_use(|| Usage::Leaves);
         if let Some(watched) = self.watched() {
             watched.leaves(self.at.side());
         }

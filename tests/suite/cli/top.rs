@@ -1,0 +1,215 @@
+//! `duologue top`: what a program's registry says, from files and sockets, and from a terminal.
+
+use crate::support::is_named;
+use crate::support::program::{Scratch, run};
+use insta::assert_snapshot;
+use serde_json::Value;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Two threads that wait for each other in two sessions, a third that waits for one of them, and a session over a socket.
+const STUCK: &str = r#"{"format":1,"language":"rust","process":7,"sessions":[
+{"session":"1","protocol":"bank","state":"bank.login_response","turn":"server","waits":2500,"messages":1,"sides":[
+ {"side":"client","state":"bank.login_response","owner":"thread a #1","waits":2400,"for":"message","in_flight":0,"left":false},
+ {"side":"server","state":"bank.login_response","owner":"thread b #2","waits":null,"for":null,"in_flight":0,"left":false}]},
+{"session":"2","protocol":"feed","state":"feed.news","turn":"client","waits":2600,"messages":40,"sides":[
+ {"side":"client","state":"feed.news","owner":"thread b #2","waits":2500,"for":"space","in_flight":0,"left":false},
+ {"side":"server","state":"feed.news","owner":"thread a #1","waits":null,"for":null,"in_flight":8,"left":false}]},
+{"session":"3","protocol":"bank","state":"bank.login","turn":"client","waits":99,"messages":0,"sides":[
+ {"side":"client","state":"bank.login","owner":"thread a #1","waits":null,"for":null,"in_flight":0,"left":false},
+ {"side":"server","state":"bank.login","owner":"thread c #3","waits":60000,"for":"message","in_flight":0,"left":false}]},
+{"session":"socket-4","protocol":"bank","state":null,"turn":"server","waits":1000,"messages":3,"sides":[],"later":[1]}]}"#;
+
+/// A document in which this is replaced.
+fn stuck_with(old: &str, new: &str) -> String {
+    assert!(STUCK.contains(old));
+    STUCK.replacen(old, new, 1)
+}
+
+#[test]
+fn a_deadlock_is_named_and_fails() {
+    let scratch = Scratch::with("top-stuck", &[("stuck.json", STUCK)]);
+    assert_snapshot!("stuck", scratch.transcript("top stuck.json --once"));
+    assert_snapshot!("few", scratch.transcript("top stuck.json --once --most 1"));
+    let output = run(scratch.duologue("top - --format json"), STUCK.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    let waits = &document["deadlocks"][0]["waits"];
+    assert_eq!(waits[0]["owner"], "thread a #1");
+    assert_eq!(waits[1]["owner"], "thread b #2");
+    assert_eq!(waits.as_array().map(Vec::len), Some(2));
+}
+
+/// One that waits can go on: a message is in flight, its peer has left, was not used or does not wait, or it waits for a third as well.
+#[test]
+fn without_a_circle_there_is_no_deadlock() {
+    let blocked = "\"owner\":\"thread a #1\",\"waits\":2400,\"for\":\"message\",\"in_flight\":";
+    let changed = [
+        stuck_with(&format!("{blocked}0"), &format!("{blocked}1")),
+        stuck_with("\"owner\":\"thread b #2\",\"waits\":null,\"for\":null,\"in_flight\":0,\"left\":false", "\"owner\":\"thread b #2\",\"waits\":null,\"left\":true"),
+        stuck_with("\"owner\":\"thread b #2\",\"waits\":null", "\"owner\":null,\"waits\":null"),
+        stuck_with("\"in_flight\":8", "\"in_flight\":0"),
+        stuck_with("\"owner\":\"thread c #3\"", "\"owner\":\"thread a #1\"")
+            .replacen("\"owner\":\"thread a #1\",\"waits\":null,\"for\":null,\"in_flight\":0,\"left\":false},\n {\"side\":\"server\",\"state\":\"bank.login\"", "\"owner\":\"thread d #4\",\"waits\":null,\"for\":null,\"in_flight\":0,\"left\":false},\n {\"side\":\"server\",\"state\":\"bank.login\"", 1),
+    ];
+    let scratch = Scratch::new("top-free");
+    for text in changed {
+        let output = run(scratch.duologue("top -"), text.as_bytes());
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{text}\n{said}");
+        assert!(said.contains("0 deadlocks"), "{said}");
+    }
+}
+
+/// What is read comes from another program: errors name the source, and a terminal obeys nothing.
+#[test]
+fn hostile_documents_are_refused_or_shown_as_text() {
+    let scratch = Scratch::new("top-hostile");
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let wrong = [
+        String::new(),
+        "{".to_owned(),
+        "[]".to_owned(),
+        deep.clone(),
+        format!("{{\"format\":1,\"sessions\":{deep}}}"),
+        stuck_with("\"waits\":2500", "\"waits\":-1"),
+        stuck_with("\"waits\":2500", "\"waits\":1e400"),
+        "{\"format\":2,\"sessions\":[]}".to_owned(),
+    ];
+    for text in wrong {
+        let output = run(scratch.duologue("top -"), text.as_bytes());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.starts_with("error: cannot read -: "), "{said}");
+    }
+    let escaped = stuck_with("bank.login_response", "\\u001b]0;x\\u0007\\n\\u202ebank");
+    let long = "x".repeat(100_000);
+    let text = escaped.replace("thread c #3", &long);
+    let output = run(scratch.duologue("top - --color never"), text.as_bytes());
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        !said.contains('\u{1b}') && !said.contains('\u{202e}'),
+        "{said}"
+    );
+    assert!(said.len() < 4_000, "{} bytes", said.len());
+
+    for (source, expected) in [
+        ("missing.json", "cannot read missing.json: "),
+        ("unix:missing.top", "cannot read unix:missing.top: "),
+        (".", "cannot read .: "),
+    ] {
+        let output = run(scratch.duologue(&format!("top {source}")), b"");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+/// A chain of 20,000 threads, each of which waits for the next, and the last for the first: once all, and once all but one.
+#[test]
+fn many_sessions_are_searched_in_time() {
+    let count = 20_000;
+    let document = |count: usize, others: usize| {
+        let session = |number: usize| {
+            let next = (number + 1) % others;
+            format!(
+                "{{\"session\":\"{number}\",\"protocol\":\"p\",\"state\":\"p.s\",\"turn\":\"server\",\"waits\":1,\"sides\":[\
+                 {{\"side\":\"client\",\"owner\":\"t{number}\",\"waits\":1,\"for\":\"message\"}},{{\"side\":\"server\",\"owner\":\"t{next}\"}}]}}"
+            )
+        };
+        let sessions: Vec<String> = (0..count).map(session).collect();
+        format!("{{\"format\":1,\"sessions\":[{}]}}", sessions.join(","))
+    };
+    let scratch = Scratch::new("top-many");
+    for (others, deadlocks) in [(count, 1), (count + 1, 0)] {
+        let output = run(
+            scratch.duologue("top - --format json"),
+            document(count, others).as_bytes(),
+        );
+        let seen: Value = serde_json::from_slice(&output.stdout).expect("a document");
+        let found = seen["deadlocks"].as_array().expect("a list");
+        assert_eq!(found.len(), deadlocks);
+        if let Some(one) = found.first() {
+            assert_eq!(one["waits"].as_array().map(Vec::len), Some(count));
+        }
+    }
+}
+
+/// Serves these documents, one to each connection, on a thread that ends with the process.
+#[cfg(unix)]
+fn serve(path: &std::path::Path, documents: Vec<Vec<u8>>) {
+    use std::io::Write;
+    let listener = std::os::unix::net::UnixListener::bind(path).expect("a free path");
+    thread::spawn(move || {
+        let mut last = documents.iter().cycle();
+        while let (Ok((mut client, _)), Some(document)) = (listener.accept(), last.next()) {
+            let _gone = client.write_all(document);
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_socket_is_read_to_its_end_and_not_further() {
+    let scratch = Scratch::new("top-socket");
+    serve(&scratch.path("one"), vec![STUCK.into()]);
+    let output = run(scratch.duologue("top unix:one --once"), b"");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.contains("deadlock: thread a #1 -> thread b #2 -> thread a #1"),
+        "{said}"
+    );
+    serve(&scratch.path("much"), vec![vec![b' '; (64 << 20) + 1]]);
+    let output = run(scratch.duologue("top unix:much --once"), b"");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("more than 64 MiB"), "{said}");
+}
+
+/// In a terminal the sessions replace those before, until the program ends.
+#[cfg(unix)]
+#[test]
+fn a_terminal_shows_the_sessions_again_and_again() {
+    if !is_named("tmux") {
+        return;
+    }
+    let scratch = Scratch::new("top-terminal");
+    let free = stuck_with("\"in_flight\":8", "\"in_flight\":0");
+    serve(&scratch.path("program"), vec![STUCK.into(), free.into()]);
+    let socket = scratch.path("tmux");
+    let tmux = |arguments: &[&str]| {
+        let mut command = Command::new("tmux");
+        let output = command.arg("-S").arg(&socket).args(arguments).output();
+        let output = output.expect("tmux is missing: install it, as in `apt-get install tmux`");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let (program, folder) = (env!("CARGO_BIN_EXE_duologue"), scratch.path("."));
+    let line = format!(
+        "cd {} && {program} top unix:program; exec cat",
+        folder.display()
+    );
+    tmux(&[
+        "-f",
+        "/dev/null",
+        "new-session",
+        "-d",
+        "-x",
+        "120",
+        "-y",
+        "30",
+        &line,
+    ]);
+    let end = Instant::now() + Duration::from_secs(30);
+    let (mut with, mut without) = (false, false);
+    let mut screen = String::new();
+    while !(with && without) && Instant::now() < end {
+        screen = tmux(&["capture-pane", "-p"]);
+        with |= screen.contains(", 1 deadlock\n") && screen.contains("deadlock: thread a #1");
+        without |= screen.contains(", 0 deadlocks") && !screen.contains("deadlock: thread a #1");
+        thread::sleep(Duration::from_millis(20));
+    }
+    tmux(&["kill-server"]);
+    assert!(with && without, "{screen}");
+}
