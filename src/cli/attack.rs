@@ -322,18 +322,16 @@ impl<'c> Campaign<'_, 'c> {
             if !self.arguments.is_chosen(case.kind) {
                 continue;
             }
-            let wait = match case.expected {
-                Expected::Late => {
-                    let within = self.within(goal);
-                    if within > self.target.patience {
-                        self.report
-                            .skip(name, "its time limit is longer than `--timeout`");
-                        continue;
-                    }
-                    within + self.target.patience
+            let mut wait = self.target.patience;
+            if case.expected == Expected::Late {
+                let within = self.within(goal);
+                if within > wait {
+                    self.report
+                        .skip(name, "its time limit is longer than `--timeout`");
+                    continue;
                 }
-                _ => self.target.patience,
-            };
+                wait += within;
+            }
             // A server that has the turn and does not use it takes all the time that it gets.
             if unknown > 0 && case.expected == Expected::Broken {
                 continue;

@@ -342,7 +342,11 @@ impl<'c> Session<'c> {
             }
             Expected::Dropped | Expected::BegunOrDropped => answer.is_empty(),
             // A server that has read half a hello may say so.
-            _ => answer.is_empty() || answer.len() == 16 && answer[9] >= 16,
+            Expected::Begun
+            | Expected::Broken
+            | Expected::Late
+            | Expected::Closed
+            | Expected::Taken => answer.is_empty() || answer.len() == 16 && answer[9] >= 16,
         };
         match is_right {
             true => Judgment::Held,
@@ -407,7 +411,12 @@ impl<'c> Session<'c> {
             Expected::Taken if matches!(left, Some((1, _))) => {
                 return wrong("it leaves with reason 1 (broken)");
             }
-            _ => return Judgment::Held,
+            Expected::Dropped
+            | Expected::Refused(_)
+            | Expected::Begun
+            | Expected::BegunOrDropped
+            | Expected::Closed
+            | Expected::Taken => return Judgment::Held,
         };
         match left {
             Some((reason, _)) if reason == wanted => Judgment::Held,

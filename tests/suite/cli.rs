@@ -294,6 +294,7 @@ mod usage {
             "model",
             "play",
             "talk",
+            "attack",
             "trace",
             "trace check",
             "robots",

@@ -93,22 +93,33 @@ pub fn serve(listener: &UnixListener, fingerprint: [u8; 16], flaw: Flaw) {
             None => return,
         }
         if let Err(End::Broken) = server.play() {
-            let written = match flaw {
-                Flaw::Reason => Ok(()),
-                Flaw::Left => server.stream.write_all(&[0, 3, 0]),
+            let leave: &[u8] = match flaw {
+                Flaw::Reason => &[],
+                Flaw::Left => &[0, 3, 0],
+                Flaw::More => &[0, 3, 1, 0, 1],
+                Flaw::Death => return,
                 Flaw::Hang => {
+                    let limit = Some(FOREVER);
                     server
                         .stream
-                        .set_read_timeout(Some(FOREVER))
+                        .set_read_timeout(limit)
                         .expect("it is not zero");
                     let _end = server.stream.read_to_end(&mut Vec::new());
-                    Ok(())
+                    continue;
                 }
-                Flaw::Death => return,
-                Flaw::More => server.stream.write_all(&[0, 3, 1, 0, 1]),
-                _ => server.stream.write_all(&[0, 3, 1]),
+                Flaw::None
+                | Flaw::Bool
+                | Flaw::Text
+                | Flaw::Bound
+                | Flaw::Rest
+                | Flaw::Control
+                | Flaw::Count
+                | Flaw::Fingerprint
+                | Flaw::Patience
+                | Flaw::Strict => &[0, 3, 1],
             };
-            drop(written);
+            // The client may have closed the connection.
+            drop(server.stream.write_all(leave));
         }
         server.discard();
     }
