@@ -8,6 +8,7 @@ mod sample;
 
 pub use frames::{after_the_end, in_their_turn, in_turn};
 pub use hello::{half_a_hello, hellos};
+pub use payload::Payloads;
 
 use crate::protocol::{Program, Side};
 use crate::robots::{Node, Plan};

@@ -36,7 +36,7 @@ fn holds(language: Language) {
     for (case, protocol) in [
         ("bank", "bank.proto"),
         ("word_count", "word_count.proto#word_count"),
-        ("future", "future.proto#future_text"),
+        ("file_server", "file_server.proto"),
         ("telemetry", "telemetry.proto"),
     ] {
         let sockets = Sockets::new();
