@@ -25,7 +25,7 @@ const EXAMPLES: &str = "\
   duologue attack bank.proto --connect unix:/run/bank.sock
                                       send everything that is wrong, in each state that can be reached
   duologue attack bank.proto --connect tcp://localhost:7000 --script session.txt
-                                      the same, with the values of a transcript on the way to each state
+                                      the same, with the values of a transcript in the messages before each state
   duologue attack bank.proto --connect tcp://localhost:7000 --only hello,payload --format json
                                       only what is wrong in hellos and payloads; report it as JSON
 ";
@@ -54,7 +54,7 @@ pub struct Attack {
         value_name = "SIDE"
     )]
     own: Own,
-    /// A transcript; its values are sent on the way to each state
+    /// A transcript; the messages that lead to a state get its values
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Only these kinds: hello, frame, control, payload, turn, cut, end, silence, legal
@@ -80,7 +80,15 @@ pub struct Attack {
     /// Attack at most this often
     #[arg(long, default_value_t = 20_000, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     cases: u32,
-    /// What random changes and the values on the way follow from
+    /// Begin no further attack after this many seconds
+    #[arg(
+        long,
+        default_value_t = 600,
+        value_name = "SECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=86_400)
+    )]
+    total: u64,
+    /// What random changes, and the values of valid messages, follow from
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed: u64,
     /// How the result is printed: human or json
@@ -160,6 +168,7 @@ impl Attack {
             target: &target,
             report: Report::new(&plan, own),
             last: None,
+            end: Instant::now() + Duration::from_secs(self.total),
         };
         campaign.run(terminal)?;
         campaign.report.print(self.format, terminal)
@@ -233,6 +242,8 @@ struct Campaign<'a, 'c> {
     report: Report<'a>,
     /// The last case, its state and the way there: if the next session does not begin, it is the reason.
     last: Option<(Case, String, Vec<String>)>,
+    /// When no further attack begins.
+    end: Instant,
 }
 
 impl<'c> Campaign<'_, 'c> {
@@ -288,8 +299,11 @@ impl<'c> Campaign<'_, 'c> {
         Ok(())
     }
 
-    fn is_over(&self) -> bool {
-        self.report.is_stopped
+    /// Whether no further attack begins.
+    fn is_over(&mut self) -> bool {
+        self.report.is_late |= Instant::now() >= self.end;
+        self.report.is_late
+            || self.report.is_stopped
             || self.report.findings.len() >= self.arguments.findings as usize
             || self.report.total() >= u64::from(self.arguments.cases)
     }
@@ -315,6 +329,10 @@ impl<'c> Campaign<'_, 'c> {
         let mut seed = self.arguments.seed;
         let mut was_reached = false;
         let mut unknown = 0;
+        let is_theirs = match goal {
+            Goal::Node(index) => self.target.plan.nodes[index].sender != self.target.own,
+            Goal::End => false,
+        };
         for case in cases {
             if self.is_over() {
                 return Ok(());
@@ -333,7 +351,7 @@ impl<'c> Campaign<'_, 'c> {
                 wait += within;
             }
             // A server that has the turn and does not use it takes all the time that it gets.
-            if unknown > 0 && case.expected == Expected::Broken {
+            if unknown > 0 && (is_theirs || case.expected == Expected::Taken) {
                 continue;
             }
             let mut session = match self.reach(goal, seed)? {

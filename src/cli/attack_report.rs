@@ -73,6 +73,8 @@ pub struct Report<'a> {
     pub findings: Vec<Finding>,
     /// Whether the server did not begin sessions any more.
     pub is_stopped: bool,
+    /// Whether there was no time for all attacks.
+    pub is_late: bool,
 }
 
 impl<'a> Report<'a> {
@@ -87,6 +89,7 @@ impl<'a> Report<'a> {
             skipped: Vec::new(),
             findings: Vec::new(),
             is_stopped: false,
+            is_late: false,
         }
     }
 
@@ -164,6 +167,9 @@ impl<'a> Report<'a> {
         for (state, why) in &self.skipped {
             text += &format!("  left out: silence in {state}, because {why}\n");
         }
+        if self.is_late {
+            text += "  not complete: the time that `--total` allows is over\n";
+        }
         if self.unknown > 0 {
             text += &format!(
                 "  without a verdict: {}, because the server had the turn and did not use it\n",
@@ -192,7 +198,7 @@ impl<'a> Report<'a> {
             "reached": self.reached,
             "not_reached": pairs(&self.unreached),
             "left_out": pairs(&self.skipped),
-            "stopped": self.is_stopped,
+            "stopped": self.is_stopped || self.is_late,
             "findings": self.findings,
         })
     }

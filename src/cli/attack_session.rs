@@ -72,7 +72,7 @@ pub struct Session<'c> {
     at: Option<usize>,
     /// What this side has to send before the attack.
     unsent: Vec<u8>,
-    /// The messages on the way.
+    /// The messages before the attack.
     pub way: Vec<String>,
     is_reset: bool,
 }
@@ -185,7 +185,7 @@ impl<'c> Session<'c> {
                     Some(known) => known[*turn % known.len()].clone(),
                     None => {
                         let values = robot.values(&self.talk, position);
-                        values.ok_or("no values can be made for a message on the way")?
+                        values.ok_or("no values can be made for a message that leads there")?
                     }
                 };
                 *turn += 1;
@@ -397,7 +397,7 @@ impl<'c> Session<'c> {
                     }
                 }
                 Ok(false) => break,
-                Err(_) if theirs && case.expected == Expected::Broken => return Judgment::Unknown,
+                Err(_) if theirs => return Judgment::Unknown,
                 Err(error) => return Judgment::Wrong(not_closed(&error, case)),
             }
         }

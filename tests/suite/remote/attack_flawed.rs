@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// What it serves.
 pub const PROTOCOL: &str = "proto! notes {
-    open:send { put(flag: bool, text: str<8>) -> open, ask -> told, quit -> ! }
-    told:recv { told(u8) -> open }
+    open:send { put(flag: bool, text: str<8>) -> open, ask -> asked, quit -> ! }
+    asked:recv { answer(u8) -> open }
 }
 ";
 
