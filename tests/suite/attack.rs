@@ -69,9 +69,9 @@ fn payloads_of_attacks_are_wrong_or_unusual() {
 #[test]
 fn types_without_an_end_or_a_size_are_attacked_too() {
     let text = "struct nothing {}
-        struct chain { next: chain? }
+        struct chain { next: [chain], last: (u8, f32)? }
         enum tree { node([tree]), leaf }
-        enum wide { a, b(str<0>), c(bytes<2>?, [bool; 2]) }
+        enum wide { a, b(str<1>), c(bytes<2>?, [bool; 2]) }
         proto! p { s:send { a([nothing]) -> s, b(chain) -> s, c(tree) -> s, d(wide, wide) -> !, e -> ! } }";
     let texts = Texts::default().with("a.proto", text);
     let compiled = texts.compile_some(texts.names(), &[("all", Level::Allow)]);

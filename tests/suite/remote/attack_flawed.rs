@@ -275,7 +275,7 @@ fn is_hello(rest: &[u8]) -> bool {
     let length = usize::from(rest[26]);
     let (length, begin) = match (length, rest.get(27)) {
         (..0x80, _) => (length, 27),
-        (_, Some(&(high @ 1))) => (length & 0x7f | usize::from(high) << 7, 28),
+        (_, Some(high @ 1)) => (length & 0x7f | usize::from(*high) << 7, 28),
         _ => return false,
     };
     let Some((name, list)) = rest[begin..].split_at_checked(length) else {
