@@ -29,8 +29,8 @@ pub fn hellos(hello: &[u8]) -> Vec<Case> {
     let mut add = |name: String, bytes: Vec<u8>, expected: Expected| {
         cases.push(Case::new(Kind::Hello, name, bytes, expected));
     };
-    for at in 0..VERSION {
-        let bytes = changed(at, &[hello[at] ^ 0x20]);
+    for (at, byte) in hello.iter().enumerate().take(VERSION) {
+        let bytes = changed(at, &[byte ^ 0x20]);
         add(
             format!("byte {at} of the magic is wrong"),
             bytes,
