@@ -2,7 +2,7 @@
 
 use super::args::{Shape, Sources};
 use super::attack_report::{Finding, Report};
-use super::attack_session::{Goal, Judgment, Obstacle, Session, Target};
+use super::attack_session::{Goal, Judgment, Obstacle, Session, Target, Values};
 use super::named::Named;
 use super::talk::{Own, find};
 use super::talk_input::Script;
@@ -10,13 +10,12 @@ use super::terminal::Terminal;
 use super::{Failure, Outcome, TEMPLATE};
 use clap::{Args, ValueEnum};
 use duologue::attack::{Case, Expected, Kind, Model, after_the_end, half_a_hello, hellos};
-use duologue::protocol::{Side, StateId};
+use duologue::protocol::Side;
 use duologue::relation::View;
 use duologue::robots::{Absent, MOST_NODES, Makeable, Plan};
 use duologue::sizes::Sizes;
-use duologue::talk::{Event, Stream, Talk, Value};
+use duologue::talk::{Event, Stream, Talk};
 use duologue::wire;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -150,7 +149,7 @@ impl Attack {
         })?;
         let values = match &self.script {
             Some(path) => read_values(path, Talk::new(program, protocol, instance), own)?,
-            None => BTreeMap::new(),
+            None => Values::new(),
         };
         let target = Target {
             address: self.connect.clone(),
@@ -193,11 +192,7 @@ fn hello(view: View<'_>, own: Side, talk: &Talk<'_>) -> Result<Vec<u8>, Failure>
 }
 
 /// The values of the messages that one side sends in a transcript.
-fn read_values(
-    path: &Path,
-    mut talk: Talk<'_>,
-    own: Side,
-) -> Result<BTreeMap<(StateId, usize), Vec<Vec<Value>>>, Failure> {
+fn read_values(path: &Path, mut talk: Talk<'_>, own: Side) -> Result<Values, Failure> {
     let mut script = Script::open(path)?;
     while let Some(line) = script.take()? {
         let text = match line.text.split_once("<-") {
@@ -216,7 +211,7 @@ fn read_values(
             )));
         }
     }
-    let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let mut all = Values::new();
     for event in talk.events() {
         if let Event::Message {
             from,

@@ -23,6 +23,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The verdict of a server that can take no further session at the moment.
 const FULL: u8 = 18;
 
+/// The payloads that are known for a message of a state, in the order in which they are sent.
+pub type Values = BTreeMap<(StateId, usize), Vec<Vec<Value>>>;
+
 /// What all sessions of an attack share.
 pub struct Target<'c> {
     pub address: String,
@@ -34,7 +37,7 @@ pub struct Target<'c> {
     pub plan: &'c Plan<'c>,
     pub hello: Vec<u8>,
     /// Values with which the server is known to go on, for messages of this side.
-    pub values: BTreeMap<(StateId, usize), Vec<Vec<Value>>>,
+    pub values: Values,
 }
 
 /// Where a way leads.
