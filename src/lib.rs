@@ -20,6 +20,9 @@ pub mod source;
 pub mod target;
 
 // Public only for the command line.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod attack;
 #[doc(hidden)]
 pub mod check;
 #[doc(hidden)]

@@ -2,6 +2,9 @@
 
 mod answer;
 mod args;
+mod attack;
+mod attack_report;
+mod attack_session;
 mod baseline;
 mod breaking;
 mod check;
@@ -41,6 +44,7 @@ mod robots;
 mod robots_merged;
 mod robots_script;
 mod rules;
+mod socket;
 mod summary;
 mod talk;
 mod talk_game;
@@ -115,6 +119,7 @@ enum Command {
     Model(model::Model),
     Play(play::Play),
     Talk(talk::TalkArguments),
+    Attack(attack::Attack),
     Trace(trace::Trace),
     Top(top::Top),
     Robots(robots::Robots),
@@ -172,6 +177,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Model(model) => model.run(&terminal),
         Command::Play(play) => play.run(&terminal),
         Command::Talk(talk) => talk.run(&terminal),
+        Command::Attack(attack) => attack.run(&terminal),
         Command::Trace(trace) => trace.run(&terminal),
         Command::Top(top) => top.run(&terminal),
         Command::Robots(robots) => robots.run(&terminal),

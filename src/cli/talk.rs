@@ -92,13 +92,13 @@ pub struct TalkArguments {
 
 /// The side that a person or a script plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Own {
+pub enum Own {
     Client,
     Server,
 }
 
 impl Own {
-    fn side(self) -> Side {
+    pub fn side(self) -> Side {
         match self {
             Own::Client => Side::Client,
             Own::Server => Side::Server,
@@ -187,7 +187,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// The protocol that is meant, or the instance of a generic one.
-fn find<'c>(
+pub fn find<'c>(
     named: &Named,
     checked: &'c CheckedProgram,
 ) -> Result<(ProtocolId, Option<&'c Instance>), Failure> {

@@ -135,7 +135,8 @@ impl Script {
         Ok(self.next.as_ref())
     }
 
-    fn take(&mut self) -> Result<Option<Text>, Failure> {
+    /// The next line that is neither empty nor a comment; `None` at the end.
+    pub fn take(&mut self) -> Result<Option<Text>, Failure> {
         match self.next.take() {
             Some(line) => Ok(Some(line)),
             None => self.read(),

@@ -1,13 +1,13 @@
 //! The other side of a session, at the end of a connection.
 
 use super::Failure;
+use super::socket::{Socket, is_late, open, read, reason, write_all};
 use duologue::check::CheckedProgram;
 use duologue::protocol::{Instance, ProtocolId, Side};
 use duologue::relation::View;
 use duologue::talk::{Arrival, Fault, Stream, Talk};
 use duologue::wire::Plan;
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::io;
 use std::time::{Duration, Instant};
 
 /// The frames with which this side ends a session, by reason.
@@ -18,37 +18,6 @@ const LATE: [u8; 3] = [0, 3, 2];
 /// How long to wait at the end for the other side to read what was sent, and how much of what it sends is discarded meanwhile.
 const LAST_LOOK: Duration = Duration::from_millis(200);
 const LAST_BYTES: usize = 64 << 10;
-
-/// A connection that carries bytes in order.
-trait Socket: Read + Write {
-    fn set_timeout(&self, timeout: Duration) -> io::Result<()>;
-
-    /// Ends what this side sends.
-    fn end(&self) -> io::Result<()>;
-}
-
-impl Socket for TcpStream {
-    fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(timeout))?;
-        self.set_write_timeout(Some(timeout))
-    }
-
-    fn end(&self) -> io::Result<()> {
-        self.shutdown(Shutdown::Write)
-    }
-}
-
-#[cfg(unix)]
-impl Socket for std::os::unix::net::UnixStream {
-    fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(timeout))?;
-        self.set_write_timeout(Some(timeout))
-    }
-
-    fn end(&self) -> io::Result<()> {
-        self.shutdown(Shutdown::Write)
-    }
-}
 
 /// The other side, which is in another process.
 pub struct Peer {
@@ -99,7 +68,7 @@ impl Peer {
             Failure::Environment(format!("cannot connect to {address}: {}", reason(&error)))
         };
         let deadline = Instant::now() + patience;
-        let socket = open(address, deadline)?.map_err(failed)?;
+        let socket = open(address, deadline, "talk")?.map_err(failed)?;
         let mut peer = Peer {
             side,
             stream,
@@ -188,38 +157,14 @@ impl Peer {
         }
     }
 
-    /// Writes all bytes, however slowly the other side reads, until the deadline.
-    fn write(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            self.socket.set_timeout(left)?;
-            match self.socket.write(bytes) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(length) => bytes = &bytes[length..],
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+    fn write(&mut self, bytes: &[u8], deadline: Instant) -> io::Result<()> {
+        write_all(&mut *self.socket, bytes, deadline)
     }
 
     /// Reads what has arrived; `Ok(false)` at the end of the connection.
     fn read(&mut self, deadline: Instant) -> io::Result<bool> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.socket.set_timeout(left)?;
         let mut bytes = [0; 4096];
-        let length = loop {
-            match self.socket.read(&mut bytes) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read?,
-            }
-        };
+        let length = read(&mut *self.socket, &mut bytes, deadline)?;
         self.stream.push(&bytes[..length]);
         Ok(length > 0)
     }
@@ -249,69 +194,6 @@ impl Drop for Peer {
                 _ => goes_on = false,
             }
         }
-    }
-}
-
-/// Opens a connection. The outer error is that of the address.
-fn open(address: &str, deadline: Instant) -> Result<io::Result<Box<dyn Socket>>, Failure> {
-    let usage = |words: &str| Err(Failure::Usage(format!("`{address}`: {words}")));
-    if let Some(path) = address.strip_prefix("unix:") {
-        if path.is_empty() {
-            return usage("the path is missing");
-        }
-        #[cfg(unix)]
-        return Ok(
-            std::os::unix::net::UnixStream::connect(path).map(|socket| Box::new(socket) as _)
-        );
-        #[cfg(not(unix))]
-        return usage("there are no Unix sockets on this system");
-    }
-    if let Some(place) = address.strip_prefix("tcp://") {
-        if place
-            .rsplit_once(':')
-            .is_none_or(|(_, port)| port.parse::<u16>().is_err())
-        {
-            return usage("the port is missing, or is not a number below 65536");
-        }
-        let socket = connect(place, deadline).and_then(|socket| {
-            socket.set_nodelay(true)?;
-            Ok(Box::new(socket) as _)
-        });
-        return Ok(socket);
-    }
-    if address.starts_with("tls://") {
-        return usage("`talk` has no TLS: use `unix:` or `tcp://`");
-    }
-    usage("its scheme is not `unix:` or `tcp://`")
-}
-
-/// Connects to the first of the addresses of a host that accepts.
-fn connect(place: &str, deadline: Instant) -> io::Result<TcpStream> {
-    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in place.to_socket_addrs()? {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        match TcpStream::connect_timeout(&address, left) {
-            Ok(socket) => return Ok(socket),
-            Err(error) => failed = error,
-        }
-    }
-    Err(failed)
-}
-
-fn is_late(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
-    )
-}
-
-fn reason(error: &io::Error) -> String {
-    match is_late(error) {
-        true => "there was no answer in time".to_owned(),
-        false => error.to_string(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Values as bytes, by `docs/wire.md`.
 
 use super::value::{DEPTH, Value};
-use crate::protocol::{Builtin, Definition, Lengths, Limit, Program, Type};
+use crate::protocol::{Builtin, Definition, Entry, Lengths, Limit, Program, Type};
 use crate::sizes::Sizes;
 
 /// How deeply lists may be nested.
@@ -14,7 +14,7 @@ const VALUES: usize = 1 << 20;
 const EMPTY_ITEMS: u64 = 65_535;
 
 /// Appends a count.
-pub(super) fn write_count(out: &mut Vec<u8>, mut count: u64) {
+pub fn write_count(out: &mut Vec<u8>, mut count: u64) {
     while count >= 0x80 {
         out.push((count & 0x7f) as u8 | 0x80);
         count >>= 7;
@@ -126,6 +126,24 @@ fn encode_builtin(builtin: Builtin, value: &Value, out: &mut Vec<u8>) -> Result<
         | Value::Opaque(_) => return Err("the value does not have its type"),
     }
     Ok(())
+}
+
+/// Whether bytes are a payload of a message with these entries, whose type parameters have these arguments.
+#[must_use]
+pub fn is_payload(
+    program: &Program,
+    sizes: &Sizes,
+    entries: &[Entry],
+    arguments: &[Type],
+    bytes: &[u8],
+) -> bool {
+    let mut decoder = Decoder::new(program, sizes, bytes);
+    let mut entries = entries.iter();
+    let is_read = entries.all(|entry| {
+        let ty = entry.ty.substitute(arguments);
+        decoder.value(&ty, &entry.lengths).is_ok()
+    });
+    is_read && decoder.bytes.is_empty()
 }
 
 /// Reads values from bytes that a peer has sent.

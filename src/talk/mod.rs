@@ -9,7 +9,8 @@ mod stream;
 mod value;
 
 pub use bytes::bytes_of;
+pub use codec::{is_payload, write_count};
 pub use robot::Robot;
 pub use session::{Event, Talk};
-pub use stream::{Arrival, Stream};
+pub use stream::{Arrival, Control, Stream};
 pub use value::{Fault, Value};

@@ -74,6 +74,12 @@ impl Robot {
         Some(talk.take(position, values))
     }
 
+    /// Values for the message at this position of those that may be sent; `None` if a robot can make none.
+    pub fn values(&mut self, talk: &Talk<'_>, position: usize) -> Option<Vec<Value>> {
+        self.budget = BUDGET;
+        self.entries(talk, &talk.allowed().get(position)?.entries, 0)
+    }
+
     /// SplitMix64, by Steele, Lea and Flood (2014).
     fn next(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);

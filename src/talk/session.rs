@@ -202,8 +202,11 @@ impl<'p> Talk<'p> {
         Ok(self.take(position, values))
     }
 
-    /// Sends the message at this position, with values of the right types.
-    pub(super) fn take(&mut self, position: usize, values: Vec<Value>) -> &Event {
+    /// Sends the message at this position of those that may be sent, with values of the right types.
+    ///
+    /// # Panics
+    /// If the session is over, or there is no such message.
+    pub fn take(&mut self, position: usize, values: Vec<Value>) -> &Event {
         let Now::In(id, arguments) = &self.now else {
             unreachable!("messages are read in states only")
         };

@@ -28,6 +28,17 @@ pub struct Stream {
     kept: u64,
 }
 
+/// A control frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// The peer is still there.
+    Alive,
+    /// The peer asks this side to end the session soon.
+    Drain,
+    /// The peer has ended the session, for this reason.
+    Leave(u8),
+}
+
 /// What a peer has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
@@ -187,18 +198,10 @@ impl Stream {
             if tag > 0 {
                 return self.message(talk, tag - 1, at);
             }
-            let left = match self.input.get(at..) {
-                Some([1, ..]) => {
-                    self.input.drain(..=at);
-                    continue;
-                }
-                Some([3, reason, ..]) => *reason,
-                Some([4, ..]) => {
-                    self.input.drain(..=at);
-                    continue;
-                }
-                Some([3] | []) | None => return Ok(None),
-                Some(_) => return Err("it has sent an unknown control frame"),
+            let left = match self.control()? {
+                Some(Control::Alive | Control::Drain) => continue,
+                Some(Control::Leave(reason)) => reason,
+                None => return Ok(None),
             };
             return Ok(Some(Arrival::Left(match left {
                 1 => Some("it says that this side broke the format"),
@@ -207,6 +210,35 @@ impl Stream {
                 _ => None,
             })));
         }
+    }
+
+    /// The next control frame of what has arrived; `Ok(None)` if it is not complete, or a message is next.
+    ///
+    /// # Errors
+    /// How the peer has broken the format.
+    pub fn control(&mut self) -> Result<Option<Control>, &'static str> {
+        let (frame, length) = match self.input[..] {
+            [0, 1, ..] => (Control::Alive, 2),
+            [0, 3, reason, ..] => (Control::Leave(reason), 3),
+            [0, 4, ..] => (Control::Drain, 2),
+            [0] | [0, 3] | [] => return Ok(None),
+            [0, ..] => return Err("it has sent an unknown control frame"),
+            [_, ..] => return Ok(None),
+        };
+        self.input.drain(..length);
+        Ok(Some(frame))
+    }
+
+    /// What has arrived and was not used yet.
+    #[must_use]
+    pub fn unused(&self) -> &[u8] {
+        &self.input
+    }
+
+    /// The largest payload that the peer accepts, in bytes; 0 before it has answered.
+    #[must_use]
+    pub fn largest(&self) -> u64 {
+        self.largest
     }
 
     fn message(

@@ -4,6 +4,9 @@
  * REASON`, and the status 3, if the session ends where the conversation does not expect it. With `DUOLOGUE_HOLD=N` it
  * prints `held` after N lines of the transcript, and waits until a line is written to its input.
  *
+ * `remote serve CASE ADDRESS` serves one session after the other until it is stopped, and writes `why REASON` or `over`
+ * after each.
+ *
  * Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other.
  * After each it writes `ended STATUS`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side
  * presents over TLS.
@@ -102,6 +105,25 @@ static duo_status serve(const struct run *run, const char *address, struct trans
     return status;
 }
 
+static int serve_all(const char *name, const char *address)
+{
+    duo_listener *listener;
+    alarm(200);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        if (strcmp(runs[i].name, name) != 0) continue;
+        if (duo_listen(address, &options, &listener) != DUO_OK) return 1;
+        printf("listening %s\n", duo_listener_address(listener));
+        for (;;) {
+            struct transcript *transcript = transcript_new();
+            duo_status status = runs[i].server(listener, transcript);
+            transcript_free(transcript);
+            if (status == DUO_OK) printf("over\n");
+            else if (report(status) != 3) return 1;
+        }
+    }
+    return 2;
+}
+
 /* The name of a region, if the address is one. */
 static const char *region_name(const char *address)
 {
@@ -188,6 +210,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     const char *heartbeat = getenv("DUOLOGUE_HEARTBEAT");
     if (heartbeat != NULL) options.heartbeat = (uint16_t)strtoul(heartbeat, NULL, 10);
+    if (argc == 4 && strcmp(argv[1], "serve") == 0) return serve_all(argv[2], argv[3]);
     if (argc == 4) return play(argv[1], argv[2], argv[3], argv[1], getenv("DUOLOGUE_HOLD"));
     if (argc != 1) return 2;
     play_each();

@@ -295,6 +295,7 @@ mod usage {
             "model",
             "play",
             "talk",
+            "attack",
             "trace",
             "trace check",
             "top",

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod attack;
 mod beginners;
 mod bench;
 mod brokers;

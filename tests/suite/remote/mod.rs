@@ -2,6 +2,8 @@
 //! connection between them is slow or breaks. The programs are those of the languages' own tests: `remote (client|server) CASE ADDRESS`.
 
 mod ask;
+mod attack;
+mod attack_flawed;
 mod killed;
 mod limits;
 mod load;

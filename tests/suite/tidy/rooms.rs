@@ -78,6 +78,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
         "talk",
         &["name", "protocol", "sizes", "fingerprint", "robots"],
     ),
+    ("attack", &["protocol", "sizes", "robots", "talk"]),
     (
         "trace",
         &["source", "name", "diagnostic", "protocol", "graph"],

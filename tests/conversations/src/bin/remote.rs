@@ -4,6 +4,8 @@
 //! folder that the program `certificates` has written, for addresses `tls://`. An address `shm:/NAME` is a region of shared memory. With
 //! `DUOLOGUE_HOLD=N` the program prints `held` after N lines of its transcript, and waits until a line is written to its input.
 //!
+//! `remote serve CASE ADDRESS` serves one session after the other until it is stopped, and prints `why REASON` or `over` after each.
+//!
 //! Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other. After each it
 //! prints `ended CODE`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side presents over TLS.
 #![forbid(unsafe_code)]
@@ -115,8 +117,23 @@ fn run(arguments: &[String], party: &str, lines: &Transcript) -> Result<(), Box<
             println!("listening {}", listener.address());
             server(case, &mut listener, lines)
         }
-        _ => Err("usage: remote [client|server CASE ADDRESS]".into()),
+        [serve, case, address] if serve == "serve" => {
+            let mut listener = Listener::bind(address)?;
+            println!("listening {}", listener.address());
+            loop {
+                match server(case, &mut listener, lines) {
+                    Ok(()) => println!("over"),
+                    Err(error) => println!("why {}", why(&*error.downcast::<Closed>()?)),
+                }
+            }
+        }
+        _ => Err("usage: remote [client|server|serve CASE ADDRESS]".into()),
     }
+}
+
+/// Why a session has closed.
+fn why(closed: &Closed) -> String {
+    format!("{:?}", closed.why()).to_lowercase()
 }
 
 /// Runs one session, prints its lines, and returns the exit code.
@@ -129,7 +146,7 @@ fn play(arguments: &[String], party: Option<&str>, held: Option<&str>) -> u8 {
         Ok(()) => 0,
         Err(error) => match error.downcast::<Closed>() {
             Ok(closed) => {
-                println!("why {}", format!("{:?}", closed.why()).to_lowercase());
+                println!("why {}", why(&closed));
                 3
             }
             Err(error) => {

@@ -12,6 +12,8 @@ import scala.util.control.NonFatal
   * folder with `ca.pem`, and `.pem` and `.key` of client and server. With `DUOLOGUE_HOLD=N` the program is held after N lines: see
   * [[Transcript]].
   *
+  * `serve CASE ADDRESS` serves one session after the other until it is stopped, and prints `why REASON` or `over` after each.
+  *
   * Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other. After each it
   * prints `ended CODE`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side presents over TLS.
   */
@@ -78,6 +80,17 @@ object Remote {
           transcript.begin()
           asServer(first, transcript)
         } finally listener.close()
+      case "serve" =>
+        val listener = Listener(address)
+        println("listening " + listener.address)
+        while (true) {
+          val how =
+            try {
+              asServer(listener.accept(server), transcript)
+              "over"
+            } catch { case closed: SessionClosed => "why " + closed.why.toString.toLowerCase }
+          println(how)
+        }
       case other => throw new IllegalArgumentException("`" + other + "` is neither client nor server")
     }
   }
