@@ -45,10 +45,11 @@ pub struct Play {
 }
 
 /// The files of the page, with their types.
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
     ("index.html", "text/html; charset=utf-8"),
     ("play.css", "text/css; charset=utf-8"),
     ("play.js", "text/javascript; charset=utf-8"),
+    ("check.wasm", "application/wasm"),
     ("duologue.wasm", "application/wasm"),
 ];
 

@@ -114,7 +114,11 @@ impl Writer {
             // A heading of a comment is not one of the page.
             Tag::Heading { .. } => ("<p><strong>", "</strong></p>"),
             Tag::BlockQuote(_) => ("<blockquote>", "</blockquote>"),
-            Tag::CodeBlock(_) => ("<pre><code>", "</code></pre>"),
+            // It scrolls, so keys must reach it.
+            Tag::CodeBlock(_) => (
+                "<pre tabindex=\"0\" role=\"group\" aria-label=\"Code\"><code>",
+                "</code></pre>",
+            ),
             Tag::List(None) => ("<ul>", "</ul>"),
             Tag::List(Some(first)) => return self.ordered(first),
             Tag::Item => ("<li>", "</li>"),

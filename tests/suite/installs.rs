@@ -185,6 +185,7 @@ fn has_the_playground(mut program: Command) {
     for (path, length) in [
         ("/", 1000),
         ("/play.js", 100_000),
+        ("/check.wasm", 500_000),
         ("/duologue.wasm", 1_000_000),
     ] {
         let answer = server.get(path, &server.host());

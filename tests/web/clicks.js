@@ -60,6 +60,7 @@ addEventListener("load", async () => {
     seen.push(pane.querySelector("#play pre").textContent.replaceAll("\n", "; "));
     for (const [name, words] of [["Rust", "pub mod client"], ["C", "bank_client_connected_send_quit"], ["Scala", "InsufficientFunds"]]) {
       await tab(name);
+      await until(() => pane.querySelector("pre"), "code");
       const text = pane.querySelector("pre").textContent;
       seen.push(name + ": " + (text.includes(words) || "no " + words + " in " + text.length + " characters"));
     }
@@ -100,9 +101,12 @@ addEventListener("load", async () => {
       byId("file").value = name;
       byId("file").dispatchEvent(new Event("change"));
     };
-    const own = lines().join("\n");
-    openFile("types.proto");
     await tab("Changes");
+    await press("#pane", "Take the text");
+    const own = byId("old").value;
+    byId("example").value = "file_server.proto";
+    byId("example").dispatchEvent(new Event("change"));
+    openFile("types.proto");
     openFile("file_server.proto");
     await until(() => byId("compared").textContent.includes("no old version"), "a question");
     byId("old").value = own;

@@ -3,6 +3,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 
-const files = ["index.html", "play.css", "play.js", "duologue.wasm"];
+const files = ["index.html", "play.css", "play.js", "check.wasm"];
 const sizes = files.map((file) => brotliCompressSync(readFileSync(join(process.argv[2], file))).length);
 console.log(sizes.reduce((sum, size) => sum + size, 0));

@@ -19,6 +19,9 @@ use duologue::{diagram, doc};
 use serde::Serialize;
 use std::path::Path;
 
+/// Whether the module has all commands, or only those that a page needs first.
+const IS_WHOLE: bool = cfg!(feature = "whole");
+
 /// An answer. Every field that a command does not have is left out.
 #[derive(Default, Serialize)]
 pub struct Answer {
@@ -93,7 +96,8 @@ fn respond(request: &Request) -> Result<Answer, String> {
         return Ok(answer);
     };
     match request.command {
-        Command::Gen => {
+        // What the condition leaves out is not in the module either.
+        Command::Gen if IS_WHOLE => {
             for target in &wanted.options.targets {
                 let generated = target::generate(checked, *target, &wanted.options);
                 answer.notes.extend(generated.notes);
@@ -105,13 +109,18 @@ fn respond(request: &Request) -> Result<Answer, String> {
                 answer.files.extend(generated.files.into_iter().map(file));
             }
         }
-        Command::Graph => answer.output = Some(graph(request, checked, &compiled.sources)?),
-        Command::Model => {
+        Command::Graph if IS_WHOLE => {
+            answer.output = Some(graph(request, checked, &compiled.sources)?)
+        }
+        Command::Model if IS_WHOLE => {
             let model = Model::of(checked, &compiled.sources, &wanted.options);
             answer.output = Some(model.pretty());
         }
         Command::Play => {
             answer.protocols = doc::playable(checked, &compiled.sources, &wanted.options)
+        }
+        Command::Gen | Command::Graph | Command::Model => {
+            return Err("this module has no generators; `duologue.wasm` has them".to_owned());
         }
         Command::Check | Command::Fmt | Command::Breaking | Command::Version => {}
     }

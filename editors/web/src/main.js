@@ -9,21 +9,28 @@ import * as panes from "./panes.js";
 const byId = (id) => document.getElementById(id);
 const [exampleChoice, fileChoice, pane, verdict, said] = ["example", "file", "pane", "verdict", "said"].map(byId);
 
+// What checks, and the whole compiler, which only generated code needs: it is larger, so it is loaded when code is first shown.
 let compiler = null;
+let generator = null;
+let isLoading = false;
 let project = link.checked({ files: examples[0] });
 const chosen = { rust: {}, c: {}, scala: {} };
 const edit = editor(byId("editor"), changed);
 
-// The module. A page from a disk may not fetch, so there it is in a script.
-async function module() {
-  if (location.protocol !== "file:") return load(fetch("duologue.wasm"));
-  await new Promise((resolve, reject) => {
-    document.head.append(element("script", { src: "duologue.wasm.js", load: resolve, error: reject }));
-  });
-  return load(link.fromBase64(globalThis.duologueModule));
+// A module. A page from a disk may not fetch, so there it is in a script.
+async function module(name) {
+  try {
+    if (location.protocol !== "file:") return await load(fetch(name + ".wasm"));
+    await new Promise((resolve, reject) => {
+      document.head.append(element("script", { src: name + ".wasm.js", load: resolve, error: reject }));
+    });
+    return await load(link.fromBase64(globalThis.duologueModule));
+  } catch (error) {
+    throw error instanceof Error ? error : new Error("the compiler cannot be loaded; `duologue play` serves this page with it");
+  }
 }
 
-const run = (request) => compiler.run({ files: project.files, import_dirs: project.import_dirs, ...request });
+const run = (request, by = compiler) => by.run({ files: project.files, import_dirs: project.import_dirs, ...request });
 
 let waiting = 0;
 function changed() {
@@ -103,10 +110,31 @@ function show(answer) {
   const tab = project.tab;
   if (tab === "protocol") pane.replaceChildren(...panes.protocol(run({ command: "play" }), page, project));
   else if (tab === "breaking") compare();
-  else if (tab in chosen) {
-    const title = panes.TABS.find(([name]) => name === tab)[1];
-    pane.replaceChildren(...panes.code(run({ command: "gen", targets: [tab] }), title, chosen[tab]));
-  } else pane.replaceChildren(...panes.findings(answer, page));
+  else if (tab in chosen) code(tab);
+  else pane.replaceChildren(...panes.findings(answer, page));
+}
+
+function code(tab) {
+  if (generator === null) {
+    pane.replaceChildren(element("p", { role: "status" }, "The generators are loading."));
+    loadGenerator();
+    return;
+  }
+  const title = panes.TABS.find(([name]) => name === tab)[1];
+  pane.replaceChildren(...panes.code(run({ command: "gen", targets: [tab] }, generator), title, chosen[tab]));
+}
+
+// After an error, the next tab or change tries again.
+async function loadGenerator() {
+  if (isLoading) return;
+  isLoading = true;
+  try {
+    generator = await module("duologue");
+    if (project.tab in chosen) check();
+  } catch (error) {
+    if (project.tab in chosen) failed(error);
+  }
+  isLoading = false;
 }
 
 // The old version is edited in the pane, so that part stays while it is typed.
@@ -297,11 +325,11 @@ async function begin() {
   start(project);
   try {
     if (!(await follow())) await given();
-    compiler = await module();
+    compiler = await module("check");
     document.documentElement.dataset.ready = "yes";
     check();
   } catch (error) {
-    failed(error instanceof Error ? error : new Error("the compiler cannot be loaded; `duologue play` serves this page with it"));
+    failed(error);
   }
 }
 

@@ -2,9 +2,10 @@
 
 use super::examples;
 use crate::support::program::Scratch;
-use crate::support::{is_named, repository, succeed};
+use crate::support::{copy, is_named, repository, succeed};
 use insta::assert_snapshot;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 fn write(name: &str) -> Scratch {
@@ -51,21 +52,123 @@ fn the_stepper_works_in_a_browser() {
     let end = "</head>";
     let script = format!("<script src=\"clicks.js\" defer></script>\n{end}");
     scratch.write("site/clicks.html", page.replace(end, &script));
+    let address = format!("file://{}", scratch.path("site/clicks.html").display());
+    let seen = seen(&scratch, &[], &address);
+    assert_snapshot!("clicks_in_a_browser", seen);
+}
+
+/// What the script in a page has seen, in a browser with these options and without a network.
+fn seen(scratch: &Scratch, options: &[&str], address: &str) -> String {
     let mut chromium = Command::new("chromium");
     let profile = format!("--user-data-dir={}", scratch.path("profile").display());
     chromium
         .args(["--headless", "--no-sandbox", "--disable-gpu", &profile])
         .arg("--host-resolver-rules=MAP * ~NOTFOUND")
         .args(["--virtual-time-budget=20000", "--dump-dom"])
-        .arg(format!(
-            "file://{}",
-            scratch.path("site/clicks.html").display()
-        ));
+        .args(options)
+        .arg(address);
     let dump = succeed(&mut chromium)
         .unwrap_or_else(|failure| panic!("{failure}\napt-get install -y chromium"));
     let seen = dump.split_once("<pre id=\"seen\">");
     let (_, seen) = seen.unwrap_or_else(|| panic!("the script did not end: {dump}"));
     let seen = seen.split_once("</pre>").expect("it is closed").0;
     assert!(!seen.contains("failed:"), "{seen}");
-    assert_snapshot!("clicks_in_a_browser", seen.trim());
+    seen.trim().to_owned()
+}
+
+/// axe, of the version that the playground is checked with.
+fn axe(scratch: &Scratch) -> PathBuf {
+    let manifest = repository().join("editors/web/package.json");
+    let manifest = fs::read_to_string(manifest).expect("it is there");
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("it is JSON");
+    let version = manifest["devDependencies"]["axe-core"]
+        .as_str()
+        .expect("a version");
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--silent", "--ignore-scripts"])
+        .args(["--no-audit", "--no-fund", "--prefix"])
+        .arg(scratch.path("axe"))
+        .arg(format!("axe-core@{version}"));
+    succeed(&mut npm).unwrap_or_else(|failure| panic!("{failure}\napt-get install -y nodejs npm"));
+    scratch.path("axe/node_modules/axe-core/axe.min.js")
+}
+
+/// Everything that documentation can contain, a finding, and a change of which a client must be warned.
+const NOTES: &str = "\
+//! A file about [notes](https://example.org/notes).
+
+/// A protocol with `code`, **bold** and *soft* words.
+///
+/// > A quotation.
+///
+/// | name | meaning |
+/// |------|---------|
+/// | a    | first   |
+///
+/// - one
+/// - two
+///
+/// ```text
+/// a block that is wider than the page, a block that is wider than the page, a block that is wider than the page, a block that is wider
+/// ```
+proto! notes {
+    /// Starts.
+    start:send {
+        /// Writes a note.
+        write(text: str) -> answer,
+    }
+    answer:recv { ok -> start, full -> !, moved -> lost }
+    lost:send { again -> lost }
+}
+";
+
+/// Pages of every kind have no violations of what axe checks, in light and in dark colors: also while a session is played, with results of
+/// the search, and with the line or the message that a link leads to.
+#[test]
+fn everybody_can_use_the_pages() {
+    if !is_named("chromium") {
+        return;
+    }
+    let scratch = write("doc-axe");
+    scratch.write("notes.proto", NOTES);
+    scratch.write("old/notes.proto", NOTES.replace(", moved -> lost", ""));
+    let mut doc = scratch.duologue("doc notes.proto --against old -o notes");
+    succeed(&mut doc).unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(scratch.read("notes/notes.html").contains("Since"));
+    let axe = axe(&scratch);
+    for site in ["site", "notes"] {
+        copy(&axe, &scratch.path(&format!("{site}/axe.min.js")));
+    }
+    let script = repository().join("tests/doc/axe.js");
+    copy(&script, &scratch.path("site/axe.js"));
+    scratch.write("site/axe.html", "<script src=\"axe.js\"></script>\n");
+    let pages = [
+        ("index.html", ""),
+        ("index.html", "smtp greet"),
+        ("bank.html", ""),
+        ("bank.html#play/login/ok/deposit", ""),
+        ("bank.html#play/nonsense", ""),
+        ("bank.connected.html", ""),
+        ("bank.connected.html#m-quit", ""),
+        ("acme.problem.html", ""),
+        ("bank.proto.html#l5", ""),
+        ("../notes/index.html", ""),
+        ("../notes/notes.html", ""),
+        ("../notes/notes.lost.html", ""),
+        ("../notes/notes.proto.html", ""),
+    ];
+    let list = serde_json::to_string(&pages).expect("names are text");
+    let address = format!("file://{}#{list}", scratch.path("site/axe.html").display());
+    for (scheme, setting) in [("dark", 0), ("light", 1)] {
+        let colors = format!("--blink-settings=preferredColorScheme={setting}");
+        // Otherwise a page from a disk cannot see what is in its frames.
+        let options = ["--allow-file-access-from-files", colors.as_str()];
+        let seen = seen(&scratch, &options, &address);
+        let line = |(page, query): &(&str, &str)| {
+            let searching = if query.is_empty() { "" } else { ", search" };
+            format!("{scheme}, {page}{searching}: no violations")
+        };
+        let expected: Vec<String> = pages.iter().map(line).collect();
+        assert_eq!(seen.lines().collect::<Vec<_>>(), expected);
+    }
 }

@@ -27,6 +27,7 @@ impl Server {
             ("pages/index.html", "the page"),
             ("pages/play.css", "the style"),
             ("pages/play.js", "the script"),
+            ("pages/check.wasm", "the smaller module"),
             ("pages/duologue.wasm", "the module"),
             ("pages/secret.txt", "not served"),
         ] {
