@@ -141,7 +141,7 @@ private[net] object Address {
       if (path.isEmpty) throw new AddressMalformed(text, "write unix:PATH")
       Unix(path)
     case OfServers(server, port, name) if port.toInt <= 0xffff =>
-      Post.problemOf(name).foreach(problem => throw new AddressMalformed(text, problem))
+      Subjects.problemOf(name).foreach(problem => throw new AddressMalformed(text, problem))
       Nats(server, name)
     case _ if text.startsWith("nats:") =>
       val credentials = if (text.contains('@')) "; pass credentials to `duologue.nats.Nats`, so that addresses can be logged" else ""

@@ -70,7 +70,7 @@ trait BrokerConnector {
 final case class ExchangeOptions(heartbeat: FiniteDuration = 2.seconds, prefix: Option[String] = None) {
   if (heartbeat.toMillis < 1L) throw new IllegalArgumentException("a heartbeat must be at least 1 millisecond, not " + heartbeat.toString)
   prefix.foreach { prefix =>
-    if (!Post.isName(prefix) || prefix.length > 128)
+    if (!Subjects.isName(prefix) || prefix.length > 128)
       throw new IllegalArgumentException(
         "a prefix has only tokens of letters, digits, `-` and `_`, separated by dots, and at most 128 characters; `" + prefix + "` is none"
       )

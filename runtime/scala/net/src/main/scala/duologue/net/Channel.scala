@@ -72,7 +72,7 @@ private[net] trait Channel extends AutoCloseable {
 }
 
 /** A connection with a socket. */
-private[net] abstract class OfSocket(val socket: SocketChannel) extends Channel {
+private[net] abstract class OverSocket(val socket: SocketChannel) extends Channel {
   protected def isSecure: Boolean
   def peer: Option[String] = Address.ofPeer(socket, isSecure)
   def user: Option[String] = Address.user(socket).map(_.user.getName)
@@ -81,7 +81,7 @@ private[net] abstract class OfSocket(val socket: SocketChannel) extends Channel 
 
   def waiting(): Waiting = {
     val selector = Selector.open()
-    try new OfSocket.Selecting(selector, socket.register(selector, 0, null))
+    try new OverSocket.Selecting(selector, socket.register(selector, 0, null))
     catch {
       case thrown: Throwable =>
         selector.close()
@@ -96,7 +96,7 @@ private[net] abstract class OfSocket(val socket: SocketChannel) extends Channel 
   }
 }
 
-private[net] object OfSocket {
+private[net] object OverSocket {
   private final class Selecting(selector: Selector, key: SelectionKey) extends Waiting {
     def await(interest: Int, nanos: Long): Unit = {
       if (key.interestOps() != interest) key.interestOps(interest): Unit
@@ -116,7 +116,7 @@ private[net] object OfSocket {
 }
 
 /** A connection that carries its bytes as they are. */
-private[net] class Plain(socket: SocketChannel) extends OfSocket(socket) {
+private[net] class Plain(socket: SocketChannel) extends OverSocket(socket) {
   protected def isSecure: Boolean = false
   def handshake(deadline: Long): Int = 0
   def read(into: ByteBuffer): Int = socket.read(into)

@@ -39,13 +39,13 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
   private def begin(deadline: Long): Unit = {
     val inbox = new Inbox {
       def arrived(subject: String, reply: Option[String], message: Array[Byte]): Unit = Exchange.this.arrived(subject, reply, message)
-      def unanswered(subject: String): Unit = Post.parts(subject).flatMap(parts => link(parts._2)).foreach(_.noServer())
+      def unanswered(subject: String): Unit = Subjects.parts(subject).flatMap(parts => link(parts._2)).foreach(_.noServer())
       def lost(): Unit = {
         Exchange.this.lost = true
         all().foreach(_._2.lose("the connection to the broker is closed"))
       }
     }
-    subscription = post.broker.subscribe(Post.address(post.process, "*"), None, inbox)
+    subscription = post.broker.subscribe(Subjects.address(post.process, "*"), None, inbox)
     settle(math.min(Echo, deadline - System.nanoTime()))
     val thread = new Thread(() => beat(), "duologue-broker") with NeverWaits
     thread.setDaemon(true)
@@ -112,7 +112,7 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
 
   /** Waits until the broker has handled everything that was requested before: until it has delivered a message of this process to itself. */
   private[net] def settle(nanos: Long): Unit = {
-    val token = Post.random()
+    val token = Subjects.random()
     val arrived = new CountDownLatch(1)
     echoes.put(token, arrived): Unit
     val deadline = System.nanoTime() + nanos
@@ -120,12 +120,12 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
       var isThere = false
       while (!isThere) {
         val left = deadline - System.nanoTime()
-        def failed(why: String) = new IOException("cannot receive from the broker at " + Post.address(post.process, "*") + ": " + why)
+        def failed(why: String) = new IOException("cannot receive from the broker at " + Subjects.address(post.process, "*") + ": " + why)
         if (lost) throw failed("the connection is closed")
         if (left <= 0L)
           throw failed("it did not deliver a message of this process to itself: check the permissions to publish and subscribe there")
         // The broker may lose it.
-        post.publish(Post.address(post.process, token), None, Packet.plain(Packet.Gone))
+        post.publish(Subjects.address(post.process, token), None, Packet.plain(Packet.Gone))
         isThere = arrived.await(math.min(left, 500000000L), TimeUnit.NANOSECONDS)
       }
     } finally echoes.remove(token): Unit
@@ -142,8 +142,8 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
     if (lost) throw new IOException("the connection to the broker is closed")
     def full() = new IOException("this process has too many sessions")
     val window = post.window(0L).getOrElse(throw full())
-    val token = Post.random()
-    val link = Link.open(post, Post.address(post.process, token), window, Post.subject(name, fingerprint))
+    val token = Subjects.random()
+    val link = Link.open(post, Subjects.address(post.process, token), window, Subjects.subject(name, fingerprint))
     if (table.synchronized(links.size) >= MostLinks) clean()
     val isAdded = table.synchronized {
       val isFree = links.size < MostLinks
@@ -165,14 +165,14 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
       packet <- Packet.decode(message)
       if packet.kind == Packet.Open
       from <- from
-      process <- Post.processOfSide(from)
+      process <- Subjects.processOfSide(from)
       if Handshake.isWhole(packet.bytes)
       link <- accept(from, process, packet, verdict)
     } yield link
 
   private def accept(from: String, process: String, packet: Packet, verdict: Option[Int]): Option[Link] = {
-    val token = Post.random()
-    val address = Post.address(post.process, token)
+    val token = Subjects.random()
+    val address = Subjects.address(post.process, token)
     val cost = Post.cost(packet.bytes.length)
     val begun: Either[Option[Int], Link] = table.synchronized {
       // The broker may have delivered it twice.
@@ -206,7 +206,7 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
 
   private def arrived(subject: String, from: Option[String], message: Array[Byte]): Unit =
     for {
-      (process, token) <- Post.parts(subject)
+      (process, token) <- Subjects.parts(subject)
       if process == post.process
       packet <- Packet.decode(message)
     }
@@ -223,7 +223,7 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
             val expects = packet.kind == Packet.Accept || packet.kind == Packet.Ask || packet.kind == Packet.Lost
             if (echo != null) echo.countDown()
             else if (expects)
-              from.filter(Post.processOfSide(_).nonEmpty).foreach(post.publish(_, None, Packet.plain(Packet.Gone)))
+              from.filter(Subjects.processOfSide(_).nonEmpty).foreach(post.publish(_, None, Packet.plain(Packet.Gone)))
         }
 
   private def tick(): Unit = {
@@ -240,7 +240,7 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
       peer.foreach(peer => inUse.add(peer.name): Unit)
     }
     val alive = Packet.plain(Packet.Alive, post.process.getBytes(US_ASCII))
-    if (publishes) inUse.foreach(process => post.publish(Post.address(process, Alive), None, alive))
+    if (publishes) inUse.foreach(process => post.publish(Subjects.address(process, Alive), None, alive))
   }
 
   /** Forgets the sessions that are over, as the next heartbeat would. */
@@ -292,7 +292,7 @@ object Exchange {
 
   /** As [[over]], but not after this time. `isKept`: it is closed a while after nothing uses it any longer. */
   private[net] def until(broker: Broker, options: ExchangeOptions, deadline: Long, isKept: Boolean): Exchange = {
-    val random = Post.random()
+    val random = Subjects.random()
     val process = options.prefix.fold(random)(_ + "." + random)
     val exchange = new Exchange(new Post(broker, process), options, isKept)
     try {

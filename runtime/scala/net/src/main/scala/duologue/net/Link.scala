@@ -267,11 +267,11 @@ private[net] final class Link private (post: Post, address: String, window: Post
 
   /** A message has arrived for this side. `from`: what it names as the address of the other. `peerOf` returns a process. */
   def take(packet: Packet, from: Option[String], peerOf: String => PeerProcess): Unit = locked {
-    val side = from.filter(from => packet.kind == Packet.Accept && Post.processOfSide(from).nonEmpty)
+    val side = from.filter(from => packet.kind == Packet.Accept && Subjects.processOfSide(from).nonEmpty)
     if (to eq Unknown)
       for {
         from <- side
-        process <- Post.processOfSide(from)
+        process <- Subjects.processOfSide(from)
       } {
         to = Side(from, peerOf(process))
         theirs = least(packet.window, MostCredit)

@@ -378,7 +378,7 @@ object Listener {
 
   /** Gets sessions through a broker, as one of the servers of this name. */
   def through(exchange: Exchange, name: String, limits: Limits = Limits(), observer: Option[Observer] = None): Listener = {
-    Post.problemOf(name).foreach(problem => throw new AddressMalformed(name, problem))
+    Subjects.problemOf(name).foreach(problem => throw new AddressMalformed(name, problem))
     if (!exchange.retain()) throw new IOException("the connection to the broker is closed")
     new Listener(atBroker(exchange, name, "nats://unknown:0/" + name, limits), limits, observer)
   }

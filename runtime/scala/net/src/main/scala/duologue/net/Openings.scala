@@ -62,7 +62,7 @@ private[net] final class Openings(
   def isOpen: Boolean = locked(!isStopped && !isLost)
 
   def serve(fingerprints: Seq[Fingerprint]): Unit = subscriptions.synchronized {
-    fingerprints.map(Post.subject(name, _)).foreach { subject =>
+    fingerprints.map(Subjects.subject(name, _)).foreach { subject =>
       if (!locked(isDraining || isStopped) && !subscriptions.containsKey(subject))
         subscriptions.put(subject, exchange.listen(subject, inbox)): Unit
     }

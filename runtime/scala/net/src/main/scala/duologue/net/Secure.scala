@@ -10,7 +10,7 @@ import javax.net.ssl.{SSLContext, SSLEngine, SSLEngineResult, SSLException, SSLP
 import scala.annotation.tailrec
 
 /** A connection that carries its bytes over TLS. */
-private[net] final class Secure private (socket: SocketChannel, engine: SSLEngine) extends OfSocket(socket) {
+private[net] final class Secure private (socket: SocketChannel, engine: SSLEngine) extends OverSocket(socket) {
   import Secure.Empty
 
   protected def isSecure: Boolean = true

@@ -59,7 +59,7 @@ package object net {
   /** Like [[connect]], with one of the servers of this name at a broker. */
   def connectThrough(role: Role, exchange: Exchange, name: String, options: ConnectOptions = ConnectOptions()): role.$First =
     observed(role, None, options) {
-      Post.problemOf(name).foreach(problem => throw new AddressMalformed(name, problem))
+      Subjects.problemOf(name).foreach(problem => throw new AddressMalformed(name, problem))
       val deadline = System.nanoTime() + options.timeout.toNanos
       connectToServers(role, name, None, exchange, name, options, deadline)
     }
@@ -116,7 +116,7 @@ package object net {
             case _                                  => false
           }
           if (!link.isUnheard && !isLate) throw failed
-          failing(address)(exchange.denied(Post.subject(name, fingerprint)).foreach(throw _))
+          failing(address)(exchange.denied(Subjects.subject(name, fingerprint)).foreach(throw _))
           // The broker has lost the hello, or delivered it to a server that had just left the group and ended.
           if (isOver) throw new ConnectFailed(address, "the peer did not answer in time", failed)
       }

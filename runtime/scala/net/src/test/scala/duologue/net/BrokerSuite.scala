@@ -321,7 +321,7 @@ final class BrokerSuite extends NetSuite {
   test("a missing permission is reported by both sides, with the subject") {
     at(11L) { place =>
       val here = place.exchange()
-      val subject = Post.subject("bank", Fingerprint.of(bank.client.$protocol.fingerprint))
+      val subject = Subjects.subject("bank", Fingerprint.of(bank.client.$protocol.fingerprint))
       place.broker.denied = Some("Permissions Violation for Subscription to \"" + subject + "\"")
       val listener = Listener.through(here, "bank").serve(bank.server)(_ => ())
       assert(intercept[java.io.IOException](listener.start()).getMessage.contains(subject))

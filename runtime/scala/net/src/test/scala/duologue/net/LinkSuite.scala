@@ -33,16 +33,16 @@ final class LinkSuite extends NetSuite {
 
   test("addresses of sides, and names of servers") {
     assert(named("address").length > 2 && named("bad_address").length > 2 && named("name").nonEmpty && named("bad_name").nonEmpty)
-    for (words <- named("address")) assertEquals(Post.processOfSide(words(0)), Some(words(1)))
-    for (words <- named("bad_address")) assertEquals(Post.processOfSide(words.mkString(" ")), None, words.mkString(" "))
-    for (words <- named("name")) assertEquals(Post.problemOf(words(0)), None, words(0))
-    for (words <- named("bad_name")) assert(Post.problemOf(words.mkString(" ")).nonEmpty, words.mkString(" "))
+    for (words <- named("address")) assertEquals(Subjects.processOfSide(words(0)), Some(words(1)))
+    for (words <- named("bad_address")) assertEquals(Subjects.processOfSide(words.mkString(" ")), None, words.mkString(" "))
+    for (words <- named("name")) assertEquals(Subjects.problemOf(words(0)), None, words(0))
+    for (words <- named("bad_name")) assert(Subjects.problemOf(words.mkString(" ")).nonEmpty, words.mkString(" "))
   }
 
   /** A process that no implementation is: it publishes whatever a test says. */
   private final class Stranger(broker: MemoryBroker) {
     private val seen = new LinkedBlockingQueue[(String, Option[String], Packet)]
-    private val subject = Post.subject("bank", Fingerprint.of(bank.client.$protocol.fingerprint))
+    private val subject = Subjects.subject("bank", Fingerprint.of(bank.client.$protocol.fingerprint))
 
     broker.subscribe("duo.at." + "5" * 32 + ".*", None, new Inbox {
       def arrived(subject: String, reply: Option[String], message: Array[Byte]): Unit =
@@ -109,7 +109,7 @@ final class LinkSuite extends NetSuite {
         stranger.packet(Packet.Data, 1L, 0L, 0L, hello)
       )
       bad.foreach(stranger.open(1, _))
-      val subject = Post.subject("bank", Fingerprint.of(bank.client.$protocol.fingerprint))
+      val subject = Subjects.subject("bank", Fingerprint.of(bank.client.$protocol.fingerprint))
       broker.publish(subject, None, stranger.packet(Packet.Open, 1L, 0L, 0L, hello).encode)
       broker.publish(subject, Some(subject), stranger.packet(Packet.Open, 1L, 0L, 0L, hello).encode)
       // Refused, because its version is unknown: the beginning shows that.
