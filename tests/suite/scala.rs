@@ -136,7 +136,6 @@ fn no_scala_code_uses_reflection() {
     // A constant name, and services, which are resolved when the image is built.
     let known = [
         r#"return Class.forName("java.lang.BaseVirtualThread", false, null);"#,
-        "/** Connects to the brokers of addresses `nats://host:port/name`. The module `duologue-nats` provides it, and `ServiceLoader` finds it. */",
         "import java.util.ServiceLoader",
         "val found = ServiceLoader.load(classOf[BrokerConnector], classOf[BrokerConnector].getClassLoader).iterator",
     ];

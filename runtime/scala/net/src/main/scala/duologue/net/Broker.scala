@@ -51,7 +51,7 @@ trait Inbox {
   def lost(): Unit
 }
 
-/** Connects to the brokers of addresses `nats://host:port/name`. The module `duologue-nats` provides it, and `ServiceLoader` finds it. */
+/** Connects to the brokers of addresses `nats://host:port/name`. The module `duologue-nats` provides it as a service. */
 trait BrokerConnector {
 
   /** Connects to a server, `host:port`, before the deadline, a time of `System.nanoTime`. Throws `IOException` if that fails. */

@@ -64,7 +64,7 @@ final class BrokerSuite extends NetSuite {
     connected.quit()
   }
 
-  private def why(session: => Any): Why = intercept[SessionClosed](session: Unit).why
+  private def why(session: => Any): Why = intercept[SessionClosed](session).why
 
   test("a bank serves its customers, drains, and is not there any more") {
     at(1L) { place =>
