@@ -108,10 +108,10 @@ final class BrokerSuite extends NetSuite {
       customer(first, 1)
       eventually(seen.size >= 6)
       val expected = List(
-        "client Done",
+        "client Left",
         "client protocols.bank",
         "other refused Some(18)",
-        "server Done",
+        "server Left",
         "server protocols.bank",
         "server refused Some(18)"
       )
@@ -146,7 +146,7 @@ final class BrokerSuite extends NetSuite {
         count += 1L
         stream = next
       }
-      (count, Why.Done)
+      (count, Why.Left)
     } catch { case closed: SessionClosed => (count, closed.why) }
   }
 
