@@ -2,6 +2,7 @@
 
 mod adapters;
 mod misuse;
+mod nats;
 pub mod net;
 mod recorded;
 mod robots;
@@ -91,7 +92,13 @@ pub fn limits_program() -> Command {
 #[test]
 fn no_scala_code_uses_reflection() {
     let root = repository();
-    let modules = ["src/main", "net/src/main", "zio/src/main", "cats/src/main"];
+    let modules = [
+        "src/main",
+        "net/src/main",
+        "nats/src/main",
+        "zio/src/main",
+        "cats/src/main",
+    ];
     let mut sources: Vec<PathBuf> = modules
         .iter()
         .flat_map(|module| sources_in(&root.join("runtime/scala").join(module)))
@@ -126,9 +133,13 @@ fn no_scala_code_uses_reflection() {
             }
         }
     }
-    // A constant name, which is resolved when the image is built.
-    let known = r#"return Class.forName("java.lang.BaseVirtualThread", false, null);"#;
-    assert_eq!(found, [known]);
+    // A constant name, and services, which are resolved when the image is built.
+    let known = [
+        r#"return Class.forName("java.lang.BaseVirtualThread", false, null);"#,
+        "import java.util.ServiceLoader",
+        "val found = ServiceLoader.load(classOf[BrokerConnector], classOf[BrokerConnector].getClassLoader).iterator",
+    ];
+    assert_eq!(found, known);
 }
 
 fn runtime_keeps_its_contract(scala: Scala) {

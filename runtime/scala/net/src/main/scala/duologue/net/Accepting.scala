@@ -7,6 +7,9 @@ import java.io.IOException
 private[net] class ServedSide(val role: Role, more: Seq[Fingerprint]) {
   private val accepts: Set[Fingerprint] = more.toSet ++ Fingerprint.acceptedBy(role)
   val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
+
+  /** That of its protocol file, and those that it accepts as well. */
+  def fingerprints: Seq[Fingerprint] = fingerprint +: (accepts - fingerprint).toSeq
   val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
 
   /** The verdict with which a session could begin, if the versions of the protocol fit. */
@@ -26,13 +29,13 @@ private[net] object Accepting {
     var isDone = false
     var name = Option.empty[String]
     def refused(verdict: Option[Int], why: String, cause: Option[IOException]): ConnectFailed = {
-      val peer = Address.ofPeer(channel.socket, isSecure = false)
+      val peer = channel.peer
       val failure = new ConnectFailed(address, why, cause.orNull)
       Reports.refused(options.observer, new Observer.Refusal(isAccepting = true, name, peer, verdict, cause.map(_ => failure)))
       failure
     }
     try {
-      channel.socket.configureBlocking(false): Unit
+      channel.prepare()
       val judged = Dialogue(channel, deadline) { dialogue =>
         val judged = dialogue.readHello().map(_.flatMap { hello =>
           name = Some(hello.name)
@@ -48,7 +51,7 @@ private[net] object Accepting {
           isDone = true
           val connection = new Connection(channel, options.heartbeat, hello.seconds, _ => ())
           def seen = Reports.Seen(
-            Address.ofPeer(channel.socket, isSecure = false),
+            channel.peer,
             hello.fingerprint,
             answer.verdict == Verdict.Accepted,
             hello.trace

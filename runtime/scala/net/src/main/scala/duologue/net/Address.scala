@@ -3,22 +3,32 @@ package duologue.net
 import java.net.{InetSocketAddress, SocketAddress, StandardProtocolFamily, StandardSocketOptions, UnixDomainSocketAddress}
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.nio.file.{Files, Path}
+import java.util.concurrent.atomic.AtomicBoolean
 import jdk.net.{ExtendedSocketOptions, UnixDomainPrincipal}
 
 /** The address of a listener: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`,
-  * `tls://host:7000`.
+  * `tls://host:7000`, `nats://host:4222/bank`.
   */
-private[net] sealed trait Address {
-  def open(): SocketChannel
-  def socketAddress: SocketAddress
-  def listen(): Address.Bound
-}
+private[net] sealed trait Address
 
 private[net] object Address {
 
+  /** The address of a socket. */
+  sealed trait OfSocket extends Address {
+    def open(): SocketChannel
+    def socketAddress: SocketAddress
+    def listen(): Bound
+  }
+
+  /** The servers of one name at a NATS server. `server` is a host and a port. */
+  final case class Nats(server: String, name: String) extends Address
+
   /** A socket that listens, and its address. */
   final class Bound(val channel: ServerSocketChannel, val address: String, path: Option[Path]) {
-    def close(): Unit = {
+    private val isClosed = new AtomicBoolean
+
+    /** The file is deleted once only: another listener may have its path after that. */
+    def close(): Unit = if (!isClosed.getAndSet(true)) {
       channel.close()
       path.foreach(path => Files.deleteIfExists(path): Unit)
     }
@@ -61,7 +71,7 @@ private[net] object Address {
     (if (isSecure) "tls://" else "tcp://") + shown + ":" + port.toString
   }
 
-  final case class Unix(path: String) extends Address {
+  final case class Unix(path: String) extends OfSocket {
     def open(): SocketChannel = SocketChannel.open(StandardProtocolFamily.UNIX)
     def socketAddress: SocketAddress = UnixDomainSocketAddress.of(path)
 
@@ -91,7 +101,7 @@ private[net] object Address {
     }
   }
 
-  final case class Tcp(host: String, port: Int, isSecure: Boolean) extends Address {
+  final case class Tcp(host: String, port: Int, isSecure: Boolean) extends OfSocket {
     def open(): SocketChannel = {
       val channel = SocketChannel.open()
       channel.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
@@ -119,6 +129,8 @@ private[net] object Address {
 
   private val WithPort = """(tcp|tls)://(\[([^\]]+)\]|[^:/\[\]]+):(\d{1,5})/?""".r
 
+  private val OfServers = """nats://((?:\[[^\]]+\]|[^:/@\[\]]+):(\d{1,5}))/(.*)""".r
+
   def apply(text: String): Address = text match {
     case WithPort(scheme, host, bare, port) if port.toInt <= 0xffff =>
       Tcp(if (bare == null) host else bare, port.toInt, isSecure = scheme == "tls")
@@ -128,6 +140,12 @@ private[net] object Address {
       val path = text.stripPrefix("unix:")
       if (path.isEmpty) throw new AddressMalformed(text, "write unix:PATH")
       Unix(path)
-    case _ => throw new AddressMalformed(text, "it begins with none of unix:, tcp:// and tls://")
+    case OfServers(server, port, name) if port.toInt <= 0xffff =>
+      Subjects.problemOf(name).foreach(problem => throw new AddressMalformed(text, problem))
+      Nats(server, name)
+    case _ if text.startsWith("nats:") =>
+      val credentials = if (text.contains('@')) "; pass credentials to `duologue.nats.Nats`, so that addresses can be logged" else ""
+      throw new AddressMalformed(text, "write nats://HOST:PORT/NAME" + credentials)
+    case _ => throw new AddressMalformed(text, "it begins with none of unix:, tcp://, tls:// and nats://")
   }
 }

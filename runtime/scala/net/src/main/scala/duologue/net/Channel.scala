@@ -4,9 +4,32 @@ import java.nio.ByteBuffer
 import java.nio.channels.{SelectionKey, Selector, SocketChannel}
 import java.security.cert.X509Certificate
 
+/** A thread that works for all sessions, so it does not wait for anything that only one needs. */
+private[net] trait NeverWaits
+
+/** What has to learn that a channel is ready. */
+private[net] trait Watcher {
+
+  /** Called once for each [[Channel.arm]], in the thread of the selector. */
+  def ready(): Unit
+}
+
+/** What one thread at a time waits with until a channel is ready. */
+private[net] trait Waiting extends AutoCloseable {
+
+  /** Waits until one of the operations of a [[SelectionKey]] may be possible, until [[wake]] is or was called, until the thread is
+    * interrupted, which stays pending, or until this many nanoseconds have passed. May return early.
+    */
+  def await(interest: Int, nanos: Long): Unit
+
+  /** Ends the current [[await]], or the next one. Any thread may call this. */
+  def wake(): Unit
+
+  override def close(): Unit
+}
+
 /** A connection that does not block. One thread at a time reads, writes and closes it. */
 private[net] trait Channel extends AutoCloseable {
-  def socket: SocketChannel
 
   /** Continues the handshake that precedes the first byte, as far as possible. Returns the socket operation that it waits for, or 0
     * once it is over. Fails at the deadline, a time of `System.nanoTime`, even if the peer keeps sending.
@@ -27,14 +50,74 @@ private[net] trait Channel extends AutoCloseable {
   /** The peer's certificate and those that lead to an authority; empty without TLS. */
   def certificates: Seq[X509Certificate] = Nil
 
-  final def keyFor(selector: Selector): SelectionKey = socket.keyFor(selector)
+  /** The address of the other end, if it has one. */
+  def peer: Option[String]
 
-  final def register(selector: Selector, interest: Int, attachment: AnyRef): SelectionKey =
-    socket.register(selector, interest, attachment)
+  /** The name of the user at the other end, if the system knows it. */
+  def user: Option[String]
+
+  /** Continues to connect, as far as possible. Returns whether that is over. */
+  def isConnected: Boolean
+
+  /** Makes sure that no operation blocks. Called before all others. */
+  def prepare(): Unit
+
+  /** What a thread waits with for this channel. */
+  def waiting(): Waiting
+
+  /** Makes the thread of this selector call the watcher once, when one of these operations may be possible. Only that thread calls this. A channel
+    * without a socket passes the watcher to `resume`, in any thread.
+    */
+  def arm(selector: Selector, interest: Int, watcher: Watcher, resume: Watcher => Unit): Unit
+}
+
+/** A connection with a socket. */
+private[net] abstract class OverSocket(val socket: SocketChannel) extends Channel {
+  protected def isSecure: Boolean
+  def peer: Option[String] = Address.ofPeer(socket, isSecure)
+  def user: Option[String] = Address.user(socket).map(_.user.getName)
+  def isConnected: Boolean = socket.finishConnect()
+  def prepare(): Unit = socket.configureBlocking(false): Unit
+
+  def waiting(): Waiting = {
+    val selector = Selector.open()
+    try new OverSocket.Selecting(selector, socket.register(selector, 0, null))
+    catch {
+      case thrown: Throwable =>
+        selector.close()
+        throw thrown
+    }
+  }
+
+  def arm(selector: Selector, interest: Int, watcher: Watcher, resume: Watcher => Unit): Unit = {
+    val key = socket.keyFor(selector)
+    if (key == null) socket.register(selector, interest, watcher): Unit
+    else key.interestOps(key.interestOps() | interest): Unit
+  }
+}
+
+private[net] object OverSocket {
+  private final class Selecting(selector: Selector, key: SelectionKey) extends Waiting {
+    def await(interest: Int, nanos: Long): Unit = {
+      if (key.interestOps() != interest) key.interestOps(interest): Unit
+      if (nanos == Long.MaxValue) selector.select(): Unit
+      else selector.select(math.max(1L, (nanos + 999999L) / 1000000L)): Unit
+      selector.selectedKeys.clear()
+    }
+
+    def wake(): Unit = selector.wakeup(): Unit
+
+    def close(): Unit = {
+      selector.close()
+      // The key must be canceled before the channel is registered elsewhere.
+      key.cancel()
+    }
+  }
 }
 
 /** A connection that carries its bytes as they are. */
-private[net] class Plain(val socket: SocketChannel) extends Channel {
+private[net] class Plain(socket: SocketChannel) extends OverSocket(socket) {
+  protected def isSecure: Boolean = false
   def handshake(deadline: Long): Int = 0
   def read(into: ByteBuffer): Int = socket.read(into)
   def write(from: ByteBuffer): Int = socket.write(from)

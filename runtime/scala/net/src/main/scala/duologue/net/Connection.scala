@@ -2,20 +2,19 @@ package duologue.net
 
 import duologue.{FarEnd, Transport}
 import java.nio.ByteBuffer
-import java.nio.channels.{CancelledKeyException, ClosedChannelException, ClosedSelectorException, SelectionKey, Selector}
+import java.nio.channels.{CancelledKeyException, ClosedChannelException, ClosedSelectorException, SelectionKey}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 /** A connection that carries a session. `onClose` is called once, with the connection. The heartbeats of this side and of the peer are in seconds, and 0
   * means none.
   */
-private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: Connection => Unit) extends Transport {
+private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: Connection => Unit) extends Transport with Watcher {
   @volatile private var far: FarEnd = null
   /** What the session reports to its observer; null if there is none. */
   @volatile private var reports: Reports = null
   /** For the thread of the program that waits for this connection; there is only one at a time. */
-  private var selector: Selector = null
-  private var key: SelectionKey = null
-  @volatile private var current: Selector = null
+  private var waiting: Waiting = null
+  @volatile private var current: Waiting = null
   private val interest = new AtomicInteger
   private val isCollecting = new AtomicBoolean
   private val isClosed = new AtomicBoolean
@@ -59,26 +58,20 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     }
 
   private def select(interest: Int, nanos: Long): Unit = {
-    if (selector == null) {
-      selector = Selector.open()
-      current = selector
-      // Either this thread sees that the connection is closed, or the thread that closes it sees the selector.
-      if (isClosed.get) selector.close()
-      key = channel.register(selector, interest, this)
+    if (waiting == null) {
+      waiting = channel.waiting()
+      current = waiting
+      // Either this thread sees that the connection is closed, or the thread that closes it sees what this thread waits with.
+      if (isClosed.get) waiting.close()
     }
-    if (key.interestOps() != interest) key.interestOps(interest): Unit
-    if (!isWoken && !isClosed.get) {
-      if (nanos == Long.MaxValue) selector.select(): Unit
-      else selector.select(math.max(1L, (nanos + 999999L) / 1000000L)): Unit
-      selector.selectedKeys.clear()
-    }
+    if (!isWoken && !isClosed.get) waiting.await(interest, nanos)
     isWoken = false
   }
 
   def wake(): Unit = {
     isWoken = true
     val waiting = current
-    if (waiting != null) waiting.wakeup(): Unit
+    if (waiting != null) waiting.wake()
   }
 
   def arm(forSpace: Boolean): Unit = {

@@ -3,22 +3,17 @@ package duologue.net
 import java.io.{EOFException, IOException}
 import java.net.SocketTimeoutException
 import java.nio.ByteBuffer
-import java.nio.channels.{SelectionKey, Selector}
+import java.nio.channels.SelectionKey
 import javax.net.ssl.SSLException
 
 /** A handshake in the calling thread: reads and writes a connection that does not block, up to a deadline. */
 private[net] final class Dialogue(channel: Channel, deadline: Long) extends AutoCloseable {
-  private val selector = Selector.open()
-  private val key = channel.register(selector, 0, null)
+  private val waiting = channel.waiting()
 
-  def close(): Unit = {
-    selector.close()
-    // The key must be canceled before the channel is registered elsewhere.
-    key.cancel()
-  }
+  def close(): Unit = waiting.close()
 
   /** Waits until the connection is established. */
-  def connect(): Unit = while (!channel.socket.finishConnect()) await(SelectionKey.OP_CONNECT)
+  def connect(): Unit = while (!channel.isConnected) await(SelectionKey.OP_CONNECT)
 
   /** Does the handshake of the channel, which precedes the first byte. If it fails, the peer learns why. */
   def secure(): Unit =
@@ -95,14 +90,14 @@ private[net] final class Dialogue(channel: Channel, deadline: Long) extends Auto
     case secure: Secure =>
       secure.goodbye()
       try {
-        channel.socket.shutdownOutput(): Unit
+        secure.socket.shutdownOutput(): Unit
         val end = math.min(deadline - System.nanoTime(), Dialogue.Apology) + System.nanoTime()
         val buffer = ByteBuffer.allocate(1 << 12)
-        var count = channel.socket.read(buffer)
+        var count = secure.socket.read(buffer)
         while (count >= 0) {
           buffer.clear(): Unit
           if (count == 0) await(SelectionKey.OP_READ, end)
-          count = channel.socket.read(buffer)
+          count = secure.socket.read(buffer)
         }
       } catch { case _: IOException => () }
     case _ => ()
@@ -113,9 +108,7 @@ private[net] final class Dialogue(channel: Channel, deadline: Long) extends Auto
   private def await(interest: Int, deadline: Long): Unit = {
     val left = deadline - System.nanoTime()
     if (left <= 0L) throw Dialogue.late()
-    key.interestOps(interest): Unit
-    selector.select(math.max(1L, left / 1000000L)): Unit
-    selector.selectedKeys.clear()
+    waiting.await(interest, left)
     if (Thread.interrupted()) throw new InterruptedException()
   }
 }

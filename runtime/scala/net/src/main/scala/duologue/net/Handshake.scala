@@ -139,6 +139,9 @@ private[net] object Handshake {
   val Least = 1024L
 
   private val LongestName = 255
+
+  /** No hello has more bytes after its head. */
+  val MostRest = 4096
   val MostAccepted = 16
 
   /** Whether a peer that begins like this speaks TLS: an alert or a handshake. */
@@ -160,11 +163,18 @@ private[net] object Handshake {
     else {
       val (version, flags) = (head(8).toInt, head(9) & 0xff)
       val length = lengthOf(head)
-      val most = if ((flags & 4) != 0) 4096 else 1024
+      val most = if ((flags & 4) != 0) MostRest else 1024
       if (version != Version) Some(Left(Verdict.UnknownVersion))
       else if ((flags & ~7) != 0 || length < 28 || length > most) Some(Left(Verdict.Malformed))
       else Some(Right(length))
     }
+
+  /** Whether this is exactly one hello, as far as its length shows; or the beginning of one that is refused. */
+  def isWhole(bytes: Array[Byte]): Boolean = bytes.length >= Head && (helloHead(bytes) match {
+    case Some(Right(length)) => bytes.length == Head + length
+    case Some(Left(_))       => bytes.length <= Head + MostRest
+    case None                => false
+  })
 
   /** How many bytes follow the first ones of an answer. Throws [[MalformedPayload]] if it is not an answer. */
   def answerHead(head: Array[Byte]): Int = {

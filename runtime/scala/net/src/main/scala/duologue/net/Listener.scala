@@ -2,7 +2,6 @@ package duologue.net
 
 import duologue.{Endpoint, Role, abandon}
 import java.io.IOException
-import java.nio.ByteBuffer
 import java.nio.channels.{CancelledKeyException, ClosedChannelException, ClosedSelectorException, SocketChannel}
 import java.util.concurrent.{
   ConcurrentHashMap,
@@ -27,10 +26,8 @@ import scala.concurrent.duration.FiniteDuration
   * Closing it stops listening, but does not end the sessions.
   */
 final class Listener private (
-    bound: Address.Bound,
-    carrier: SocketChannel => Channel,
+    make: Source.Make,
     limits: Limits,
-    isSecure: Boolean,
     observer: Option[Observer]
 ) extends AutoCloseable {
   import Listener.{Begin, Served, named}
@@ -47,10 +44,10 @@ final class Listener private (
   private val healths = new ConcurrentLinkedQueue[Health]
   @volatile private var isDraining = false
   private var acceptor: Thread = null
-  private val silent = new Silent(bound, limits, take, refuse)
+  private val source = make(take, refuse)
 
   /** The address, in which a port 0 is replaced by the one in use. */
-  def address: String = bound.address
+  def address: String = source.address
 
   /** Serves one side of a protocol: `handler` runs in a thread of its own for each session, whose endpoint is closed when the
     * handler ends, normally or not. An exception that it throws, other than `SessionClosed`, goes to the thread's uncaught
@@ -88,8 +85,9 @@ final class Listener private (
     serve(healthprotocol.health.server)(health.serve(_, () => isDraining))
   }
 
-  /** Begins to serve, in separate threads. */
+  /** Begins to serve, in separate threads. Throws `IOException` if a broker does not permit that. */
   def start(): Listener = synchronized {
+    source.serve(served.flatMap(_.fingerprints))
     if (acceptor == null) {
       acceptor = new Thread(() => run(), "duologue-accept " + address)
       acceptor.start()
@@ -131,7 +129,7 @@ final class Listener private (
   private def next(waiting: LinkedBlockingQueue[(Endpoint, Any)]): (Endpoint, Any) = {
     var first = waiting.poll(Listener.Look, TimeUnit.MILLISECONDS)
     while (first == null) {
-      if (!bound.channel.isOpen) throw new ClosedChannelException
+      if (!source.isOpen) throw new ClosedChannelException
       first = waiting.poll(Listener.Patience, TimeUnit.MILLISECONDS)
     }
     first
@@ -140,9 +138,8 @@ final class Listener private (
   /** Stops listening: the system refuses new connections. Sessions continue. */
   override def close(): Unit = {
     refuseSessions()
-    bound.close()
-    silent.stop()
-    if (synchronized(acceptor) == null) silent.close()
+    source.stop()
+    if (synchronized(acceptor) == null) source.close()
     queues.forEach(waiting => Iterator.continually(waiting.poll()).takeWhile(_ != null).foreach(one => abandon(one._1)))
     handshakes.shutdown()
     workers.shutdown()
@@ -154,6 +151,7 @@ final class Listener private (
     */
   def drain(timeout: FiniteDuration): Boolean = {
     refuseSessions()
+    source.drain()
     val deadline = System.nanoTime() + timeout.toNanos
     var ended = count.get == 0
     while (!ended && System.nanoTime() - deadline < 0L) {
@@ -163,6 +161,7 @@ final class Listener private (
     sessions.end()
     close()
     workers.awaitTermination(Listener.Grace, TimeUnit.MILLISECONDS): Unit
+    source.flush()
     ended
   }
 
@@ -177,10 +176,10 @@ final class Listener private (
   override def toString: String = "Listener(" + address + ")"
 
   private def run(): Unit =
-    try while (bound.channel.isOpen) silent.step()
+    try while (source.isOpen) source.step()
     catch {
       case _: ClosedChannelException | _: ClosedSelectorException | _: CancelledKeyException | _: InterruptedException => ()
-    } finally silent.close()
+    } finally source.close()
 
   /** Begins a handshake. Returns false if there is no place for it. */
   private def take(incoming: Incoming): Boolean = {
@@ -202,33 +201,26 @@ final class Listener private (
 
   private def leavePlace(): Unit = {
     places.release()
-    silent.freed()
+    source.freed()
   }
 
   /** Reports a connection that is closed because it has waited too long, or refuses it because its peer has too many. */
   private def refuse(incoming: Incoming, isLate: Boolean): Unit = {
-    if (isLate) refused(incoming.socket, None, None, Some(Dialogue.late()))
+    if (isLate) refused(incoming.peer, None, None, Some(Dialogue.late()))
     else {
-      if (!isSecure)
-        try {
-          // The peer finds the connection closed if this cannot be written at once. What it has sent is read, because a connection that
-          // is closed with unread data is reset.
-          incoming.socket.write(ByteBuffer.wrap(Answer.refusal(Verdict.Full).encode)): Unit
-          incoming.socket.read(ByteBuffer.allocate(Listener.LongestHello)): Unit
-        } catch { case _: IOException => () }
-      refused(incoming.socket, None, Some(Verdict.Full), None)
+      incoming.refuse(Answer.refusal(Verdict.Full).encode)
+      refused(incoming.peer, None, Some(Verdict.Full), None)
     }
   }
 
   /** Reads a hello and answers it, and begins the session. */
   private def greet(incoming: Incoming): Unit = {
-    val socket = incoming.socket
     var isDone = false
     var isCounted = false
     var name = Option.empty[String]
-    var open: AutoCloseable = socket
+    var open: AutoCloseable = incoming
     try {
-      val channel = carrier(socket)
+      val channel = incoming.carry()
       open = channel
       val judged = Dialogue(channel, incoming.deadline) { dialogue =>
         dialogue.secure()
@@ -244,10 +236,10 @@ final class Listener private (
         case Some(Right((answer, begin, hello))) =>
           isDone = true
           begin(channel, hello, answer.verdict, incoming)
-        case Some(Left(verdict)) => refused(socket, name, Some(verdict), None)
-        case None                => refused(socket, name, None, None)
+        case Some(Left(verdict)) => refused(incoming.peer, name, Some(verdict), None)
+        case None                => refused(incoming.peer, name, None, None)
       }
-    } catch { case failed: IOException => refused(socket, name, None, Some(failed)) }
+    } catch { case failed: IOException => refused(incoming.peer, name, None, Some(failed)) }
     finally if (!isDone) {
       if (isCounted) count.decrementAndGet(): Unit
       Dialogue.hangUp(open)
@@ -255,10 +247,10 @@ final class Listener private (
     }
   }
 
-  private def refused(socket: SocketChannel, name: Option[String], verdict: Option[Int], failure: Option[Throwable]): Unit =
+  private def refused(peer: Option[String], name: Option[String], verdict: Option[Int], failure: Option[Throwable]): Unit =
     Reports.refused(
       observer,
-      new Observer.Refusal(isAccepting = true, name, Address.ofPeer(socket, isSecure), verdict, failure)
+      new Observer.Refusal(isAccepting = true, name, peer, verdict, failure)
     )
 
   /** `read` is called with the hello, if it can be read. */
@@ -282,7 +274,7 @@ final class Listener private (
             for {
               found <- matching(hello)
               (verdict, chosen) = found
-              begin <- chosen.admit(new Peer(hello, channel, isSecure)).toRight(Verdict.NotAdmitted)
+              begin <- chosen.admit(new Peer(hello, channel)).toRight(Verdict.NotAdmitted)
             } yield {
               val session = Answer.Session(chosen.fingerprint, limits.largest, limits.heartbeat)
               (Answer(verdict, Some(session), 0L), begin, hello)
@@ -310,7 +302,7 @@ final class Listener private (
       incoming.left()
     }
     val connection = new Connection(channel, limits.heartbeat, hello.seconds, ended(_))
-    def seen = Reports.Seen(Address.ofPeer(channel.socket, isSecure), hello.fingerprint, verdict == Verdict.Accepted, hello.trace)
+    def seen = Reports.Seen(channel.peer, hello.fingerprint, verdict == Verdict.Accepted, hello.trace)
     val idle = ConnectOptions.nanos(limits.idle)
     val first = begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true, observer, seen, idle)
     sessions.add(connection)
@@ -335,7 +327,7 @@ final class Listener private (
   /** Lets a session wait to be accepted; sessions that begin after the listener was closed are not accepted. */
   private def offer(waiting: LinkedBlockingQueue[(Endpoint, Any)], first: (Endpoint, Any)): Unit = {
     waiting.add(first): Unit
-    if (!bound.channel.isOpen && waiting.remove(first)) abandon(first._1)
+    if (!source.isOpen && waiting.remove(first)) abandon(first._1)
   }
 }
 
@@ -350,7 +342,9 @@ object Listener {
   private val Look = 5L
   private val Patience = 50L
   private val Grace = 1000L
-  private val LongestHello = 4 << 10
+
+  /** How long connecting to a broker may take, in nanoseconds. */
+  private val Broker = 10000000000L
 
   /** Begins a session of a peer whose hello was answered with a verdict. */
   private type Begin = (Channel, Hello, Int, Incoming) => Unit
@@ -360,7 +354,7 @@ object Listener {
 
   /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`, `tls://0.0.0.0:7000`. Port 0 asks for a free one, which
     * [[Listener.address]] reports. A Unix socket's file is removed when the listener is closed, and replaced if no process is listening
-    * there. An address that begins with `tls://` needs `tls`, this side's certificate and the authorities that it trusts: see
+    * there. At `nats://host:4222/bank` it is one of the servers of that name, and needs the module `duologue-nats`. An address that begins with `tls://` needs `tls`, this side's certificate and the authorities that it trusts: see
     * [[Tls]]. The `observer` is called when sessions begin, turn and end, and when they do not begin. Throws `IOException` if the address
     * cannot be used.
     */
@@ -370,21 +364,30 @@ object Listener {
       tls: Option[SSLContext] = None,
       observer: Option[Observer] = None
   ): Listener = {
-    val at = Address(address)
-    val carrier: SocketChannel => Channel = at match {
-      case Address.Tcp(_, _, true) =>
+    val make: Source.Make = Address(address) match {
+      case at @ Address.Tcp(_, _, true) =>
         val context = tls.getOrElse(throw Tls.missing(address, "Listener(address, tls = Some(context))"))
         // A context without TLS 1.3 fails here, and not for each peer.
         Tls.server(context): Unit
-        Secure.server(_, context)
-      case _ => new Plain(_)
+        onSocket(at.listen(), Secure.server(_, context), isSecure = true, limits)
+      case at: Address.OfSocket      => onSocket(at.listen(), new Plain(_), isSecure = false, limits)
+      case Address.Nats(server, name) => atBroker(Exchanges.of(server, System.nanoTime() + Broker), name, address, limits)
     }
-    val isSecure = at match {
-      case Address.Tcp(_, _, isSecure) => isSecure
-      case _                           => false
-    }
-    new Listener(at.listen(), carrier, limits, isSecure, observer)
+    new Listener(make, limits, observer)
   }
+
+  /** Gets sessions through a broker, as one of the servers of this name. */
+  def through(exchange: Exchange, name: String, limits: Limits = Limits(), observer: Option[Observer] = None): Listener = {
+    Subjects.problemOf(name).foreach(problem => throw new AddressMalformed(name, problem))
+    if (!exchange.retain()) throw new IOException("the connection to the broker is closed")
+    new Listener(atBroker(exchange, name, "nats://unknown:0/" + name, limits), limits, observer)
+  }
+
+  private def atBroker(exchange: Exchange, name: String, address: String, limits: Limits): Source.Make =
+    (take, refuse) => new Openings(exchange, name, address, limits, take, refuse)
+
+  private def onSocket(bound: Address.Bound, carrier: SocketChannel => Channel, isSecure: Boolean, limits: Limits): Source.Make =
+    (take, refuse) => new Silent(bound, carrier, isSecure, limits, take, refuse)
 
   private def named(prefix: String): ThreadFactory = {
     val count = new AtomicLong

@@ -5,7 +5,7 @@ import java.security.cert.X509Certificate
 import scala.collection.immutable.ArraySeq
 
 /** What a listener knows about a peer when it decides whether to admit it: see `serveAdmitted` of [[Listener]]. */
-final class Peer private[net] (hello: Hello, channel: Channel, isSecure: Boolean) {
+final class Peer private[net] (hello: Hello, channel: Channel) {
 
   /** The protocol's name, as the peer has sent it. */
   def protocol: String = hello.name
@@ -14,10 +14,10 @@ final class Peer private[net] (hello: Hello, channel: Channel, isSecure: Boolean
   def fingerprint: Fingerprint = hello.fingerprint
 
   /** The peer's address; the other end of a Unix socket has none. */
-  def address: Option[String] = Address.ofPeer(channel.socket, isSecure)
+  def address: Option[String] = channel.peer
 
   /** The name of the user at the other end of a Unix socket; `None` for others, and if the system does not know. */
-  def user: Option[String] = Address.user(channel.socket).map(_.user.getName)
+  def user: Option[String] = channel.user
 
   /** Over TLS, the peer's certificate and those that lead to an authority; otherwise empty. They have been verified. */
   def certificates: Seq[X509Certificate] = channel.certificates

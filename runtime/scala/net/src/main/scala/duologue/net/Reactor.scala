@@ -31,10 +31,17 @@ private[net] object Reactor {
   private val collecting = new ConcurrentLinkedQueue[Connection]
   private val beating = new ConcurrentLinkedQueue[Connection]
   private val grown = new ConcurrentLinkedQueue[Grown]
+  /** Those whose channel, which has no socket, is ready. */
+  private val readied = new ConcurrentLinkedQueue[Watcher]
   private var beatenAt = System.nanoTime()
 
+  private val resume: Watcher => Unit = { watcher =>
+    readied.add(watcher): Unit
+    selector.wakeup(): Unit
+  }
+
   locally {
-    val thread = new Thread(null, () => run(), "duologue-net", 0L, false)
+    val thread = new Thread(null, () => run(), "duologue-net", 0L, false) with NeverWaits
     thread.setDaemon(true)
     thread.setContextClassLoader(null)
     thread.start()
@@ -68,7 +75,7 @@ private[net] object Reactor {
     while (true) {
       try {
         val ticks = !collecting.isEmpty
-        if (!requests.isEmpty) selector.selectNow(): Unit
+        if (!requests.isEmpty || !readied.isEmpty) selector.selectNow(): Unit
         else if (ticks) selector.select(Tick): Unit
         else if (!beating.isEmpty) selector.select(Beat): Unit
         else if (!grown.isEmpty) selector.select(Shrink): Unit
@@ -85,6 +92,14 @@ private[net] object Reactor {
           register(request)
           left -= 1
           request = if (left > 0) requests.poll() else null
+        }
+        left = Round
+        var watcher = readied.poll()
+        while (watcher != null) {
+          val next = watcher
+          guarded { next.ready(); false }: Unit
+          left -= 1
+          watcher = if (left > 0) readied.poll() else null
         }
         val ready = selector.selectedKeys.iterator
         while (ready.hasNext) {
@@ -114,11 +129,9 @@ private[net] object Reactor {
   private def register(connection: Connection): Unit =
     try {
       val interest = connection.takeInterest()
-      val key = connection.channel.keyFor(selector)
       if (interest == 0) ()
       else if ((interest & SelectionKey.OP_READ) != 0 && connection.channel.isBuffered) connection.ready()
-      else if (key == null) connection.channel.register(selector, interest, connection): Unit
-      else key.interestOps(key.interestOps() | interest): Unit
+      else connection.channel.arm(selector, interest, connection, resume)
     } catch {
       case _: ClosedChannelException | _: CancelledKeyException => ()
     }
@@ -127,8 +140,8 @@ private[net] object Reactor {
     try key.interestOps(0): Unit
     catch { case _: CancelledKeyException => () }
     key.attachment match {
-      case connection: Connection => connection.ready()
-      case _                      => ()
+      case watcher: Watcher => watcher.ready()
+      case _                => ()
     }
   }
 

@@ -10,8 +10,10 @@ import javax.net.ssl.{SSLContext, SSLEngine, SSLEngineResult, SSLException, SSLP
 import scala.annotation.tailrec
 
 /** A connection that carries its bytes over TLS. */
-private[net] final class Secure private (val socket: SocketChannel, engine: SSLEngine) extends Channel {
+private[net] final class Secure private (socket: SocketChannel, engine: SSLEngine) extends OverSocket(socket) {
   import Secure.Empty
+
+  protected def isSecure: Boolean = true
 
   /** The size of a buffer for one record. */
   private val packet = engine.getSession.getPacketBufferSize

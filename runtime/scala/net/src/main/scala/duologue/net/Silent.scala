@@ -1,24 +1,31 @@
 package duologue.net
 
 import java.io.IOException
+import java.nio.ByteBuffer
 import java.net.StandardSocketOptions
 import java.nio.channels.{ClosedSelectorException, SelectionKey, Selector, SocketChannel}
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicBoolean
 
-/** A connection whose handshake has to be over at `deadline`. It counts as one of its peer until it is closed. */
-private[net] final class Incoming(val socket: SocketChannel, val deadline: Long, leave: () => Unit) extends AutoCloseable {
-  private val isCounted = new AtomicBoolean(true)
+/** A socket that has connected to the one that listens. */
+private[net] final class Connected(
+    val socket: SocketChannel,
+    carrier: SocketChannel => Channel,
+    isSecure: Boolean,
+    deadline: Long,
+    leave: () => Unit
+) extends Incoming(deadline, leave) {
+  def peer: Option[String] = Address.ofPeer(socket, isSecure)
+  def carry(): Channel = carrier(socket)
+  protected def end(): Unit = socket.close()
 
-  /** Something has arrived, but there is no place for its handshake yet. */
-  var isReady = false
-
-  /** The connection no longer counts. */
-  def left(): Unit = if (isCounted.getAndSet(false)) leave()
-
-  override def close(): Unit =
-    try socket.close()
-    finally left()
+  def refuse(answer: Array[Byte]): Unit = if (!isSecure)
+    try {
+      // The peer finds the connection closed if this cannot be written at once. What it has sent is read, because a connection that
+      // is closed with unread data is reset.
+      socket.write(ByteBuffer.wrap(answer)): Unit
+      socket.read(ByteBuffer.allocate(Silent.LongestHello)): Unit
+    } catch { case _: IOException => () }
 }
 
 /** How many connections each peer has. */
@@ -47,44 +54,48 @@ private[net] final class Peers(most: Int) {
 }
 
 /** Accepts connections for a listener, in one thread. Those that have sent nothing yet wait here: they have no thread, and do not
-  * count as handshakes. `take` takes a connection on which something has arrived, unless there is no place; `refuse` is called
-  * with those that are closed: true if they have waited too long, false if their peer has too many.
+  * count as handshakes. `take` takes a connection on which something has arrived. `carrier` begins the connection over a socket.
   */
 private[net] final class Silent(
     bound: Address.Bound,
+    carrier: SocketChannel => Channel,
+    isSecure: Boolean,
     limits: Limits,
     take: Incoming => Boolean,
     refuse: (Incoming, Boolean) => Unit
-) extends AutoCloseable {
+) extends Source {
   private val selector = Selector.open()
   private val peers = new Peers(limits.perPeer)
   /** In the order in which they came, which is also that of their deadlines. */
-  private val waiting = new java.util.LinkedHashSet[Incoming]
+  private val waiting = new java.util.LinkedHashSet[Connected]
   /** There may be a place again. */
   private val isFreed = new AtomicBoolean
   private var isBusy = false
   bound.channel.configureBlocking(false): Unit
   private val accepting = bound.channel.register(selector, SelectionKey.OP_ACCEPT)
 
-  /** A place has become free. Any thread may call this. */
+  def address: String = bound.address
+  def isOpen: Boolean = bound.channel.isOpen
+  def serve(fingerprints: Seq[Fingerprint]): Unit = ()
+  def drain(): Unit = ()
+  def flush(): Unit = ()
+
   def freed(): Unit = {
     isFreed.set(true)
-    wake()
+    selector.wakeup(): Unit
   }
 
-  /** Ends the current wait. Any thread may call this. */
-  def wake(): Unit = selector.wakeup(): Unit
-
-  /** Ends [[step]], now and later, and frees the socket that listens. Any thread may call this; [[close]] does the rest. */
-  def stop(): Unit = selector.close()
+  def stop(): Unit = {
+    bound.close()
+    selector.close()
+  }
 
   override def close(): Unit = {
-    stop()
+    selector.close()
     waiting.forEach(one => Dialogue.hangUp(one))
     waiting.clear()
   }
 
-  /** Waits until something happens, and handles it. */
   def step(): Unit = {
     // While no further handshake may begin, waiting connections may have sent something, so none of them gives way.
     val accepts = waiting.size < limits.silent || !isBusy
@@ -95,8 +106,8 @@ private[net] final class Silent(
     var isKnocking = false
     takeSelected().forEach { key =>
       key.attachment match {
-        case one: Incoming => arrived(one, key)
-        case _             => isKnocking = true
+        case one: Connected => arrived(one, key)
+        case _              => isKnocking = true
       }
     }
     closeLate()
@@ -116,7 +127,7 @@ private[net] final class Silent(
     }
   }
 
-  private def arrived(one: Incoming, key: SelectionKey): Unit =
+  private def arrived(one: Connected, key: SelectionKey): Unit =
     if (take(one)) {
       waiting.remove(one): Unit
       key.cancel()
@@ -154,7 +165,7 @@ private[net] final class Silent(
     }
   }
 
-  private def end(one: Incoming, isLate: Boolean): Unit = {
+  private def end(one: Connected, isLate: Boolean): Unit = {
     refuse(one, isLate)
     Dialogue.hangUp(one)
   }
@@ -190,9 +201,9 @@ private[net] final class Silent(
       socket.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
     val deadline = System.nanoTime() + limits.hello.toNanos
     peers.enter(socket) match {
-      case None => end(new Incoming(socket, deadline, () => ()), isLate = false)
+      case None => end(new Connected(socket, carrier, isSecure, deadline, () => ()), isLate = false)
       case Some(leave) =>
-        val one = new Incoming(socket, deadline, leave)
+        val one = new Connected(socket, carrier, isSecure, deadline, leave)
         try {
           if (waiting.size >= math.max(1, limits.silent)) endFirst()
           socket.register(selector, SelectionKey.OP_READ, one): Unit
@@ -209,4 +220,7 @@ private[net] final class Silent(
 private[net] object Silent {
   /** How long to wait when the system is out of descriptors, in milliseconds. */
   private val Pause = 5L
+
+  /** No hello is longer. */
+  private[net] val LongestHello = Handshake.Head + Handshake.MostRest
 }

@@ -3,7 +3,7 @@ package duologue
 import java.io.IOException
 import java.nio.channels.{ClosedByInterruptException, SocketChannel}
 
-/** Sessions over sockets. The protocols have to be generated with `--remote`.
+/** Sessions over sockets and message brokers. The protocols have to be generated with `--remote`.
   *
   * {{{
   * val client: bank.client.Login = net.connect(bank.client, "unix:/run/bank.sock")
@@ -21,14 +21,27 @@ package object net {
     observed(role, Some(address), options)(connectTo(role, address, options))
 
   private def connectTo(role: Role, address: String, options: ConnectOptions): role.$First = {
-    val to = Address(address)
-    val carrier: SocketChannel => Channel = to match {
-      case Address.Tcp(host, port, true) =>
-        val context = options.tls.getOrElse(throw Tls.missing(address, "ConnectOptions(tls = Some(context))"))
-        Secure.client(_, context, host, port)
-      case _ => new Plain(_)
-    }
     val deadline = System.nanoTime() + options.timeout.toNanos
+    Address(address) match {
+      case Address.Nats(server, name) =>
+        val exchange = failing(address)(Exchanges.of(server, deadline))
+        try connectToServers(role, address, Some(address), exchange, name, options, deadline)
+        finally exchange.release()
+      case to @ Address.Tcp(host, port, true) =>
+        val context = options.tls.getOrElse(throw Tls.missing(address, "ConnectOptions(tls = Some(context))"))
+        connectSocket(role, address, to, Secure.client(_, context, host, port), options, deadline)
+      case to: Address.OfSocket => connectSocket(role, address, to, new Plain(_), options, deadline)
+    }
+  }
+
+  private def connectSocket(
+      role: Role,
+      address: String,
+      to: Address.OfSocket,
+      carrier: SocketChannel => Channel,
+      options: ConnectOptions,
+      deadline: Long
+  ): role.$First = {
     val socket =
       try to.open()
       catch { case failed: IOException => throw new ConnectFailed(address, String.valueOf(failed.getMessage), failed) }
@@ -39,13 +52,88 @@ package object net {
     }
   }
 
+  private def failing[T](address: String)(body: => T): T =
+    try body
+    catch { case failed: IOException => throw new ConnectFailed(address, String.valueOf(failed.getMessage), failed) }
+
+  /** Like [[connect]], with one of the servers of this name at a broker. */
+  def connectThrough(role: Role, exchange: Exchange, name: String, options: ConnectOptions = ConnectOptions()): role.$First =
+    observed(role, None, options) {
+      Subjects.problemOf(name).foreach(problem => throw new AddressMalformed(name, problem))
+      val deadline = System.nanoTime() + options.timeout.toNanos
+      connectToServers(role, name, None, exchange, name, options, deadline)
+    }
+
+  /** How many servers that were about to leave the group are asked. */
+  private val MostAttempts = 8
+
+  /** Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts. */
+  private def connectToServers(
+      role: Role,
+      address: String,
+      peer: Option[String],
+      exchange: Exchange,
+      name: String,
+      options: ConnectOptions,
+      deadline: Long
+  ): role.$First = {
+    val fingerprints = (Fingerprint.of(role.$protocol.fingerprint) +: accepted(role, options)).iterator
+    var begun = Option.empty[role.$First]
+    while (begun.isEmpty) {
+      if (!fingerprints.hasNext) throw new Refused(address, Verdict.UnknownProtocol, 0L)
+      begun = connectToServer(role, address, peer, exchange, name, fingerprints.next(), options, deadline)
+    }
+    begun.get
+  }
+
+  /** `None` if no server has subscribed to this protocol. */
+  private def connectToServer(
+      role: Role,
+      address: String,
+      peer: Option[String],
+      exchange: Exchange,
+      name: String,
+      fingerprint: Fingerprint,
+      options: ConnectOptions,
+      deadline: Long
+  ): Option[role.$First] = {
+    var begun = Option.empty[role.$First]
+    var isUnanswered = false
+    var attempts = 0
+    while (begun.isEmpty && !isUnanswered) {
+      val link = failing(address)(exchange.open(name, fingerprint, deadline))
+      def isOver = System.nanoTime() - deadline > 0L
+      try begun = Some(established(role, address, peer, link, () => link, options, deadline)(() => true))
+      catch {
+        case _: IOException if link.isUnanswered => isUnanswered = true
+        case refused: Refused =>
+          attempts += 1
+          // A server that drains was about to leave the group. There may be others.
+          if (refused.verdict != Verdict.Draining || attempts >= MostAttempts || isOver) throw refused
+        case failed: ConnectFailed =>
+          val isLate = failed.getCause match {
+            case _: java.net.SocketTimeoutException => true
+            case _                                  => false
+          }
+          if (!link.isUnheard && !isLate) throw failed
+          failing(address)(exchange.denied(Subjects.subject(name, fingerprint)).foreach(throw _))
+          // The broker has lost the hello, or delivered it to a server that had just left the group and ended.
+          if (isOver) throw new ConnectFailed(address, "the peer did not answer in time", failed)
+      }
+    }
+    begun
+  }
+
+  private def accepted(role: Role, options: ConnectOptions): Vector[Fingerprint] =
+    (options.accepts ++ Fingerprint.acceptedBy(role)).distinct.take(Handshake.MostAccepted).toVector
+
   /** Like [[connect]], but over a connection that the program provides, which then belongs to the session. It is used without TLS. The
     * other side accepts the session with [[acceptOver]], or with a function like it in another language.
     */
   def connectOver(role: Role, stream: ByteStream, options: ConnectOptions = ConnectOptions()): role.$First = {
     val deadline = System.nanoTime() + options.timeout.toNanos
     val channel = observed(role, None, options)(opened(stream))
-    val peer = if (options.observer.isEmpty) None else Address.ofPeer(channel.socket, isSecure = false)
+    val peer = if (options.observer.isEmpty) None else channel.peer
     observed(role, peer, options) {
       established(role, stream.toString, peer, channel, () => channel, options, deadline)(() => true)
     }
@@ -103,7 +191,7 @@ package object net {
     try {
       val channel = carrier()
       open = channel
-      channel.socket.configureBlocking(false): Unit
+      channel.prepare()
       val isConnected = connect()
       val answer = Dialogue(channel, deadline) { dialogue =>
         if (!isConnected) dialogue.connect()
@@ -133,7 +221,7 @@ package object net {
       options.largest,
       options.heartbeat,
       protocol.name,
-      (options.accepts ++ Fingerprint.acceptedBy(role)).distinct.take(Handshake.MostAccepted).toVector,
+      accepted(role, options),
       options.trace,
       options.token.map(_.toVector)
     )

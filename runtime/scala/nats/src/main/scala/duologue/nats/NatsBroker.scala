@@ -1,0 +1,205 @@
+package duologue.nats
+
+import duologue.net.{Broker, Inbox}
+import io.nats.client.{Connection, ConnectionListener, Dispatcher, ErrorListener, Message, Options}
+import java.io.IOException
+import java.time.Duration
+import java.util.concurrent.{CopyOnWriteArrayList, CountDownLatch, ExecutionException, ExecutorService, Executors, LinkedBlockingQueue, ThreadFactory, TimeUnit, TimeoutException}
+
+/** A connection to a NATS server. */
+private[nats] final class NatsBroker private (connection: Connection, denials: NatsBroker.Denials, executors: Seq[ExecutorService]) extends Broker {
+  import NatsBroker.{Close, Ending, Flush, Flushing, MostPayload, Outgoing, Publish}
+
+  /** What is to be published, in this order. A thread of its own publishes it, because the client library drops a message if the thread that
+    * publishes it is interrupted. How many messages there can be is limited by the credit of all sessions, and by what is published
+    * before [[isConnected]] returns false.
+    */
+  private val outgoing = new LinkedBlockingQueue[Outgoing]
+  private val inboxes = new CopyOnWriteArrayList[Inbox]
+
+  /** Whether a thread has waited until what it had published was written, and that was not the case in time. */
+  @volatile private var isLate = false
+
+  private def begin(): Unit = {
+    connection.addConnectionListener(new ConnectionListener {
+      override def connectionEvent(connection: Connection, event: ConnectionListener.Events): Unit =
+        if (event eq ConnectionListener.Events.CLOSED) inboxes.forEach(_.lost())
+    })
+    val thread = NatsBroker.daemons("duologue-nats").newThread(() => publishAll())
+    thread.start()
+  }
+
+  private def publishAll(): Unit = {
+    var isOpen = true
+    while (isOpen)
+      outgoing.take() match {
+        case Publish(subject, reply, message) =>
+          // This fails only if the connection is closed for good.
+          try reply.fold(connection.publish(subject, message))(connection.publish(subject, _, message))
+          catch { case _: IllegalStateException | _: IllegalArgumentException => () }
+        case Flush(done) => done.countDown()
+        case Close()     => isOpen = false
+      }
+  }
+
+  def publish(subject: String, reply: Option[String], message: Array[Byte]): Unit =
+    outgoing.add(Publish(subject, reply, message)): Unit
+
+  def subscribe(subject: String, group: Option[String], inbox: Inbox): AutoCloseable = {
+    def deliver(message: Message): Unit = {
+      val status = if (message.isStatusMessage) message.getStatus else null
+      if (status != null && status.isNoResponders) inbox.unanswered(message.getSubject)
+      else if (status == null) inbox.arrived(message.getSubject, Option(message.getReplyTo), message.getData)
+    }
+    try {
+      val dispatcher = connection.createDispatcher(deliver(_))
+      // No subscription has more messages than all sessions have credit for, so none is dropped.
+      dispatcher.setPendingLimits(0L, 0L)
+      group match {
+        case Some(group) => dispatcher.subscribe(subject, group)
+        case None        => dispatcher.subscribe(subject)
+      }
+      inboxes.add(inbox): Unit
+      () => end(dispatcher, inbox)
+    } catch {
+      case closed: IllegalStateException => throw new IOException("the connection to the NATS server is closed", closed)
+    }
+  }
+
+  /** Ends a subscription. What the server has delivered before is still passed to the inbox. */
+  private def end(dispatcher: Dispatcher, inbox: Inbox): Unit = {
+    inboxes.remove(inbox): Unit
+    try
+      // While the server cannot be reached, it delivers nothing.
+      if (!isConnected) connection.closeDispatcher(dispatcher)
+      else if (dispatcher.isActive) dispatcher.drain(Ending).get(Ending.toMillis, TimeUnit.MILLISECONDS): Unit
+    catch {
+      case _: IllegalStateException | _: IllegalArgumentException | _: ExecutionException | _: TimeoutException => ()
+      case _: InterruptedException  => Thread.currentThread.interrupt()
+    }
+  }
+
+  override def flush(): Unit = if (!isLate && isConnected) {
+    val until = System.nanoTime() + Flushing
+    val done = new CountDownLatch(1)
+    outgoing.add(Flush(done)): Unit
+    try {
+      // If the server accepts nothing, only the first threads wait for it.
+      if (!done.await(Flushing, TimeUnit.NANOSECONDS)) isLate = true
+      else connection.flush(Duration.ofNanos(math.max(1L, until - System.nanoTime())))
+    } catch {
+      case _: TimeoutException      => isLate = true
+      case _: IllegalStateException => ()
+      case _: InterruptedException  => Thread.currentThread.interrupt()
+    }
+  }
+
+  override def isConnected: Boolean = connection.getStatus eq Connection.Status.CONNECTED
+
+  override def denied: Option[String] = {
+    // The client library calls the listener in a thread of its own, so it may not know yet.
+    val last = connection.getLastError
+    if (last != null && denials.add(last)) connection.clearLastError()
+    denials.recent
+  }
+
+  def maxMessage: Int = math.min(connection.getMaxPayload, MostPayload).toInt
+
+  def close(): Unit = {
+    outgoing.add(Close()): Unit
+    try connection.close()
+    catch { case _: InterruptedException => Thread.currentThread.interrupt() }
+    finally executors.foreach(_.shutdown())
+  }
+}
+
+private[nats] object NatsBroker {
+
+  /** How long the client waits before another attempt to connect, at most: less than the time after which a process counts as gone. */
+  private val LongestPause = 500L
+  private val ShortestPause = 10L
+
+  /** How long ending a subscription may take. */
+  private val Ending = Duration.ofSeconds(1L)
+
+  /** How long a thread waits until what it has published is written, in nanoseconds. */
+  private val Flushing = 500000000L
+
+  /** For how long what the server has reported counts as the reason of a failure, in nanoseconds. */
+  private val Recent = 5000000000L
+
+  /** The longest messages that a server has to accept, and those that are published at most. */
+  private val LeastPayload = 8L << 10
+  private val MostPayload = 1L << 20
+
+  private sealed trait Outgoing
+  private final case class Publish(subject: String, reply: Option[String], message: Array[Byte]) extends Outgoing
+
+  /** All that is before it has been published. */
+  private final case class Flush(done: CountDownLatch) extends Outgoing
+  private final case class Close() extends Outgoing
+
+  /** What the server has last reported as not permitted, and when. */
+  private final class Denials extends ErrorListener {
+    @volatile private var last = Option.empty[(String, Long)]
+
+    /** Returns whether the text is about a permission. */
+    def add(text: String): Boolean = {
+      val isDenial = text.toLowerCase.startsWith("permissions violation")
+      if (isDenial) last = Some((text, System.nanoTime()))
+      isDenial
+    }
+
+    def recent: Option[String] = last.collect { case (text, at) if System.nanoTime() - at < Recent => text }
+
+    override def errorOccurred(connection: Connection, text: String): Unit = add(text): Unit
+    override def exceptionOccurred(connection: Connection, failure: Exception): Unit = ()
+  }
+
+  /** The program may end while these threads run. */
+  private def daemons(name: String): ThreadFactory = { task =>
+    val thread = new Thread(task, name)
+    thread.setDaemon(true)
+    thread
+  }
+
+  def connect(server: String, configure: Options.Builder => Options.Builder, deadline: Long): NatsBroker = {
+    val denials = new Denials
+    val left = math.max(1L, (deadline - System.nanoTime()) / 1000000L)
+    val threads = daemons("duologue-nats-client")
+    val (workers, timer) = (Executors.newCachedThreadPool(threads), Executors.newScheduledThreadPool(1, threads))
+    val executors = Seq(workers, timer)
+    val options = configure(Options.builder().server("nats://" + server).maxReconnects(-1).connectionTimeout(left))
+      .errorListener(denials)
+      .executor(workers)
+      .scheduledExecutor(timer)
+      .callbackThreadFactory(threads)
+      .connectThreadFactory(threads)
+      .maxMessagesInOutgoingQueue(0)
+      .reconnectBufferSize(-1L)
+      .reconnectDelayHandler(tries => Duration.ofMillis(math.min(LongestPause, ShortestPause << math.max(0L, math.min(tries, 6L)))))
+      .build()
+    val connection =
+      try io.nats.client.Nats.connect(options)
+      catch {
+        case thrown: Throwable =>
+          executors.foreach(_.shutdown())
+          throw thrown
+      }
+    try {
+      val longest = connection.getMaxPayload
+      if (longest < LeastPayload)
+        throw new IOException(
+          "its longest message has " + longest.toString + " bytes: set its `max_payload` to " + LeastPayload.toString + " or more"
+        )
+      val broker = new NatsBroker(connection, denials, executors)
+      broker.begin()
+      broker
+    } catch {
+      case thrown: Throwable =>
+        connection.close()
+        executors.foreach(_.shutdown())
+        throw thrown
+    }
+  }
+}

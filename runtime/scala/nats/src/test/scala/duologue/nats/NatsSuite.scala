@@ -1,0 +1,244 @@
+package duologue.nats
+
+import duologue.{SessionClosed, Why, abandon}
+import duologue.net.{ConnectFailed, ConnectOptions, Exchange, ExchangeOptions, Listener, NetSuite, Refused, connect, connectThrough}
+import java.io.{BufferedReader, InputStreamReader}
+import java.nio.file.{Files, Path}
+import java.util.concurrent.TimeUnit
+import protocols.{bank, numbers}
+import scala.annotation.tailrec
+import scala.concurrent.duration.{DurationInt, DurationLong}
+import scala.jdk.CollectionConverters.IteratorHasAsScala
+
+/** Sessions over a NATS server, which each test starts for itself. The programs in Rust are those of `tests/brokers`. */
+final class NatsSuite extends NetSuite {
+
+  /** A NATS server on a free port, with a folder of its own. */
+  private final class Server(config: String) extends AutoCloseable {
+    private val folder = Files.createTempDirectory("duologue-nats")
+    private val file = Files.writeString(folder.resolve("config"), config)
+    private var process = run("-1")
+    eventually(readPort.nonEmpty)
+    val port: String = readPort.getOrElse("")
+    val address: String = "127.0.0.1:" + port
+
+    private def run(port: String): Process = {
+      val command = List("nats-server", "--addr", "127.0.0.1", "--port", port, "--ports_file_dir", folder.toString, "--config", file.toString)
+      val builder = new ProcessBuilder(command: _*)
+      builder.redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start()
+    }
+
+    /** The file with the port appears when the server listens. */
+    private def readPort: Option[String] = {
+      val files = Files.list(folder)
+      try
+        files.iterator.asScala.filter(_.toString.endsWith(".ports")).flatMap { file =>
+          """nats://127\.0\.0\.1:(\d+)""".r.findFirstMatchIn(Files.readString(file)).map(_.group(1))
+        }.nextOption()
+      finally files.close()
+    }
+
+    def kill(): Unit = process.destroyForcibly().waitFor(): Unit
+    def restart(): Unit = process = run(port)
+
+    def close(): Unit = {
+      kill()
+      val files = Files.walk(folder)
+      try files.sorted(java.util.Comparator.reverseOrder[Path]).forEach(Files.deleteIfExists(_): Unit)
+      finally files.close()
+    }
+  }
+
+  private def at[T](config: String = "")(test: Server => T): T = {
+    val server = new Server(config)
+    try test(server)
+    finally server.close()
+  }
+
+  @tailrec
+  private def teller(login: bank.server.Login): bank.server.Connected = {
+    val bank.Login.Login(_, password, next) = login.recv()
+    if (password == "1234") next.ok() else teller(next.invalid())
+  }
+
+  @tailrec
+  private def count(connected: bank.server.Connected, balance: Double): Unit = connected.recv() match {
+    case bank.Connected.Deposit(money, next)                            => count(next, balance + money)
+    case bank.Connected.Withdrawal(amount, next) if amount <= balance => count(next.money(amount), balance - amount)
+    case bank.Connected.Withdrawal(_, next)                             => count(next.insufficientFunds(), balance)
+    case bank.Connected.Quit                                            => ()
+  }
+
+  private def serving(listener: Listener): Listener = listener.serve(bank.server)(login => count(teller(login), 0.0)).start()
+
+  private def customer(login: bank.client.Login, turns: Int): Unit = {
+    var connected = login.login("holk", "1234").recv() match {
+      case bank.LoginResponse.Ok(next) => next
+      case other                       => fail(other.toString)
+    }
+    for (number <- 1 to turns) connected = connected.deposit(number.toDouble).withdrawal(number.toDouble).recv() match {
+      case bank.WithdrawalResponse.Money(_, next) => next
+      case other                                  => fail(other.toString)
+    }
+    connected.quit()
+  }
+
+  private val patient = ConnectOptions(timeout = Patience.seconds)
+
+  /** Connects as soon as a server has subscribed. */
+  private def connected(address: String): bank.client.Login = {
+    var first = Option.empty[bank.client.Login]
+    eventually {
+      try first = Some(connect(bank.client, address, patient))
+      catch { case _: Refused => () }
+      first.nonEmpty
+    }
+    first.get
+  }
+
+  private def program(name: String, arguments: String*): Process = {
+    val file = Path.of(System.getProperty("duologue.programs")).resolve(name).toString
+    val process = new ProcessBuilder((file +: arguments): _*).redirectError(ProcessBuilder.Redirect.INHERIT).start()
+    Runtime.getRuntime.addShutdownHook(new Thread(() => process.destroyForcibly(): Unit))
+    process
+  }
+
+  private def ended(process: Process): Unit = {
+    assert(process.waitFor(Patience, TimeUnit.SECONDS))
+    assertEquals(process.exitValue, 0)
+  }
+
+  test("the address is all that differs: a bank drains, and what nobody serves is refused") {
+    at() { server =>
+      val address = "nats://" + server.address + "/bank"
+      val listener = serving(Listener(address))
+      assertEquals(listener.address, address)
+      for (turns <- List(0, 1, 200)) customer(connect(bank.client, address), turns)
+      assertEquals(intercept[Refused](connect(numbers.client, address)).verdict, 16)
+      eventually(listener.size == 0)
+      assert(listener.drain(Patience.seconds))
+      assertEquals(intercept[Refused](connect(bank.client, address)).verdict, 16)
+      val nowhere = intercept[ConnectFailed](connect(bank.client, "nats://127.0.0.1:1/bank"))
+      assert(nowhere.getMessage.contains("nats://127.0.0.1:1/bank"), nowhere.getMessage)
+    }
+  }
+
+  test("a client in Scala and a server in Rust") {
+    at() { server =>
+      val address = "nats://" + server.address + "/bank"
+      val teller = program("teller", address)
+      val output = new BufferedReader(new InputStreamReader(teller.getInputStream))
+      customer(connected(address), 0)
+      for (turns <- List(1, 200)) customer(connect(bank.client, address), turns)
+      teller.getOutputStream.close()
+      val printed = spawn(Iterator.continually(output.readLine()).takeWhile(_ != null).toList)
+      assertEquals(await(printed).lastOption, Some("3"))
+      ended(teller)
+    }
+  }
+
+  test("a client in Rust and a server in Scala") {
+    at() { server =>
+      val address = "nats://" + server.address + "/bank"
+      val listener = serving(Listener(address))
+      for (turns <- List("0", "200")) ended(program("customer", address, turns))
+      eventually(listener.size == 0)
+      assert(listener.drain(Patience.seconds))
+    }
+  }
+
+  private def exchange(server: Server): Exchange = Nats.exchange(server.address, options = ExchangeOptions(heartbeat = 300.millis))
+
+  test("a NATS server that is killed while numbers are sent: both sides are lost, no number comes twice, and later sessions work") {
+    at() { server =>
+      val (here, there) = (exchange(server), exchange(server))
+      val listener = Listener.through(there, "numbers").start()
+      val accepting = spawn(listener.accept(numbers.server))
+      var client = Option.empty[numbers.client.Stream]
+      eventually {
+        try client = Some(connectThrough(numbers.client, here, "numbers", patient))
+        catch { case _: Refused => () }
+        client.nonEmpty
+      }
+      val sending = spawn {
+        @tailrec def all(stream: numbers.client.Stream, number: Long): Unit = all(stream.send(number), number + 1L)
+        intercept[SessionClosed](all(client.get, 0L)).why
+      }
+      val received = new java.util.concurrent.atomic.AtomicLong
+      val receiving = spawn {
+        @tailrec def all(stream: numbers.server.Stream): Unit = {
+          val numbers.Stream.Send(number, next) = stream.recv()
+          if (number != received.getAndIncrement()) throw new AssertionError("out of order: " + number.toString)
+          all(next)
+        }
+        intercept[SessionClosed](all(await(accepting))).why
+      }
+      eventually(received.get > 1000L)
+      server.kill()
+      assertEquals((await(sending), await(receiving)), (Why.Lost: Why, Why.Lost: Why))
+      val failed = intercept[ConnectFailed](connectThrough(numbers.client, here, "numbers", ConnectOptions(timeout = 50.millis)))
+      assert(failed.getMessage.contains("interrupted"), failed.getMessage)
+      server.restart()
+      val again = spawn(listener.accept(numbers.server))
+      var next = Option.empty[numbers.client.Stream]
+      eventually {
+        try next = Some(connectThrough(numbers.client, here, "numbers", patient))
+        catch { case _: Refused => () }
+        next.nonEmpty
+      }
+      abandon(next.get.send(7L))
+      assertEquals(await(again).recv() match { case numbers.Stream.Send(number, _) => number }, 7L)
+      listener.close()
+      here.close()
+      there.close()
+    }
+  }
+
+  test("a missing permission is reported by both sides") {
+    val config = """authorization { users = [ { user: holk, password: "1234", permissions: {
+      publish: ["duo.at.>"], subscribe: ["duo.at.>"] } } ] }"""
+    at(config) { server =>
+      val here = Nats.exchange(server.address, _.userInfo("holk", "1234"))
+      val listener = Listener.through(here, "bank").serve(bank.server)(_ => ())
+      assert(intercept[java.io.IOException](listener.start()).getMessage.contains("duo.bank."))
+      listener.close()
+      val denied = intercept[ConnectFailed](connectThrough(bank.client, here, "bank", patient))
+      assert(denied.getMessage.contains("duo.bank."), denied.getMessage)
+      here.close()
+      intercept[java.io.IOException](Nats.exchange(server.address)): Unit
+    }
+  }
+
+  test("a slow reader loses nothing") {
+    at() { server =>
+      val (here, there) = (exchange(server), exchange(server))
+      val listener = Listener.through(there, "numbers")
+      val accepting = spawn(listener.accept(numbers.server))
+      var client = Option.empty[numbers.client.Stream]
+      eventually {
+        try client = Some(connectThrough(numbers.client, here, "numbers", patient))
+        catch { case _: Refused => () }
+        client.nonEmpty
+      }
+      val most = 100000L
+      val sending = spawn {
+        @tailrec def all(stream: numbers.client.Stream, number: Long): Unit =
+          if (number == most) abandon(stream) else all(stream.send(number), number + 1L)
+        all(client.get, 0L)
+      }
+      var stream = await(accepting)
+      Thread.sleep(100L)
+      assert(!sending.isDone)
+      for (number <- 0L until most) {
+        val numbers.Stream.Send(received, next) = stream.recv()
+        if (received != number) fail("expected " + number.toString + ", not " + received.toString)
+        stream = next
+      }
+      assertEquals(intercept[SessionClosed](stream.recv(): Unit).why, Why.Left: Why)
+      await(sending)
+      listener.close()
+      here.close()
+      there.close()
+    }
+  }
+}

@@ -1,0 +1,152 @@
+package duologue.net
+
+import java.io.IOException
+import java.nio.channels.ClosedChannelException
+import java.util.ArrayDeque
+import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.locks.ReentrantLock
+
+/** The sessions that other processes begin with a listener at a broker. Their hellos have arrived. */
+private[net] final class Openings(
+    exchange: Exchange,
+    name: String,
+    val address: String,
+    limits: Limits,
+    take: Incoming => Boolean,
+    refuse: (Incoming, Boolean) => Unit
+) extends Source {
+  import Openings.{MostWaiting, Opened, Settling}
+
+  private val lock = new ReentrantLock
+  private val changed = lock.newCondition()
+
+  /** What the listener has not taken yet, in the order in which it came, which is also that of the deadlines. */
+  private val opened = new ArrayDeque[Opened]
+
+  /** Whether a connection waits for a place. */
+  private var isBusy = false
+  private var isDraining = false
+  private var isStopped = false
+  private var isLost = false
+  private val isReleased = new AtomicBoolean
+
+  /** By their subjects. */
+  private val subscriptions = new java.util.LinkedHashMap[String, AutoCloseable]
+
+  private val inbox = new Inbox {
+    def arrived(subject: String, reply: Option[String], message: Array[Byte]): Unit = locked {
+      val verdict =
+        if (isDraining || isStopped) Some(Verdict.Draining)
+        else if (opened.size >= MostWaiting) Some(Verdict.Full)
+        else None
+      exchange.accept(reply, message, verdict).foreach { link =>
+        opened.add(new Opened(link, System.nanoTime() + limits.hello.toNanos)): Unit
+        changed.signalAll()
+      }
+    }
+
+    def unanswered(subject: String): Unit = ()
+
+    def lost(): Unit = locked {
+      isLost = true
+      changed.signalAll()
+    }
+  }
+
+  private def locked[T](body: => T): T = {
+    lock.lock()
+    try body
+    finally lock.unlock()
+  }
+
+  def isOpen: Boolean = locked(!isStopped && !isLost)
+
+  def serve(fingerprints: Seq[Fingerprint]): Unit = subscriptions.synchronized {
+    fingerprints.map(Subjects.subject(name, _)).foreach { subject =>
+      if (!locked(isDraining || isStopped) && !subscriptions.containsKey(subject))
+        subscriptions.put(subject, exchange.listen(subject, inbox)): Unit
+    }
+  }
+
+  def step(): Unit = {
+    val next = locked {
+      var next: Opened = null
+      while (next == null) {
+        if (isStopped || isLost) throw new ClosedChannelException
+        val first = opened.peek()
+        if (first == null) changed.await()
+        else if (!isBusy || first.deadline - System.nanoTime() <= 0L) next = opened.poll()
+        else changed.awaitNanos(first.deadline - System.nanoTime()): Unit
+      }
+      next
+    }
+    if (next.deadline - System.nanoTime() <= 0L) {
+      refuse(next, true)
+      Dialogue.hangUp(next)
+    } else {
+      locked { isBusy = true }
+      // A place may have become free since this thread has found none.
+      if (take(next)) locked { isBusy = false }
+      else locked(opened.addFirst(next))
+    }
+  }
+
+  def freed(): Unit = locked {
+    isBusy = false
+    changed.signalAll()
+  }
+
+  def drain(): Unit = {
+    val waiting = locked {
+      isDraining = true
+      val all = opened.toArray(Array.empty[Opened])
+      opened.clear()
+      all
+    }
+    val ended = subscriptions.synchronized {
+      val all = subscriptions.values.toArray(Array.empty[AutoCloseable])
+      subscriptions.clear()
+      all
+    }
+    ended.foreach(Dialogue.hangUp(_))
+    waiting.foreach { one =>
+      one.refuse(Answer.refusal(Verdict.Draining).encode)
+      Dialogue.hangUp(one)
+    }
+    // What the broker has delivered until now is refused, before this process may end.
+    if (ended.nonEmpty)
+      try exchange.settle(Settling)
+      catch { case _: IOException => () }
+  }
+
+  def flush(): Unit = exchange.flush()
+
+  def stop(): Unit = {
+    locked {
+      isStopped = true
+      changed.signalAll()
+    }
+    drain()
+    if (!isReleased.getAndSet(true)) exchange.release()
+  }
+
+  override def close(): Unit = stop()
+}
+
+private[net] object Openings {
+
+  /** How many sessions may wait until the listener takes them. */
+  private val MostWaiting = 256
+
+  /** How long a listener that drains waits for sessions that are requested at the same moment, in nanoseconds. */
+  private val Settling = 1000000000L
+
+  private final class Opened(link: Link, deadline: Long) extends Incoming(deadline, () => ()) {
+    def peer: Option[String] = None
+    def carry(): Channel = link
+    protected def end(): Unit = link.close()
+    def refuse(answer: Array[Byte]): Unit =
+      try link.write(java.nio.ByteBuffer.wrap(answer)): Unit
+      catch { case _: IOException => () }
+  }
+}
