@@ -290,7 +290,8 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
     if (!take_turn(listener, until)) return DUO_EMPTY;
     duo_status status = DUO_OK;
     bool has_polled = false;
-    if (listener->openings != NULL) status = duo_openings_serve(listener->openings, offers, count, listener->options.problem);
+    duo_problem ignored = {""}, *problem = listener->options.problem != NULL ? listener->options.problem : &ignored;
+    if (listener->openings != NULL) status = duo_openings_serve(listener->openings, offers, count, problem);
     while (status == DUO_OK) {
         if (duo_atomic_load(&listener->is_stopped, memory_order_acquire)) {
             status = DUO_CLOSED;
