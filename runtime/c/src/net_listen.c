@@ -298,6 +298,8 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
             break;
         }
         duo_net_take_connections(listener);
+        /* The broker may deliver nothing more. */
+        if (listener->openings != NULL && duo_atomic_load(&listener->is_stopped, memory_order_acquire)) continue;
         if (continue_greetings(listener, offers, count, arrived)) break;
         if (has_polled && duo_net_gives_up(until)) {
             status = DUO_EMPTY;

@@ -259,6 +259,34 @@ fn a_customer_of_another_language_survives_a_restart_or_is_lost() {
 }
 
 #[test]
+fn another_language_reports_a_missing_permission() {
+    let Some(program) = other_language() else {
+        return;
+    };
+    let config = "no_auth_user: holk\nauthorization { users = [ { user: holk, password: \"1234\", permissions: { \
+                  publish: [\"duo.at.>\"], subscribe: [\"duo.at.>\"] } } ] }";
+    let server = Server::with(Some(config));
+    let address = server.address("bank");
+    for arguments in [&["customer", &address, "1"][..], &["serve", &address][..]] {
+        let mut command = Command::new(program.get_program());
+        // It would end by itself if its input ended.
+        let mut child = command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it can be started");
+        let _input = child.stdin.take();
+        let output = child.wait_with_output().expect("it ends");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            errors.contains("does not permit `duo.bank."),
+            "{arguments:?}: {errors}"
+        );
+    }
+}
+
+#[test]
 fn a_process_that_is_killed_is_lost() {
     let server = Server::start();
     let address = server.address("bank");
