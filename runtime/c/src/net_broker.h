@@ -13,7 +13,7 @@
  * (c) *Threads.* One thread of each exchange (net_exchange.c) reads the sockets, and counts time. The threads of the broker's library call the
  *     inboxes. All of it is under the lock of the exchange, which no thread holds while it waits. Only the thread of the exchange frees links,
  *     so an event of epoll never names one that is gone.
- * (d) The lock of an exchange is the last one: whoever holds it takes none but those of the broker's library and of an opening queue.
+ * (d) Locks are taken in this order: that of the openings of a listener, that of an exchange, those of the broker's library.
  */
 #ifndef DUOLOGUE_NET_BROKER_H
 #define DUOLOGUE_NET_BROKER_H
