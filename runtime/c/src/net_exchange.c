@@ -31,7 +31,7 @@ static size_t slot_of(const duo_exchange *exchange, const char *text, size_t siz
 {
     uint64_t hash = exchange->seed;
     for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    return (hash >> 32) % SLOTS;
+    return (size_t)((hash >> 32) % SLOTS);
 }
 
 static duo_link *find(const duo_exchange *exchange, const char *token)
