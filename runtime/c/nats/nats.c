@@ -18,13 +18,18 @@ enum { LEAST_PAYLOAD = 8 << 10, MOST_PAYLOAD = 1 << 20 };
  */
 enum { MOST_MESSAGES = (48 << 20) / 64, MOST_BYTES = 64 << 20 };
 
-/* In milliseconds: how long a write may take, the longest pause between attempts to connect again, and how long the end of a subscription may take. */
-enum { WRITING = 5000, LONGEST_PAUSE = 500, ENDING = 5000 };
+/*
+ * In milliseconds: how long a write may take, the longest pause between attempts to connect again, how long the end of a subscription may
+ * take, and how long the report of an error.
+ */
+enum { WRITING = 5000, LONGEST_PAUSE = 500, ENDING = 5000, REPORTING = 200 };
 
 /* For how long what the server has reported counts as the reason of a failure, in nanoseconds. */
 #define RECENT UINT64_C(5000000000)
 
 #define MILLISECOND UINT64_C(1000000)
+
+enum { ERROR_SIZE = 256 };
 
 typedef struct nats_broker {
     duo_broker broker;
@@ -33,7 +38,7 @@ typedef struct nats_broker {
     void *context;
     pthread_mutex_t lock;
     /* What the server has last reported as not permitted, and when. */
-    char denied[512];
+    char denied[ERROR_SIZE];
     uint64_t denied_at;
 } nats_broker;
 
@@ -143,28 +148,52 @@ static bool is_connected(duo_broker *broker)
     return natsConnection_Status(((nats_broker *)(void *)broker)->connection) == NATS_CONN_STATUS_CONNECTED;
 }
 
+/* Whether this text has the other one in double quotes. */
+static bool quotes(const char *text, const char *quoted)
+{
+    size_t size = strlen(quoted);
+    for (const char *at = text; (at = strchr(at, '"')) != NULL; at++)
+        if (strncmp(at + 1, quoted, size) == 0 && at[1 + size] == '"') return true;
+    return false;
+}
+
+/* The last error of a connection. */
+static void copy_error(natsConnection *connection, char text[ERROR_SIZE])
+{
+    const char *found = NULL;
+    (void)natsConnection_GetLastError(connection, &found);
+    snprintf(text, ERROR_SIZE, "%.*s", ERROR_SIZE - 1, found != NULL ? found : "");
+}
+
+static bool has_recently_denied(nats_broker *here, const char *text)
+{
+    pthread_mutex_lock(&here->lock);
+    bool is_recent = here->denied_at != 0 && now() - here->denied_at < RECENT;
+    bool is_denied = is_recent && quotes(here->denied, text);
+    pthread_mutex_unlock(&here->lock);
+    return is_denied;
+}
+
+/* The library reports errors on a thread of its own, so what it has received may not have been reported yet. */
 static bool has_denied(duo_broker *broker, const char *text)
 {
     nats_broker *here = (nats_broker *)(void *)broker;
-    pthread_mutex_lock(&here->lock);
-    size_t size = strlen(text);
-    bool is_found = false;
-    if (here->denied_at != 0 && now() - here->denied_at < RECENT)
-        for (const char *at = here->denied; (at = strchr(at, '"')) != NULL && !is_found; at++)
-            is_found = strncmp(at + 1, text, size) == 0 && at[1 + size] == '"';
-    pthread_mutex_unlock(&here->lock);
-    return is_found;
+    char last[ERROR_SIZE] = "";
+    for (int64_t waited = 0; !has_recently_denied(here, text); waited++) {
+        copy_error(here->connection, last);
+        if (!quotes(last, text) || waited == REPORTING) return false;
+        nats_Sleep(1);
+    }
+    return true;
 }
 
 static void report_error(natsConnection *connection, natsSubscription *subscription, natsStatus status, void *context)
 {
     nats_broker *here = context;
-    const char *text = NULL;
     (void)subscription;
     if (status != NATS_NOT_PERMITTED) return;
-    (void)natsConnection_GetLastError(connection, &text);
     pthread_mutex_lock(&here->lock);
-    snprintf(here->denied, sizeof here->denied, "%s", text != NULL ? text : "");
+    copy_error(connection, here->denied);
     here->denied_at = now();
     pthread_mutex_unlock(&here->lock);
 }
