@@ -1,14 +1,27 @@
 //! Sessions over NATS, in the package `tests/brokers`. Nothing else compiles the client of NATS.
 
+#[cfg(target_os = "linux")]
+use crate::support::c::Watch;
+#[cfg(target_os = "linux")]
+use crate::support::is_tested;
 use crate::support::{is_named, repository, succeed};
+use std::path::Path;
 use std::process::Command;
 
 /// Runs tests of the package.
 fn test(arguments: &[&str]) {
+    test_with(arguments, None);
+}
+
+/// Runs tests of the package with a bank of another language.
+fn test_with(arguments: &[&str], bank: Option<&Path>) {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(repository());
     cargo.args(["test", "--quiet", "--locked", "--package", "brokers"]);
     cargo.args(arguments);
+    if let Some(bank) = bank {
+        cargo.env("DUOLOGUE_BANK", bank);
+    }
     if std::env::var_os("DUOLOGUE_SOAK_SECONDS").is_none() && is_named("soak") {
         cargo.env("DUOLOGUE_SOAK_SECONDS", "60");
     }
@@ -27,6 +40,19 @@ fn sessions_over_nats() {
         "nats-server is missing: apt-get install nats-server"
     );
     test(&["--features", "nats", "--test", "nats"]);
+}
+
+/// The same bank in C: its customers are in Rust and in C, and those in C also use the bank in Rust.
+#[test]
+#[cfg(target_os = "linux")]
+fn sessions_over_nats_in_c() {
+    if !is_named("nats") || !is_tested("c") {
+        return;
+    }
+    for watch in [Watch::Address, Watch::Thread] {
+        let program = crate::c::nats_program(watch);
+        test_with(&["--features", "nats", "--test", "nats"], Some(&program));
+    }
 }
 
 /// Faults at random, for as many seconds as `DUOLOGUE_SOAK_SECONDS` says, or 60.

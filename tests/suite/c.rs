@@ -34,6 +34,11 @@ pub fn limits_program(side: &str) -> Command {
     Command::new(net::limits(side))
 }
 
+/// A bank over NATS, and its customers, under a checker.
+pub fn nats_program(watch: crate::support::c::Watch) -> std::path::PathBuf {
+    net::nats(watch)
+}
+
 /// The server of many sessions at once.
 pub fn load_program() -> Command {
     Command::new(net::load())

@@ -246,6 +246,8 @@ bool duo_net_set_flags(int descriptor, bool blocks);
 bool duo_net_prepare(int descriptor, bool *is_socket);
 /* A pipe, both ends of which do not block and are closed on exec. */
 bool duo_net_pipe(int ends[2]);
+/* A condition variable whose time limits use the monotonic clock, which cannot be set. */
+void duo_net_make_condition(pthread_cond_t *made);
 /* Starts a thread that receives no signals, and detaches it if `thread` is NULL. Returns an error number, or 0. */
 int duo_net_start_thread(pthread_t *thread, void *(*run)(void *), void *context);
 

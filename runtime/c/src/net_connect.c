@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "net.h"
+#include "net_broker.h"
 
 /* What this side sends first. */
 static size_t write_hello(uint8_t *bytes, const duo_wire_protocol *protocol, duo_role role,
@@ -131,6 +131,64 @@ static duo_status connect_until(int descriptor, const duo_tls *tls, const char *
     return status;
 }
 
+/* How often a server that drains may be chosen. */
+enum { MOST_ATTEMPTS = 8 };
+
+/* Asks the servers of one protocol. DUO_EMPTY: there are none. */
+static duo_status ask(duo_exchange *exchange, const char *subject, const char *address, const duo_wire_protocol *protocol, duo_role role,
+                      const duo_net_options *options, uint64_t until, duo_endpoint *endpoint)
+{
+    for (unsigned attempts = 1;;) {
+        int descriptor;
+        duo_link *link;
+        bool is_unanswered, is_unheard;
+        duo_status status = duo_exchange_open(exchange, subject, until, &descriptor, &link, options->problem);
+        if (status != DUO_OK) return status;
+        status = connect_until(descriptor, NULL, NULL, address, protocol, role, options, until, endpoint);
+        duo_exchange_release(exchange, link, &is_unanswered, &is_unheard);
+        if (status == DUO_OK) return DUO_OK;
+        if (is_unanswered) return DUO_EMPTY;
+        bool is_over = duo_net_gives_up(until);
+        if (is_unheard || status == DUO_LATE) {
+            if (duo_exchange_has_denied(exchange, subject, options->problem)) return DUO_SYSTEM;
+            /* The broker has lost the hello, or has delivered it to a server that had just left the group. */
+            if (is_over) return DUO_LATE;
+            continue;
+        }
+        /* The server was about to leave the group. There may be others. */
+        bool is_draining = status == DUO_REFUSED && options->refusal->verdict == DUO_VERDICT_DRAINING;
+        if (!is_draining || attempts == MOST_ATTEMPTS || is_over) return status;
+        attempts += 1;
+    }
+}
+
+/* Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts. */
+static duo_status connect_through(const char *address, const duo_wire_protocol *protocol, duo_role role, const duo_net_options *options,
+                                  uint64_t until, duo_endpoint *endpoint)
+{
+    duo_exchange *exchange;
+    const char *name;
+    char subject[DUO_SUBJECT_SIZE];
+    duo_problem problem = {""};
+    duo_refusal refusal = {0, 0};
+    duo_net_options own = *options;
+    if (own.problem == NULL) own.problem = &problem;
+    if (own.refusal == NULL) own.refusal = &refusal;
+    duo_status status = duo_exchange_find(address, until, &exchange, &name, own.problem);
+    if (status != DUO_OK) return status;
+    duo_exchange_subject(subject, name, &protocol->fingerprint);
+    status = ask(exchange, subject, address, protocol, role, &own, until, endpoint);
+    size_t count = options->accepts_count + protocol->accepts_count[role];
+    for (size_t i = 0; i < count && i < DUO_NET_MOST_ACCEPTS && status == DUO_EMPTY; i++) {
+        bool is_own = i < options->accepts_count;
+        duo_exchange_subject(subject, name, is_own ? &options->accepts[i] : &protocol->accepts[role][i - options->accepts_count]);
+        status = ask(exchange, subject, address, protocol, role, &own, until, endpoint);
+    }
+    if (status != DUO_EMPTY) return status;
+    *own.refusal = (duo_refusal){DUO_VERDICT_UNKNOWN_PROTOCOL, 0};
+    return DUO_REFUSED;
+}
+
 /* Over the descriptor if `address` is NULL. */
 static duo_status attempt(int descriptor, const char *address, const duo_wire_protocol *protocol, duo_role role,
                           const duo_net_options *options, duo_endpoint *endpoint)
@@ -138,6 +196,7 @@ static duo_status attempt(int descriptor, const char *address, const duo_wire_pr
     uint64_t until = until_of(options);
     const duo_tls *tls = NULL;
     char host[DUO_NET_HOST] = "";
+    if (address != NULL && duo_exchange_has(address)) return connect_through(address, protocol, role, options, until, endpoint);
     if (address != NULL) {
         duo_status status = duo_net_find_tls(address, false, options, &tls, host);
         if (status == DUO_OK) status = duo_net_dial(address, until, &descriptor);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net_broker.h"
 #include "net_listener.h"
 
 enum { SESSIONS = 1024 };
@@ -24,17 +25,6 @@ enum { SESSIONS = 1024 };
 static size_t most_sessions(const duo_listener *listener)
 {
     return listener->options.sessions != 0 ? listener->options.sessions : SESSIONS;
-}
-
-void duo_net_make_condition(pthread_cond_t *made)
-{
-    pthread_condattr_t how;
-    pthread_condattr_init(&how);
-#ifndef __APPLE__
-    pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
-#endif
-    pthread_cond_init(made, &how);
-    pthread_condattr_destroy(&how);
 }
 
 static duo_net_gate *new_gate(void)
@@ -55,6 +45,22 @@ static void free_listener(duo_listener *listener)
     duo_release(listener);
 }
 
+/* Prepares to get sessions through a broker. */
+static duo_status listen_through(duo_listener *listener, const char *address)
+{
+    duo_problem ignored = {""}, *problem = listener->options.problem != NULL ? listener->options.problem : &ignored;
+    duo_exchange *exchange;
+    const char *name;
+    uint64_t limit = listener->options.hello != 0 ? listener->options.hello : DUO_NET_HELLO;
+    if (strlen(address) >= sizeof listener->address) return DUO_ADDRESS;
+    duo_status status = duo_exchange_find(address, duo_net_until(limit), &exchange, &name, problem);
+    if (status != DUO_OK) return status;
+    listener->openings = duo_openings_new(exchange, name);
+    if (listener->openings == NULL) return DUO_SYSTEM;
+    listener->descriptor = duo_openings_descriptor(listener->openings);
+    return DUO_OK;
+}
+
 duo_status duo_listen(const char *address, const duo_net_options *options, duo_listener **listener)
 {
     *listener = NULL;
@@ -70,8 +76,10 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
     if (made->gate != NULL) status = duo_net_pipe(made->wakers) ? DUO_OK : DUO_SYSTEM;
     bool has_pipe = status == DUO_OK;
     char host[DUO_NET_HOST];
-    if (status == DUO_OK) status = duo_net_find_tls(address, true, &made->options, &made->tls, host);
-    if (status == DUO_OK) status = duo_net_bind(address, &made->descriptor, made->path, sizeof made->path);
+    bool is_brokered = duo_exchange_has(address);
+    if (status == DUO_OK && is_brokered) status = listen_through(made, address);
+    if (status == DUO_OK && !is_brokered) status = duo_net_find_tls(address, true, &made->options, &made->tls, host);
+    if (status == DUO_OK && !is_brokered) status = duo_net_bind(address, &made->descriptor, made->path, sizeof made->path);
     if (status != DUO_OK) {
         int reason = errno;
         if (has_pipe) close(made->wakers[0]);
@@ -86,7 +94,8 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
         made->device = (uint64_t)file.st_dev;
         made->inode = (uint64_t)file.st_ino;
     }
-    duo_net_spell(made->descriptor, false, made->tls != NULL, made->address, sizeof made->address);
+    if (is_brokered) snprintf(made->address, sizeof made->address, "%s", address);
+    else duo_net_spell(made->descriptor, false, made->tls != NULL, made->address, sizeof made->address);
     *listener = made;
     return DUO_OK;
 }
@@ -121,7 +130,8 @@ void duo_listener_close(duo_listener *listener)
     bool is_ours = listener->path[0] != '\0' && lstat(listener->path, &file) == 0 &&
                    (uint64_t)file.st_dev == listener->device && (uint64_t)file.st_ino == listener->inode;
     if (is_ours) unlink(listener->path);
-    close(listener->descriptor);
+    if (listener->openings != NULL) duo_openings_close(listener->openings);
+    else close(listener->descriptor);
     while (listener->greetings != NULL) {
         duo_net_hang_up_greeting(listener, listener->greetings);
         duo_net_end_greeting(listener, &listener->greetings);
@@ -187,7 +197,7 @@ static bool decide(duo_listener *listener, duo_net_greeting *greeting, duo_net_f
     }
     duo_status status = DUO_REFUSED;
     if (offer != NULL) {
-        duo_net_spell(greeting->stream.descriptor, true, listener->tls != NULL, arrived->address, sizeof arrived->address);
+        duo_net_spell_peer(greeting, listener->tls != NULL, arrived->address, sizeof arrived->address);
         status = duo_net_admit(greeting, hello, arrived->address, offer, &verdict, &arrived->net, &arrived->endpoint);
     } else if (found != DUO_NET_ALIEN) {
         duo_net_refuse(&greeting->stream, verdict, 0);
@@ -280,12 +290,16 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
     if (!take_turn(listener, until)) return DUO_EMPTY;
     duo_status status = DUO_OK;
     bool has_polled = false;
-    for (;;) {
+    duo_problem ignored = {""}, *problem = listener->options.problem != NULL ? listener->options.problem : &ignored;
+    if (listener->openings != NULL) status = duo_openings_serve(listener->openings, offers, count, problem);
+    while (status == DUO_OK) {
         if (duo_atomic_load(&listener->is_stopped, memory_order_acquire)) {
             status = DUO_CLOSED;
             break;
         }
         duo_net_take_connections(listener);
+        /* The broker may deliver nothing more. */
+        if (listener->openings != NULL && duo_atomic_load(&listener->is_stopped, memory_order_acquire)) continue;
         if (continue_greetings(listener, offers, count, arrived)) break;
         if (has_polled && duo_net_gives_up(until)) {
             status = DUO_EMPTY;

@@ -4,11 +4,16 @@
 
 #include "net_accept.h"
 
+/* Addresses of brokers are longer than those of sockets. */
+enum { DUO_LISTENER_ADDRESS = 512 };
+
 struct duo_listener {
     duo_net_options options;
     int descriptor;
     /* NULL if the address does not use TLS. */
     const duo_tls *tls;
+    /* Where sessions over a broker come from; NULL at other addresses. */
+    struct duo_openings *openings;
     /* A pipe that is readable once the listener is stopped. */
     int wakers[2];
     /* For loops of the program: see net_descriptor.c. Both are -1 until they are requested. Under `lock`. */
@@ -39,7 +44,7 @@ struct duo_listener {
     char path[DUO_NET_ADDRESS];
     uint64_t device;
     uint64_t inode;
-    char address[DUO_NET_ADDRESS];
+    char address[DUO_LISTENER_ADDRESS];
 };
 
 /* A session that has begun. `greeting` belongs to the caller; the texts of `hello` point into it. */
@@ -90,8 +95,6 @@ duo_net_step duo_net_continue(const duo_listener *listener, duo_net_greeting *gr
 void duo_net_report_alien(const duo_listener *listener, const duo_net_greeting *greeting);
 
 /* net_listen.c */
-/* A condition variable whose time limits use the monotonic clock, which cannot be set. */
-void duo_net_make_condition(pthread_cond_t *made);
 /* Waits for a session of one of these protocols: DUO_OK, DUO_EMPTY, or DUO_CLOSED. */
 duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers, size_t count, uint64_t until,
                              duo_net_arrival *arrived);

@@ -283,3 +283,14 @@ int duo_net_start_thread(pthread_t *thread, void *(*run)(void *), void *context)
     if (failed == 0 && thread != NULL) *thread = made;
     return failed;
 }
+
+void duo_net_make_condition(pthread_cond_t *made)
+{
+    pthread_condattr_t how;
+    pthread_condattr_init(&how);
+#ifndef __APPLE__
+    pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
+#endif
+    pthread_cond_init(made, &how);
+    pthread_condattr_destroy(&how);
+}

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net_broker.h"
 #include "net_listener.h"
 
 enum { HANDSHAKES = 64, SILENT = 512, LONGEST_HELLO = DUO_NET_HEAD + DUO_NET_MOST_HELLO_WITH_TOKEN };
@@ -162,7 +163,9 @@ static bool wait_for_hello(duo_listener *listener, int taken, bool is_socket)
     made->is_silent = made->is_ready = true;
     made->stage = listener->tls != NULL ? DUO_NET_SHAKES_HANDS : DUO_NET_GREETS;
     made->stream = duo_net_plain(taken, is_socket);
-    size_t most = listener->options.per_peer;
+    made->is_brokered = listener->openings != NULL;
+    /* A broker does not say which process a message comes from. */
+    size_t most = made->is_brokered ? 0 : listener->options.per_peer;
     if (most != 0) made->place = duo_net_take_place(listener->gate, taken, most);
     if (most != 0 && made->place == NULL) {
         refuse(listener, made);
@@ -182,18 +185,27 @@ static void make_place(duo_listener *listener)
     if (one != NULL) end_failed(listener);
 }
 
+/* The next connection; -1: see `errno`. */
+static int take_connection(const duo_listener *listener)
+{
+    if (listener->openings != NULL) return duo_openings_take(listener->openings);
+#ifdef __linux__
+    return accept4(listener->descriptor, NULL, NULL, SOCK_CLOEXEC);
+#else
+    return accept(listener->descriptor, NULL, NULL);
+#endif
+}
+
 void duo_net_take_connections(duo_listener *listener)
 {
     const uint64_t now = duo_net_now();
     make_place(listener);
     if (now < listener->recovers_at) return;
     while (duo_net_may_accept(listener)) {
-#ifdef __linux__
-        int taken = accept4(listener->descriptor, NULL, NULL, SOCK_CLOEXEC);
-#else
-        int taken = accept(listener->descriptor, NULL, NULL);
-#endif
+        int taken = take_connection(listener);
         if (taken < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        /* A broker that delivers nothing more. */
+        if (taken < 0 && errno == ENOTCONN) duo_atomic_store(&listener->is_stopped, true, memory_order_release);
         bool lacks_descriptors = taken < 0 && (errno == EMFILE || errno == ENFILE);
         if (lacks_descriptors && (end_failed(listener) || end_silent(listener))) continue;
         /* No connection is waiting; or no descriptor is free, and another attempt at once would fail as well. */

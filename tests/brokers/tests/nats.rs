@@ -116,6 +116,11 @@ impl Drop for Server {
     }
 }
 
+/// The program of another language that `DUOLOGUE_BANK` names: `serve ADDRESS`, `customer ADDRESS TURNS`, or `hold ADDRESS TURNS`.
+fn other_language() -> Option<Command> {
+    std::env::var_os("DUOLOGUE_BANK").map(Command::new)
+}
+
 /// A bank in another process. It is killed when this is dropped.
 struct Teller {
     child: Child,
@@ -127,7 +132,18 @@ struct Teller {
 impl Teller {
     /// Starts it, and waits until it has served a session.
     fn start(address: &str) -> Teller {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_teller"));
+        let command = match other_language() {
+            Some(mut command) => {
+                command.arg("serve");
+                command
+            }
+            None => Command::new(env!("CARGO_BIN_EXE_teller")),
+        };
+        Teller::run(command, address)
+    }
+
+    /// A bank in Rust, or this program.
+    fn run(mut command: Command, address: &str) -> Teller {
         command
             .arg(address)
             .stdin(Stdio::piped())
@@ -180,6 +196,94 @@ fn a_bank_in_another_process_serves_its_customers() {
         bank::customer(login, turns).expect("nothing is lost");
     }
     assert_eq!(teller.end(), 3);
+}
+
+/// What a customer in another language prints.
+fn customer(mut command: Command, address: &str, turns: u32) -> String {
+    command.args(["customer", address]).arg(turns.to_string());
+    let output = command.output().expect("it can be started");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// The process of a customer ends at once after its last message, which arrives nevertheless.
+#[test]
+fn customers_of_another_language_are_served_by_both() {
+    let Some(program) = other_language() else {
+        return;
+    };
+    let other = || Command::new(program.get_program());
+    let server = Server::start();
+    let mut serve = other();
+    serve.arg("serve");
+    for bank in [Command::new(env!("CARGO_BIN_EXE_teller")), serve] {
+        let address = server.address("bank");
+        let teller = Teller::run(bank, &address);
+        for turns in [0, 1, 200] {
+            assert_eq!(customer(other(), &address, turns), "ok");
+        }
+        assert_eq!(customer(other(), &server.address("none"), 1), "refused 16");
+        assert_eq!(teller.end(), 3);
+    }
+}
+
+/// The NATS server is gone for longer than a message may wait, and what was sent meanwhile is not there twice: a deposit that was
+/// repeated would leave money at the end.
+#[test]
+fn a_customer_of_another_language_survives_a_restart_or_is_lost() {
+    let Some(program) = other_language() else {
+        return;
+    };
+    let mut server = Server::start();
+    let address = server.address("bank");
+    let teller = Teller::run(Command::new(env!("CARGO_BIN_EXE_teller")), &address);
+    let mut hold = Command::new(program.get_program());
+    hold.args(["hold", &address, "5"]);
+    hold.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut held = hold.spawn().expect("it can be started");
+    let mut output = BufReader::new(held.stdout.take().expect("it is piped")).lines();
+    let mut line = || output.next().expect("a line").expect("it can be read");
+    assert_eq!(line(), "held");
+    server.restart();
+    // It goes on at once, while one of the two may still be away.
+    drop(held.stdin.take());
+    let ended = line();
+    let is_expected = ended == "ok" || ended.contains("lost");
+    assert!(is_expected, "{ended}");
+    assert!(held.wait().expect("it was started").success());
+    until("the bank to serve again", || {
+        connect(&address).is_ok_and(|login| bank::customer(login, 3).is_ok())
+    });
+    assert!(teller.end() >= 1);
+}
+
+#[test]
+fn another_language_reports_a_missing_permission() {
+    let Some(program) = other_language() else {
+        return;
+    };
+    let config = "no_auth_user: holk\nauthorization { users = [ { user: holk, password: \"1234\", permissions: { \
+                  publish: [\"duo.at.>\"], subscribe: [\"duo.at.>\"] } } ] }";
+    let server = Server::with(Some(config));
+    let address = server.address("bank");
+    for arguments in [&["customer", &address, "1"][..], &["serve", &address][..]] {
+        let mut command = Command::new(program.get_program());
+        // It would end by itself if its input ended.
+        let mut child = command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it can be started");
+        let _input = child.stdin.take();
+        let output = child.wait_with_output().expect("it ends");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            errors.contains("does not permit `duo.bank."),
+            "{arguments:?}: {errors}"
+        );
+    }
 }
 
 #[test]

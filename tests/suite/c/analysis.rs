@@ -16,6 +16,9 @@ fn everything(test: &str) -> (Vec<PathBuf>, Vec<PathBuf>) {
     if is_named("tls") {
         sources.extend(sources_in(&runtime().join("tls")));
     }
+    if is_named("nats") {
+        sources.extend(sources_in(&runtime().join("nats")));
+    }
     sources.extend(sources_in(&generated));
     let mut includes = hosts();
     includes.push(generated);

@@ -6,7 +6,7 @@
 use super::processes::{Case, PAYLOADS, fuzz};
 use super::programs::{AT_HOME, CASES};
 use super::{generate_with, hosts, protocols, quiet};
-use crate::support::c::{Compiler, Program, Watch, runtime, sources_in, tls_objects};
+use crate::support::c::{Compiler, Program, Watch, nats_objects, runtime, sources_in, tls_objects};
 use crate::support::running::converse;
 use crate::support::{is_named, is_tested, repository};
 use std::collections::BTreeMap;
@@ -52,6 +52,17 @@ fn bytes_are_those_of_the_format() {
     for watch in CHECKED {
         case.run_watched_as(watch, &[&flag, &folder(&case)], &[]);
     }
+}
+
+#[test]
+fn messages_of_brokers_are_those_of_the_format() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-brokers", "protocols/bank.proto", "brokers.c");
+    let brokers = repository().join("tests/wire/brokers.txt");
+    let flag = format!("-DBROKERS=\"{}\"", brokers.display());
+    case.run_watched_as(Watch::Address, &[&flag], &[]);
 }
 
 #[test]
@@ -268,6 +279,23 @@ pub fn limits(side: &str) -> PathBuf {
 pub fn load() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| with_pingpong("load")).clone()
+}
+
+/// A bank over NATS, and its customers.
+pub fn nats(watch: Watch) -> PathBuf {
+    let proto = repository().join("protocols/bank.proto");
+    let generated = generate_with(&format!("net-nats-{watch:?}"), &[proto], &["--remote"]);
+    let mut sources = sources_in(&generated);
+    sources.push(repository().join("tests/remote/nats.c"));
+    let includes = [generated.clone()];
+    let objects = nats_objects(watch, &generated);
+    let program = Program {
+        objects: &objects,
+        ..quiet(watch, &sources, &includes, &generated)
+    };
+    program
+        .link()
+        .unwrap_or_else(|complaint| panic!("{complaint}"))
 }
 
 /// A server that is asked about its services, and a client that asks, built once in a run of the tests.

@@ -268,6 +268,32 @@ pub fn tls_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
     objects
 }
 
+/// The objects of the library for NATS, and the client library that it needs. For what they test, `DUOLOGUE_TEST_WITH` names `nats`.
+pub fn nats_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
+    let mut probe = Compiler::Gcc.command(false);
+    probe.args(["-E", "-x", "c", "-include", "nats/nats.h", "/dev/null"]);
+    assert!(
+        succeed(&mut probe).is_ok(),
+        "the headers of the NATS client are not installed: apt-get install -y --no-install-recommends libnats-dev"
+    );
+    let folder = folder.join("nats");
+    std::fs::create_dir_all(&folder).expect("it can be written");
+    let library = Program {
+        compiler: Compiler::Gcc,
+        watch,
+        sources: &sources_in(&runtime().join("nats")),
+        objects: &[],
+        includes: &[],
+        flags: &[],
+        runtime: &[],
+        folder: &folder,
+    };
+    let objects = library.objects();
+    let mut objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
+    objects.push(PathBuf::from("-lnats"));
+    objects
+}
+
 /// The C files of a folder, in order.
 pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
     files_in(folder, "c")

@@ -20,6 +20,8 @@ mod nats;
 mod options;
 mod packet;
 mod post;
+#[cfg(test)]
+mod tests;
 
 use std::any::Any;
 use std::io;

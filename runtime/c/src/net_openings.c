@@ -1,0 +1,205 @@
+/*
+ * The sessions that other processes begin with a listener over a broker, until the listener takes them. A pipe has one byte for each of them, so
+ * the listener polls it like a socket that listens. Before the listener has subscribed, there is one byte more: so a program that
+ * waits for the descriptor of its listener accepts once, which subscribes.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net_broker.h"
+
+/* How many sessions may wait until the listener takes them. */
+enum { MOST_WAITING = 256 };
+
+/* A subscription for one protocol. */
+typedef struct served {
+    struct served *next;
+    duo_fingerprint fingerprint;
+    duo_subscription *subscription;
+} served;
+
+struct duo_openings {
+    pthread_mutex_t lock;
+    duo_exchange *exchange;
+    char name[DUO_NAME_LONGEST + 1];
+    int pipe[2];
+    /* The ring of those that wait. */
+    int waiting[MOST_WAITING];
+    size_t first;
+    size_t count;
+    /* The listener, and the subscriptions that may still deliver. */
+    size_t holders;
+    bool is_draining;
+    /* The broker delivers nothing more. */
+    bool is_lost;
+    /* Only the thread that accepts, and the one that drains, use it; one after the other. */
+    served *all;
+    pthread_mutex_t serving;
+};
+
+duo_openings *duo_openings_new(duo_exchange *exchange, const char *name)
+{
+    duo_openings *made = duo_allocate(sizeof *made);
+    if (made == NULL) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    memset(made, 0, sizeof *made);
+    if (!duo_net_pipe(made->pipe)) {
+        duo_release(made);
+        return NULL;
+    }
+    memcpy(made->name, name, strlen(name) + 1);
+    made->exchange = exchange;
+    made->holders = 1;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->serving, NULL);
+    (void)!write(made->pipe[1], "", 1);
+    return made;
+}
+
+int duo_openings_descriptor(const duo_openings *openings)
+{
+    return openings->pipe[0];
+}
+
+static void let_go(duo_openings *openings)
+{
+    pthread_mutex_lock(&openings->lock);
+    bool is_last = --openings->holders == 0;
+    pthread_mutex_unlock(&openings->lock);
+    if (!is_last) return;
+    close(openings->pipe[0]);
+    close(openings->pipe[1]);
+    for (; openings->count > 0; openings->count--) {
+        close(openings->waiting[openings->first]);
+        openings->first = (openings->first + 1) % MOST_WAITING;
+    }
+    pthread_mutex_destroy(&openings->lock);
+    pthread_mutex_destroy(&openings->serving);
+    duo_release(openings);
+}
+
+static void arrived(void *context, const char *subject, const char *reply, const void *bytes, size_t size)
+{
+    duo_openings *openings = context;
+    (void)subject;
+    pthread_mutex_lock(&openings->lock);
+    unsigned verdict = openings->is_draining                ? DUO_VERDICT_DRAINING
+                       : openings->count == MOST_WAITING    ? DUO_VERDICT_SESSIONS_FULL
+                                                            : DUO_VERDICT_EQUAL;
+    int descriptor = duo_exchange_accept(openings->exchange, reply, bytes, size, verdict);
+    if (descriptor >= 0) {
+        openings->waiting[(openings->first + openings->count) % MOST_WAITING] = descriptor;
+        openings->count += 1;
+        (void)!write(openings->pipe[1], "", 1);
+    }
+    pthread_mutex_unlock(&openings->lock);
+}
+
+static void unanswered(void *context, const char *subject)
+{
+    (void)context, (void)subject;
+}
+
+static void ended(void *context)
+{
+    duo_openings *openings = context;
+    pthread_mutex_lock(&openings->lock);
+    /* Nobody has ended the subscription, so the listener has to learn it. */
+    openings->is_lost = openings->is_lost || (!openings->is_draining && duo_exchange_is_lost(openings->exchange));
+    if (openings->is_lost) (void)!write(openings->pipe[1], "", 1);
+    pthread_mutex_unlock(&openings->lock);
+    let_go(openings);
+}
+
+static bool is_served(const duo_openings *openings, const duo_fingerprint *fingerprint)
+{
+    const served *one = openings->all;
+    while (one != NULL && memcmp(&one->fingerprint, fingerprint, sizeof *fingerprint) != 0) one = one->next;
+    return one != NULL;
+}
+
+/* Subscribes to the subjects of these fingerprints. */
+static duo_status serve(duo_openings *openings, const duo_fingerprint *fingerprints, size_t count, duo_problem *problem)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (is_served(openings, &fingerprints[i])) continue;
+        served *made = duo_allocate(sizeof *made);
+        if (made == NULL) return DUO_NO_MEMORY;
+        char subject[DUO_SUBJECT_SIZE];
+        duo_exchange_subject(subject, openings->name, &fingerprints[i]);
+        const duo_inbox inbox = {arrived, unanswered, ended, openings};
+        pthread_mutex_lock(&openings->lock);
+        openings->holders += 1;
+        pthread_mutex_unlock(&openings->lock);
+        made->subscription = duo_exchange_subscribe(openings->exchange, subject, &inbox, problem);
+        if (made->subscription == NULL) {
+            duo_release(made);
+            return DUO_SYSTEM;
+        }
+        made->fingerprint = fingerprints[i];
+        made->next = openings->all;
+        openings->all = made;
+    }
+    return DUO_OK;
+}
+
+duo_status duo_openings_serve(duo_openings *openings, const duo_net_offer *offers, size_t count, duo_problem *problem)
+{
+    duo_status status = DUO_OK;
+    pthread_mutex_lock(&openings->serving);
+    pthread_mutex_lock(&openings->lock);
+    bool is_draining = openings->is_draining;
+    pthread_mutex_unlock(&openings->lock);
+    for (size_t i = 0; i < count && status == DUO_OK && !is_draining; i++) {
+        const duo_wire_protocol *protocol = offers[i].protocol;
+        const duo_net_options *options = &offers[i].options;
+        status = serve(openings, &protocol->fingerprint, 1, problem);
+        if (status == DUO_OK) status = serve(openings, options->accepts, options->accepts_count, problem);
+        if (status == DUO_OK) status = serve(openings, protocol->accepts[offers[i].role], protocol->accepts_count[offers[i].role], problem);
+    }
+    pthread_mutex_unlock(&openings->serving);
+    return status;
+}
+
+int duo_openings_take(duo_openings *openings)
+{
+    char byte;
+    int descriptor = -1;
+    pthread_mutex_lock(&openings->lock);
+    /* Also the byte that is there at first. */
+    if (openings->count == 0) while (read(openings->pipe[0], &byte, 1) > 0) continue;
+    if (openings->count > 0) {
+        descriptor = openings->waiting[openings->first];
+        openings->first = (openings->first + 1) % MOST_WAITING;
+        openings->count -= 1;
+        (void)!read(openings->pipe[0], &byte, 1);
+    }
+    int reason = openings->is_lost ? ENOTCONN : EAGAIN;
+    pthread_mutex_unlock(&openings->lock);
+    if (descriptor < 0) errno = reason;
+    return descriptor;
+}
+
+void duo_openings_drain(duo_openings *openings)
+{
+    pthread_mutex_lock(&openings->serving);
+    pthread_mutex_lock(&openings->lock);
+    openings->is_draining = true;
+    pthread_mutex_unlock(&openings->lock);
+    while (openings->all != NULL) {
+        served *one = openings->all;
+        openings->all = one->next;
+        duo_exchange_unsubscribe(openings->exchange, one->subscription, openings->all == NULL);
+        duo_release(one);
+    }
+    pthread_mutex_unlock(&openings->serving);
+}
+
+void duo_openings_close(duo_openings *openings)
+{
+    duo_openings_drain(openings);
+    let_go(openings);
+}

@@ -1,0 +1,186 @@
+/*
+ * A bank over a broker, in a process of its own.
+ *
+ * nats serve ADDRESS            serves customers, and prints a line for each. When its input ends, it drains, and prints how many sessions ended as
+ *                               they should
+ * nats customer ADDRESS TURNS   has a session with this many turns
+ * nats hold ADDRESS TURNS       logs in, and prints `held`; after a line of its input, has this many turns and quits
+ *
+ * Customers print how the session has ended: `ok`, `refused VERDICT`, or the status.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bank_net.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static duo_status teller(bank_server_login_t login)
+{
+    bank_login_t hello;
+    bank_server_connected_t connected;
+    for (;;) {
+        duo_status status = bank_server_login_recv(login, &hello);
+        if (status != DUO_OK) return status;
+        bool is_right = hello.as.login.password.size == 4 && memcmp(hello.as.login.password.data, "1234", 4) == 0;
+        bank_server_login_response_t answer = hello.as.login.next;
+        bank_login_free(&hello);
+        if (is_right) {
+            status = bank_server_login_response_send_ok(answer, &connected);
+            if (status != DUO_OK) return status;
+            break;
+        }
+        status = bank_server_login_response_send_invalid(answer, &login);
+        if (status != DUO_OK) return status;
+    }
+    for (double balance = 0;;) {
+        bank_connected_t message;
+        duo_status status = bank_server_connected_recv(connected, &message);
+        if (status != DUO_OK) return status;
+        switch (message.tag) {
+        case BANK_CONNECTED_DEPOSIT:
+            balance += message.as.deposit.money;
+            connected = message.as.deposit.next;
+            break;
+        case BANK_CONNECTED_WITHDRAWAL:
+            if (message.as.withdrawal.amount <= balance) {
+                balance -= message.as.withdrawal.amount;
+                status = bank_server_withdrawal_response_send_money(message.as.withdrawal.next, message.as.withdrawal.amount, &connected);
+            } else {
+                status = bank_server_withdrawal_response_send_insufficient_funds(message.as.withdrawal.next, &connected);
+            }
+            if (status != DUO_OK) return status;
+            break;
+        case BANK_CONNECTED_QUIT: return DUO_OK;
+        }
+    }
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned done;
+
+static void handle(bank_server_login_t login, const duo_peer *peer, void *context)
+{
+    (void)context;
+    /* The socket of the session is one of this process, and does not say who the peer is. */
+    if (peer->has_user || peer->address[0] != '\0') {
+        fprintf(stderr, "the peer has a user, or an address: %s\n", peer->address);
+        exit(1);
+    }
+    puts("session");
+    fflush(stdout);
+    bool is_over = teller(login) == DUO_OK;
+    pthread_mutex_lock(&lock);
+    done += is_over ? 1 : 0;
+    pthread_mutex_unlock(&lock);
+}
+
+static void *drain(void *listener)
+{
+    while (getchar() != EOF) continue;
+    duo_listener_drain(listener, 60 * SECOND);
+    return NULL;
+}
+
+static int fail(const char *what, duo_status status, const duo_problem *problem)
+{
+    fprintf(stderr, "cannot %s: %s (%s) %s\n", what, duo_status_text(status), strerror(errno), problem->text);
+    return 1;
+}
+
+static int serve(const char *address)
+{
+    duo_listener *listener;
+    duo_problem problem = {""};
+    const duo_net_options options = {.problem = &problem};
+    duo_status status = duo_listen(address, &options, &listener);
+    if (status != DUO_OK) return fail("listen", status, &problem);
+    pthread_t thread;
+    status = bank_server_serve(listener, NULL, handle, NULL);
+    if (status != DUO_OK || pthread_create(&thread, NULL, drain, listener) != 0) return fail("serve", status, &problem);
+    status = duo_listener_run(listener);
+    if (status != DUO_OK) return fail("run", status, &problem);
+    pthread_join(thread, NULL);
+    printf("%u\n", done);
+    duo_listener_close(listener);
+    return 0;
+}
+
+static duo_status log_in(bank_client_login_t login, bank_client_connected_t *connected)
+{
+    for (unsigned attempt = 0;; attempt++) {
+        bank_client_login_response_t sent;
+        bank_login_response_t answer;
+        duo_status status = bank_client_login_send_login(login, duo_str_from("holk"), duo_str_from(attempt == 0 ? "wrong" : "1234"), &sent);
+        if (status == DUO_OK) status = bank_client_login_response_recv(sent, &answer);
+        if (status != DUO_OK) return status;
+        bool is_ok = answer.tag == BANK_LOGIN_RESPONSE_OK;
+        if (is_ok != (attempt == 1)) abort();
+        if (is_ok) {
+            *connected = answer.as.ok.next;
+            return DUO_OK;
+        }
+        login = answer.as.invalid.next;
+    }
+}
+
+/* Withdraws; the bank has this much of it. */
+static duo_status withdraw(bank_client_connected_t connected, double amount, bool has_money, bank_client_connected_t *next)
+{
+    bank_client_withdrawal_response_t asked;
+    bank_withdrawal_response_t answer;
+    duo_status status = bank_client_connected_send_withdrawal(connected, amount, &asked);
+    if (status == DUO_OK) status = bank_client_withdrawal_response_recv(asked, &answer);
+    if (status != DUO_OK) return status;
+    /* What was deposited once is there once. */
+    if ((answer.tag == BANK_WITHDRAWAL_RESPONSE_MONEY) != has_money) abort();
+    *next = has_money ? answer.as.money.next : answer.as.insufficient_funds.next;
+    return DUO_OK;
+}
+
+static duo_status bank(bank_client_connected_t connected, unsigned turns)
+{
+    for (unsigned turn = 1; turn <= turns; turn++) {
+        duo_status status = bank_client_connected_send_deposit(connected, turn, &connected);
+        if (status == DUO_OK) status = withdraw(connected, turn, true, &connected);
+        if (status != DUO_OK) return status;
+    }
+    duo_status status = withdraw(connected, 1, false, &connected);
+    return status == DUO_OK ? bank_client_connected_send_quit(connected) : status;
+}
+
+static int be_customer(const char *address, unsigned turns, bool holds)
+{
+    bank_client_login_t login;
+    bank_client_connected_t connected;
+    duo_problem problem = {""};
+    duo_refusal refusal = {0, 0};
+    const duo_net_options options = {.problem = &problem, .refusal = &refusal};
+    duo_status status = bank_client_connect(address, &options, &login);
+    if (status == DUO_REFUSED) {
+        printf("refused %u\n", refusal.verdict);
+        return 0;
+    }
+    if (status != DUO_OK) return fail("connect", status, &problem);
+    status = log_in(login, &connected);
+    if (status == DUO_OK && holds) {
+        puts("held");
+        fflush(stdout);
+        (void)getchar();
+    }
+    if (status == DUO_OK) status = bank(connected, turns);
+    puts(status == DUO_OK ? "ok" : duo_status_text(status));
+    return 0;
+}
+
+int main(int count, char **arguments)
+{
+    if (count == 3 && strcmp(arguments[1], "serve") == 0) return serve(arguments[2]);
+    if (count == 4) return be_customer(arguments[2], (unsigned)atoi(arguments[3]), strcmp(arguments[1], "hold") == 0);
+    fprintf(stderr, "nats serve ADDRESS | customer ADDRESS TURNS | hold ADDRESS TURNS\n");
+    return 2;
+}
