@@ -7,6 +7,7 @@ mod mutations;
 mod source;
 mod wraps;
 
+use crate::support::program::{Scratch, run};
 use crate::support::rust::{Edition, generate, host, protocols_in, rustc, scratch};
 use crate::support::{repository, succeed};
 use duologue::target::Options;
@@ -131,13 +132,58 @@ fn compare(printed: &str) {
     assert!(count > 40, "{count} sessions were compared");
 }
 
-/// The test in the documentation.
-fn documented() -> String {
+/// The programs in the documentation.
+fn documented() -> Vec<String> {
     let page = repository().join("docs/testing.md");
     let page = fs::read_to_string(page).expect("the page is there");
-    let (_, rest) = page.split_once("```rust\n").expect("a program");
-    let (program, _) = rest.split_once("```\n").expect("its end");
-    program.replace("#[test]\n", "")
+    let blocks = page.split("```rust\n").skip(1);
+    let blocks = blocks.filter_map(|block| block.split("```\n").next());
+    blocks.map(str::to_owned).collect()
+}
+
+/// A program of the documentation as a module, whose function `run` is its tests.
+fn as_module(program: &str, number: usize) -> String {
+    let tests = program.split("#[test]\nfn ").skip(1);
+    let names = tests.filter_map(|test| test.split("()").next());
+    let calls: Vec<String> = names.map(|name| format!("{name}();")).collect();
+    assert!(!calls.is_empty(), "{program}");
+    let program = program.replace("#[test]\n", "");
+    format!(
+        "mod documented{number} {{\n    use crate::protocols0 as protocols;\n{program}\n    \
+         pub fn run() {{ {} }}\n}}\n",
+        calls.join(" ")
+    )
+}
+
+/// The program that uses another crate is in the package `conversations`, whose tests run it.
+#[test]
+fn the_program_with_another_crate_is_that_of_the_page() {
+    let mut programs = documented();
+    programs.retain(|program| program.contains("use proptest::"));
+    let source = repository().join("tests/conversations/tests/page/shrinking.rs");
+    let source = fs::read_to_string(source).expect("it is there");
+    let source = source.replacen("use conversations::robots as protocols;\n", "", 1);
+    assert_eq!(programs, [source]);
+}
+
+/// The mock of the page has the bytes of the session that is before it.
+#[test]
+fn the_mock_of_the_page_plays_its_session() {
+    let page = fs::read_to_string(repository().join("docs/testing.md")).expect("the page is there");
+    let mut sessions = page.split("```text\n").skip(1);
+    let session = sessions.find_map(|block| {
+        let session = block.split("```\n").next()?;
+        session.contains("\"4321\"").then_some(session)
+    });
+    let scratch = Scratch::with(
+        "robots-mock",
+        &[("session.txt", session.expect("it is there"))],
+    );
+    let mut command = scratch.duologue("robots bytes --side server --script session.txt");
+    command.arg(repository().join("protocols/bank.proto"));
+    let output = run(command, b"");
+    assert_eq!(output.stdout, b"6160\n", "{output:?}");
+    assert!(page.contains("`6160`") && page.contains("[0x61, 0x60]"));
 }
 
 fn program() -> String {
@@ -152,11 +198,14 @@ fn program() -> String {
         let tree = folder.join(format!("tree-{group}"));
         let checked = generate(&protocols_in(name), &options, &tree);
         let host = host(checked.program()).replace("derive(Clone", "derive(Default, Clone");
+        // A program of the documentation has tickets with numbers.
+        let host = host.replace("struct Ticket;", "struct Ticket { pub id: u32 }");
         let _ = write!(
             text,
             "#[allow(dead_code)]\nmod host{group} {{\n{host}}}\nmod protocols{group} {{\n    #[allow(unused_imports)]\n    pub(crate) use crate::host{group}::*;\n    include!({:?});\n}}\n",
             tree.join("mod.rs").display().to_string()
         );
+        let _ = writeln!(main, "    println!(\"# group {group}\");");
         let mut all = Vec::new();
         modules(&tree, &tree, &mut all);
         for (path, code) in &all {
@@ -183,19 +232,47 @@ fn program() -> String {
             number += 1;
         }
     }
-    let _ = write!(
+    let _ = writeln!(
         text,
-        "include!({:?});\nmod documented {{\n    use crate::protocols0 as protocols;\n{}\n    \
-         pub fn run() {{ robots_find_what_is_missing(); }}\n}}\n",
+        "include!({:?});",
         repository()
             .join("tests/robots/bank.rs")
             .display()
-            .to_string(),
-        documented()
+            .to_string()
     );
-    main += "    documented::run();\n    mistakes_are_found();\n    bytes_shrink();\n";
+    let mut programs = documented();
+    programs.retain(|program| !program.contains("use proptest::"));
+    assert!(programs.len() >= 3, "{} programs", programs.len());
+    for (number, program) in programs.iter().enumerate() {
+        text += &as_module(program, number);
+        let _ = writeln!(main, "    documented{number}::run();");
+    }
+    main += "    mistakes_are_found();\n    bytes_shrink();\n";
     assert!(number > 50, "{number} protocols have robots");
     text + &main + "}\n"
+}
+
+/// What `duologue robots report` says about coverages of `protocols/`, of which nothing may be missing.
+pub fn report(name: &str, lines: &str) -> String {
+    let folder = repository().join("protocols");
+    let mut all = String::new();
+    for path in protocols_in("protocols") {
+        let file = path.file_name().expect("a file").display();
+        let _ = writeln!(all, "import \"{file}\";");
+    }
+    let scratch = Scratch::with(name, &[("all.proto", &all), ("lines.json", lines)]);
+    let mut command =
+        scratch.duologue("robots report lines.json --protocol all.proto --at-least 100 -A all -I");
+    command.arg(folder);
+    let output = run(command, b"");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        text.matches(" sessions in ").count(),
+        lines.lines().count(),
+        "{text}"
+    );
+    text
 }
 
 /// Most protocols of the corpus have few transitions, so this is a moment.
@@ -219,5 +296,17 @@ fn robots_see_all_transitions_of_all_protocols() {
     assert!(
         printed.contains("bank: covered 8/8 transitions in "),
         "{printed}"
+    );
+    let lines = printed
+        .split("# group 1\n")
+        .next()
+        .unwrap_or_default()
+        .lines();
+    let lines = lines.filter(|line| line.starts_with('{'));
+    let lines: Vec<&str> = lines.collect();
+    let text = report("robots-rust", &lines.join("\n"));
+    assert!(
+        text.contains(" sessions in rust\n    covered 8/8 transitions\n"),
+        "{text}"
     );
 }
