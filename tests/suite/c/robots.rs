@@ -79,7 +79,7 @@ fn robots_play_the_same_sessions_as_in_other_languages() {
         assert_eq!(covered.lines().count(), prefixes.len());
         let reports = run(watch, &program, &["reports"]);
         let merged = report(&format!("robots-c-{watch:?}"), &reports);
-        let bank = " sessions in c\n    covered 8/8 transitions\n";
+        let bank = " in c\n    covered 8/8 transitions\n";
         assert!(merged.contains(bank), "{merged}");
         for line in reports.lines() {
             let report: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
