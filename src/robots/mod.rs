@@ -2,8 +2,10 @@
 //! shortest ways to the end, and which values can be made.
 
 mod makeable;
+mod payloads;
 
 pub use makeable::Makeable;
+pub(crate) use payloads::{PayloadType, PayloadTypes, builtin_word};
 
 use crate::fingerprint::Fingerprint;
 use crate::protocol::text::type_text;

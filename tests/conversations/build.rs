@@ -1,5 +1,5 @@
-//! Generates every protocol of `protocols/`, some of 2012, those of `tests/wire`, and those of `limits` and `derived`, into `OUT_DIR`,
-//! and the code in the READMEs of the crates `duologue-net` and `duologue-shm`.
+//! Generates every protocol of `protocols/`, some of 2012, those of `tests/wire`, those of `limits` and `derived`, and the bank with robots,
+//! into `OUT_DIR`, and the code in the READMEs of the crates `duologue-net` and `duologue-shm`.
 
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,12 @@ fn main() {
     let out = std::env::var_os("OUT_DIR").expect("Cargo sets it for build scripts");
     write_readme("net", Path::new(&out));
     write_readme("shm", Path::new(&out));
+    duologue_compiler::build::Builder::new()
+        .root("../../protocols")
+        .protocol("bank.proto")
+        .robots()
+        .out_dir(PathBuf::from(&out).join("robots"))
+        .generate();
     duologue_compiler::build::Builder::new()
         .root("../corpus/2012")
         .protocol("foo.proto")

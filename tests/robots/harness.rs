@@ -32,6 +32,9 @@ fn cover(name: &str, table: &'static Table, session: Session<'_>) {
         }
         assert_eq!(other.covered(), (all, all), "{name}");
         println!("{name}: covered {all}/{all} transitions in {sessions} sessions");
+        if is_shared {
+            println!("{}", coverage.json());
+        }
     }
 }
 

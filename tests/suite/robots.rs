@@ -155,6 +155,17 @@ fn as_module(program: &str, number: usize) -> String {
     )
 }
 
+/// The program that uses another crate is in the package `conversations`, whose tests run it.
+#[test]
+fn the_program_with_another_crate_is_that_of_the_page() {
+    let mut programs = documented();
+    programs.retain(|program| program.contains("use proptest::"));
+    let source = repository().join("tests/conversations/tests/page/shrinking.rs");
+    let source = fs::read_to_string(source).expect("it is there");
+    let source = source.replacen("use conversations::robots as protocols;\n", "", 1);
+    assert_eq!(programs, [source]);
+}
+
 /// The mock of the page has the bytes of the session that is before it.
 #[test]
 fn the_mock_of_the_page_plays_its_session() {
@@ -194,6 +205,7 @@ fn program() -> String {
             "#[allow(dead_code)]\nmod host{group} {{\n{host}}}\nmod protocols{group} {{\n    #[allow(unused_imports)]\n    pub(crate) use crate::host{group}::*;\n    include!({:?});\n}}\n",
             tree.join("mod.rs").display().to_string()
         );
+        let _ = writeln!(main, "    println!(\"# group {group}\");");
         let mut all = Vec::new();
         modules(&tree, &tree, &mut all);
         for (path, code) in &all {
@@ -228,7 +240,8 @@ fn program() -> String {
             .display()
             .to_string()
     );
-    let programs = documented();
+    let mut programs = documented();
+    programs.retain(|program| !program.contains("use proptest::"));
     assert!(programs.len() >= 3, "{} programs", programs.len());
     for (number, program) in programs.iter().enumerate() {
         text += &as_module(program, number);
@@ -237,6 +250,29 @@ fn program() -> String {
     main += "    mistakes_are_found();\n    bytes_shrink();\n";
     assert!(number > 50, "{number} protocols have robots");
     text + &main + "}\n"
+}
+
+/// What `duologue robots report` says about coverages of `protocols/`, of which nothing may be missing.
+pub fn report(name: &str, lines: &str) -> String {
+    let folder = repository().join("protocols");
+    let mut all = String::new();
+    for path in protocols_in("protocols") {
+        let file = path.file_name().expect("a file").display();
+        let _ = writeln!(all, "import \"{file}\";");
+    }
+    let scratch = Scratch::with(name, &[("all.proto", &all), ("lines.json", lines)]);
+    let mut command =
+        scratch.duologue("robots report lines.json --protocol all.proto --at-least 100 -A all -I");
+    command.arg(folder);
+    let output = run(command, b"");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        text.matches("\n    covered ").count(),
+        lines.lines().count(),
+        "{text}"
+    );
+    text
 }
 
 /// Most protocols of the corpus have few transitions, so this is a moment.
@@ -260,5 +296,17 @@ fn robots_see_all_transitions_of_all_protocols() {
     assert!(
         printed.contains("bank: covered 8/8 transitions in "),
         "{printed}"
+    );
+    let lines = printed
+        .split("# group 1\n")
+        .next()
+        .unwrap_or_default()
+        .lines();
+    let lines = lines.filter(|line| line.starts_with('{'));
+    let lines: Vec<&str> = lines.collect();
+    let text = report("robots-rust", &lines.join("\n"));
+    assert!(
+        text.contains(" in rust\n    covered 8/8 transitions\n"),
+        "{text}"
     );
 }

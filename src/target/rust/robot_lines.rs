@@ -1,9 +1,10 @@
 //! The functions with which a protocol's robots write values into transcripts.
 
 use super::fields;
-use super::robot_values::{RobotType, RobotTypes, lines, pattern};
+use super::robot_values::{RobotTypes, lines, pattern};
 use super::spelling::{type_name, value_name};
 use crate::protocol::{Builtin, Definition, Entry, Lengths, Side, Type, TypeId};
+use crate::robots::PayloadType;
 
 impl RobotTypes<'_> {
     /// The statement that writes the value to which `value` refers.
@@ -14,7 +15,7 @@ impl RobotTypes<'_> {
         value: &str,
         side: Option<Side>,
     ) -> String {
-        let (ty, lengths) = self.key(ty, lengths);
+        let (ty, lengths) = self.types.key(ty, lengths);
         if let Type::Builtin(builtin) = &ty {
             return match builtin {
                 Builtin::Str => format!("out.text({value});"),
@@ -31,14 +32,14 @@ impl RobotTypes<'_> {
                 | Builtin::I64 => format!("out.plain({value});"),
             };
         }
-        let at = self.position(&ty, &lengths).unwrap_or_default();
-        match side.filter(|_| self.all[at].is_hosted) {
+        let at = self.types.position(&ty, &lengths).unwrap_or_default();
+        match side.filter(|_| self.is_hosted[at]) {
             Some(side) => format!("{}_show_{at}(hooks, {value}, out);", side.word()),
             None => format!("show_{at}({value}, out);"),
         }
     }
 
-    pub(super) fn show_body(&self, own: &RobotType, side: Option<Side>) -> String {
+    pub(super) fn show_body(&self, own: &PayloadType, side: Option<Side>) -> String {
         match &own.ty {
             Type::List(item) => {
                 let item = self.show(item, own.lengths.part(0), "item", side);
@@ -84,7 +85,7 @@ impl RobotTypes<'_> {
         }
     }
 
-    fn show_named(&self, id: TypeId, own: &RobotType, side: Option<Side>) -> String {
+    fn show_named(&self, id: TypeId, own: &PayloadType, side: Option<Side>) -> String {
         let path = self.path(&own.ty);
         let mut all = Vec::new();
         match &self.scope.program.ty(id).definition {

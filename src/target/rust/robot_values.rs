@@ -6,8 +6,8 @@ use super::spelling::{NameScope, type_name, value_name};
 use crate::protocol::{
     Builtin, Definition, EndpointType, Entry, Field, Lengths, Side, Type, TypeId,
 };
-use crate::robots::Makeable;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::robots::{Makeable, PayloadType, PayloadTypes, builtin_word};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// All types that the robots of a protocol need.
@@ -15,17 +15,9 @@ pub(super) struct RobotTypes<'a> {
     /// The module `robots`.
     pub(super) scope: NameScope<'a>,
     pub(super) makeable: &'a Makeable,
-    positions: BTreeMap<(Type, String), usize>,
-    pub(super) all: Vec<RobotType>,
-}
-
-pub(super) struct RobotType {
-    pub(super) ty: Type,
-    pub(super) lengths: Lengths,
-    /// Its parts that are not built in.
-    parts: Vec<usize>,
-    /// Whether it has parts, or is one itself, that only the program can make.
-    pub(super) is_hosted: bool,
+    pub(super) types: PayloadTypes<'a>,
+    /// For each type whether it has parts, or is one itself, that only the program can make.
+    pub(super) is_hosted: Vec<bool>,
 }
 
 impl<'a> RobotTypes<'a> {
@@ -35,107 +27,21 @@ impl<'a> RobotTypes<'a> {
         makeable: &'a Makeable,
         payloads: impl Iterator<Item = (Type, &'l Lengths)>,
     ) -> RobotTypes<'a> {
-        let mut types = RobotTypes {
+        let types = PayloadTypes::of(scope.program, makeable, payloads);
+        let is_hosted = hosted(&types);
+        RobotTypes {
             scope,
             makeable,
-            positions: BTreeMap::new(),
-            all: Vec::new(),
-        };
-        for (ty, lengths) in payloads {
-            types.add(&ty, lengths);
-        }
-        let mut at = 0;
-        while at < types.all.len() {
-            let (ty, lengths) = (types.all[at].ty.clone(), types.all[at].lengths.clone());
-            let parts = types.parts(&ty, &lengths);
-            let parts = parts.iter();
-            types.all[at].parts = parts
-                .filter_map(|(ty, lengths)| types.add(ty, lengths))
-                .collect();
-            at += 1;
-        }
-        types.find_hosted();
-        types
-    }
-
-    pub(super) fn key(&self, ty: &Type, lengths: &Lengths) -> (Type, Lengths) {
-        let (ty, lengths) = self.scope.program.unaliased(ty, lengths);
-        (ty.clone(), lengths.clone())
-    }
-
-    /// The position of a type; `None` if it is built in.
-    fn add(&mut self, ty: &Type, lengths: &Lengths) -> Option<usize> {
-        let (ty, lengths) = self.key(ty, lengths);
-        if let Type::Builtin(_) = ty {
-            return None;
-        }
-        let next = self.all.len();
-        let position = self.positions.entry((ty.clone(), bounds(&lengths)));
-        let position = *position.or_insert(next);
-        if position == next {
-            self.all.push(RobotType {
-                ty,
-                lengths,
-                parts: Vec::new(),
-                is_hosted: false,
-            });
-        }
-        Some(position)
-    }
-
-    pub(super) fn position(&self, ty: &Type, lengths: &Lengths) -> Option<usize> {
-        let (ty, lengths) = self.key(ty, lengths);
-        self.positions.get(&(ty, bounds(&lengths))).copied()
-    }
-
-    fn parts(&self, ty: &Type, lengths: &Lengths) -> Vec<(Type, Lengths)> {
-        match ty {
-            Type::List(item) | Type::Option(item) => {
-                vec![((**item).clone(), lengths.part(0).clone())]
-            }
-            Type::Tuple(items) => {
-                let items = items.iter().enumerate();
-                items
-                    .map(|(at, item)| (item.clone(), lengths.part(at).clone()))
-                    .collect()
-            }
-            Type::Named(id) => {
-                let parts = self.scope.program.ty(*id).parts().into_iter();
-                parts
-                    .map(|(ty, lengths)| (ty.clone(), lengths.clone()))
-                    .collect()
-            }
-            Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Vec::new(),
-        }
-    }
-
-    fn find_hosted(&mut self) {
-        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.all.len()];
-        let mut pending = Vec::new();
-        for (at, own) in self.all.iter().enumerate() {
-            own.parts.iter().for_each(|part| users[*part].push(at));
-            pending.extend(self.host(&own.ty).map(|_| at));
-        }
-        while let Some(at) = pending.pop() {
-            if !std::mem::replace(&mut self.all[at].is_hosted, true) {
-                pending.extend(&users[at]);
-            }
-        }
-    }
-
-    /// The type of the host program that this is.
-    fn host(&self, ty: &Type) -> Option<TypeId> {
-        let Type::Named(id) = ty else { return None };
-        match &self.scope.program.ty(*id).definition {
-            Definition::Extern(..) | Definition::Undeclared => Some(*id),
-            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => None,
+            types,
+            is_hosted,
         }
     }
 
     /// All types of the host program, in the order in which they are needed.
     pub(super) fn hosts(&self) -> Vec<TypeId> {
         let mut seen = BTreeSet::new();
-        let hosts = self.all.iter().filter_map(|own| self.host(&own.ty));
+        let all = self.types.all.iter();
+        let hosts = all.filter_map(|own| self.types.host(&own.ty));
         hosts.filter(|id| seen.insert(*id)).collect()
     }
 
@@ -144,21 +50,9 @@ impl<'a> RobotTypes<'a> {
         &self,
         payloads: impl Iterator<Item = (Type, &'l Lengths)>,
     ) -> BTreeSet<TypeId> {
-        let made = self.made(payloads).into_iter();
-        made.filter_map(|at| self.host(&self.all[at].ty)).collect()
-    }
-
-    /// The types that are made with these payloads.
-    fn made<'l>(&self, payloads: impl Iterator<Item = (Type, &'l Lengths)>) -> BTreeSet<usize> {
-        let positions = payloads.filter_map(|(ty, lengths)| self.position(&ty, lengths));
-        let mut pending: Vec<usize> = positions.collect();
-        let mut made = BTreeSet::new();
-        while let Some(at) = pending.pop() {
-            if self.makeable.is(&self.all[at].ty) && made.insert(at) {
-                pending.extend(&self.all[at].parts);
-            }
-        }
-        made
+        let made = self.types.made(payloads).into_iter();
+        made.filter_map(|at| self.types.host(&self.types.all[at].ty))
+            .collect()
     }
 
     /// The suffix of the methods for a type of the host program.
@@ -184,8 +78,8 @@ impl<'a> RobotTypes<'a> {
     /// All functions. `sent` has the payloads of each side.
     pub(super) fn functions(&self, sent: [Vec<(Type, &Lengths)>; 2]) -> String {
         let mut text = String::new();
-        for (at, own) in self.all.iter().enumerate() {
-            if !own.is_hosted {
+        for (at, own) in self.types.all.iter().enumerate() {
+            if !self.is_hosted[at] {
                 if self.makeable.is(&own.ty) {
                     self.make_function(&mut text, at, None);
                 }
@@ -193,9 +87,9 @@ impl<'a> RobotTypes<'a> {
             }
         }
         for (side, sent) in [Side::Client, Side::Server].into_iter().zip(sent) {
-            let made = self.made(sent.into_iter());
-            for (at, own) in self.all.iter().enumerate() {
-                if own.is_hosted {
+            let made = self.types.made(sent.into_iter());
+            for at in 0..self.types.all.len() {
+                if self.is_hosted[at] {
                     if made.contains(&at) {
                         self.make_function(&mut text, at, Some(side));
                     }
@@ -207,7 +101,7 @@ impl<'a> RobotTypes<'a> {
     }
 
     fn make_function(&self, text: &mut String, at: usize, side: Option<Side>) {
-        let own = &self.all[at];
+        let own = &self.types.all[at];
         let (name, generics, hooks) = head("make", at, side);
         let (path, body) = (self.path(&own.ty), self.make_body(own, side));
         let _ = write!(
@@ -217,7 +111,7 @@ impl<'a> RobotTypes<'a> {
     }
 
     fn show_function(&self, text: &mut String, at: usize, side: Option<Side>) {
-        let own = &self.all[at];
+        let own = &self.types.all[at];
         let (name, generics, hooks) = head("show", at, side);
         let (path, body) = (self.path(&own.ty), self.show_body(own, side));
         let _ = write!(
@@ -228,7 +122,7 @@ impl<'a> RobotTypes<'a> {
 
     /// The expression that makes a value.
     pub(super) fn make(&self, ty: &Type, lengths: &Lengths, side: Option<Side>) -> String {
-        let (ty, lengths) = self.key(ty, lengths);
+        let (ty, lengths) = self.types.key(ty, lengths);
         let most = lengths.most.map_or(u64::MAX, |limit| limit.most);
         if let Type::Builtin(builtin) = &ty {
             return match builtin {
@@ -244,17 +138,17 @@ impl<'a> RobotTypes<'a> {
                 | Builtin::I32
                 | Builtin::I64
                 | Builtin::F32
-                | Builtin::F64) => format!("values.{}()", number_word(*number)),
+                | Builtin::F64) => format!("values.{}()", builtin_word(*number)),
             };
         }
-        let at = self.position(&ty, &lengths).unwrap_or_default();
-        match side.filter(|_| self.all[at].is_hosted) {
+        let at = self.types.position(&ty, &lengths).unwrap_or_default();
+        match side.filter(|_| self.is_hosted[at]) {
             Some(side) => format!("{}_make_{at}(hooks, values)", side.word()),
             None => format!("make_{at}(values)"),
         }
     }
 
-    fn make_body(&self, own: &RobotType, side: Option<Side>) -> String {
+    fn make_body(&self, own: &PayloadType, side: Option<Side>) -> String {
         let most = own.lengths.most.map_or(u64::MAX, |limit| limit.most);
         match &own.ty {
             Type::List(item) if !self.makeable.is(item) => {
@@ -298,7 +192,7 @@ impl<'a> RobotTypes<'a> {
         }
     }
 
-    fn make_named(&self, id: TypeId, own: &RobotType, side: Option<Side>) -> String {
+    fn make_named(&self, id: TypeId, own: &PayloadType, side: Option<Side>) -> String {
         let path = self.path(&own.ty);
         match &self.scope.program.ty(id).definition {
             Definition::Struct(fields) => {
@@ -429,32 +323,19 @@ pub(super) fn lines<'t>(all: impl IntoIterator<Item = &'t str>) -> String {
         .collect()
 }
 
-/// The bounds in a type as a text that is the same for the same bounds.
-fn bounds(lengths: &Lengths) -> String {
-    if lengths.is_none() {
-        return String::new();
+/// For each type whether the program is needed for it.
+fn hosted(types: &PayloadTypes<'_>) -> Vec<bool> {
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); types.all.len()];
+    let mut pending = Vec::new();
+    for (at, own) in types.all.iter().enumerate() {
+        own.parts.iter().for_each(|part| users[*part].push(at));
+        pending.extend(types.host(&own.ty).map(|_| at));
     }
-    let own = lengths
-        .most
-        .map_or(String::new(), |limit| limit.most.to_string());
-    let parts: Vec<String> = lengths.parts.iter().map(bounds).collect();
-    format!("{own}[{}]", parts.join(","))
-}
-
-fn number_word(builtin: Builtin) -> &'static str {
-    match builtin {
-        Builtin::Bool => "bool",
-        Builtin::U8 => "u8",
-        Builtin::U16 => "u16",
-        Builtin::U32 => "u32",
-        Builtin::U64 => "u64",
-        Builtin::I8 => "i8",
-        Builtin::I16 => "i16",
-        Builtin::I32 => "i32",
-        Builtin::I64 => "i64",
-        Builtin::F32 => "f32",
-        Builtin::F64 => "f64",
-        Builtin::Str => "text",
-        Builtin::Bytes => "bytes",
+    let mut is_hosted = vec![false; types.all.len()];
+    while let Some(at) = pending.pop() {
+        if !std::mem::replace(&mut is_hosted[at], true) {
+            pending.extend(&users[at]);
+        }
     }
+    is_hosted
 }

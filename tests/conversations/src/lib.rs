@@ -44,6 +44,11 @@ pub mod limits {
     include!(concat!(env!("OUT_DIR"), "/limits/mod.rs"));
 }
 
+/// A protocol with its robots.
+pub mod robots {
+    include!(concat!(env!("OUT_DIR"), "/robots/mod.rs"));
+}
+
 /// Types with derives and attributes that `build.rs` adds.
 pub mod derived {
     include!(concat!(env!("OUT_DIR"), "/derived/mod.rs"));

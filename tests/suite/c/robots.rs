@@ -2,6 +2,7 @@
 
 use super::programs::CASES;
 use super::{generate_with, hosts, protocols, quiet};
+use crate::robots::report;
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
 use crate::support::{is_named, is_tested, repository, succeed};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +77,11 @@ fn robots_play_the_same_sessions_as_in_other_languages() {
         let covered = run(watch, &program, &["cover"]);
         let prefixes: BTreeSet<&str> = CASES.iter().map(|(_, prefix, _)| *prefix).collect();
         assert_eq!(covered.lines().count(), prefixes.len());
-        for line in run(watch, &program, &["reports"]).lines() {
+        let reports = run(watch, &program, &["reports"]);
+        let merged = report(&format!("robots-c-{watch:?}"), &reports);
+        let bank = " in c\n    covered 8/8 transitions\n";
+        assert!(merged.contains(bank), "{merged}");
+        for line in reports.lines() {
             let report: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
             assert_eq!(report["language"], "c");
             assert_eq!(report["side"], "both");

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// A folder of its own for one test, empty at first. Nobody else has it until it is dropped: tests that use the same name wait for
+/// A folder of its own for one test, empty at first. No other test has it until it is dropped: tests that use the same name wait for
 /// each other.
 pub struct Scratch(PathBuf);
 

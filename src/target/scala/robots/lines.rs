@@ -2,17 +2,18 @@
 
 use super::super::object_scope::tuple_paths;
 use super::super::spelling;
-use super::values::{RobotType, RobotTypes, word};
+use super::values::RobotTypes;
 use crate::protocol::{Definition, Lengths, Type, TypeId, Variant};
+use crate::robots::{PayloadType, builtin_word};
 
 impl RobotTypes<'_> {
     /// The statement that writes a value.
     fn show(&self, ty: &Type, lengths: &Lengths, value: &str) -> String {
-        let (plain, _) = self.key(ty, lengths);
+        let (plain, _) = self.types.key(ty, lengths);
         if let Type::Builtin(builtin) = plain {
-            return format!("$out.{}({value})", word(builtin));
+            return format!("$out.{}({value})", builtin_word(builtin));
         }
-        let at = self.position(ty, lengths).unwrap_or_default();
+        let at = self.types.position(ty, lengths).unwrap_or_default();
         format!("$show{at}({value})")
     }
 
@@ -29,7 +30,7 @@ impl RobotTypes<'_> {
         lines
     }
 
-    pub fn show_body(&self, own: &RobotType) -> Vec<String> {
+    pub fn show_body(&self, own: &PayloadType) -> Vec<String> {
         match &own.ty {
             Type::List(item) => {
                 let item = self.show(item, own.lengths.part(0), "item");
@@ -59,7 +60,7 @@ impl RobotTypes<'_> {
         }
     }
 
-    fn show_named(&self, id: TypeId, own: &RobotType) -> Vec<String> {
+    fn show_named(&self, id: TypeId, own: &PayloadType) -> Vec<String> {
         let path = self.scope.payload_type(&own.ty);
         match &self.scope.whole.program.ty(id).definition {
             Definition::Struct(fields) if fields.is_empty() => instead("{}"),

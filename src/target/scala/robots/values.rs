@@ -5,7 +5,7 @@ use super::super::{spelling, three};
 use crate::protocol::{
     Builtin, Definition, EndpointType, Field, Lengths, Side, Type, TypeId, Variant,
 };
-use crate::robots::Makeable;
+use crate::robots::{Makeable, PayloadType, PayloadTypes, builtin_word};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -19,15 +19,7 @@ pub struct RobotTypes<'a> {
     /// The object `robots`.
     pub scope: ObjectScope<'a>,
     makeable: &'a Makeable,
-    positions: BTreeMap<(Type, String), usize>,
-    all: Vec<RobotType>,
-}
-
-pub struct RobotType {
-    pub ty: Type,
-    pub lengths: Lengths,
-    /// Its parts that are not built in.
-    parts: Vec<usize>,
+    pub types: PayloadTypes<'a>,
 }
 
 /// A type of the program that uses the generated code.
@@ -48,93 +40,27 @@ impl<'a> RobotTypes<'a> {
         makeable: &'a Makeable,
         payloads: impl Iterator<Item = (Type, &'l Lengths, bool)>,
     ) -> RobotTypes<'a> {
-        let mut types = RobotTypes {
+        let payloads = payloads.map(|(ty, lengths, _)| (ty, lengths));
+        let types = PayloadTypes::of(scope.whole.program, makeable, payloads);
+        RobotTypes {
             scope,
             makeable,
-            positions: BTreeMap::new(),
-            all: Vec::new(),
-        };
-        for (ty, lengths, _) in payloads {
-            types.add(&ty, lengths);
-        }
-        let mut at = 0;
-        while at < types.all.len() {
-            let (ty, lengths) = (types.all[at].ty.clone(), types.all[at].lengths.clone());
-            let parts = types.parts(&ty, &lengths);
-            let parts = parts.iter();
-            types.all[at].parts = parts
-                .filter_map(|(ty, lengths)| types.add(ty, lengths))
-                .collect();
-            at += 1;
-        }
-        types
-    }
-
-    pub fn key(&self, ty: &Type, lengths: &Lengths) -> (Type, Lengths) {
-        let (ty, lengths) = self.scope.whole.program.unaliased(ty, lengths);
-        (ty.clone(), lengths.clone())
-    }
-
-    /// The position of a type; `None` if it is built in.
-    fn add(&mut self, ty: &Type, lengths: &Lengths) -> Option<usize> {
-        let (ty, lengths) = self.key(ty, lengths);
-        if let Type::Builtin(_) = ty {
-            return None;
-        }
-        let next = self.all.len();
-        let position = self.positions.entry((ty.clone(), bounds(&lengths)));
-        let position = *position.or_insert(next);
-        if position == next {
-            self.all.push(RobotType {
-                ty,
-                lengths,
-                parts: Vec::new(),
-            });
-        }
-        Some(position)
-    }
-
-    pub fn position(&self, ty: &Type, lengths: &Lengths) -> Option<usize> {
-        let (ty, lengths) = self.key(ty, lengths);
-        self.positions.get(&(ty, bounds(&lengths))).copied()
-    }
-
-    fn parts(&self, ty: &Type, lengths: &Lengths) -> Vec<(Type, Lengths)> {
-        match ty {
-            Type::List(item) | Type::Option(item) => {
-                vec![((**item).clone(), lengths.part(0).clone())]
-            }
-            Type::Tuple(items) => {
-                let items = items.iter().enumerate();
-                items
-                    .map(|(at, item)| (item.clone(), lengths.part(at).clone()))
-                    .collect()
-            }
-            Type::Named(id) => {
-                let parts = self.scope.whole.program.ty(*id).parts().into_iter();
-                parts
-                    .map(|(ty, lengths)| (ty.clone(), lengths.clone()))
-                    .collect()
-            }
-            Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Vec::new(),
-        }
-    }
-
-    /// The type of the host program that this is.
-    fn host(&self, ty: &Type) -> Option<TypeId> {
-        let Type::Named(id) = ty else { return None };
-        match &self.scope.whole.program.ty(*id).definition {
-            Definition::Extern(..) | Definition::Undeclared => Some(*id),
-            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => None,
+            types,
         }
     }
 
     /// All types of the host program, in the order in which they are needed.
     pub fn hosts(&self) -> impl Iterator<Item = Host> + '_ {
         let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-        let all = self.all.iter().enumerate();
+        let all = self.types.all.iter().enumerate();
         all.filter_map(move |(at, own)| {
-            let written = self.scope.whole.program.ty(self.host(&own.ty)?).name.text();
+            let written = self
+                .scope
+                .whole
+                .program
+                .ty(self.types.host(&own.ty)?)
+                .name
+                .text();
             let name = spelling::type_name(written);
             let count = seen.entry(name.clone()).or_insert(0);
             *count += 1;
@@ -153,32 +79,24 @@ impl<'a> RobotTypes<'a> {
     /// The positions of the host program's types that are made with these payloads.
     pub fn made_hosts(&self, payloads: &[(Type, &Lengths)]) -> BTreeSet<usize> {
         let made = self.made(payloads).into_iter();
-        made.filter(|at| self.host(&self.all[*at].ty).is_some())
+        made.filter(|at| self.types.host(&self.types.all[*at].ty).is_some())
             .collect()
     }
 
-    /// The types that are made with these payloads.
+    /// The positions of the types that are made with these payloads.
     fn made(&self, payloads: &[(Type, &Lengths)]) -> BTreeSet<usize> {
-        let positions = payloads
-            .iter()
-            .filter_map(|(ty, lengths)| self.position(ty, lengths));
-        let mut pending: Vec<usize> = positions.collect();
-        let mut made = BTreeSet::new();
-        while let Some(at) = pending.pop() {
-            if self.makeable.is(&self.all[at].ty) && made.insert(at) {
-                pending.extend(&self.all[at].parts);
-            }
-        }
-        made
+        let payloads = payloads.iter();
+        self.types
+            .made(payloads.map(|(ty, lengths)| (ty.clone(), *lengths)))
     }
 
     /// The methods that do not depend on the side. `sent` has the payloads of both.
     pub fn methods(&self, sent: &[(Type, &Lengths)]) -> String {
         let made = self.made(sent);
         let mut text = String::new();
-        for (at, own) in self.all.iter().enumerate() {
+        for (at, own) in self.types.all.iter().enumerate() {
             let path = self.scope.payload_type(&own.ty);
-            let is_host = self.host(&own.ty).is_some();
+            let is_host = self.types.host(&own.ty).is_some();
             let (make, show) = (
                 format!("def $make{at}(): {path}"),
                 format!("def $show{at}(value: {path}): {UNIT}"),
@@ -221,9 +139,9 @@ impl<'a> RobotTypes<'a> {
 
     /// The expression that makes a value.
     pub fn make(&self, ty: &Type, lengths: &Lengths) -> String {
-        let (plain, own) = self.key(ty, lengths);
+        let (plain, own) = self.types.key(ty, lengths);
         let Type::Builtin(builtin) = plain else {
-            let at = self.position(ty, lengths).unwrap_or_default();
+            let at = self.types.position(ty, lengths).unwrap_or_default();
             return format!("$make{at}()");
         };
         let is_bounded = matches!(builtin, Builtin::Str | Builtin::Bytes) && own.most.is_some();
@@ -232,11 +150,11 @@ impl<'a> RobotTypes<'a> {
         } else {
             String::new()
         };
-        let code = format!("$values.{}({most})", word(builtin));
+        let code = format!("$values.{}({most})", builtin_word(builtin));
         three::converted(&self.scope, ty, &code)
     }
 
-    fn make_body(&self, own: &RobotType) -> Vec<String> {
+    fn make_body(&self, own: &PayloadType) -> Vec<String> {
         let one = || "$values.one()".to_owned();
         match &own.ty {
             Type::List(item) if !self.makeable.is(item) => {
@@ -267,7 +185,7 @@ impl<'a> RobotTypes<'a> {
         }
     }
 
-    fn make_named(&self, id: TypeId, own: &RobotType) -> Vec<String> {
+    fn make_named(&self, id: TypeId, own: &PayloadType) -> Vec<String> {
         let path = self.scope.payload_type(&own.ty);
         match &self.scope.whole.program.ty(id).definition {
             Definition::Struct(fields) => {
@@ -361,35 +279,4 @@ fn most(lengths: &Lengths) -> String {
         || "_root_.scala.Long.MaxValue".to_owned(),
         |most| format!("{most}L"),
     )
-}
-
-/// The bounds in a type as a text that is the same for the same bounds.
-fn bounds(lengths: &Lengths) -> String {
-    if lengths.is_none() {
-        return String::new();
-    }
-    let own = lengths
-        .most
-        .map_or(String::new(), |limit| limit.most.to_string());
-    let parts: Vec<String> = lengths.parts.iter().map(bounds).collect();
-    format!("{own}[{}]", parts.join(","))
-}
-
-/// The runtime's methods for a built-in type.
-pub fn word(builtin: Builtin) -> &'static str {
-    match builtin {
-        Builtin::Bool => "bool",
-        Builtin::U8 => "u8",
-        Builtin::U16 => "u16",
-        Builtin::U32 => "u32",
-        Builtin::U64 => "u64",
-        Builtin::I8 => "i8",
-        Builtin::I16 => "i16",
-        Builtin::I32 => "i32",
-        Builtin::I64 => "i64",
-        Builtin::F32 => "f32",
-        Builtin::F64 => "f64",
-        Builtin::Str => "text",
-        Builtin::Bytes => "bytes",
-    }
 }
