@@ -28,9 +28,12 @@ fn kind(program: &Program, ty: &Type) -> Kind {
         Type::Option(_) => Kind::Option,
         Type::Named(id) => match &program.ty(*id).definition {
             Definition::Alias(target) => kind(program, target),
-            _ => Kind::Other,
+            Definition::Struct(_)
+            | Definition::Enum(_)
+            | Definition::Extern(..)
+            | Definition::Undeclared => Kind::Other,
         },
-        _ => Kind::Other,
+        Type::Tuple(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Kind::Other,
     }
 }
 

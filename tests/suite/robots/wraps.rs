@@ -249,7 +249,7 @@ impl<'s> Wraps<'s> {
                 Language::Scala if !PRINTED.contains(&shown) => {
                     self.choose(&what, literal.clone(), &new);
                 }
-                _ => {}
+                Language::C | Language::Scala => {}
             }
         }
     }
