@@ -92,16 +92,11 @@ pub fn limits_program() -> Command {
 #[test]
 fn no_scala_code_uses_reflection() {
     let root = repository();
-    let modules = [
-        "src/main",
-        "net/src/main",
-        "nats/src/main",
-        "zio/src/main",
-        "cats/src/main",
-    ];
+    let modules = [".", "net", "nats", "zio", "cats"];
+    let main = |module| root.join("runtime/scala").join(module).join("src/main");
     let mut sources: Vec<PathBuf> = modules
         .iter()
-        .flat_map(|module| sources_in(&root.join("runtime/scala").join(module)))
+        .flat_map(|module| sources_in(&main(module)))
         .collect();
     let templates = crate::support::c::files_in(&root.join("templates/scala"), "jinja");
     assert!(!templates.is_empty());

@@ -160,7 +160,7 @@ pub fn compile_runtime(library: &Path) -> Command {
         "--check-cfg",
         "cfg(duologue_without, values(any()))",
         "--check-cfg",
-        "cfg(feature, values(\"futures\", \"membarrier\", \"pool\", \"tracing\"))",
+        "cfg(feature, values(\"futures\", \"membarrier\", \"pool\", \"registry\", \"tracing\"))",
         "--crate-name",
         "duologue_runtime",
         "-o",
