@@ -244,44 +244,38 @@ fn runtime_objects(
 
 /// The objects of the library for TLS, and the libraries that it needs. For what they test, `DUOLOGUE_TEST_WITH` names `tls`.
 pub fn tls_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
-    let mut probe = Compiler::Gcc.command(false);
-    probe.args(["-E", "-x", "c", "-include", "openssl/ssl.h", "/dev/null"]);
-    assert!(
-        succeed(&mut probe).is_ok(),
-        "OpenSSL's headers are not installed: apt-get install -y --no-install-recommends libssl-dev"
-    );
-    let folder = folder.join("tls");
-    std::fs::create_dir_all(&folder).expect("it can be written");
-    let library = Program {
-        compiler: Compiler::Gcc,
-        watch,
-        sources: &sources_in(&runtime().join("tls")),
-        objects: &[],
-        includes: &[],
-        flags: &[],
-        runtime: &[],
-        folder: &folder,
-    };
-    let objects = library.objects();
-    let mut objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
+    let mut objects = library_objects("tls", "openssl/ssl.h", "libssl-dev", watch, folder);
     objects.extend(["-lssl", "-lcrypto"].map(PathBuf::from));
     objects
 }
 
 /// The objects of the library for NATS, and the client library that it needs. For what they test, `DUOLOGUE_TEST_WITH` names `nats`.
 pub fn nats_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
+    let mut objects = library_objects("nats", "nats/nats.h", "libnats-dev", watch, folder);
+    objects.push(PathBuf::from("-lnats"));
+    objects
+}
+
+/// The objects of a library beside the runtime, whose sources include this header of a package.
+fn library_objects(
+    name: &str,
+    header: &str,
+    package: &str,
+    watch: Watch,
+    folder: &Path,
+) -> Vec<PathBuf> {
     let mut probe = Compiler::Gcc.command(false);
-    probe.args(["-E", "-x", "c", "-include", "nats/nats.h", "/dev/null"]);
+    probe.args(["-E", "-x", "c", "-include", header, "/dev/null"]);
     assert!(
         succeed(&mut probe).is_ok(),
-        "the headers of the NATS client are not installed: apt-get install -y --no-install-recommends libnats-dev"
+        "{header} is not installed: apt-get install -y --no-install-recommends {package}"
     );
-    let folder = folder.join("nats");
+    let folder = folder.join(name);
     std::fs::create_dir_all(&folder).expect("it can be written");
     let library = Program {
         compiler: Compiler::Gcc,
         watch,
-        sources: &sources_in(&runtime().join("nats")),
+        sources: &sources_in(&runtime().join(name)),
         objects: &[],
         includes: &[],
         flags: &[],
@@ -289,9 +283,7 @@ pub fn nats_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
         folder: &folder,
     };
     let objects = library.objects();
-    let mut objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
-    objects.push(PathBuf::from("-lnats"));
-    objects
+    objects.unwrap_or_else(|complaint| panic!("{complaint}"))
 }
 
 /// The C files of a folder, in order.
