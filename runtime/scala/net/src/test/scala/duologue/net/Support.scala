@@ -67,9 +67,14 @@ abstract class NetSuite extends FunSuite {
     buffer.array.take(buffer.position())
   }
 
+  /** Evaluates the condition until it is true, and not once more: it may begin a session. */
   protected def eventually(condition: => Boolean): Unit = {
     val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(Patience)
-    while (!condition && System.nanoTime() < deadline) Thread.sleep(1L)
-    assert(condition)
+    var isTrue = condition
+    while (!isTrue && System.nanoTime() < deadline) {
+      Thread.sleep(1L)
+      isTrue = condition
+    }
+    assert(isTrue)
   }
 }
