@@ -86,10 +86,10 @@ final class NatsSuite extends NetSuite {
   private val patient = ConnectOptions(timeout = Patience.seconds)
 
   /** Connects as soon as a server has subscribed. */
-  private def connected(address: String): bank.client.Login = {
-    var first = Option.empty[bank.client.Login]
+  private def connected[T](connect: => T): T = {
+    var first = Option.empty[T]
     eventually {
-      try first = Some(connect(bank.client, address, patient))
+      try first = Some(connect)
       catch { case _: Refused => () }
       first.nonEmpty
     }
@@ -128,7 +128,7 @@ final class NatsSuite extends NetSuite {
       val address = "nats://" + server.address + "/bank"
       val teller = program("teller", address)
       val output = new BufferedReader(new InputStreamReader(teller.getInputStream))
-      customer(connected(address), 0)
+      customer(connected(connect(bank.client, address, patient)), 0)
       for (turns <- List(1, 200)) customer(connect(bank.client, address), turns)
       teller.getOutputStream.close()
       val printed = spawn(Iterator.continually(output.readLine()).takeWhile(_ != null).toList)
@@ -154,15 +154,10 @@ final class NatsSuite extends NetSuite {
       val (here, there) = (exchange(server), exchange(server))
       val listener = Listener.through(there, "numbers").start()
       val accepting = spawn(listener.accept(numbers.server))
-      var client = Option.empty[numbers.client.Stream]
-      eventually {
-        try client = Some(connectThrough(numbers.client, here, "numbers", patient))
-        catch { case _: Refused => () }
-        client.nonEmpty
-      }
+      val client = connected(connectThrough(numbers.client, here, "numbers", patient))
       val sending = spawn {
         @tailrec def all(stream: numbers.client.Stream, number: Long): Unit = all(stream.send(number), number + 1L)
-        intercept[SessionClosed](all(client.get, 0L)).why
+        intercept[SessionClosed](all(client, 0L)).why
       }
       val received = new java.util.concurrent.atomic.AtomicLong
       val receiving = spawn {
@@ -180,13 +175,8 @@ final class NatsSuite extends NetSuite {
       assert(failed.getMessage.contains("interrupted"), failed.getMessage)
       server.restart()
       val again = spawn(listener.accept(numbers.server))
-      var next = Option.empty[numbers.client.Stream]
-      eventually {
-        try next = Some(connectThrough(numbers.client, here, "numbers", patient))
-        catch { case _: Refused => () }
-        next.nonEmpty
-      }
-      abandon(next.get.send(7L))
+      val next = connected(connectThrough(numbers.client, here, "numbers", patient))
+      abandon(next.send(7L))
       assertEquals(await(again).recv() match { case numbers.Stream.Send(number, _) => number }, 7L)
       listener.close()
       here.close()
@@ -214,17 +204,12 @@ final class NatsSuite extends NetSuite {
       val (here, there) = (exchange(server), exchange(server))
       val listener = Listener.through(there, "numbers")
       val accepting = spawn(listener.accept(numbers.server))
-      var client = Option.empty[numbers.client.Stream]
-      eventually {
-        try client = Some(connectThrough(numbers.client, here, "numbers", patient))
-        catch { case _: Refused => () }
-        client.nonEmpty
-      }
+      val client = connected(connectThrough(numbers.client, here, "numbers", patient))
       val most = 100000L
       val sending = spawn {
         @tailrec def all(stream: numbers.client.Stream, number: Long): Unit =
           if (number == most) abandon(stream) else all(stream.send(number), number + 1L)
-        all(client.get, 0L)
+        all(client, 0L)
       }
       var stream = await(accepting)
       Thread.sleep(100L)
