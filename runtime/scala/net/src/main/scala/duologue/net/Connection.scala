@@ -19,6 +19,8 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   private val isCollecting = new AtomicBoolean
   private val isClosed = new AtomicBoolean
   @volatile private var isWoken = false
+  /** Whether the reactor writes what is left as soon as there is space, so nobody has to try before. */
+  @volatile private var awaitsSpace = false
   private var idleTicks = 0
   private val beats = heartbeat > 0 || peersHeartbeat > 0
   /** When this side last wrote, and when it last read a byte or was not reading; only with heartbeats. */
@@ -80,13 +82,17 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
       if (!forSpace) SelectionKey.OP_READ
       else if (endsAt != 0L) SelectionKey.OP_WRITE
       else SelectionKey.OP_READ | SelectionKey.OP_WRITE
+    if (forSpace) awaitsSpace = true
     interest.accumulateAndGet(wanted, _ | _): Unit
     Reactor.watch(this)
   }
 
   def takeInterest(): Int = interest.getAndSet(0)
 
-  def ready(): Unit = if (far != null) far.ready()
+  def ready(): Unit = {
+    awaitsSpace = false
+    if (far != null) far.ready()
+  }
 
   def collect(): Unit =
     if (!isCollecting.get && isCollecting.compareAndSet(false, true)) Reactor.collect(this)
@@ -106,7 +112,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
       }
     } else {
       idleTicks = 0
-      far.flush(false)
+      if (!awaitsSpace) far.flush(false)
     }
     true
   }

@@ -188,13 +188,16 @@ private[net] final class Link private (post: Post, address: String, window: Post
   /** Something has happened that threads may wait for. */
   private def raise(): Unit = {
     changed.signalAll()
+    resumeIfReady()
+  }
+
+  private def resumeIfReady(): Unit =
     if (watcher != null && isReady(armed)) {
       val waiting = watcher
       watcher = null
       armed = 0
       resume(waiting)
     }
-  }
 
   def waiting(): Waiting = new Waiting {
     private var isWoken = false
@@ -219,7 +222,7 @@ private[net] final class Link private (post: Post, address: String, window: Post
     this.watcher = watcher
     this.resume = resume
     armed |= interest
-    raise()
+    resumeIfReady()
   }
 
   override def close(): Unit = {

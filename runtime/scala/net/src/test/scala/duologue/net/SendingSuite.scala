@@ -1,7 +1,10 @@
 package duologue.net
 
 import duologue.{EndpointUsed, SessionClosed, Why, abandon, sendAsync, sendOrClosed, sendWithin, trySend}
-import java.util.concurrent.{CompletableFuture, TimeUnit}
+import java.nio.ByteBuffer
+import java.nio.channels.Selector
+import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, TimeUnit}
 import protocols.numbers
 import scala.annotation.tailrec
 import scala.concurrent.{Await, ExecutionContext}
@@ -120,5 +123,56 @@ final class SendingSuite extends NetSuite {
     }
     more(last)
     assertEquals(failed.get(Patience, TimeUnit.SECONDS), Why.Left: Why)
+  }
+
+  /** A connection on which nothing arrives. It takes bytes once `takes` is set, and counts the attempts to write. */
+  private final class Blocked extends Channel {
+    val attempts = new AtomicInteger
+    val written = new AtomicInteger
+    @volatile private var takes = false
+    private val armed = new ConcurrentLinkedQueue[() => Unit]
+
+    /** Takes bytes from now on, and makes what waits for that ready. */
+    def unblock(): Unit = {
+      takes = true
+      armed.forEach(_())
+    }
+
+    def read(into: ByteBuffer): Int = 0
+
+    def write(from: ByteBuffer): Int = {
+      attempts.incrementAndGet(): Unit
+      val count = if (takes) from.remaining else 0
+      from.position(from.position + count): Unit
+      written.addAndGet(count): Unit
+      count
+    }
+
+    def arm(selector: Selector, interest: Int, watcher: Watcher, resume: Watcher => Unit): Unit = {
+      armed.add(() => resume(watcher)): Unit
+      if (takes) resume(watcher)
+    }
+
+    def handshake(deadline: Long): Int = 0
+    def isBuffered: Boolean = false
+    def peer: Option[String] = None
+    def user: Option[String] = None
+    def isConnected: Boolean = true
+    def prepare(): Unit = ()
+    def waiting(): Waiting = throw new AssertionError("no thread waits")
+    override def close(): Unit = ()
+  }
+
+  test("while a connection takes nothing, no thread tries again and again to write") {
+    val channel = new Blocked
+    val connection = new Connection(channel, 0, 0, _ => ())
+    val first = begin(numbers.client, connection, 1L << 20, 1L << 20, 1L << 20, isAccepting = false, None, fail("nobody observes"), 0L)
+    val next = first.send(1L)
+    eventually(channel.attempts.get > 0)
+    Thread.sleep(300L)
+    assert(channel.attempts.get < 20, channel.attempts.get.toString)
+    channel.unblock()
+    eventually(channel.written.get > 0)
+    abandon(next)
   }
 }
