@@ -25,7 +25,7 @@ final class NatsSuite extends NetSuite {
     private def run(port: String): Process = {
       val command = List("nats-server", "--addr", "127.0.0.1", "--port", port, "--ports_file_dir", folder.toString, "--config", file.toString)
       val builder = new ProcessBuilder(command: _*)
-      builder.redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start()
+      ending(builder.redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start())
     }
 
     /** The file with the port appears when the server listens. */
@@ -98,7 +98,11 @@ final class NatsSuite extends NetSuite {
 
   private def program(name: String, arguments: String*): Process = {
     val file = Path.of(System.getProperty("duologue.programs")).resolve(name).toString
-    val process = new ProcessBuilder((file +: arguments): _*).redirectError(ProcessBuilder.Redirect.INHERIT).start()
+    ending(new ProcessBuilder((file +: arguments): _*).redirectError(ProcessBuilder.Redirect.INHERIT).start())
+  }
+
+  /** The process ends with this one, also if a test is given up. */
+  private def ending(process: Process): Process = {
     Runtime.getRuntime.addShutdownHook(new Thread(() => process.destroyForcibly(): Unit))
     process
   }
