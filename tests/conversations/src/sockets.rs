@@ -3,12 +3,16 @@
 use crate::protocols::bank::{Login, LoginResponse, client, server};
 use duologue_net::{Listener, Open};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 
-/// The path of a socket that no other test uses.
+/// The path of a socket, another one for each call.
 #[must_use]
 pub fn path(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("duologue-{}-{name}.sock", std::process::id()))
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let call = CALLS.fetch_add(1, Relaxed);
+    let process = std::process::id();
+    std::env::temp_dir().join(format!("duologue-{process}-{call}-{name}.sock"))
 }
 
 /// A listener that no other test uses, and its address.
