@@ -22,7 +22,7 @@
 /* How long the end of the process waits for the broker, in nanoseconds. */
 #define LEAVING UINT64_C(500000000)
 
-/* How long a thread sleeps that waits until the broker can be reached. */
+/* How long a thread sleeps that waits until the broker can be reached, or until another thread has connected. */
 static const struct timespec pause_of_interrupted = {0, 10000000};
 
 enum { MOST_KINDS = 8, HEX_SIZE = 2 * sizeof(duo_fingerprint) };
@@ -158,8 +158,13 @@ static duo_status prepare(duo_exchange *exchange, uint64_t until, duo_problem *p
     }
     if (!exchange->is_subscribed) exchange->is_subscribed = exchange->broker->subscribe(exchange->broker, own, NULL, &inbox) != NULL;
     uint64_t latest = duo_net_now() + ECHO;
-    exchange->is_usable = exchange->is_subscribed && settle(exchange, until < latest ? until : latest);
-    if (exchange->is_usable) return DUO_OK;
+    bool is_usable = exchange->is_subscribed && settle(exchange, until < latest ? until : latest);
+    if (is_usable) {
+        pthread_mutex_lock(&all_lock);
+        exchange->is_usable = true;
+        pthread_mutex_unlock(&all_lock);
+        return DUO_OK;
+    }
     int reason = exchange->is_subscribed ? errno : EIO;
     duo_net_explain(problem,
                     "`%s://%s` did not deliver a message of this process to itself: check the permissions to publish and subscribe "
@@ -183,6 +188,19 @@ static const char *server_problem(const char *server, size_t size)
     return NULL;
 }
 
+/* The exchange of a server, if there is one, and whether it can be used. */
+static duo_exchange *find_known(const duo_broker_kind *kind, const char *server, bool *is_usable)
+{
+    pthread_mutex_lock(&all_lock);
+    duo_exchange *found = all;
+    while (found != NULL && (found->is_replaced || strcmp(found->scheme, kind->scheme) != 0 || strcmp(found->server, server) != 0))
+        found = found->next;
+    *is_usable = found != NULL && found->is_usable;
+    pthread_mutex_unlock(&all_lock);
+    if (*is_usable) *is_usable = !duo_exchange_is_lost(found);
+    return found;
+}
+
 duo_status duo_exchange_find(const char *address, uint64_t until, duo_exchange **exchange, const char **name, duo_problem *problem)
 {
     const duo_broker_kind *kind = kind_of(address);
@@ -202,13 +220,21 @@ duo_status duo_exchange_find(const char *address, uint64_t until, duo_exchange *
     memcpy(server, host, (size_t)(slash - host));
     server[slash - host] = '\0';
     *name = slash + 1;
-    /* The lock is held while a thread connects, so that there is one connection. */
-    pthread_mutex_lock(&connecting);
-    pthread_mutex_lock(&all_lock);
-    duo_exchange *found = all;
-    while (found != NULL && (found->is_replaced || strcmp(found->scheme, kind->scheme) != 0 || strcmp(found->server, server) != 0))
-        found = found->next;
-    pthread_mutex_unlock(&all_lock);
+    bool is_usable;
+    duo_exchange *found = find_known(kind, server, &is_usable);
+    if (is_usable) {
+        *exchange = found;
+        return DUO_OK;
+    }
+    /* The lock is held while a thread connects, so that there is one connection. The server may be another one, which does not answer. */
+    while (pthread_mutex_trylock(&connecting) != 0) {
+        if (duo_net_gives_up(until)) {
+            duo_net_explain(problem, "another thread connects to a broker, and was not done in time");
+            return DUO_LATE;
+        }
+        nanosleep(&pause_of_interrupted, NULL);
+    }
+    found = find_known(kind, server, &is_usable);
     duo_status status = DUO_OK;
     if (found == NULL || duo_exchange_is_lost(found)) {
         duo_exchange *made = NULL;
@@ -222,9 +248,10 @@ duo_status duo_exchange_find(const char *address, uint64_t until, duo_exchange *
             all = made;
             pthread_mutex_unlock(&all_lock);
             found = made;
+            is_usable = false;
         }
     }
-    if (status == DUO_OK && !found->is_usable) status = prepare(found, until, problem);
+    if (status == DUO_OK && !is_usable) status = prepare(found, until, problem);
     int reason = errno;
     pthread_mutex_unlock(&connecting);
     errno = reason;

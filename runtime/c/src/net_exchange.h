@@ -28,7 +28,7 @@ struct duo_exchange {
     bool has_asked;
     /* The broker delivers nothing more. */
     bool is_lost;
-    /* What the threads that connect have reached, and whether there is another one for the server, because this one is lost: under their lock. */
+    /* What the threads that connect have reached, and whether there is another one for the server, because this one is lost: under their locks. */
     bool is_subscribed;
     bool is_usable;
     bool is_replaced;
