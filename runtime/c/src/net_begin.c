@@ -95,12 +95,29 @@ static bool settle(duo_exchange *exchange, uint64_t until)
     return is_settled;
 }
 
+/* Publishes what the sessions have written, as far as there is credit. Whether there is more. */
+static bool has_more(duo_exchange *exchange)
+{
+    bool is_blocked = false;
+    pthread_mutex_lock(&exchange->lock);
+    for (size_t i = 0; i < DUO_EXCHANGE_SLOTS; i++)
+        for (duo_link *link = exchange->by_token[i]; link != NULL; link = link->next) {
+            duo_link_go_on(link);
+            is_blocked = is_blocked || link->is_blocked;
+        }
+    pthread_mutex_unlock(&exchange->lock);
+    return is_blocked;
+}
+
 /* The process ends: what the sessions have written is published, and their peers learn that no more follows. */
 static void leave(void)
 {
     if (getpid() != owner) return;
+    uint64_t until = duo_net_now() + LEAVING;
     for (duo_exchange *exchange = all; exchange != NULL; exchange = exchange->next) {
         if (!exchange->broker->is_connected(exchange->broker)) continue;
+        /* The peers return credit as they read: the other threads go on. */
+        while (has_more(exchange) && !duo_net_is_past(until)) nanosleep(&pause_of_interrupted, NULL);
         pthread_mutex_lock(&exchange->lock);
         for (size_t i = 0; i < DUO_EXCHANGE_SLOTS; i++)
             for (duo_link *link = exchange->by_token[i]; link != NULL; link = link->next) duo_link_leave(link);
