@@ -150,6 +150,8 @@ typedef struct duo_link {
     bool is_held;
     /* It is not in the tables any more. */
     bool is_gone;
+    /* Its credit does not count as that of the process any more. */
+    bool has_given_back;
     unsigned ticks_left;
     /* When *open* was published. */
     uint64_t opened_at;

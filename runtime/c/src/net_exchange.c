@@ -85,6 +85,13 @@ void duo_exchange_release_peer(duo_exchange *exchange, duo_link_peer *peer)
     duo_release(peer);
 }
 
+/* The credit of a link goes back to the process. */
+static void give_back(duo_exchange *exchange, duo_link *link)
+{
+    if (!link->has_given_back) exchange->given -= link->ours;
+    link->has_given_back = true;
+}
+
 /* Takes a link that is over out of the tables. The thread frees it. */
 static void forget(duo_exchange *exchange, duo_link *link)
 {
@@ -99,15 +106,18 @@ static void forget(duo_exchange *exchange, duo_link *link)
     duo_exchange_release_peer(exchange, link->peer);
     link->peer = NULL;
     exchange->links -= 1;
-    exchange->given -= link->ours;
+    give_back(exchange, link);
     link->is_gone = true;
     link->next = exchange->gone;
     exchange->gone = link;
 }
 
+/* What a session that is dropped still gets is discarded, so it takes no memory. */
 static void forget_if_over(duo_exchange *exchange, duo_link *link)
 {
-    if (!link->is_gone && duo_link_is_over(link)) forget(exchange, link);
+    if (link->is_gone) return;
+    if (link->is_dropped) give_back(exchange, link);
+    if (duo_link_is_over(link)) forget(exchange, link);
 }
 
 static void publish_plain(const duo_exchange *exchange, const char *to, duo_packet_kind kind)
