@@ -294,7 +294,9 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
     if (listener->openings != NULL) status = duo_openings_serve(listener->openings, offers, count, problem);
     while (status == DUO_OK) {
         if (duo_atomic_load(&listener->is_stopped, memory_order_acquire)) {
-            status = DUO_CLOSED;
+            status = listener->is_lost ? DUO_SYSTEM : DUO_CLOSED;
+            if (listener->is_lost) duo_net_explain(problem, "the connection to the broker is closed");
+            if (listener->is_lost) errno = ENOTCONN;
             break;
         }
         duo_net_take_connections(listener);
@@ -308,7 +310,9 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
         has_polled = true;
         duo_net_await_connections(listener, until);
     }
+    int reason = errno;
     give_turn(listener);
+    errno = reason;
     return status;
 }
 

@@ -25,6 +25,8 @@ struct duo_listener {
     pthread_mutex_t lock;
     pthread_cond_t turned;
     bool has_turn;
+    /* The broker delivers nothing more, so the listener has stopped by itself. */
+    bool is_lost;
     /* In the order in which they came. Those that have sent nothing yet count as silent, the others as greetings. */
     duo_net_greeting *greetings;
     size_t greeting_count;

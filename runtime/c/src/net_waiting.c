@@ -205,7 +205,10 @@ void duo_net_take_connections(duo_listener *listener)
         int taken = take_connection(listener);
         if (taken < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
         /* A broker that delivers nothing more. */
-        if (taken < 0 && errno == ENOTCONN) duo_atomic_store(&listener->is_stopped, true, memory_order_release);
+        if (taken < 0 && errno == ENOTCONN && listener->openings != NULL) {
+            listener->is_lost = true;
+            duo_atomic_store(&listener->is_stopped, true, memory_order_release);
+        }
         bool lacks_descriptors = taken < 0 && (errno == EMFILE || errno == ENFILE);
         if (lacks_descriptors && (end_failed(listener) || end_silent(listener))) continue;
         /* No connection is waiting; or no descriptor is free, and another attempt at once would fail as well. */

@@ -330,7 +330,7 @@ int duo_listener_descriptor(duo_listener *listener);
  * Called by the generated functions `_accept`: waits for a session of one protocol, for at most that many nanoseconds.
  * Slow handshakes do not delay other connections, and connections that are refused are not reported. DUO_EMPTY:
  * no session began in time. DUO_CLOSED: `duo_listener_stop` was called. DUO_SYSTEM, only at a broker: it is not possible
- * to subscribe; see `errno`. Several threads may call this; they take turns.
+ * to subscribe, or the broker delivers nothing more; see `errno`. Several threads may call this; they take turns.
  */
 DUO_MUST_CHECK duo_status duo_net_accept(duo_listener *listener, const duo_wire_protocol *protocol,
                                          duo_role role, uint64_t nanoseconds, duo_endpoint *endpoint);
@@ -354,7 +354,7 @@ DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_w
 /*
  * Accepts sessions of the protocols that are served, until another thread calls `duo_listener_stop` or
  * `duo_listener_drain`; then waits until the handlers' threads have exited, and returns DUO_OK. At a broker it also ends if it
- * cannot subscribe, with DUO_SYSTEM: see `errno`.
+ * cannot subscribe, or the broker delivers nothing more, with DUO_SYSTEM: see `errno`.
  */
 DUO_MUST_CHECK duo_status duo_listener_run(duo_listener *listener);
 
