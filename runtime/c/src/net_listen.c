@@ -133,6 +133,8 @@ void duo_listener_close(duo_listener *listener)
     if (listener->openings != NULL) duo_openings_close(listener->openings);
     else close(listener->descriptor);
     while (listener->greetings != NULL) {
+        /* Its peer tries another server. */
+        if (listener->openings != NULL) duo_net_refuse(&listener->greetings->stream, DUO_VERDICT_DRAINING, 0);
         duo_net_hang_up_greeting(listener, listener->greetings);
         duo_net_end_greeting(listener, &listener->greetings);
     }

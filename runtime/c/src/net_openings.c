@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net_accept.h"
 #include "net_broker.h"
 
 /* How many sessions may wait until the listener takes them. */
@@ -183,12 +184,23 @@ int duo_openings_take(duo_openings *openings)
     return descriptor;
 }
 
+/* Refuses those that the listener has not taken: their peers try other servers. */
+static void refuse_waiting(duo_openings *openings)
+{
+    for (int descriptor; (descriptor = duo_openings_take(openings)) >= 0;) {
+        const duo_net_stream stream = duo_net_plain(descriptor, true);
+        duo_net_refuse(&stream, DUO_VERDICT_DRAINING, 0);
+        duo_net_hang_up(&stream);
+    }
+}
+
 void duo_openings_drain(duo_openings *openings)
 {
     pthread_mutex_lock(&openings->serving);
     pthread_mutex_lock(&openings->lock);
     openings->is_draining = true;
     pthread_mutex_unlock(&openings->lock);
+    refuse_waiting(openings);
     while (openings->all != NULL) {
         served *one = openings->all;
         openings->all = one->next;
