@@ -142,6 +142,8 @@ static void arrived_for(duo_exchange *exchange, duo_link *link, const char *from
     if (packet->kind == DUO_PACKET_ACCEPT && process != NULL && link->stage == DUO_LINK_ASKS && link->end == DUO_LINK_GOES_ON) {
         duo_link_peer *peer = duo_exchange_hold_peer(exchange, process, size);
         if (peer != NULL) duo_link_meet(link, from, peer, packet->window);
+        /* Without memory for that, this side could never answer. */
+        else duo_link_fail(link, false);
     }
     if (link->peer != NULL) link->peer->missed = 0;
     /* *Open* was delivered to two servers. */
