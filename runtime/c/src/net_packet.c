@@ -1,8 +1,12 @@
 /* The messages of sessions over a broker, and the names in their subjects, as docs/wire.md defines them. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/random.h>
+#else
+#include <fcntl.h>
 #include <unistd.h>
+#endif
 
 #include "net_broker.h"
 
@@ -118,12 +122,19 @@ bool duo_random_text(char text[DUO_RANDOM_SIZE + 1])
 {
     static const char digits[] = "0123456789abcdef";
     unsigned char bytes[DUO_RANDOM_SIZE / 2];
+#ifdef __linux__
+    /* Without a descriptor: a process that has none left refuses sessions, which takes a token. */
+    ptrdiff_t done;
+    do done = getrandom(bytes, sizeof bytes, 0);
+    while (done < 0 && errno == EINTR);
+#else
     int descriptor = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return false;
     ptrdiff_t done;
     do done = read(descriptor, bytes, sizeof bytes);
     while (done < 0 && errno == EINTR);
     close(descriptor);
+#endif
     if (done != (ptrdiff_t)sizeof bytes) return false;
     for (size_t i = 0; i < sizeof bytes; i++) {
         text[2 * i] = digits[bytes[i] >> 4];
