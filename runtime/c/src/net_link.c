@@ -16,6 +16,9 @@
 /* How many heartbeats a side that has ended waits for its peer to confirm that. */
 enum { LAST_TICKS = 15 };
 
+/* How many messages a link publishes before others have their turn: a peer may give more credit than this side can use up. */
+enum { MOST_AT_ONCE = 16 };
+
 /* No peer is given more credit. */
 #define MOST_CREDIT (UINT64_C(1) << 30)
 
@@ -192,7 +195,7 @@ static size_t credit(const duo_link *link)
 static void collect(duo_link *link)
 {
     uint8_t space[DUO_PACKET_HEAD + DUO_LINK_BUFFER], *bytes = space + DUO_PACKET_HEAD;
-    while (!link->is_closed && link->stage != DUO_LINK_ASKS) {
+    for (unsigned count = 0; count < MOST_AT_ONCE && !link->is_closed && link->stage != DUO_LINK_ASKS; count++) {
         bool is_new = link->stage == DUO_LINK_IS_NEW;
         size_t most = is_new ? DUO_LONGEST_HELLO : credit(link), longest = link->broker->longest - DUO_PACKET_HEAD;
         /* The end needs no credit, so this looks whether there is something else. */
