@@ -370,9 +370,10 @@ impl<'c> Campaign<'_, 'c> {
                 }
             };
             session.send(self.target, &case);
+            // Without the messages that follow the attack.
+            let way = std::mem::take(&mut session.way);
             let judgment = session.judge(self.target, &case, wait);
             unknown += u32::from(judgment == Judgment::Unknown);
-            let way = std::mem::take(&mut session.way);
             self.note(case, name, way, judgment);
         }
         if was_reached {

@@ -17,6 +17,9 @@ const LONGEST_WAY: usize = 200;
 /// How many bytes a server may send after an attack.
 const MOST_SENT: usize = 4 << 20;
 
+/// How many messages of a server are read after an attack.
+const MOST_MESSAGES: usize = 10_000;
+
 /// How long to wait before a server that is full is asked again.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -361,7 +364,7 @@ impl<'c> Session<'c> {
     fn judge_session(&mut self, target: &Target<'c>, case: &Case, deadline: Instant) -> Judgment {
         let wrong = |words: &str| Judgment::Wrong(words.to_owned());
         let mut left = None;
-        let mut sent = 0;
+        let (mut sent, mut messages) = (0, 0);
         loop {
             let theirs = self.talk.active() == Some(target.own.dual());
             let next = self.stream.unused().first().copied();
@@ -379,7 +382,9 @@ impl<'c> Session<'c> {
                     Err(words) => return wrong(words),
                 },
                 Some(_) if theirs => match self.stream.arrival(&mut self.talk) {
+                    Ok(Some(_)) if messages == MOST_MESSAGES => return Judgment::Unknown,
                     Ok(Some(_)) => {
+                        messages += 1;
                         self.advance(target);
                         continue;
                     }
