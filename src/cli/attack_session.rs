@@ -5,7 +5,7 @@ use super::socket::{Socket, is_late, open, read, reason, write_all};
 use duologue::attack::{Case, Expected, LEAVE};
 use duologue::protocol::{Instance, Program, ProtocolId, Side, StateId};
 use duologue::robots::Plan;
-use duologue::talk::{Arrival, Control, Robot, Stream, Talk, Value};
+use duologue::talk::{Arrival, Control, Event, Robot, Stream, Talk, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::thread;
@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 
 /// How many messages the way to a state has at most.
 const LONGEST_WAY: usize = 200;
+
+/// How many characters of a message are reported.
+const MOST_SHOWN: usize = 1_000;
 
 /// How many bytes a server may send after an attack.
 const MOST_SENT: usize = 4 << 20;
@@ -195,7 +198,7 @@ impl<'c> Session<'c> {
                     }
                 };
                 *turn += 1;
-                self.way.push(self.talk.take(position, values).to_string());
+                self.way.push(line(self.talk.take(position, values)));
                 let bytes = self.stream.written(&self.talk);
                 self.unsent.extend(bytes.map_err(|fault| fault.message)?);
                 self.at = node.edges[position].next;
@@ -246,8 +249,8 @@ impl<'c> Session<'c> {
     /// Follows the last message to the next node.
     fn advance(&mut self, target: &Target<'c>) {
         if let Some(event) = self.talk.events().next_back() {
-            self.way.push(event.to_string());
-            if let duologue::talk::Event::Message { position, .. } = event {
+            self.way.push(line(event));
+            if let Event::Message { position, .. } = event {
                 self.at = self
                     .at
                     .and_then(|at| target.plan.nodes[at].edges[*position].next);
@@ -440,6 +443,15 @@ impl<'c> Session<'c> {
             None if self.is_reset => wrong("it resets the connection and gives no reason"),
             None => wrong("it closes the connection and gives no reason"),
         }
+    }
+}
+
+/// A message as a line of a report. A server may send large ones.
+fn line(event: &Event) -> String {
+    let text = event.to_string();
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text,
     }
 }
 
