@@ -431,8 +431,9 @@ impl<'c> Campaign<'_, 'c> {
             }
         }
         for (mut session, case) in waiting {
+            // What the server has done meanwhile is read even if another connection took all the time.
             let wait = end.saturating_duration_since(Instant::now());
-            let judgment = session.judge(self.target, &case, wait);
+            let judgment = session.judge(self.target, &case, wait.max(Duration::from_secs(1)));
             self.note(case, "connecting", Vec::new(), judgment);
         }
         Ok(())
