@@ -305,18 +305,23 @@ impl<'c> Campaign<'_, 'c> {
 
     /// Attacks with something that is sent instead of a hello.
     fn at_connecting(&mut self, case: Case) -> Result<(), Failure> {
-        match Session::open(self.target)? {
-            Ok(mut session) => {
-                session.send(self.target, &case);
-                let judgment = session.judge(self.target, &case, self.target.patience);
+        let deadline = Instant::now() + self.target.patience;
+        loop {
+            let mut session = match Session::open(self.target)? {
+                Ok(session) => session,
+                Err(words) => {
+                    self.blame(&words);
+                    return self.wait_for_server();
+                }
+            };
+            session.send(self.target, &case);
+            let judgment = session.judge(self.target, &case, self.target.patience);
+            let is_wrong = matches!(judgment, Judgment::Wrong(_));
+            if !is_wrong || !session.pauses_if_full(deadline) {
                 self.note(case, "connecting", Vec::new(), judgment);
-            }
-            Err(words) => {
-                self.blame(&words);
-                self.wait_for_server()?;
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// Attacks in a state, or after the end, if a session can get there.

@@ -126,9 +126,7 @@ impl<'c> Session<'c> {
             let _ = write_all(&mut *session.socket, &target.hello, deadline);
             match session.greet(deadline) {
                 Ok(()) => return Ok(Ok(session)),
-                Err(_) if session.verdict() == Some(FULL) && Instant::now() + PAUSE < deadline => {
-                    thread::sleep(PAUSE);
-                }
+                Err(_) if session.pauses_if_full(deadline) => {}
                 Err(words) => return Ok(Err(words)),
             }
         }
@@ -139,9 +137,15 @@ impl<'c> Session<'c> {
         self.stream.largest()
     }
 
-    /// The verdict of an answer that refuses the session.
-    fn verdict(&self) -> Option<u8> {
-        self.stream.unused().get(9).copied()
+    /// Whether the server has refused the session because it is full, and there is time to ask again, after the pause that this makes.
+    pub fn pauses_if_full(&self, deadline: Instant) -> bool {
+        let answer = self.stream.unused();
+        let is_full = answer.starts_with(b"duologue") && answer.get(9) == Some(&FULL);
+        let asks_again = is_full && Instant::now() + PAUSE < deadline;
+        if asks_again {
+            thread::sleep(PAUSE);
+        }
+        asks_again
     }
 
     fn greet(&mut self, deadline: Instant) -> Result<(), String> {
