@@ -62,7 +62,7 @@ pub struct Report<'a> {
     plan: &'a Plan<'a>,
     own: Side,
     counts: BTreeMap<Kind, u64>,
-    /// How many cases have no verdict, because the server had the turn and did not use it.
+    /// How many cases have no verdict, because the server need not have read them.
     unknown: u64,
     /// How many states were attacked, the end included.
     pub reached: usize,
@@ -172,7 +172,7 @@ impl<'a> Report<'a> {
         }
         if self.unknown > 0 {
             text += &format!(
-                "  without a verdict: {}, because the server had the turn and did not use it\n",
+                "  without a verdict: {}, because the server kept the turn, or had left because of the messages before\n",
                 self.unknown
             );
         }

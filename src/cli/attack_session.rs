@@ -66,7 +66,7 @@ pub enum Obstacle {
 pub enum Judgment {
     /// What it must.
     Held,
-    /// It has the turn and does not use it, so it need not have read the attack yet.
+    /// It need not have read the attack: it has the turn and keeps it, or it has left because of messages before.
     Unknown,
     /// Something else.
     Wrong(String),
@@ -83,6 +83,8 @@ pub struct Session<'c> {
     unsent: Vec<u8>,
     /// The messages before the attack.
     pub way: Vec<String>,
+    /// Whether the attack was sent together with the last of these messages.
+    is_unanswered: bool,
     is_reset: bool,
 }
 
@@ -100,6 +102,7 @@ impl<'c> Session<'c> {
                 at: Some(0),
                 unsent: Vec::new(),
                 way: Vec::new(),
+                is_unanswered: false,
                 is_reset: false,
             }),
             Err(error) => Err(format!(
@@ -266,6 +269,7 @@ impl<'c> Session<'c> {
     pub fn send(&mut self, target: &Target<'c>, case: &Case) {
         let deadline = Instant::now() + target.patience;
         let mut bytes = std::mem::take(&mut self.unsent);
+        self.is_unanswered = !bytes.is_empty();
         // A server may close the connection before it has read everything. What it sends says why.
         let _ = match case.is_slow {
             false => {
@@ -437,6 +441,8 @@ impl<'c> Session<'c> {
             Some((reason, _)) if reason == wanted => Judgment::Held,
             // The program left before it read the attack.
             Some((0, true)) => Judgment::Held,
+            // It may not go on after what was sent before.
+            Some((0, false)) if self.is_unanswered => Judgment::Unknown,
             None if is_over => Judgment::Held,
             Some((reason, _)) => Judgment::Wrong(format!(
                 "it leaves with reason {reason} ({})",
