@@ -297,10 +297,11 @@ impl<'c> Campaign<'_, 'c> {
     /// Whether no further attack begins.
     fn is_over(&mut self) -> bool {
         self.report.is_late |= Instant::now() >= self.end;
+        self.report.is_cut |= self.report.total() >= u64::from(self.arguments.cases);
         self.report.is_late
+            || self.report.is_cut
             || self.report.is_stopped
             || self.report.findings.len() >= self.arguments.findings as usize
-            || self.report.total() >= u64::from(self.arguments.cases)
     }
 
     /// Attacks with something that is sent instead of a hello.
