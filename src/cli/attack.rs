@@ -366,12 +366,18 @@ impl<'c> Campaign<'_, 'c> {
                     self.wait_for_server()?;
                     continue;
                 }
-                Err(Obstacle::Elsewhere(words)) => {
-                    if was_reached {
-                        self.blame(&format!("`{name}` is not reached any more: {words}"));
-                    } else {
-                        self.report.unreached(name, &words);
-                    }
+                Err(Obstacle::Stuck(words)) if was_reached => {
+                    self.blame(&format!("`{name}` is not reached any more: {words}"));
+                    return Ok(());
+                }
+                // A server may remember earlier sessions, and take another course in later ones.
+                Err(Obstacle::Elsewhere(words)) if was_reached => {
+                    let words = format!("only some sessions get there, and in a later one {words}");
+                    self.report.unreached(name, &words);
+                    break;
+                }
+                Err(Obstacle::Stuck(words) | Obstacle::Elsewhere(words)) => {
+                    self.report.unreached(name, &words);
                     return Ok(());
                 }
             };
@@ -403,7 +409,7 @@ impl<'c> Campaign<'_, 'c> {
         goal: Goal,
         seed: u64,
     ) -> Result<Result<(Session<'c>, u64), Obstacle>, Failure> {
-        let mut why = String::new();
+        let mut why = Obstacle::Elsewhere(String::new());
         for seed in (0..TRIES).map(|number| seed.wrapping_add(number)) {
             let mut session = match Session::begin(self.target)? {
                 Ok(session) => session,
@@ -411,10 +417,10 @@ impl<'c> Campaign<'_, 'c> {
             };
             match session.walk(self.target, goal, seed) {
                 Ok(()) => return Ok(Ok((session, seed))),
-                Err(words) => why = words,
+                Err(obstacle) => why = obstacle,
             }
         }
-        Ok(Err(Obstacle::Elsewhere(why)))
+        Ok(Err(why))
     }
 
     /// Connections on which nothing comes. They wait at the same time.

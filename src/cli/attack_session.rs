@@ -57,6 +57,8 @@ pub enum Goal {
 pub enum Obstacle {
     /// There was no session.
     Down(String),
+    /// The server did not play the session.
+    Stuck(String),
     /// The session took another course.
     Elsewhere(String),
 }
@@ -181,7 +183,8 @@ impl<'c> Session<'c> {
     }
 
     /// Plays to a state, or to the end, with valid messages.
-    pub fn walk(&mut self, target: &Target<'c>, goal: Goal, seed: u64) -> Result<(), String> {
+    pub fn walk(&mut self, target: &Target<'c>, goal: Goal, seed: u64) -> Result<(), Obstacle> {
+        let elsewhere = |words: &str| Obstacle::Elsewhere(words.to_owned());
         let mut robot = Robot::new(seed);
         let mut used: BTreeMap<(StateId, usize), usize> = BTreeMap::new();
         let deadline = Instant::now() + target.patience;
@@ -189,32 +192,36 @@ impl<'c> Session<'c> {
             let at = match (self.at, goal) {
                 (None, Goal::End) => return Ok(()),
                 (Some(at), Goal::Node(node)) if at == node => return Ok(()),
-                (None, Goal::Node(_)) => return Err("the session ended before".to_owned()),
+                (None, Goal::Node(_)) => return Err(elsewhere("the session ended before")),
                 (Some(at), _) => at,
             };
             let node = &target.plan.nodes[at];
             if node.sender == target.own {
-                let position = step(target.plan, at, goal).ok_or("no message leads there")?;
+                let position = step(target.plan, at, goal);
+                let position = position.ok_or_else(|| elsewhere("no message leads there"))?;
                 let known = target.values.get(&(node.state, position));
                 let turn = used.entry((node.state, position)).or_default();
                 let values = match known.filter(|known| !known.is_empty()) {
                     Some(known) => known[*turn % known.len()].clone(),
                     None => {
                         let values = robot.values(&self.talk, position);
-                        values.ok_or("no values can be made for a message that leads there")?
+                        let words = "no values can be made for a message that leads there";
+                        values.ok_or_else(|| elsewhere(words))?
                     }
                 };
                 *turn += 1;
                 self.way.push(line(self.talk.take(position, values)));
                 let bytes = self.stream.written(&self.talk);
-                self.unsent.extend(bytes.map_err(|fault| fault.message)?);
+                let bytes = bytes.map_err(|fault| elsewhere(&fault.message))?;
+                self.unsent.extend(bytes);
                 self.at = node.edges[position].next;
             } else {
-                self.flush(deadline)?;
+                self.flush(deadline).map_err(Obstacle::Stuck)?;
                 self.receive(target, deadline)?;
             }
         }
-        Err(format!("it took more than {LONGEST_WAY} messages"))
+        let words = format!("it took more than {LONGEST_WAY} messages");
+        Err(Obstacle::Elsewhere(words))
     }
 
     fn flush(&mut self, deadline: Instant) -> Result<(), String> {
@@ -223,31 +230,32 @@ impl<'c> Session<'c> {
         written.map_err(|error| format!("the connection is lost: {}", reason(&error)))
     }
 
-    fn receive(&mut self, target: &Target<'c>, deadline: Instant) -> Result<(), String> {
+    fn receive(&mut self, target: &Target<'c>, deadline: Instant) -> Result<(), Obstacle> {
+        let stuck = |words: &str| Obstacle::Stuck(words.to_owned());
         loop {
-            match self.stream.arrival(&mut self.talk)? {
+            match self.stream.arrival(&mut self.talk).map_err(stuck)? {
                 Some(Arrival::Message) => {
                     self.advance(target);
                     return Ok(());
                 }
                 Some(Arrival::Left(why)) => {
+                    let has_only_left = why.is_none();
                     let why = why.unwrap_or("it leaves");
-                    return Err(format!(
-                        "the {} ends the session: {why}",
-                        target.own.dual().word()
-                    ));
+                    let words = format!("the {} ends the session: {why}", target.own.dual().word());
+                    return Err(match has_only_left {
+                        true => Obstacle::Elsewhere(words),
+                        false => Obstacle::Stuck(words),
+                    });
                 }
                 None => {}
             }
             match self.fill(deadline) {
                 Ok(true) => {}
-                Ok(false) => return Err("the connection ends".to_owned()),
+                Ok(false) => return Err(stuck("the connection ends")),
                 Err(error) => {
                     let words = reason(&error);
-                    return Err(format!(
-                        "the {} sends nothing: {words}",
-                        target.own.dual().word()
-                    ));
+                    let words = format!("the {} sends nothing: {words}", target.own.dual().word());
+                    return Err(Obstacle::Stuck(words));
                 }
             }
         }
