@@ -103,6 +103,13 @@ fn text(source: &str, document: &mut Document, found: &[Deadlock], most: usize) 
         waiting.count(),
         counted(found.len(), "deadlock"),
     );
+    if document.missing > 0 {
+        let _ = writeln!(
+            text,
+            "not complete: the registry has no place for some sessions, which were used {} times; deadlocks with them are not found",
+            document.missing
+        );
+    }
     for deadlock in found {
         write_deadlock(&mut text, deadlock);
     }
