@@ -2,7 +2,8 @@
 
 use super::args::{Shape, Sources};
 use super::attack_report::{Finding, Report};
-use super::attack_session::{Goal, Judgment, Obstacle, Session, Target, Values};
+use super::attack_session::{Judgment, Obstacle, Session, Target, Values};
+use super::attack_way::Goal;
 use super::named::Named;
 use super::talk::{Own, find};
 use super::talk_input::Script;

@@ -1,12 +1,13 @@
 //! A session in which a server is attacked: the way to a state, the attack, and what the server does about it.
 
 use super::Failure;
+use super::attack_way::{Goal, step};
 use super::socket::{Socket, is_late, open, read, reason, write_all};
 use duologue::attack::{Case, Expected, LEAVE};
 use duologue::protocol::{Instance, Program, ProtocolId, Side, StateId};
 use duologue::robots::Plan;
 use duologue::talk::{Arrival, Control, Event, Robot, Stream, Talk, Value};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -44,13 +45,6 @@ pub struct Target<'c> {
     pub hello: Vec<u8>,
     /// Values with which the server is known to go on, for messages of this side.
     pub values: Values,
-}
-
-/// Where a way leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Goal {
-    Node(usize),
-    End,
 }
 
 /// Why a session did not get to where the attack should begin.
@@ -490,34 +484,4 @@ fn is_end(error: &io::Error) -> bool {
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::ConnectionAborted
     )
-}
-
-/// The first message of a shortest way from a node to a goal.
-fn step(plan: &Plan<'_>, from: usize, goal: Goal) -> Option<usize> {
-    let mut first: Vec<Option<usize>> = vec![None; plan.nodes.len()];
-    let mut queue = VecDeque::from([from]);
-    while let Some(at) = queue.pop_front() {
-        for (position, edge) in plan.nodes[at].edges.iter().enumerate() {
-            if !edge.is_makeable {
-                continue;
-            }
-            let begin = if at == from { position } else { first[at]? };
-            let is_there = match (edge.next, goal) {
-                (None, Goal::End) => true,
-                (Some(next), Goal::Node(node)) => next == node,
-                _ => false,
-            };
-            if is_there {
-                return Some(begin);
-            }
-            if let Some(next) = edge.next
-                && next != from
-                && first[next].is_none()
-            {
-                first[next] = Some(begin);
-                queue.push_back(next);
-            }
-        }
-    }
-    None
 }
