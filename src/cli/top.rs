@@ -33,7 +33,7 @@ pub struct Top {
     /// Print the sessions once; the exit code is 1 if there is a deadlock
     #[arg(long)]
     once: bool,
-    /// The time between two looks, in seconds
+    /// The time between two updates, in seconds
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600), value_name = "SECONDS")]
     every: u64,
     /// How many sessions are shown; all are searched for deadlocks
