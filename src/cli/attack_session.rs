@@ -344,6 +344,9 @@ impl<'c> Session<'c> {
             return Judgment::Held;
         }
         let answer = self.stream.unused();
+        if self.is_unanswered && answer == LEAVE {
+            return Judgment::Unknown;
+        }
         let found = match answer {
             [] => "it closes the connection without an answer".to_owned(),
             answer => match answer.get(9) {
