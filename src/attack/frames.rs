@@ -117,6 +117,14 @@ fn of_message(
         bytes.extend_from_slice(payload);
         bytes
     };
+    let legal = |words: String, bytes: Vec<u8>| {
+        let mut case = Case::legal(words, bytes, Some(position));
+        if node.edges[position].next.is_none() {
+            // What follows the last message is read as a hello, which need not be checked before its head is there.
+            case.bytes.extend([0; 16]);
+        }
+        case
+    };
     let limit = encoding.limit.unwrap_or(u64::MAX).min(model.largest);
     for (what, payload) in &payloads.wrong {
         let bytes = frame(payload);
@@ -128,7 +136,7 @@ fn of_message(
     for (what, payload) in &payloads.unusual {
         if payload.len() as u64 <= limit {
             let words = format!("`{name}`: {what}");
-            cases.push(Case::legal(words, frame(payload), Some(position)));
+            cases.push(legal(words, frame(payload)));
         }
     }
     if let Some(right) = &payloads.right {
@@ -138,11 +146,8 @@ fn of_message(
             cases.push(Case::cut(words, whole[..length].to_vec()));
         }
         if right.len() as u64 <= limit {
-            let mut slow = Case::legal(
-                format!("`{name}`, of which each byte is sent alone"),
-                whole,
-                Some(position),
-            );
+            let words = format!("`{name}`, of which each byte is sent alone");
+            let mut slow = legal(words, whole);
             slow.is_slow = true;
             cases.push(slow);
         }

@@ -8,7 +8,7 @@ use crate::talk::{is_payload, write_count};
 /// How many variants of an enum get payloads of their own.
 const VARIANTS: usize = 16;
 
-/// How many bytes a value beyond its bound has at most.
+/// How many bytes a value beyond its bound has at most, where an item without bytes counts as one.
 const BEYOND: u64 = 64 << 10;
 
 /// How many random changes each sample gets.
@@ -147,9 +147,10 @@ impl Payloads {
         let item = &sample.bytes[content..spot.end];
         let unit = if is_list { item } else { &b"a"[..] };
         let can_repeat = !is_list || own == 1;
+        let size = (unit.len() as u64).max(1);
         if let Some(most) = most
             && can_repeat
-            && (most + 1).saturating_mul(unit.len() as u64) <= BEYOND
+            && most < BEYOND / size
         {
             let full = |count: u64| {
                 let mut bytes = Vec::new();

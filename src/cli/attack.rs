@@ -2,7 +2,8 @@
 
 use super::args::{Shape, Sources};
 use super::attack_report::{Finding, Report};
-use super::attack_session::{Goal, Judgment, Obstacle, Session, Target, Values};
+use super::attack_session::{Judgment, Obstacle, Session, Target, Values};
+use super::attack_way::Goal;
 use super::named::Named;
 use super::talk::{Own, find};
 use super::talk_input::Script;
@@ -297,26 +298,32 @@ impl<'c> Campaign<'_, 'c> {
     /// Whether no further attack begins.
     fn is_over(&mut self) -> bool {
         self.report.is_late |= Instant::now() >= self.end;
+        self.report.is_cut |= self.report.total() >= u64::from(self.arguments.cases);
         self.report.is_late
+            || self.report.is_cut
             || self.report.is_stopped
             || self.report.findings.len() >= self.arguments.findings as usize
-            || self.report.total() >= u64::from(self.arguments.cases)
     }
 
     /// Attacks with something that is sent instead of a hello.
     fn at_connecting(&mut self, case: Case) -> Result<(), Failure> {
-        match Session::open(self.target)? {
-            Ok(mut session) => {
-                session.send(self.target, &case);
-                let judgment = session.judge(self.target, &case, self.target.patience);
+        let deadline = Instant::now() + self.target.patience;
+        loop {
+            let mut session = match Session::open(self.target)? {
+                Ok(session) => session,
+                Err(words) => {
+                    self.blame(&words);
+                    return self.wait_for_server();
+                }
+            };
+            session.send(self.target, &case);
+            let judgment = session.judge(self.target, &case, self.target.patience);
+            let is_wrong = matches!(judgment, Judgment::Wrong(_));
+            if !is_wrong || !session.pauses_if_full(deadline) {
                 self.note(case, "connecting", Vec::new(), judgment);
-            }
-            Err(words) => {
-                self.blame(&words);
-                self.wait_for_server()?;
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// Attacks in a state, or after the end, if a session can get there.
@@ -360,19 +367,26 @@ impl<'c> Campaign<'_, 'c> {
                     self.wait_for_server()?;
                     continue;
                 }
-                Err(Obstacle::Elsewhere(words)) => {
-                    if was_reached {
-                        self.blame(&format!("`{name}` is not reached any more: {words}"));
-                    } else {
-                        self.report.unreached(name, &words);
-                    }
+                Err(Obstacle::Stuck(words)) if was_reached => {
+                    self.blame(&format!("`{name}` is not reached any more: {words}"));
+                    return Ok(());
+                }
+                // A server may remember earlier sessions, and take another course in later ones.
+                Err(Obstacle::Elsewhere(words)) if was_reached => {
+                    let words = format!("only some sessions get there, and in a later one {words}");
+                    self.report.unreached(name, &words);
+                    break;
+                }
+                Err(Obstacle::Stuck(words) | Obstacle::Elsewhere(words)) => {
+                    self.report.unreached(name, &words);
                     return Ok(());
                 }
             };
             session.send(self.target, &case);
+            // Without the messages that follow the attack.
+            let way = std::mem::take(&mut session.way);
             let judgment = session.judge(self.target, &case, wait);
             unknown += u32::from(judgment == Judgment::Unknown);
-            let way = std::mem::take(&mut session.way);
             self.note(case, name, way, judgment);
         }
         if was_reached {
@@ -396,7 +410,7 @@ impl<'c> Campaign<'_, 'c> {
         goal: Goal,
         seed: u64,
     ) -> Result<Result<(Session<'c>, u64), Obstacle>, Failure> {
-        let mut why = String::new();
+        let mut why = Obstacle::Elsewhere(String::new());
         for seed in (0..TRIES).map(|number| seed.wrapping_add(number)) {
             let mut session = match Session::begin(self.target)? {
                 Ok(session) => session,
@@ -404,10 +418,10 @@ impl<'c> Campaign<'_, 'c> {
             };
             match session.walk(self.target, goal, seed) {
                 Ok(()) => return Ok(Ok((session, seed))),
-                Err(words) => why = words,
+                Err(obstacle) => why = obstacle,
             }
         }
-        Ok(Err(Obstacle::Elsewhere(why)))
+        Ok(Err(why))
     }
 
     /// Connections on which nothing comes. They wait at the same time.
@@ -430,8 +444,9 @@ impl<'c> Campaign<'_, 'c> {
             }
         }
         for (mut session, case) in waiting {
+            // What the server has done meanwhile is read even if another connection took all the time.
             let wait = end.saturating_duration_since(Instant::now());
-            let judgment = session.judge(self.target, &case, wait);
+            let judgment = session.judge(self.target, &case, wait.max(Duration::from_secs(1)));
             self.note(case, "connecting", Vec::new(), judgment);
         }
         Ok(())

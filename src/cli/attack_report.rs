@@ -62,7 +62,7 @@ pub struct Report<'a> {
     plan: &'a Plan<'a>,
     own: Side,
     counts: BTreeMap<Kind, u64>,
-    /// How many cases have no verdict, because the server had the turn and did not use it.
+    /// How many cases have no verdict, because the server need not have read them.
     unknown: u64,
     /// How many states were attacked, the end included.
     pub reached: usize,
@@ -75,6 +75,8 @@ pub struct Report<'a> {
     pub is_stopped: bool,
     /// Whether there was no time for all attacks.
     pub is_late: bool,
+    /// Whether there were as many attacks as are allowed.
+    pub is_cut: bool,
 }
 
 impl<'a> Report<'a> {
@@ -90,6 +92,7 @@ impl<'a> Report<'a> {
             findings: Vec::new(),
             is_stopped: false,
             is_late: false,
+            is_cut: false,
         }
     }
 
@@ -170,9 +173,12 @@ impl<'a> Report<'a> {
         if self.is_late {
             text += "  not complete: the time that `--total` allows is over\n";
         }
+        if self.is_cut {
+            text += "  not complete: there were as many attacks as `--cases` allows\n";
+        }
         if self.unknown > 0 {
             text += &format!(
-                "  without a verdict: {}, because the server had the turn and did not use it\n",
+                "  without a verdict: {}, because the server kept the turn, or had left because of the messages before\n",
                 self.unknown
             );
         }
@@ -198,7 +204,7 @@ impl<'a> Report<'a> {
             "reached": self.reached,
             "not_reached": pairs(&self.unreached),
             "left_out": pairs(&self.skipped),
-            "stopped": self.is_stopped || self.is_late,
+            "stopped": self.is_stopped || self.is_late || self.is_cut,
             "findings": self.findings,
         })
     }

@@ -1,12 +1,13 @@
 //! A session in which a server is attacked: the way to a state, the attack, and what the server does about it.
 
 use super::Failure;
+use super::attack_way::{Goal, step};
 use super::socket::{Socket, is_late, open, read, reason, write_all};
 use duologue::attack::{Case, Expected, LEAVE};
 use duologue::protocol::{Instance, Program, ProtocolId, Side, StateId};
 use duologue::robots::Plan;
-use duologue::talk::{Arrival, Control, Robot, Stream, Talk, Value};
-use std::collections::{BTreeMap, VecDeque};
+use duologue::talk::{Arrival, Control, Event, Robot, Stream, Talk, Value};
+use std::collections::BTreeMap;
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,8 +15,14 @@ use std::time::{Duration, Instant};
 /// How many messages the way to a state has at most.
 const LONGEST_WAY: usize = 200;
 
+/// How many characters of a message are reported.
+const MOST_SHOWN: usize = 1_000;
+
 /// How many bytes a server may send after an attack.
 const MOST_SENT: usize = 4 << 20;
+
+/// How many messages of a server are read after an attack.
+const MOST_MESSAGES: usize = 10_000;
 
 /// How long to wait before a server that is full is asked again.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -40,17 +47,12 @@ pub struct Target<'c> {
     pub values: Values,
 }
 
-/// Where a way leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Goal {
-    Node(usize),
-    End,
-}
-
 /// Why a session did not get to where the attack should begin.
 pub enum Obstacle {
     /// There was no session.
     Down(String),
+    /// The server did not play the session.
+    Stuck(String),
     /// The session took another course.
     Elsewhere(String),
 }
@@ -60,7 +62,7 @@ pub enum Obstacle {
 pub enum Judgment {
     /// What it must.
     Held,
-    /// It has the turn and does not use it, so it need not have read the attack yet.
+    /// It need not have read the attack: it has the turn and keeps it, or it has left because of messages before.
     Unknown,
     /// Something else.
     Wrong(String),
@@ -77,6 +79,8 @@ pub struct Session<'c> {
     unsent: Vec<u8>,
     /// The messages before the attack.
     pub way: Vec<String>,
+    /// Whether the attack was sent together with the last of these messages.
+    is_unanswered: bool,
     is_reset: bool,
 }
 
@@ -94,6 +98,7 @@ impl<'c> Session<'c> {
                 at: Some(0),
                 unsent: Vec::new(),
                 way: Vec::new(),
+                is_unanswered: false,
                 is_reset: false,
             }),
             Err(error) => Err(format!(
@@ -120,9 +125,7 @@ impl<'c> Session<'c> {
             let _ = write_all(&mut *session.socket, &target.hello, deadline);
             match session.greet(deadline) {
                 Ok(()) => return Ok(Ok(session)),
-                Err(_) if session.verdict() == Some(FULL) && Instant::now() + PAUSE < deadline => {
-                    thread::sleep(PAUSE);
-                }
+                Err(_) if session.pauses_if_full(deadline) => {}
                 Err(words) => return Ok(Err(words)),
             }
         }
@@ -133,9 +136,15 @@ impl<'c> Session<'c> {
         self.stream.largest()
     }
 
-    /// The verdict of an answer that refuses the session.
-    fn verdict(&self) -> Option<u8> {
-        self.stream.unused().get(9).copied()
+    /// Whether the server has refused the session because it is full, and there is time to ask again, after the pause that this makes.
+    pub fn pauses_if_full(&self, deadline: Instant) -> bool {
+        let answer = self.stream.unused();
+        let is_full = answer.starts_with(b"duologue") && answer.get(9) == Some(&FULL);
+        let asks_again = is_full && Instant::now() + PAUSE < deadline;
+        if asks_again {
+            thread::sleep(PAUSE);
+        }
+        asks_again
     }
 
     fn greet(&mut self, deadline: Instant) -> Result<(), String> {
@@ -168,7 +177,8 @@ impl<'c> Session<'c> {
     }
 
     /// Plays to a state, or to the end, with valid messages.
-    pub fn walk(&mut self, target: &Target<'c>, goal: Goal, seed: u64) -> Result<(), String> {
+    pub fn walk(&mut self, target: &Target<'c>, goal: Goal, seed: u64) -> Result<(), Obstacle> {
+        let elsewhere = |words: &str| Obstacle::Elsewhere(words.to_owned());
         let mut robot = Robot::new(seed);
         let mut used: BTreeMap<(StateId, usize), usize> = BTreeMap::new();
         let deadline = Instant::now() + target.patience;
@@ -176,32 +186,36 @@ impl<'c> Session<'c> {
             let at = match (self.at, goal) {
                 (None, Goal::End) => return Ok(()),
                 (Some(at), Goal::Node(node)) if at == node => return Ok(()),
-                (None, Goal::Node(_)) => return Err("the session ended before".to_owned()),
+                (None, Goal::Node(_)) => return Err(elsewhere("the session ended before")),
                 (Some(at), _) => at,
             };
             let node = &target.plan.nodes[at];
             if node.sender == target.own {
-                let position = step(target.plan, at, goal).ok_or("no message leads there")?;
+                let position = step(target.plan, at, goal);
+                let position = position.ok_or_else(|| elsewhere("no message leads there"))?;
                 let known = target.values.get(&(node.state, position));
                 let turn = used.entry((node.state, position)).or_default();
                 let values = match known.filter(|known| !known.is_empty()) {
                     Some(known) => known[*turn % known.len()].clone(),
                     None => {
                         let values = robot.values(&self.talk, position);
-                        values.ok_or("no values can be made for a message that leads there")?
+                        let words = "no values can be made for a message that leads there";
+                        values.ok_or_else(|| elsewhere(words))?
                     }
                 };
                 *turn += 1;
-                self.way.push(self.talk.take(position, values).to_string());
+                self.way.push(line(self.talk.take(position, values)));
                 let bytes = self.stream.written(&self.talk);
-                self.unsent.extend(bytes.map_err(|fault| fault.message)?);
+                let bytes = bytes.map_err(|fault| elsewhere(&fault.message))?;
+                self.unsent.extend(bytes);
                 self.at = node.edges[position].next;
             } else {
-                self.flush(deadline)?;
+                self.flush(deadline).map_err(Obstacle::Stuck)?;
                 self.receive(target, deadline)?;
             }
         }
-        Err(format!("it took more than {LONGEST_WAY} messages"))
+        let words = format!("it took more than {LONGEST_WAY} messages");
+        Err(Obstacle::Elsewhere(words))
     }
 
     fn flush(&mut self, deadline: Instant) -> Result<(), String> {
@@ -210,31 +224,32 @@ impl<'c> Session<'c> {
         written.map_err(|error| format!("the connection is lost: {}", reason(&error)))
     }
 
-    fn receive(&mut self, target: &Target<'c>, deadline: Instant) -> Result<(), String> {
+    fn receive(&mut self, target: &Target<'c>, deadline: Instant) -> Result<(), Obstacle> {
+        let stuck = |words: &str| Obstacle::Stuck(words.to_owned());
         loop {
-            match self.stream.arrival(&mut self.talk)? {
+            match self.stream.arrival(&mut self.talk).map_err(stuck)? {
                 Some(Arrival::Message) => {
                     self.advance(target);
                     return Ok(());
                 }
                 Some(Arrival::Left(why)) => {
+                    let has_only_left = why.is_none();
                     let why = why.unwrap_or("it leaves");
-                    return Err(format!(
-                        "the {} ends the session: {why}",
-                        target.own.dual().word()
-                    ));
+                    let words = format!("the {} ends the session: {why}", target.own.dual().word());
+                    return Err(match has_only_left {
+                        true => Obstacle::Elsewhere(words),
+                        false => Obstacle::Stuck(words),
+                    });
                 }
                 None => {}
             }
             match self.fill(deadline) {
                 Ok(true) => {}
-                Ok(false) => return Err("the connection ends".to_owned()),
+                Ok(false) => return Err(stuck("the connection ends")),
                 Err(error) => {
                     let words = reason(&error);
-                    return Err(format!(
-                        "the {} sends nothing: {words}",
-                        target.own.dual().word()
-                    ));
+                    let words = format!("the {} sends nothing: {words}", target.own.dual().word());
+                    return Err(Obstacle::Stuck(words));
                 }
             }
         }
@@ -243,8 +258,8 @@ impl<'c> Session<'c> {
     /// Follows the last message to the next node.
     fn advance(&mut self, target: &Target<'c>) {
         if let Some(event) = self.talk.events().next_back() {
-            self.way.push(event.to_string());
-            if let duologue::talk::Event::Message { position, .. } = event {
+            self.way.push(line(event));
+            if let Event::Message { position, .. } = event {
                 self.at = self
                     .at
                     .and_then(|at| target.plan.nodes[at].edges[*position].next);
@@ -256,6 +271,7 @@ impl<'c> Session<'c> {
     pub fn send(&mut self, target: &Target<'c>, case: &Case) {
         let deadline = Instant::now() + target.patience;
         let mut bytes = std::mem::take(&mut self.unsent);
+        self.is_unanswered = !bytes.is_empty();
         // A server may close the connection before it has read everything. What it sends says why.
         let _ = match case.is_slow {
             false => {
@@ -328,6 +344,9 @@ impl<'c> Session<'c> {
             return Judgment::Held;
         }
         let answer = self.stream.unused();
+        if self.is_unanswered && answer == LEAVE {
+            return Judgment::Unknown;
+        }
         let found = match answer {
             [] => "it closes the connection without an answer".to_owned(),
             answer => match answer.get(9) {
@@ -361,7 +380,7 @@ impl<'c> Session<'c> {
     fn judge_session(&mut self, target: &Target<'c>, case: &Case, deadline: Instant) -> Judgment {
         let wrong = |words: &str| Judgment::Wrong(words.to_owned());
         let mut left = None;
-        let mut sent = 0;
+        let (mut sent, mut messages) = (0, 0);
         loop {
             let theirs = self.talk.active() == Some(target.own.dual());
             let next = self.stream.unused().first().copied();
@@ -379,7 +398,9 @@ impl<'c> Session<'c> {
                     Err(words) => return wrong(words),
                 },
                 Some(_) if theirs => match self.stream.arrival(&mut self.talk) {
+                    Ok(Some(_)) if messages == MOST_MESSAGES => return Judgment::Unknown,
                     Ok(Some(_)) => {
+                        messages += 1;
                         self.advance(target);
                         continue;
                     }
@@ -425,6 +446,8 @@ impl<'c> Session<'c> {
             Some((reason, _)) if reason == wanted => Judgment::Held,
             // The program left before it read the attack.
             Some((0, true)) => Judgment::Held,
+            // It may not go on after what was sent before.
+            Some((0, false)) if self.is_unanswered => Judgment::Unknown,
             None if is_over => Judgment::Held,
             Some((reason, _)) => Judgment::Wrong(format!(
                 "it leaves with reason {reason} ({})",
@@ -435,6 +458,15 @@ impl<'c> Session<'c> {
             None if self.is_reset => wrong("it resets the connection and gives no reason"),
             None => wrong("it closes the connection and gives no reason"),
         }
+    }
+}
+
+/// A message as a line of a report. A server may send large ones.
+fn line(event: &Event) -> String {
+    let text = event.to_string();
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text,
     }
 }
 
@@ -455,34 +487,4 @@ fn is_end(error: &io::Error) -> bool {
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::ConnectionAborted
     )
-}
-
-/// The first message of a shortest way from a node to a goal.
-fn step(plan: &Plan<'_>, from: usize, goal: Goal) -> Option<usize> {
-    let mut first: Vec<Option<usize>> = vec![None; plan.nodes.len()];
-    let mut queue = VecDeque::from([from]);
-    while let Some(at) = queue.pop_front() {
-        for (position, edge) in plan.nodes[at].edges.iter().enumerate() {
-            if !edge.is_makeable {
-                continue;
-            }
-            let begin = if at == from { position } else { first[at]? };
-            let is_there = match (edge.next, goal) {
-                (None, Goal::End) => true,
-                (Some(next), Goal::Node(node)) => next == node,
-                _ => false,
-            };
-            if is_there {
-                return Some(begin);
-            }
-            if let Some(next) = edge.next
-                && next != from
-                && first[next].is_none()
-            {
-                first[next] = Some(begin);
-                queue.push_back(next);
-            }
-        }
-    }
-    None
 }

@@ -5,6 +5,7 @@ mod args;
 mod attack;
 mod attack_report;
 mod attack_session;
+mod attack_way;
 mod baseline;
 mod breaking;
 mod check;

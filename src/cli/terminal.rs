@@ -104,6 +104,15 @@ impl Terminal {
         unless_unread(write!(out, "{text}").and_then(|()| out.flush()))
     }
 
+    /// Like [`Terminal::print`], for a result that is printed again and again. Returns whether somebody reads it.
+    pub fn print_while_read(&self, text: impl Display) -> io::Result<bool> {
+        let mut out = anstream::stdout().lock();
+        match write!(out, "{text}").and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            written => written.map(|()| true),
+        }
+    }
+
     /// Writes a result that is the user's own text, in which nothing may be lost, including control characters. These are
     /// shown as symbols only on a terminal, which would obey them.
     pub fn print_exactly(&self, text: &str) -> io::Result<()> {

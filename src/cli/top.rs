@@ -8,7 +8,7 @@ use clap::Args;
 use duologue::report::counted;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::thread;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub struct Top {
     /// Print the sessions once; the exit code is 1 if there is a deadlock
     #[arg(long)]
     once: bool,
-    /// The time between two looks, in seconds
+    /// The time between two updates, in seconds
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600), value_name = "SECONDS")]
     every: u64,
     /// How many sessions are shown; all are searched for deadlocks
@@ -66,14 +66,21 @@ impl Top {
                     let json = serde_json::to_string(&document).map_err(|error| {
                         Failure::Mistake(format!("the sessions are no JSON: {error}"))
                     })?;
-                    json + "\n"
+                    match io::stdout().is_terminal() {
+                        true => harmless(&json).into_owned() + "\n",
+                        false => json + "\n",
+                    }
                 }
             };
-            let clear = if clears { "\x1b[H\x1b[2J" } else { "" };
-            terminal.print(format_args!("{clear}{text}"))?;
+            if clears {
+                // Also where colors are not wanted, which would remove it.
+                io::stdout().write_all(b"\x1b[H\x1b[2J")?;
+            }
+            let is_read = terminal.print_while_read(text)?;
             match (is_once, is_deadlocked) {
                 (true, true) => return Err(Failure::Findings),
                 (true, false) => return Ok(()),
+                (false, _) if !is_read => return Ok(()),
                 (false, _) => thread::sleep(Duration::from_secs(self.every)),
             }
         }
@@ -96,6 +103,13 @@ fn text(source: &str, document: &mut Document, found: &[Deadlock], most: usize) 
         waiting.count(),
         counted(found.len(), "deadlock"),
     );
+    if document.missing > 0 {
+        let _ = writeln!(
+            text,
+            "not complete: the registry has no place for some sessions, which were used {} times; deadlocks with them are not found",
+            document.missing
+        );
+    }
     for deadlock in found {
         write_deadlock(&mut text, deadlock);
     }

@@ -24,6 +24,9 @@ pub struct Document {
     pub language: String,
     #[serde(default)]
     pub process: u64,
+    /// How often sessions were used that are not among these, because the registry has no place for them.
+    #[serde(default)]
+    pub missing: u64,
     pub sessions: Vec<Session>,
     /// Found here if the program does not say.
     #[serde(default)]

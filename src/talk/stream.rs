@@ -13,6 +13,9 @@ const LARGEST: u32 = 1 << 20;
 /// How many bytes of messages are kept of a session.
 const KEPT: u64 = 256 << 20;
 
+/// The smallest limit for payloads that a side may have.
+const SMALLEST_LIMIT: u32 = 1_024;
+
 /// How many bytes an answer has at most.
 const ANSWER: usize = 38;
 
@@ -116,6 +119,9 @@ impl Stream {
             u32::from_le_bytes(bytes)
         };
         match verdict {
+            0 | 1 if number(28) < SMALLEST_LIMIT || number(32) != 0 => {
+                Err("the other side has sent a malformed answer".to_owned())
+            }
             0 | 1 => {
                 self.largest = number(28).into();
                 self.input.drain(..ANSWER);

@@ -72,7 +72,8 @@ fn types_without_an_end_or_a_size_are_attacked_too() {
         struct chain { next: [chain], last: (u8, f32)? }
         enum tree { node([tree]), leaf }
         enum wide { a, b(str<1>), c(bytes<2>?, [bool; 2]) }
-        proto! p { s:send { a([nothing]) -> s, b(chain) -> s, c(tree) -> s, d(wide, wide) -> !, e -> ! } }";
+        proto! p { s:send { a([nothing]) -> s, b(chain) -> s, c(tree) -> s, d(wide, wide) -> !, e -> !,
+            f([nothing; 4000000000], str<18446744073709551615>) -> s } }";
     let texts = Texts::default().with("a.proto", text);
     let compiled = texts.compile_some(texts.names(), &[("all", Level::Allow)]);
     let program = compiled

@@ -166,8 +166,10 @@ void duo_registry_takes_back(const duo_recorded *event, const duo_message *messa
     lock_registry();
     duo_registered *entry = entry_of(event, NULL);
     if (entry != NULL) {
-        side_of(entry, event)->sent--;
-        entry->messages--;
+        duo_registered_side *side = side_of(entry, event);
+        /* The entry may be younger than the message. */
+        if (side->sent > 0) side->sent--;
+        if (entry->messages > 0) entry->messages--;
         entry->state = message->in->name;
         entry->turn_is_server = message->in->sender == DUO_SERVER;
         pass(entry, event, message->in);
@@ -192,7 +194,9 @@ void duo_registry_receives(const duo_recorded *event, const duo_message *message
     lock_registry();
     duo_registered *entry = entry_of(event, message->in);
     if (entry != NULL) {
-        side_of(entry, event)->received++;
+        duo_registered_side *side = side_of(entry, event);
+        /* A session that is older than its entry may have messages that were not counted when they were sent. */
+        if (side->received < entry->sides[!event->is_server].sent) side->received++;
         pass(entry, event, state_after(message));
     }
     unlock_registry();

@@ -103,8 +103,8 @@ typedef struct duo_registered {
 
 /*
  * From now on the registry knows the sessions within the process that begin: their states, which threads use them, and which of those
- * wait for messages. It holds about half as many sessions as `count`; those that do not fit are left out, and counted. The memory has
- * to remain valid until `duo_registry_stop`. DUO_INVALID: `count` is less than 2.
+ * wait for messages. It holds about half as many sessions as `count`; those that do not fit are left out, and their uses are counted. The
+ * memory has to remain valid until `duo_registry_stop`. DUO_INVALID: `count` is less than 2.
  */
 DUO_MUST_CHECK duo_status duo_registry_begin(duo_registered *memory, size_t count);
 

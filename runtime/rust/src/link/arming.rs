@@ -278,6 +278,12 @@ impl<'a> Wait<'a> {
         false
     }
 
+    /// After [`Wait::announce`], for a set of endpoints, in which they stay armed.
+    #[cfg(feature = "registry")]
+    pub(crate) fn note_in_set(&self) {
+        self.pipe.note_use(|| Usage::StaysInSet);
+    }
+
     fn announce_in_word(&self, waiter: Waiter) {
         let slot = self.pipe.slot();
         let mut waiter = Some(waiter);

@@ -80,6 +80,9 @@ impl Pipe {
     #[inline(never)]
     pub(crate) fn report_segment(self) {
         if let Some(waiter) = self.report_emptied() {
+            // There may be messages in flight all the same, so the sender would seem to wait until it sends.
+            #[cfg(feature = "registry")]
+            self.note_waking();
             waiter.wake();
         }
     }

@@ -22,6 +22,8 @@ pub enum Usage {
     WaitsForMessage(Owner),
     /// It is about to wait for space in the ring.
     WaitsForSpace(Owner),
+    /// The endpoint that waits is in a set, so it goes on to wait while its thread or task does something else.
+    StaysInSet,
     /// It no longer waits, although what it has waited for did not come.
     StopsWaiting,
     /// It is about to disconnect.

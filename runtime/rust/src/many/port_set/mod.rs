@@ -332,7 +332,10 @@ impl<R: Receive, T> PortSet<R, T> {
             if let Some((port, _)) = self.members.get_mut(at) {
                 let waiter = (self.kind)(waker);
                 by_task = waiter.is_task();
-                needs_barrier |= port.watch().0.announce(waiter);
+                let wait = port.watch().0;
+                needs_barrier |= wait.announce(waiter);
+                #[cfg(feature = "registry")]
+                wait.note_in_set();
             }
             next = self.members.next(at);
         }

@@ -81,6 +81,14 @@ impl Pipe {
         }
     }
 
+    /// Reports that the other side no longer waits, for this side, which is about to wake it, if the session is observed.
+    #[cfg(feature = "registry")]
+    pub(crate) fn note_waking(&self) {
+        if let Some(watched) = self.watched() {
+            watched.used(self.peer(), &Usage::StopsWaiting);
+        }
+    }
+
     #[cfg(feature = "registry")]
     #[cold]
     fn note_observed_use(self, usage: &Usage) {

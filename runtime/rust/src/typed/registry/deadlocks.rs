@@ -17,9 +17,9 @@ pub(super) fn among(sessions: &[Live]) -> Vec<Deadlock> {
                 true => other.in_flight > 0,
                 false => side.in_flight == 0,
             };
-            let has_left = side.has_left || other.has_left;
+            let goes_on = side.has_left || other.has_left || side.is_in_set;
             if let (Some(owner), Some(waits), true, false) =
-                (&side.owner, side.waits, is_stuck, has_left)
+                (&side.owner, side.waits, is_stuck, goes_on)
             {
                 let awaited = other.owner.as_deref();
                 let blocked = Blocked {

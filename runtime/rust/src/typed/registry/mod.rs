@@ -77,6 +77,7 @@ impl Kept {
                 owner: both[at].owner.as_deref().map(str::to_owned),
                 waits: (both[at].waits).map(|since| now.saturating_duration_since(since)),
                 for_space: both[at].for_space,
+                is_in_set: both[at].is_in_set,
                 in_flight: in_flight(at),
                 has_left: both[at].has_left,
             })
@@ -100,6 +101,7 @@ struct KeptSide {
     owner: Option<Arc<str>>,
     waits: Option<Instant>,
     for_space: bool,
+    is_in_set: bool,
     sent: u64,
     received: u64,
     has_left: bool,

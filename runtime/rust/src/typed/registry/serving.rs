@@ -27,8 +27,8 @@ impl Registry {
     /// Serves [`json`](Registry::json) at a Unix socket: each connection gets one document. `duologue top unix:PATH` shows it. A thread
     /// serves one connection after another, each for at most 5 s.
     ///
-    /// The socket is readable for the users who may write to it, which the folder's permissions decide. One that an earlier process has left
-    /// is replaced. Fails if the path exists otherwise.
+    /// The socket is readable for the users who may write to it, which the process's umask and the folder's permissions decide. One that an
+    /// earlier process has left is replaced. Fails if the path exists otherwise.
     pub fn serve(&self, path: impl AsRef<Path>) -> io::Result<Serving> {
         let path = path.as_ref();
         let listener = match UnixListener::bind(path) {

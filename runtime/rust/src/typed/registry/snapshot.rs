@@ -40,6 +40,8 @@ pub struct LiveSide {
     pub waits: Option<Duration>,
     /// Whether it waits for space in the ring, to send. Otherwise it waits for a message.
     pub for_space: bool,
+    /// Whether it is in a set of endpoints: then its thread or task need not wait.
+    pub(super) is_in_set: bool,
     /// How many messages for it are in flight: sent, but not received.
     pub in_flight: u64,
     /// Whether it has disconnected.

@@ -33,6 +33,7 @@ impl KeptSide {
             }
             Usage::WaitsForMessage(owner) => self.waits(owner, false),
             Usage::WaitsForSpace(owner) => self.waits(owner, true),
+            Usage::StaysInSet => self.is_in_set = true,
             Usage::StopsWaiting => self.waits = None,
             Usage::Leaves => self.has_left = true,
         }
@@ -52,6 +53,7 @@ impl KeptSide {
         self.belongs_to(owner);
         self.waits.get_or_insert_with(Instant::now);
         self.for_space = for_space;
+        self.is_in_set = false;
     }
 
     fn belongs_to(&mut self, owner: &Owner) {
