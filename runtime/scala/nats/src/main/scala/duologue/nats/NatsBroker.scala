@@ -8,7 +8,7 @@ import java.util.concurrent.{CopyOnWriteArrayList, CountDownLatch, ExecutionExce
 
 /** A connection to a NATS server. */
 private[nats] final class NatsBroker private (connection: Connection, denials: NatsBroker.Denials, executors: Seq[ExecutorService]) extends Broker {
-  import NatsBroker.{Close, Ending, Flush, Flushing, MostPayload, Outgoing, Publish}
+  import NatsBroker.{Close, Ending, Flush, Flushing, MostBytes, MostMessages, MostPayload, Outgoing, Publish}
 
   /** What is to be published, in this order. A thread of its own publishes it, because the client library drops a message if the thread that
     * publishes it is interrupted. How many messages there can be is limited by the credit of all sessions, and by what is published
@@ -53,8 +53,7 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
     }
     try {
       val dispatcher = connection.createDispatcher(deliver(_))
-      // No subscription has more messages than all sessions have credit for, so none is dropped.
-      dispatcher.setPendingLimits(0L, 0L)
+      dispatcher.setPendingLimits(MostMessages, MostBytes)
       group match {
         case Some(group) => dispatcher.subscribe(subject, group)
         case None        => dispatcher.subscribe(subject)
@@ -131,6 +130,12 @@ private[nats] object NatsBroker {
   /** The longest messages that a server has to accept, and those that are published at most. */
   private val LeastPayload = 8L << 10
   private val MostPayload = 1L << 20
+
+  /** How much may wait until an inbox takes it: more than all sessions have credit for, and the shortest message takes 64 of it. What is
+    * dropped leaves a gap, which ends its session.
+    */
+  private val MostMessages = (48L << 20) / 64L
+  private val MostBytes = 64L << 20
 
   private sealed trait Outgoing
   private final case class Publish(subject: String, reply: Option[String], message: Array[Byte]) extends Outgoing

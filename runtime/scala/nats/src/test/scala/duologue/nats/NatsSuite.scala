@@ -1,10 +1,11 @@
 package duologue.nats
 
 import duologue.{SessionClosed, Why, abandon}
-import duologue.net.{ConnectFailed, ConnectOptions, Exchange, ExchangeOptions, Listener, NetSuite, Refused, connect, connectThrough}
+import duologue.net.{ConnectFailed, ConnectOptions, Exchange, ExchangeOptions, Inbox, Listener, NetSuite, Refused, connect, connectThrough}
 import java.io.{BufferedReader, InputStreamReader}
 import java.nio.file.{Files, Path}
-import java.util.concurrent.TimeUnit
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
 import protocols.{bank, numbers}
 import scala.annotation.tailrec
 import scala.concurrent.duration.{DurationInt, DurationLong}
@@ -228,6 +229,44 @@ final class NatsSuite extends NetSuite {
       listener.close()
       here.close()
       there.close()
+    }
+  }
+
+  private def broker(server: Server): NatsBroker =
+    NatsBroker.connect(server.address, identity, System.nanoTime() + TimeUnit.SECONDS.toNanos(Patience))
+
+  /** Counts what arrives, once it may. */
+  private final class Counting(opens: CountDownLatch) extends Inbox {
+    val (short, long) = (new AtomicInteger, new AtomicInteger)
+    def arrived(subject: String, reply: Option[String], message: Array[Byte]): Unit = {
+      opens.await()
+      (if (message.length > 1) long else short).incrementAndGet(): Unit
+    }
+    def unanswered(subject: String): Unit = ()
+    def lost(): Unit = ()
+  }
+
+  test("what an inbox does not take in time is bounded") {
+    at() { server =>
+      val here = broker(server)
+      val opens = new CountDownLatch(1)
+      val (slow, fast) = (new Counting(opens), new Counting(new CountDownLatch(0)))
+      here.subscribe("duo.at.slow", None, slow): Unit
+      here.subscribe("duo.at.fast", None, fast): Unit
+      val (message, mark) = (new Array[Byte](1 << 20), Array[Byte](1))
+      for (number <- 1 to 80) {
+        here.publish("duo.at.slow", None, message)
+        // When this has arrived, so has the message.
+        here.publish("duo.at.fast", None, mark)
+        eventually(fast.short.get == number)
+      }
+      opens.countDown()
+      eventually {
+        here.publish("duo.at.slow", None, mark)
+        slow.short.get > 0
+      }
+      assert(slow.long.get >= 63 && slow.long.get < 70, slow.long.get.toString)
+      here.close()
     }
   }
 }
