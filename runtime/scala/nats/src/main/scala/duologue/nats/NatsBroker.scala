@@ -4,6 +4,7 @@ import duologue.net.{Broker, Inbox}
 import io.nats.client.{Connection, ConnectionListener, Dispatcher, ErrorListener, Message, Options}
 import java.io.IOException
 import java.time.Duration
+import java.util.ArrayList
 import java.util.concurrent.{CopyOnWriteArrayList, CountDownLatch, ExecutionException, ExecutorService, Executors, LinkedBlockingQueue, ThreadFactory, TimeUnit, TimeoutException}
 
 /** A connection to a NATS server. */
@@ -17,8 +18,12 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
   private val outgoing = new LinkedBlockingQueue[Outgoing]
   private val inboxes = new CopyOnWriteArrayList[Inbox]
 
-  /** Whether a thread has waited until what it had published was written, and that was not the case in time. */
-  @volatile private var isLate = false
+  /** What threads wait for until the server has everything that was published before. */
+  private val unconfirmed = new LinkedBlockingQueue[CountDownLatch]
+
+  /** What a thread has waited for longer than it may; null if none has. Until it is open, the server accepts nothing. */
+  @volatile private var late: CountDownLatch = null
+  private val confirming = NatsBroker.daemons("duologue-nats-flush").newThread(() => confirmAll())
 
   private def begin(): Unit = {
     connection.addConnectionListener(new ConnectionListener {
@@ -27,6 +32,7 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
     })
     val thread = NatsBroker.daemons("duologue-nats").newThread(() => publishAll())
     thread.start()
+    confirming.start()
   }
 
   private def publishAll(): Unit = {
@@ -37,10 +43,36 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
           // This fails only if the connection is closed for good.
           try reply.fold(connection.publish(subject, message))(connection.publish(subject, _, message))
           catch { case _: IllegalStateException | _: IllegalArgumentException => () }
-        case Flush(done) => done.countDown()
+        case Flush(done) => unconfirmed.add(done): Unit
         case Close()     => isOpen = false
       }
   }
+
+  /** One thread asks the server for all: the client library gives up a connection on which several questions have no answer. */
+  private def confirmAll(): Unit = {
+    val waiting = new ArrayList[CountDownLatch]
+    try
+      while (true) {
+        waiting.add(unconfirmed.take()): Unit
+        unconfirmed.drainTo(waiting): Unit
+        while (!isConfirmed()) ()
+        waiting.forEach(_.countDown())
+        waiting.clear()
+      }
+    catch { case _: InterruptedException => () }
+  }
+
+  /** Waits until the server has what was published. Returns false if the connection was interrupted meanwhile; then the next call waits
+    * until it is back.
+    */
+  private def isConfirmed(): Boolean =
+    try {
+      connection.flush(Duration.ZERO)
+      true
+    } catch {
+      case _: TimeoutException      => connection.getStatus eq Connection.Status.CLOSED
+      case _: IllegalStateException => true
+    }
 
   def publish(subject: String, reply: Option[String], message: Array[Byte]): Unit =
     outgoing.add(Publish(subject, reply, message)): Unit
@@ -78,19 +110,18 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
     }
   }
 
-  override def flush(): Unit = if (!isLate && isConnected) {
-    val until = System.nanoTime() + Flushing
+  override def flush(): Unit = {
+    val before = late
+    // If the server accepts nothing, only the first threads wait for it.
+    if (isConnected && (before == null || before.getCount == 0L)) confirm()
+  }
+
+  /** Waits until the server has what was published, but not for long. */
+  private def confirm(): Unit = {
     val done = new CountDownLatch(1)
     outgoing.add(Flush(done)): Unit
-    try {
-      // If the server accepts nothing, only the first threads wait for it.
-      if (!done.await(Flushing, TimeUnit.NANOSECONDS)) isLate = true
-      else connection.flush(Duration.ofNanos(math.max(1L, until - System.nanoTime())))
-    } catch {
-      case _: TimeoutException      => isLate = true
-      case _: IllegalStateException => ()
-      case _: InterruptedException  => Thread.currentThread.interrupt()
-    }
+    try if (!done.await(Flushing, TimeUnit.NANOSECONDS)) late = done
+    catch { case _: InterruptedException => Thread.currentThread.interrupt() }
   }
 
   override def isConnected: Boolean = connection.getStatus eq Connection.Status.CONNECTED
@@ -108,7 +139,10 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
     outgoing.add(Close()): Unit
     try connection.close()
     catch { case _: InterruptedException => Thread.currentThread.interrupt() }
-    finally executors.foreach(_.shutdown())
+    finally {
+      confirming.interrupt()
+      executors.foreach(_.shutdown())
+    }
   }
 }
 
@@ -118,10 +152,16 @@ private[nats] object NatsBroker {
   private val LongestPause = 500L
   private val ShortestPause = 10L
 
+  /** How often the client asks whether the server is still there, and how many questions may have no answer. Several threads that end
+    * subscriptions ask as well.
+    */
+  private val Asking = Duration.ofSeconds(15L)
+  private val MostAsked = 16
+
   /** How long ending a subscription may take. */
   private val Ending = Duration.ofSeconds(1L)
 
-  /** How long a thread waits until what it has published is written, in nanoseconds. */
+  /** How long a thread waits until the server has what it has published, in nanoseconds. */
   private val Flushing = 500000000L
 
   /** For how long what the server has reported counts as the reason of a failure, in nanoseconds. */
@@ -140,7 +180,7 @@ private[nats] object NatsBroker {
   private sealed trait Outgoing
   private final case class Publish(subject: String, reply: Option[String], message: Array[Byte]) extends Outgoing
 
-  /** All that is before it has been published. */
+  /** Confirm all that is before it. */
   private final case class Flush(done: CountDownLatch) extends Outgoing
   private final case class Close() extends Outgoing
 
@@ -174,7 +214,8 @@ private[nats] object NatsBroker {
     val threads = daemons("duologue-nats-client")
     val (workers, timer) = (Executors.newCachedThreadPool(threads), Executors.newScheduledThreadPool(1, threads))
     val executors = Seq(workers, timer)
-    val options = configure(Options.builder().server("nats://" + server).maxReconnects(-1).connectionTimeout(left))
+    val unconfigured = Options.builder().server("nats://" + server).maxReconnects(-1).connectionTimeout(left)
+    val options = configure(unconfigured.pingInterval(Asking).maxPingsOut(MostAsked))
       .errorListener(denials)
       .executor(workers)
       .scheduledExecutor(timer)

@@ -2,6 +2,7 @@ package duologue.nats
 
 import duologue.{SessionClosed, Why, abandon}
 import duologue.net.{ConnectFailed, ConnectOptions, Exchange, ExchangeOptions, Inbox, Listener, NetSuite, Refused, connect, connectThrough}
+import io.nats.client.ConnectionListener
 import java.io.{BufferedReader, InputStreamReader}
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
@@ -37,6 +38,12 @@ final class NatsSuite extends NetSuite {
           """nats://127\.0\.0\.1:(\d+)""".r.findFirstMatchIn(Files.readString(file)).map(_.group(1))
         }.nextOption()
       finally files.close()
+    }
+
+    /** Sends it a signal, such as `STOP`. */
+    def signal(name: String): Unit = {
+      val sent = new ProcessBuilder("kill", "-" + name, process.pid.toString).start().waitFor()
+      assertEquals(sent, 0)
     }
 
     def kill(): Unit = process.destroyForcibly().waitFor(): Unit
@@ -266,6 +273,46 @@ final class NatsSuite extends NetSuite {
         slow.short.get > 0
       }
       assert(slow.long.get >= 63 && slow.long.get < 70, slow.long.get.toString)
+      here.close()
+    }
+  }
+
+  /** Whether a flush waits for a server that accepts nothing. */
+  private def waits(broker: NatsBroker, server: Server): Boolean = {
+    server.signal("STOP")
+    val begin = System.nanoTime()
+    try broker.flush()
+    finally server.signal("CONT")
+    System.nanoTime() - begin >= TimeUnit.MILLISECONDS.toNanos(400L)
+  }
+
+  test("after a server that has accepted nothing for a while, or was restarted, threads wait until it has everything, as before") {
+    at() { server =>
+      val here = broker(server)
+      assert(waits(here, server))
+      eventually(waits(here, server))
+      server.signal("STOP")
+      val flushing = spawn(here.flush())
+      Thread.sleep(100L)
+      server.kill()
+      await(flushing)
+      server.restart()
+      eventually(here.isConnected && waits(here, server))
+      here.close()
+    }
+  }
+
+  test("the connection stays when many sessions end at the same time") {
+    at() { server =>
+      val interruptions = new AtomicInteger
+      val listening: ConnectionListener = (_, event) =>
+        if (event eq ConnectionListener.Events.DISCONNECTED) interruptions.incrementAndGet(): Unit
+      val here = Nats.exchange(server.address, _.connectionListener(listening))
+      val listener = serving(Listener.through(here, "bank"))
+      val customers = Vector.fill(16)(spawn(for (_ <- 1 to 20) customer(connectThrough(bank.client, here, "bank", patient), 0)))
+      customers.foreach(await(_))
+      assertEquals(interruptions.get, 0)
+      listener.close()
       here.close()
     }
   }
