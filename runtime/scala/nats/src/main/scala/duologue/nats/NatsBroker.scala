@@ -136,6 +136,8 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
   def maxMessage: Int = math.min(connection.getMaxPayload, MostPayload).toInt
 
   def close(): Unit = {
+    // The client library drops what it has not written.
+    if (isConnected) confirm()
     outgoing.add(Close()): Unit
     try connection.close()
     catch { case _: InterruptedException => Thread.currentThread.interrupt() }

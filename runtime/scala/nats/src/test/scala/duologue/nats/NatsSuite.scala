@@ -316,4 +316,18 @@ final class NatsSuite extends NetSuite {
       here.close()
     }
   }
+
+  test("what is published before the connection is closed arrives") {
+    at() { server =>
+      val (here, there) = (broker(server), broker(server))
+      val inbox = new Counting(new CountDownLatch(0))
+      there.subscribe("duo.at.there", None, inbox): Unit
+      there.flush()
+      val message = new Array[Byte](1 << 20)
+      for (_ <- 1 to 8) here.publish("duo.at.there", None, message)
+      here.close()
+      eventually(inbox.long.get == 8)
+      there.close()
+    }
+  }
 }
