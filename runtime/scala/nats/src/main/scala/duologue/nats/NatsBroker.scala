@@ -83,6 +83,8 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
       if (status != null && status.isNoResponders) inbox.unanswered(message.getSubject)
       else if (status == null) inbox.arrived(message.getSubject, Option(message.getReplyTo), message.getData)
     }
+    // Before anything that may fail, so that the inbox learns of a connection that is closed meanwhile.
+    inboxes.add(inbox): Unit
     try {
       val dispatcher = connection.createDispatcher(deliver(_))
       dispatcher.setPendingLimits(MostMessages, MostBytes)
@@ -90,10 +92,14 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
         case Some(group) => dispatcher.subscribe(subject, group)
         case None        => dispatcher.subscribe(subject)
       }
-      inboxes.add(inbox): Unit
       () => end(dispatcher, inbox)
     } catch {
-      case closed: IllegalStateException => throw new IOException("the connection to the NATS server is closed", closed)
+      case thrown: Throwable =>
+        inboxes.remove(inbox): Unit
+        throw (thrown match {
+          case closed: IllegalStateException => new IOException("the connection to the NATS server is closed", closed)
+          case other                         => other
+        })
     }
   }
 
