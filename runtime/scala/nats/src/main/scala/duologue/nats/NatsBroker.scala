@@ -4,11 +4,12 @@ import duologue.net.{Broker, Inbox}
 import io.nats.client.{Connection, ConnectionListener, Dispatcher, ErrorListener, Message, Options}
 import java.io.IOException
 import java.time.Duration
+import java.util.ArrayList
 import java.util.concurrent.{CopyOnWriteArrayList, CountDownLatch, ExecutionException, ExecutorService, Executors, LinkedBlockingQueue, ThreadFactory, TimeUnit, TimeoutException}
 
 /** A connection to a NATS server. */
 private[nats] final class NatsBroker private (connection: Connection, denials: NatsBroker.Denials, executors: Seq[ExecutorService]) extends Broker {
-  import NatsBroker.{Close, Ending, Flush, Flushing, MostPayload, Outgoing, Publish}
+  import NatsBroker.{Close, Ending, Flush, Flushing, MostBytes, MostMessages, MostPayload, Outgoing, Publish}
 
   /** What is to be published, in this order. A thread of its own publishes it, because the client library drops a message if the thread that
     * publishes it is interrupted. How many messages there can be is limited by the credit of all sessions, and by what is published
@@ -17,8 +18,12 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
   private val outgoing = new LinkedBlockingQueue[Outgoing]
   private val inboxes = new CopyOnWriteArrayList[Inbox]
 
-  /** Whether a thread has waited until what it had published was written, and that was not the case in time. */
-  @volatile private var isLate = false
+  /** What threads wait for until the server has everything that was published before. */
+  private val unconfirmed = new LinkedBlockingQueue[CountDownLatch]
+
+  /** What a thread has waited for longer than it may; null if none has. Until it is open, the server accepts nothing. */
+  @volatile private var late: CountDownLatch = null
+  private val confirming = NatsBroker.daemons("duologue-nats-flush").newThread(() => confirmAll())
 
   private def begin(): Unit = {
     connection.addConnectionListener(new ConnectionListener {
@@ -27,6 +32,7 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
     })
     val thread = NatsBroker.daemons("duologue-nats").newThread(() => publishAll())
     thread.start()
+    confirming.start()
   }
 
   private def publishAll(): Unit = {
@@ -37,10 +43,36 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
           // This fails only if the connection is closed for good.
           try reply.fold(connection.publish(subject, message))(connection.publish(subject, _, message))
           catch { case _: IllegalStateException | _: IllegalArgumentException => () }
-        case Flush(done) => done.countDown()
+        case Flush(done) => unconfirmed.add(done): Unit
         case Close()     => isOpen = false
       }
   }
+
+  /** One thread asks the server for all: the client library gives up a connection on which several questions have no answer. */
+  private def confirmAll(): Unit = {
+    val waiting = new ArrayList[CountDownLatch]
+    try
+      while (true) {
+        waiting.add(unconfirmed.take()): Unit
+        unconfirmed.drainTo(waiting): Unit
+        while (!isConfirmed()) ()
+        waiting.forEach(_.countDown())
+        waiting.clear()
+      }
+    catch { case _: InterruptedException => () }
+  }
+
+  /** Waits until the server has what was published. Returns false if the connection was interrupted meanwhile; then the next call waits
+    * until it is back.
+    */
+  private def isConfirmed(): Boolean =
+    try {
+      connection.flush(Duration.ZERO)
+      true
+    } catch {
+      case _: TimeoutException      => connection.getStatus eq Connection.Status.CLOSED
+      case _: IllegalStateException => true
+    }
 
   def publish(subject: String, reply: Option[String], message: Array[Byte]): Unit =
     outgoing.add(Publish(subject, reply, message)): Unit
@@ -51,18 +83,23 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
       if (status != null && status.isNoResponders) inbox.unanswered(message.getSubject)
       else if (status == null) inbox.arrived(message.getSubject, Option(message.getReplyTo), message.getData)
     }
+    // Before anything that may fail, so that the inbox learns of a connection that is closed meanwhile.
+    inboxes.add(inbox): Unit
     try {
       val dispatcher = connection.createDispatcher(deliver(_))
-      // No subscription has more messages than all sessions have credit for, so none is dropped.
-      dispatcher.setPendingLimits(0L, 0L)
+      dispatcher.setPendingLimits(MostMessages, MostBytes)
       group match {
         case Some(group) => dispatcher.subscribe(subject, group)
         case None        => dispatcher.subscribe(subject)
       }
-      inboxes.add(inbox): Unit
       () => end(dispatcher, inbox)
     } catch {
-      case closed: IllegalStateException => throw new IOException("the connection to the NATS server is closed", closed)
+      case thrown: Throwable =>
+        inboxes.remove(inbox): Unit
+        throw (thrown match {
+          case closed: IllegalStateException => new IOException("the connection to the NATS server is closed", closed)
+          case other                         => other
+        })
     }
   }
 
@@ -79,19 +116,18 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
     }
   }
 
-  override def flush(): Unit = if (!isLate && isConnected) {
-    val until = System.nanoTime() + Flushing
+  override def flush(): Unit = {
+    val before = late
+    // If the server accepts nothing, only the first threads wait for it.
+    if (isConnected && (before == null || before.getCount == 0L)) confirm()
+  }
+
+  /** Waits until the server has what was published, but not for long. */
+  private def confirm(): Unit = {
     val done = new CountDownLatch(1)
     outgoing.add(Flush(done)): Unit
-    try {
-      // If the server accepts nothing, only the first threads wait for it.
-      if (!done.await(Flushing, TimeUnit.NANOSECONDS)) isLate = true
-      else connection.flush(Duration.ofNanos(math.max(1L, until - System.nanoTime())))
-    } catch {
-      case _: TimeoutException      => isLate = true
-      case _: IllegalStateException => ()
-      case _: InterruptedException  => Thread.currentThread.interrupt()
-    }
+    try if (!done.await(Flushing, TimeUnit.NANOSECONDS)) late = done
+    catch { case _: InterruptedException => Thread.currentThread.interrupt() }
   }
 
   override def isConnected: Boolean = connection.getStatus eq Connection.Status.CONNECTED
@@ -106,10 +142,15 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
   def maxMessage: Int = math.min(connection.getMaxPayload, MostPayload).toInt
 
   def close(): Unit = {
+    // The client library drops what it has not written.
+    if (isConnected) confirm()
     outgoing.add(Close()): Unit
     try connection.close()
     catch { case _: InterruptedException => Thread.currentThread.interrupt() }
-    finally executors.foreach(_.shutdown())
+    finally {
+      confirming.interrupt()
+      executors.foreach(_.shutdown())
+    }
   }
 }
 
@@ -119,10 +160,16 @@ private[nats] object NatsBroker {
   private val LongestPause = 500L
   private val ShortestPause = 10L
 
+  /** How often the client asks whether the server is still there, and how many questions may have no answer. Several threads that end
+    * subscriptions ask as well.
+    */
+  private val Asking = Duration.ofSeconds(15L)
+  private val MostAsked = 16
+
   /** How long ending a subscription may take. */
   private val Ending = Duration.ofSeconds(1L)
 
-  /** How long a thread waits until what it has published is written, in nanoseconds. */
+  /** How long a thread waits until the server has what it has published, in nanoseconds. */
   private val Flushing = 500000000L
 
   /** For how long what the server has reported counts as the reason of a failure, in nanoseconds. */
@@ -132,10 +179,16 @@ private[nats] object NatsBroker {
   private val LeastPayload = 8L << 10
   private val MostPayload = 1L << 20
 
+  /** How much may wait until an inbox takes it: more than all sessions have credit for, and the shortest message takes 64 of it. What is
+    * dropped leaves a gap, which ends its session.
+    */
+  private val MostMessages = (48L << 20) / 64L
+  private val MostBytes = 64L << 20
+
   private sealed trait Outgoing
   private final case class Publish(subject: String, reply: Option[String], message: Array[Byte]) extends Outgoing
 
-  /** All that is before it has been published. */
+  /** Confirm all that is before it. */
   private final case class Flush(done: CountDownLatch) extends Outgoing
   private final case class Close() extends Outgoing
 
@@ -169,7 +222,8 @@ private[nats] object NatsBroker {
     val threads = daemons("duologue-nats-client")
     val (workers, timer) = (Executors.newCachedThreadPool(threads), Executors.newScheduledThreadPool(1, threads))
     val executors = Seq(workers, timer)
-    val options = configure(Options.builder().server("nats://" + server).maxReconnects(-1).connectionTimeout(left))
+    val unconfigured = Options.builder().server("nats://" + server).maxReconnects(-1).connectionTimeout(left)
+    val options = configure(unconfigured.pingInterval(Asking).maxPingsOut(MostAsked))
       .errorListener(denials)
       .executor(workers)
       .scheduledExecutor(timer)

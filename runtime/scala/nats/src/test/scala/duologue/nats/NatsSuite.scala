@@ -1,10 +1,12 @@
 package duologue.nats
 
 import duologue.{SessionClosed, Why, abandon}
-import duologue.net.{ConnectFailed, ConnectOptions, Exchange, ExchangeOptions, Listener, NetSuite, Refused, connect, connectThrough}
+import duologue.net.{ConnectFailed, ConnectOptions, Exchange, ExchangeOptions, Inbox, Listener, NetSuite, Refused, connect, connectThrough}
+import io.nats.client.ConnectionListener
 import java.io.{BufferedReader, InputStreamReader}
 import java.nio.file.{Files, Path}
-import java.util.concurrent.TimeUnit
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
 import protocols.{bank, numbers}
 import scala.annotation.tailrec
 import scala.concurrent.duration.{DurationInt, DurationLong}
@@ -36,6 +38,12 @@ final class NatsSuite extends NetSuite {
           """nats://127\.0\.0\.1:(\d+)""".r.findFirstMatchIn(Files.readString(file)).map(_.group(1))
         }.nextOption()
       finally files.close()
+    }
+
+    /** Sends it a signal, such as `STOP`. */
+    def signal(name: String): Unit = {
+      val sent = new ProcessBuilder("kill", "-" + name, process.pid.toString).start().waitFor()
+      assertEquals(sent, 0)
     }
 
     def kill(): Unit = process.destroyForcibly().waitFor(): Unit
@@ -227,6 +235,98 @@ final class NatsSuite extends NetSuite {
       await(sending)
       listener.close()
       here.close()
+      there.close()
+    }
+  }
+
+  private def broker(server: Server): NatsBroker =
+    NatsBroker.connect(server.address, identity, System.nanoTime() + TimeUnit.SECONDS.toNanos(Patience))
+
+  /** Counts what arrives, once it may. */
+  private final class Counting(opens: CountDownLatch) extends Inbox {
+    val (short, long) = (new AtomicInteger, new AtomicInteger)
+    def arrived(subject: String, reply: Option[String], message: Array[Byte]): Unit = {
+      opens.await()
+      (if (message.length > 1) long else short).incrementAndGet(): Unit
+    }
+    def unanswered(subject: String): Unit = ()
+    def lost(): Unit = ()
+  }
+
+  test("what an inbox does not take in time is bounded") {
+    at() { server =>
+      val here = broker(server)
+      val opens = new CountDownLatch(1)
+      val (slow, fast) = (new Counting(opens), new Counting(new CountDownLatch(0)))
+      here.subscribe("duo.at.slow", None, slow): Unit
+      here.subscribe("duo.at.fast", None, fast): Unit
+      val (message, mark) = (new Array[Byte](1 << 20), Array[Byte](1))
+      for (number <- 1 to 80) {
+        here.publish("duo.at.slow", None, message)
+        // When this has arrived, so has the message.
+        here.publish("duo.at.fast", None, mark)
+        eventually(fast.short.get == number)
+      }
+      opens.countDown()
+      eventually {
+        here.publish("duo.at.slow", None, mark)
+        slow.short.get > 0
+      }
+      assert(slow.long.get >= 63 && slow.long.get < 70, slow.long.get.toString)
+      here.close()
+    }
+  }
+
+  /** Whether a flush waits for a server that accepts nothing. */
+  private def waits(broker: NatsBroker, server: Server): Boolean = {
+    server.signal("STOP")
+    val begin = System.nanoTime()
+    try broker.flush()
+    finally server.signal("CONT")
+    System.nanoTime() - begin >= TimeUnit.MILLISECONDS.toNanos(400L)
+  }
+
+  test("after a server that has accepted nothing for a while, or was restarted, threads wait until it has everything, as before") {
+    at() { server =>
+      val here = broker(server)
+      assert(waits(here, server))
+      eventually(waits(here, server))
+      server.signal("STOP")
+      val flushing = spawn(here.flush())
+      Thread.sleep(100L)
+      server.kill()
+      await(flushing)
+      server.restart()
+      eventually(here.isConnected && waits(here, server))
+      here.close()
+    }
+  }
+
+  test("the connection stays when many sessions end at the same time") {
+    at() { server =>
+      val interruptions = new AtomicInteger
+      val listening: ConnectionListener = (_, event) =>
+        if (event eq ConnectionListener.Events.DISCONNECTED) interruptions.incrementAndGet(): Unit
+      val here = Nats.exchange(server.address, _.connectionListener(listening))
+      val listener = serving(Listener.through(here, "bank"))
+      val customers = Vector.fill(16)(spawn(for (_ <- 1 to 20) customer(connectThrough(bank.client, here, "bank", patient), 0)))
+      customers.foreach(await(_))
+      assertEquals(interruptions.get, 0)
+      listener.close()
+      here.close()
+    }
+  }
+
+  test("what is published before the connection is closed arrives") {
+    at() { server =>
+      val (here, there) = (broker(server), broker(server))
+      val inbox = new Counting(new CountDownLatch(0))
+      there.subscribe("duo.at.there", None, inbox): Unit
+      there.flush()
+      val message = new Array[Byte](1 << 20)
+      for (_ <- 1 to 8) here.publish("duo.at.there", None, message)
+      here.close()
+      eventually(inbox.long.get == 8)
       there.close()
     }
   }

@@ -20,9 +20,11 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
   /** The sessions by the last token of their addresses. */
   private val links = mutable.HashMap.empty[String, Entry]
 
-  /** The other sides' addresses of sessions that this process has accepted. */
-  private val openers = mutable.HashSet.empty[String]
-  private val peers = mutable.HashMap.empty[String, WeakReference[PeerProcess]]
+  /** The other sides' addresses of sessions that this process has accepted. Peers choose these, and the names of processes, so they could
+    * choose some with the same hash code: trees do not depend on it.
+    */
+  private val openers = mutable.TreeSet.empty[String]
+  private val peers = mutable.TreeMap.empty[String, WeakReference[PeerProcess]]
 
   /** How many listeners and threads that begin sessions use this. -1 once it is closed. */
   private var users = 0
@@ -233,7 +235,7 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
     }
     known.foreach(_.missed.incrementAndGet(): Unit)
     val publishes = post.broker.isConnected
-    val inUse = mutable.LinkedHashSet.empty[String]
+    val inUse = mutable.TreeSet.empty[String]
     all().foreach { case (token, link) =>
       val (isNeeded, peer) = link.tick(_.missed.get > Missed, publishes)
       if (!isNeeded) remove(token)

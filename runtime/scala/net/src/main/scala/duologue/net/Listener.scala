@@ -85,7 +85,10 @@ final class Listener private (
     serve(healthprotocol.health.server)(health.serve(_, () => isDraining))
   }
 
-  /** Begins to serve, in separate threads. Throws `IOException` if a broker does not permit that. */
+  /** Begins to serve, in separate threads. Throws `IOException` if a broker does not permit that. If the connection to the broker is
+    * closed for good later, so that no further session can begin, an `IOException` goes to the uncaught exception handler of the thread
+    * that takes sessions. That is also the case if the program closes the exchange before the listener.
+    */
   def start(): Listener = synchronized {
     source.serve(served.flatMap(_.fingerprints))
     if (acceptor == null) {
@@ -175,8 +178,9 @@ final class Listener private (
 
   override def toString: String = "Listener(" + address + ")"
 
+  /** What it throws goes to the thread's uncaught exception handler. */
   private def run(): Unit =
-    try while (source.isOpen) source.step()
+    try while (true) source.step()
     catch {
       case _: ClosedChannelException | _: ClosedSelectorException | _: CancelledKeyException | _: InterruptedException => ()
     } finally source.close()

@@ -72,7 +72,8 @@ private[net] final class Openings(
     val next = locked {
       var next: Opened = null
       while (next == null) {
-        if (isStopped || isLost) throw new ClosedChannelException
+        if (isStopped || isLost && isDraining) throw new ClosedChannelException
+        if (isLost) throw new IOException("the connection to the broker is closed, so " + address + " gets no sessions any more")
         val first = opened.peek()
         if (first == null) changed.await()
         else if (!isBusy || first.deadline - System.nanoTime() <= 0L) next = opened.poll()

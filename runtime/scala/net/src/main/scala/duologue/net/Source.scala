@@ -43,7 +43,9 @@ private[net] trait Source extends AutoCloseable {
   /** Has connections delivered that begin with these protocols. Called again when there are more. */
   def serve(fingerprints: Seq[Fingerprint]): Unit
 
-  /** Waits until something happens, and handles it. One thread calls this. */
+  /** Waits until something happens, and handles it. One thread calls this. Throws `ClosedChannelException` or the like once this is stopped, and
+    * another `IOException` if no connection can arrive any more for another reason.
+    */
   def step(): Unit
 
   /** A place has become free. Any thread may call this. */

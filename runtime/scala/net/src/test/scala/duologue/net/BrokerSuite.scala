@@ -302,19 +302,49 @@ final class BrokerSuite extends NetSuite {
     }
   }
 
+  /** What goes to the handlers of threads for uncaught exceptions meanwhile. */
+  private def uncaught(body: LinkedBlockingQueue[Throwable] => Unit): Unit = {
+    val seen = new LinkedBlockingQueue[Throwable]
+    val before = Thread.getDefaultUncaughtExceptionHandler
+    Thread.setDefaultUncaughtExceptionHandler((_, thrown) => seen.add(thrown): Unit)
+    try body(seen)
+    finally Thread.setDefaultUncaughtExceptionHandler(before)
+  }
+
+  private def reported(seen: LinkedBlockingQueue[Throwable]): Unit = {
+    val thrown = seen.poll(Patience, TimeUnit.SECONDS)
+    assert(thrown != null && thrown.getMessage.contains("nats://unknown:0/bank gets no sessions any more"), String.valueOf(thrown))
+  }
+
   test("a connection that is closed loses its sessions, and its listeners end") {
-    at(10L) { place =>
-      val listener = Listener.through(place.exchange(), "bank").start()
-      val here = place.exchange()
-      val accepting = spawn(listener.accept(bank.server))
-      eventually(place.broker.kinds(Packet.Gone).get >= 3)
-      val client = connectThrough(bank.client, here, "bank")
-      val server = await(accepting)
-      place.broker.lose()
-      assertEquals(why(server.recv()), Why.Lost: Why)
-      assertEquals(why(client.login("holk", "1234").recv()), Why.Lost: Why)
-      intercept[java.nio.channels.ClosedChannelException](listener.accept(bank.server)): Unit
-      assert(intercept[ConnectFailed](connectThrough(bank.client, here, "bank")).getMessage.contains("closed"))
+    uncaught { seen =>
+      at(10L) { place =>
+        val listener = Listener.through(place.exchange(), "bank").start()
+        val here = place.exchange()
+        val accepting = spawn(listener.accept(bank.server))
+        eventually(place.broker.kinds(Packet.Gone).get >= 3)
+        val client = connectThrough(bank.client, here, "bank")
+        val server = await(accepting)
+        place.broker.lose()
+        assertEquals(why(server.recv()), Why.Lost: Why)
+        assertEquals(why(client.login("holk", "1234").recv()), Why.Lost: Why)
+        intercept[java.nio.channels.ClosedChannelException](listener.accept(bank.server)): Unit
+        assert(intercept[ConnectFailed](connectThrough(bank.client, here, "bank")).getMessage.contains("closed"))
+        reported(seen)
+      }
+    }
+  }
+
+  test("a listener that only serves reports that its connection is closed; one that is closed before does not") {
+    uncaught { seen =>
+      at(13L) { place =>
+        val (first, second) = (serving(place), serving(place))
+        first.close()
+        place.broker.lose()
+        reported(seen)
+        second.close()
+      }
+      assert(seen.isEmpty, seen.toString)
     }
   }
 
