@@ -83,6 +83,23 @@ fn conversations_are_recorded() {
     is_accepted(&log, "c-changed");
 }
 
+/// Compiles a program of `tests/record/` with the code in this folder, and runs it, so that it writes these files.
+fn write_with(program: &str, generated: &PathBuf, watch: Watch, files: &[PathBuf]) {
+    let program = repository().join("tests/record").join(program);
+    let sources = [sources_in(generated), vec![program]].concat();
+    let includes = std::slice::from_ref(generated);
+    let program = Program {
+        flags: RECORD,
+        runtime: RECORD,
+        ..quiet(watch, &sources, includes, generated)
+    };
+    let program = program
+        .link()
+        .unwrap_or_else(|complaint| panic!("{watch:?}:\n{complaint}"));
+    let ended = succeed(Command::new(program).args(files));
+    ended.unwrap_or_else(|complaint| panic!("{watch:?}:\n{complaint}"));
+}
+
 #[test]
 fn sessions_are_recorded_and_stopped() {
     if !is_tested("c") {
@@ -92,20 +109,8 @@ fn sessions_are_recorded_and_stopped() {
         ["bank", "stream"].map(|name| repository().join(format!("protocols/{name}.proto")));
     for watch in [Watch::Plain, Watch::Address, Watch::Thread] {
         let generated = generate(&format!("record-{watch:?}"), &protos);
-        let program = repository().join("tests/record/record.c");
-        let sources = [sources_in(&generated), vec![program]].concat();
-        let includes = [generated.clone()];
-        let program = Program {
-            flags: RECORD,
-            runtime: RECORD,
-            ..quiet(watch, &sources, &includes, &generated)
-        };
-        let program = program
-            .link()
-            .unwrap_or_else(|complaint| panic!("{watch:?}:\n{complaint}"));
         let logs = ["whole.jsonl", "full.jsonl"].map(|name| generated.join(name));
-        let ended = succeed(Command::new(program).args(&logs));
-        ended.unwrap_or_else(|complaint| panic!("{watch:?}:\n{complaint}"));
+        write_with("record.c", &generated, watch, &logs);
         let text = fs::read_to_string(&logs[0]).expect("it was written");
         let left = text
             .lines()
@@ -132,20 +137,8 @@ fn sessions_that_are_stuck_are_in_the_registry() {
     let protos = [repository().join("protocols/bank.proto")];
     for watch in [Watch::Plain, Watch::Address, Watch::Thread] {
         let generated = generate(&format!("registry-{watch:?}"), &protos);
-        let program = repository().join("tests/record/registry.c");
-        let sources = [sources_in(&generated), vec![program]].concat();
-        let includes = [generated.clone()];
-        let program = Program {
-            flags: RECORD,
-            runtime: RECORD,
-            ..quiet(watch, &sources, &includes, &generated)
-        };
-        let program = program
-            .link()
-            .unwrap_or_else(|complaint| panic!("{watch:?}:\n{complaint}"));
         let files = ["stuck.json", "after.json"].map(|name| generated.join(name));
-        let ended = succeed(Command::new(program).args(&files));
-        ended.unwrap_or_else(|complaint| panic!("{watch:?}:\n{complaint}"));
+        write_with("registry.c", &generated, watch, &files);
         let top = |file: &Path| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
             command.arg("top").arg(file).arg("--once");
