@@ -29,17 +29,21 @@ fn test_with(arguments: &[&str], bank: Option<&Path>) {
     println!("{printed}");
 }
 
-#[test]
-fn sessions_over_nats() {
-    if !is_named("nats") {
-        return;
-    }
+fn require_nats() {
     let found = Command::new("nats-server").arg("--version").output();
     assert!(
         found.is_ok(),
         "nats-server is missing: apt-get install nats-server"
     );
-    test(&["--features", "nats", "--test", "nats"]);
+}
+
+#[test]
+fn sessions_over_nats() {
+    if !is_named("nats") {
+        return;
+    }
+    require_nats();
+    test(&["--features", "nats", "--test", "nats", "--test", "soak"]);
 }
 
 /// The same bank in C: its customers are in Rust and in C, and those in C also use the bank in Rust.
@@ -55,10 +59,13 @@ fn sessions_over_nats_in_c() {
     }
 }
 
-/// Faults at random, for as many seconds as `DUOLOGUE_SOAK_SECONDS` says, or 60.
+/// Faults at random, for as many seconds as `DUOLOGUE_SOAK_SECONDS` says, or 60: those that a broker in memory can have, and those of
+/// a NATS server and the connections to it.
 #[test]
-fn sessions_over_a_broker_with_faults_for_a_long_time() {
+fn sessions_over_brokers_with_faults_for_a_long_time() {
     if is_named("soak") {
+        require_nats();
         test(&["--test", "memory", "--", "--nocapture", "soak"]);
+        test(&["--features", "nats", "--test", "soak", "--", "--nocapture"]);
     }
 }

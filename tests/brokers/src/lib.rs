@@ -1,8 +1,12 @@
-//! What the tests of sessions over brokers share: protocols, a bank, and a broker in memory.
+//! What the tests of sessions over brokers share: protocols, a bank, a broker in memory, and a NATS server with what is between.
 #![forbid(unsafe_code)]
 
 pub mod bank;
 pub mod memory;
+#[cfg(feature = "nats")]
+pub mod nats;
+#[cfg(feature = "nats")]
+pub mod proxy;
 
 /// The generated modules.
 pub mod protocols {

@@ -1,0 +1,114 @@
+//! A NATS server of a test.
+
+use crate::memory::until;
+use duologue_net::Error;
+use duologue_net::broker::{ConnectOptions, Exchange, ExchangeOptions};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// A NATS server on a free port, with a folder of its own. It is killed when this is dropped.
+pub struct Server {
+    folder: PathBuf,
+    /// Where it reads what it permits.
+    config: Option<PathBuf>,
+    child: Option<Child>,
+    port: u16,
+}
+
+impl Server {
+    /// Starts one.
+    pub fn start() -> Server {
+        Server::with(None)
+    }
+
+    /// Starts one with a configuration.
+    pub fn with(config: Option<&str>) -> Server {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        let number = LAST.fetch_add(1, SeqCst);
+        let folder = format!("duologue-nats-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&folder).expect("the folder can be written");
+        let config = config.map(|text| {
+            let file = folder.join("config");
+            std::fs::write(&file, text).expect("the folder can be written");
+            file
+        });
+        let mut server = Server {
+            folder,
+            config,
+            child: None,
+            port: 0,
+        };
+        server.run("-1");
+        // The file appears when the server listens.
+        let read = || {
+            let entries = std::fs::read_dir(&server.folder).expect("it is there");
+            entries.flatten().find_map(|entry| {
+                let text = std::fs::read_to_string(entry.path()).ok()?;
+                let (_, rest) = text.split_once("nats://127.0.0.1:")?;
+                rest.split('"').next()?.parse::<u16>().ok()
+            })
+        };
+        until("the NATS server's port", || read().is_some());
+        let port = read().expect("it was there");
+        server.port = port;
+        server
+    }
+
+    fn run(&mut self, port: &str) {
+        let mut command = Command::new("nats-server");
+        command.args(["--addr", "127.0.0.1", "--port", port, "--ports_file_dir"]);
+        command.arg(&self.folder);
+        if let Some(config) = &self.config {
+            command.arg("--config").arg(config);
+        }
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = command.spawn();
+        self.child = Some(child.expect("nats-server is missing: apt-get install nats-server"));
+    }
+
+    /// Kills it.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ended = child.kill();
+            let _status = child.wait();
+        }
+    }
+
+    /// Kills it, and starts it again on the same port.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.run(&self.port.to_string());
+        until("the NATS server", || {
+            std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok()
+        });
+    }
+
+    /// Connects to it.
+    pub fn exchange(&self, client: ConnectOptions) -> Result<Exchange, Error> {
+        let server = format!("127.0.0.1:{}", self.port);
+        Exchange::nats(&server, client, &ExchangeOptions::new())
+    }
+
+    /// The port at which it listens on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its address with this name.
+    pub fn address(&self, name: &str) -> String {
+        format!("nats://127.0.0.1:{}/{name}", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+        let _gone = std::fs::remove_dir_all(&self.folder);
+    }
+}
