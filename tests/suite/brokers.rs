@@ -55,7 +55,8 @@ fn sessions_over_nats_in_c() {
     }
     for watch in [Watch::Address, Watch::Thread] {
         let program = crate::c::nats_program(watch);
-        test_with(&["--features", "nats", "--test", "nats"], Some(&program));
+        let tests = ["--features", "nats", "--test", "nats", "--test", "soak"];
+        test_with(&tests, Some(&program));
     }
 }
 
@@ -66,6 +67,8 @@ fn sessions_over_brokers_with_faults_for_a_long_time() {
     if is_named("soak") {
         require_nats();
         test(&["--test", "memory", "--", "--nocapture", "soak"]);
-        test(&["--features", "nats", "--test", "soak", "--", "--nocapture"]);
+        let tests = ["--features", "nats", "--test", "soak", "--", "--nocapture"];
+        let program = cfg!(target_os = "linux").then(|| crate::c::nats_program(Watch::Address));
+        test_with(&tests, program.as_deref());
     }
 }

@@ -1,4 +1,5 @@
-//! Sessions over NATS while the server, the connections to it and the readers fail at random. Every number is accounted for.
+//! Sessions over NATS while the server, the connections to it and the readers fail at random. Every number is accounted for. If
+//! `DUOLOGUE_BANK` names the program of another language, it has a bank and customers as well.
 #![forbid(unsafe_code)]
 
 use brokers::bank;
@@ -11,6 +12,9 @@ use duologue::Why;
 use duologue_net::broker::{ConnectOptions, Exchange, ExchangeOptions};
 use duologue_net::{Connector, Listener};
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,8 +53,9 @@ struct Account {
     /// Sessions that were lost before their first number arrived.
     nameless: AtomicU64,
     last: AtomicU64,
-    /// Customers of the bank: what they did, and what the bank knows of it.
-    customers: [AtomicU64; 2],
+    /// Customers of the bank here, and of the one in another language: whose session was complete, and whose was lost.
+    customers: [[AtomicU64; 2]; 2],
+    /// What the bank here knows of them.
     tellers: [AtomicU64; 2],
     not_connected: AtomicU64,
 }
@@ -133,6 +138,76 @@ impl Shared {
         lock(&self.account.sent).insert(name, ended);
     }
 
+    /// Compares what both sides know of sessions of numbers.
+    fn compare_numbers(&self) {
+        let account = &self.account;
+        let sent = lock(&account.sent);
+        until("the reader's side of each session", || {
+            let received = lock(&account.received).len() as u64;
+            received + account.nameless.load(SeqCst) >= sent.len() as u64
+        });
+        let received = lock(&account.received);
+        let (mut whole, mut lost, mut numbers, mut nameless) = (0, 0, 0, 0);
+        for (name, &(sent, why)) in &*sent {
+            // A sender that has sent everything has no endpoint any longer.
+            let is_noticed = why.is_none() || why == Some(Why::Lost);
+            self.require(is_noticed, || format!("sender of {name}: {why:?}"));
+            match received.get(name) {
+                Some(&(count, Why::Left)) => {
+                    let is_all = count == sent && why.is_none();
+                    self.require(is_all, || {
+                        format!("session {name}: {count} of {sent}, {why:?}")
+                    });
+                    whole += 1;
+                    numbers += count;
+                }
+                Some(&(count, Why::Lost)) => {
+                    self.require(count <= sent, || {
+                        format!("session {name}: {count} of {sent}")
+                    });
+                    lost += 1;
+                    numbers += count;
+                }
+                Some(&(_, why)) => self.require(false, || format!("reader of {name}: {why:?}")),
+                None => nameless += 1,
+            }
+        }
+        let without = account.nameless.load(SeqCst);
+        self.require(nameless <= without, || {
+            format!("{nameless} sessions without a reader")
+        });
+        self.require(whole > 0, || "no session was complete".to_owned());
+        println!(
+            "{} sessions, {numbers} numbers: {whole} complete; {lost} lost, and {nameless} before the first number",
+            sent.len()
+        );
+    }
+
+    /// Compares what customers and banks know. A customer that has said `quit` does not learn whether it arrived; the bank does.
+    fn compare_banks(&self, other: Option<Other>) {
+        let account = &self.account;
+        let tellers = || account.tellers.each_ref().map(|count| count.load(SeqCst));
+        let [customers, theirs] = account
+            .customers
+            .each_ref()
+            .map(|bank| bank.each_ref().map(|count| count.load(SeqCst)));
+        let of = |[whole, lost]: [u64; 2]| whole + lost;
+        until("the bank's side of each session", || {
+            of(tellers()) >= of(customers)
+        });
+        let served = other.map(Other::end);
+        for ([whole, lost], [served, broken]) in [(customers, Some(tellers())), (theirs, served)]
+            .into_iter()
+            .filter_map(|(customers, bank)| Some((customers, bank?)))
+        {
+            let is_same = served <= whole && whole <= served + broken;
+            self.require(is_same, || {
+                format!("{whole} customers, {served} served, {broken} broken")
+            });
+            println!("{whole} customers of the bank were served, {lost} were lost");
+        }
+    }
+
     /// Whether a session of the bank has ended as it should. Otherwise it was lost.
     fn is_whole(&self, side: &str, ended: Result<(), duologue::Closed>) -> usize {
         match ended {
@@ -146,7 +221,7 @@ impl Shared {
 }
 
 fn exchange(proxy: &Proxy) -> Exchange {
-    let options = ExchangeOptions::new().heartbeat(Duration::from_millis(500));
+    let options = ExchangeOptions::new();
     let server = format!("127.0.0.1:{}", proxy.port());
     Exchange::nats(&server, ConnectOptions::new(), &options).expect("it is there")
 }
@@ -163,23 +238,96 @@ fn serve(shared: &Arc<Shared>, exchange: &Exchange) {
     thread::spawn(move || listener.run());
 }
 
-/// One session after another, until it is over.
-fn work(shared: &Shared, exchange: &Exchange, mut random: Random, is_customer: bool) {
+/// The bank in another language, a process of its own.
+struct Other {
+    program: PathBuf,
+    child: Child,
+    /// How many sessions have ended as they should, and how many have not.
+    served: thread::JoinHandle<[u64; 2]>,
+}
+
+impl Other {
+    /// Starts it, if there is one.
+    fn start(proxy: &Proxy) -> Option<Other> {
+        let program = PathBuf::from(std::env::var_os("DUOLOGUE_BANK")?);
+        let mut command = Command::new(&program);
+        command.args(["serve", &address(proxy, "other")]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it was built");
+        let output = child.stdout.take().expect("it is piped");
+        let served = thread::spawn(move || {
+            let (mut begun, mut whole) = (0, 0);
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                match line.parse() {
+                    Ok(count) => whole = count,
+                    Err(_) => begun += 1,
+                }
+            }
+            [whole, begun - whole]
+        });
+        Some(Other {
+            program,
+            child,
+            served,
+        })
+    }
+
+    /// Waits until its last session has ended. Returns how many have ended as they should, and how many have not.
+    fn end(mut self) -> [u64; 2] {
+        drop(self.child.stdin.take());
+        let ended = self.child.wait().expect("it was started");
+        assert!(ended.success(), "the bank in another language: {ended}");
+        self.served.join().expect("no panic")
+    }
+}
+
+fn address(proxy: &Proxy, name: &str) -> String {
+    format!("nats://127.0.0.1:{}/{name}", proxy.port())
+}
+
+/// Customers in another language of the bank in Rust, one after another.
+fn send_customers(shared: &Shared, program: &Path, address: &str, mut random: Random) {
+    while !shared.is_over.load(SeqCst) {
+        let mut command = Command::new(program);
+        command.args(["customer", address, &random.below(200).to_string()]);
+        let output = command.output().expect("it was built");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let ended = match printed.trim() {
+            "ok" => Some(0),
+            lost if lost.contains("lost") => Some(1),
+            // An error says on stderr why it has not connected. A customer that gets wrong money is ended by a signal.
+            refused => {
+                let is_refused = refused.starts_with("refused") || output.status.code() == Some(1);
+                shared.require(is_refused, || format!("customer: {output:?}"));
+                None
+            }
+        };
+        let count = match ended {
+            Some(ended) => &shared.account.customers[0][ended],
+            None => &shared.account.not_connected,
+        };
+        count.fetch_add(1, SeqCst);
+        thread::sleep(random.milliseconds(1, 2_000));
+    }
+}
+
+/// One session after another, until it is over: of numbers, or of a customer of this bank.
+fn work(shared: &Shared, exchange: &Exchange, mut random: Random, customer_of: Option<usize>) {
     let connector = Connector::new().timeout(Duration::from_secs(5));
     while !shared.is_over.load(SeqCst) {
-        let is_connected = match is_customer {
-            false => connector
+        let connected = match customer_of {
+            None => connector
                 .connect_through(exchange, "soak")
                 .map(|client| shared.send(client, &mut random)),
-            true => connector
-                .connect_through::<bank_client::Login>(exchange, "soak")
-                .map(|login| {
+            Some(bank) => connector
+                .connect_through(exchange, ["soak", "other"][bank])
+                .map(|login: bank_client::Login| {
                     let turns = random.below(200) as u32;
                     let ended = shared.is_whole("customer", bank::customer(login, turns));
-                    shared.account.customers[ended].fetch_add(1, SeqCst);
+                    shared.account.customers[bank][ended].fetch_add(1, SeqCst);
                 }),
         };
-        if is_connected.is_err() {
+        if connected.is_err() {
             shared.account.not_connected.fetch_add(1, SeqCst);
         }
         thread::sleep(random.milliseconds(1, 2_000));
@@ -222,9 +370,10 @@ fn fail(
             way.cut();
             done.cut += 1;
         }
-        // For longer, the other side counts as gone.
+        // After 8 seconds, the other side counts as gone.
         3..5 => {
-            way.silence(random.milliseconds(10, 4_000));
+            let longest = [1_000, 1_000, 1_000, 12_000][random.below(4) as usize];
+            way.silence(random.milliseconds(10, longest));
             done.silent += 1;
         }
         5 => {
@@ -241,7 +390,7 @@ fn fail(
     thread::sleep(random.milliseconds(100, 3_000));
 }
 
-/// For `DUOLOGUE_SOAK_SECONDS`, or five seconds. Every number was received once and in order, or whoever still had an endpoint learned
+/// For `DUOLOGUE_SOAK_SECONDS`, or five seconds. Every number was received once and in order, or the sides that still had an endpoint learned
 /// that the session is lost.
 #[test]
 fn nothing_is_lost_in_silence() {
@@ -257,77 +406,51 @@ fn nothing_is_lost_in_silence() {
     let ways = [(); 2].map(|()| Proxy::start(server.port()).expect("a port is free"));
     let shared = Arc::new(Shared::default());
     serve(&shared, &exchange(&ways[0]));
+    let other = Other::start(&ways[0]);
     let here = exchange(&ways[1]);
+    if other.is_some() {
+        until("the bank in another language", || {
+            let login = Connector::new().connect_through::<bank_client::Login>(&here, "other");
+            login.is_ok()
+        });
+    }
     let mut faults = Faults::default();
     let end = Instant::now() + Duration::from_secs(seconds);
     thread::scope(|scope| {
         let (shared, here) = (&shared, &here);
+        let random_of = |number: usize| Random(seed.wrapping_mul(number as u64 + 2) | 1);
+        let banks = if other.is_some() { 2 } else { 1 };
         for number in 0..SENDERS + CUSTOMERS {
-            let random = Random(seed.wrapping_mul(number as u64 + 2) | 1);
-            scope.spawn(move || work(shared, here, random, number >= SENDERS));
+            let is_customer = number >= SENDERS;
+            scope.spawn(move || {
+                work(
+                    shared,
+                    here,
+                    random_of(number),
+                    is_customer.then_some(number % banks),
+                )
+            });
+        }
+        if let Some(other) = &other {
+            let address = address(&ways[1], "soak");
+            let random = random_of(SENDERS + CUSTOMERS);
+            scope.spawn(move || send_customers(shared, &other.program, &address, random));
         }
         while Instant::now() < end && lock(&shared.wrong).is_empty() {
             fail(shared, &mut server, &ways, &mut random, &mut faults);
         }
         shared.is_over.store(true, SeqCst);
     });
-    let account = &shared.account;
-    let sent = lock(&account.sent);
-    until("the reader's side of each session", || {
-        let received = lock(&account.received).len() as u64;
-        received + account.nameless.load(SeqCst) >= sent.len() as u64
-    });
-    let received = lock(&account.received);
-    let (mut whole, mut lost, mut numbers, mut nameless) = (0, 0, 0, 0);
-    for (name, &(sent, why)) in &*sent {
-        let noticed = why.is_none() || why == Some(Why::Lost);
-        shared.require(noticed, || format!("sender of {name}: {why:?}"));
-        match received.get(name) {
-            Some(&(count, Why::Left)) => {
-                shared.require(count == sent && why.is_none(), || {
-                    format!("session {name}: {count} of {sent}, {why:?}")
-                });
-                whole += 1;
-                numbers += count;
-            }
-            Some(&(count, Why::Lost)) => {
-                shared.require(count <= sent, || {
-                    format!("session {name}: {count} of {sent}")
-                });
-                lost += 1;
-                numbers += count;
-            }
-            Some(&(_, why)) => shared.require(false, || format!("reader of {name}: {why:?}")),
-            None => nameless += 1,
-        }
-    }
-    shared.require(nameless <= account.nameless.load(SeqCst), || {
-        format!("{nameless} sessions without a reader")
-    });
-    let [happy, unhappy] = [0, 1].map(|way| account.customers[way].load(SeqCst));
-    until("the bank's side of each session", || {
-        account
-            .tellers
-            .iter()
-            .map(|count| count.load(SeqCst))
-            .sum::<u64>()
-            >= happy + unhappy
-    });
-    let [served, broken] = [0, 1].map(|way| account.tellers[way].load(SeqCst));
-    // A customer that has said `quit` does not learn whether it arrived; the bank does.
-    shared.require(served <= happy && happy <= served + broken, || {
-        format!("{happy} customers, {served} served")
-    });
     println!(
-        "{seconds} s, seed {seed}, {} faults: {faults:?}\n\
-         {} sessions, {numbers} numbers: {whole} complete; {lost} lost and {nameless} lost before the first number, for both sides; \
-         no number twice, none out of order, none missing without a report\n\
-         {happy} customers of the bank served, {unhappy} lost; {} attempts to connect failed",
-        faults.all(),
-        sent.len(),
-        account.not_connected.load(SeqCst),
+        "{seconds} s, seed {seed}, {} faults: {faults:?}",
+        faults.all()
+    );
+    shared.compare_numbers();
+    shared.compare_banks(other);
+    println!(
+        "no number twice, none out of order, none missing without a report; {} attempts to connect failed",
+        shared.account.not_connected.load(SeqCst),
     );
     let wrong = lock(&shared.wrong);
     assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
-    assert!(whole > 0, "no session was complete");
 }
