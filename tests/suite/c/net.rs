@@ -66,6 +66,17 @@ fn messages_of_brokers_are_those_of_the_format() {
 }
 
 #[test]
+fn over_a_broker_with_faults_sessions_are_complete_or_lost() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-faults", "protocols/stream.proto", "faults.c");
+    for watch in [Watch::Address, Watch::Thread] {
+        case.run_watched_as(watch, &[], &[]);
+    }
+}
+
+#[test]
 fn peers_that_break_the_rules_are_dropped() {
     if !is_tested("c") {
         return;
