@@ -72,6 +72,8 @@ addEventListener("load", async () => {
     await until(() => byId("compared").textContent.includes("incompatible"), "a verdict");
     seen.push("a message is renamed: " + byId("compared").querySelector("strong").textContent);
     await violations("changes");
+    await press("#compared", "Play this dialogue");
+    seen.push("its dialogue: " + pane.querySelector("#play pre").textContent.replaceAll("\n", "; ") + "; " + pane.querySelector("[role=status]").textContent);
     await tab("Findings");
     await type("connected", "x");
     await until(() => verdict.textContent.includes("1 error"), "an error");
@@ -120,6 +122,12 @@ addEventListener("load", async () => {
     await press("#pane", "Apply");
     await until(() => verdict.textContent.includes("No errors"), "the repair");
     seen.push("line ends: " + lines().join("|"));
+    // A finding about a state.
+    const endless = "proto! p {\n    start:send {\n        m -> stuck,\n        n -> !\n    }\n    stuck:send {\n        m -> stuck\n    }\n}\n";
+    location.hash = "#p=" + btoa(JSON.stringify({ files: { "endless.proto": endless } })).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+    await until(() => verdict.textContent.includes("1 warning"), "a warning");
+    await press("#pane", "Play until this state");
+    seen.push("a state: " + pane.querySelector("[role=status]").textContent);
     location.hash = "#d=AAAA";
     await until(() => byId("said").textContent !== "", "an answer to a damaged address");
     seen.push("damaged: " + byId("said").textContent.split(":")[0]);
