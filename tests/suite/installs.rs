@@ -299,9 +299,34 @@ fn the_npm_package_runs_without_an_install_script() {
     same_as_native("npm", &|| {
         alone(&home.join("node_modules/.bin/duologue"), &path)
     });
-    let mut lsp = alone(&home.join("node_modules/.bin/duologue"), &path);
-    let refused = output(lsp.arg("lsp"));
-    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    refuses_what_needs_a_system(&|| alone(&home.join("node_modules/.bin/duologue"), &path));
+}
+
+/// What WebAssembly cannot do is reported as such, with what to install instead.
+fn refuses_what_needs_a_system(compiler: &dyn Fn() -> Command) {
+    let home = folder("npm-refused");
+    fs::write(home.join("a.proto"), "proto! p { a:send { m -> ! } }\n").expect("it is empty");
+    for call in [
+        "lsp",
+        "play a.proto",
+        "attack a.proto --connect unix:socket",
+        "talk a.proto --connect tcp://127.0.0.1:1",
+        "gen a.proto --plugin ./program",
+        "breaking a.proto --against v1",
+    ] {
+        let refused = output(
+            compiler()
+                .current_dir(&home)
+                .args(call.split_whitespace())
+                .stdin(std::process::Stdio::null()),
+        );
+        let words = String::from_utf8_lossy(&refused.stderr);
+        assert!(
+            words.contains("needs the native program, because WebAssembly has no "),
+            "{call}: {words}"
+        );
+        assert_eq!(refused.status.code(), Some(3), "{call}: {words}");
+    }
 }
 
 fn tool_of(name: &str, packages: &str) -> Command {
