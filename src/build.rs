@@ -305,7 +305,10 @@ impl Builder {
         }
         if inputs.is_empty() {
             let words = if self.takes_all {
-                format!("no protocol files under {}", root.display())
+                format!(
+                    "no protocol files under {}: their names end in .proto or .duo",
+                    root.display()
+                )
             } else {
                 "nothing to generate: add a file with `protocol`, or all with `root` and `all`"
                     .to_owned()

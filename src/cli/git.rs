@@ -1,6 +1,6 @@
 //! The files of a git revision, read through the git program: nothing is cloned, and nothing is checked out.
 
-use super::Failure;
+use super::{Failure, needs_native};
 use duologue::compile::{Files, Input};
 use duologue::files::{Disk, LARGEST, has_protocol_extension};
 use duologue::syntax::is_protocol_buffers;
@@ -274,6 +274,9 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<Result<Vec<u8>, String>, Fai
 }
 
 fn no_git(error: io::Error) -> Failure {
+    if let Err(failure) = needs_native("a revision, unlike a directory or a file,", "processes") {
+        return failure;
+    }
     let words = "a revision is read through the git program: install it, or give a directory or a file with `--against`";
     Failure::Environment(format!("cannot run git: {error}; {words}"))
 }

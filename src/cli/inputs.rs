@@ -218,7 +218,7 @@ fn walk(
     if found.protocols.is_empty() && unreadable.len() == failures {
         let words = format!("no protocol files under {}", directory.display());
         let words = match found.skipped.len() {
-            0 => words,
+            0 => format!("{words}: their names end in .proto or .duo"),
             many => format!("{words}, only {}", counted(many, "Protocol Buffers file")),
         };
         return Err(Failure::Usage(match left_out.load(Ordering::Relaxed) {

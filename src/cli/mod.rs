@@ -151,6 +151,16 @@ impl From<io::Error> for Failure {
 
 type Outcome = Result<(), Failure>;
 
+/// Fails in WebAssembly, which lacks what this needs.
+fn needs_native(what: impl std::fmt::Display, lacks: &str) -> Outcome {
+    if cfg!(target_os = "wasi") {
+        return Err(Failure::Environment(format!(
+            "{what} needs the native program, because WebAssembly has no {lacks}: it is in the archives of a release, and pip installs it"
+        )));
+    }
+    Ok(())
+}
+
 /// Runs the command that the arguments ask for. The first argument is the program's own name.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let command = command();

@@ -4,7 +4,7 @@ use super::baseline::checked;
 use super::config::Choice;
 use super::play_server::{Asset, Site, serve};
 use super::terminal::Terminal;
-use super::{Failure, Outcome, TEMPLATE, inputs};
+use super::{Failure, Outcome, TEMPLATE, inputs, needs_native};
 use clap::Args;
 use duologue::compile::Request;
 use duologue::files::Disk;
@@ -63,11 +63,7 @@ struct Opened {
 
 impl Play {
     pub fn run(self, terminal: &Terminal) -> Outcome {
-        if cfg!(target_os = "wasi") {
-            let words =
-                "`duologue play` needs the native program, because WebAssembly has no sockets";
-            return Err(Failure::Environment(words.to_owned()));
-        }
+        needs_native("`duologue play`", "sockets")?;
         let mut assets = read_pages(&directory(self.pages)?)?;
         let (mut root, mut address) = ("/".to_owned(), "/".to_owned());
         if !self.files.is_empty() {

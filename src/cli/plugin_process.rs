@@ -1,7 +1,7 @@
 //! Runs the program of a plugin: its input, its answer, and the limits that keep it from hanging or filling memory.
 
-use super::Failure;
 use super::terminal::harmless;
+use super::{Failure, needs_native};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -36,6 +36,7 @@ pub struct Printed {
 impl Program<'_> {
     /// Runs the program with this standard input.
     pub fn run(&self, input: Vec<u8>) -> Result<Printed, Failure> {
+        needs_native(format_args!("plugin `{}`", self.name), "processes")?;
         let end = Instant::now() + self.limit;
         let mut command = Command::new(&self.path);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());

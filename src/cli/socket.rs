@@ -1,6 +1,6 @@
 //! Connections to a program in another process.
 
-use super::Failure;
+use super::{Failure, needs_native};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
@@ -42,6 +42,7 @@ pub fn open(
     deadline: Instant,
     command: &str,
 ) -> Result<io::Result<Box<dyn Socket>>, Failure> {
+    needs_native(format_args!("`{command} --connect`"), "sockets")?;
     let usage = |words: &str| Err(Failure::Usage(format!("`{address}`: {words}")));
     if let Some(path) = address.strip_prefix("unix:") {
         if path.is_empty() {

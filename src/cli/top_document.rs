@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
+#[cfg(unix)]
 use std::time::{Duration, Instant};
 
 /// The largest document.
 const MOST_BYTES: usize = 64 << 20;
 
 /// How long a program may take to send one.
+#[cfg(unix)]
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The format that this version reads. Within it, members are only added.

@@ -209,20 +209,32 @@ fn the_archive_for_aarch64() {
     }
 }
 
+/// The wheel for a processor.
+fn wheel(processor: &str) -> PathBuf {
+    let tags = ["manylinux2014", "manylinux_2_17", "musllinux_1_1"];
+    let tags = tags.map(|system| format!("{system}_{processor}")).join(".");
+    package(&format!("duologue-{VERSION}-py3-none-{tags}.whl"))
+}
+
+/// An environment of Python with pip, below a folder.
+fn environment(folder: &Path) -> PathBuf {
+    let home = folder.join("venv");
+    let mut make = Command::new("python3");
+    make.args(["-m", "venv"]).arg(&home);
+    succeed(&mut make).unwrap_or_else(|failure| {
+        panic!("{failure}\napt-get install --yes --no-install-recommends python3-venv")
+    });
+    home
+}
+
 /// pip has no index to fetch from, and the program finds nothing else in its `PATH`.
 #[test]
 fn the_wheel() {
     if !is_named("installs") {
         return;
     }
-    let processor = std::env::consts::ARCH;
-    let tags = ["manylinux2014", "manylinux_2_17", "musllinux_1_1"];
-    let tags = tags.map(|system| format!("{system}_{processor}")).join(".");
-    let wheel = package(&format!("duologue-{VERSION}-py3-none-{tags}.whl"));
-    let home = folder("wheel").join("venv");
-    let mut make = Command::new("python3");
-    make.args(["-m", "venv"]).arg(&home);
-    succeed(&mut make).unwrap_or_else(|failure| panic!("{failure}"));
+    let wheel = wheel(std::env::consts::ARCH);
+    let home = environment(&folder("wheel"));
     let mut install = Command::new(home.join("bin/pip"));
     install
         .args(["install", "--quiet", "--no-index"])
@@ -232,6 +244,32 @@ fn the_wheel() {
     let nothing = folder("nothing-wheel");
     has_the_playground(alone(&home.join("bin/duologue"), &nothing));
     same_as_native("wheel", &|| alone(&home.join("bin/duologue"), &nothing));
+}
+
+/// This machine's pip installs it for the other processor, and QEMU runs it.
+#[test]
+fn the_wheel_for_the_other_processor() {
+    if !is_named("installs") {
+        return;
+    }
+    let other = ["aarch64", "x86_64"]
+        .into_iter()
+        .find(|processor| *processor != std::env::consts::ARCH)
+        .expect("one of two");
+    let home = folder("wheel-other");
+    let (pip, root) = (environment(&home).join("bin/pip"), home.join("installed"));
+    let mut install = Command::new(pip);
+    install.args(["install", "--quiet", "--no-index", "--no-deps"]);
+    install.args(["--only-binary=:all:", "--platform"]);
+    install.arg(format!("manylinux2014_{other}"));
+    install.arg("--target").arg(&root).arg(wheel(other));
+    succeed(&mut install).unwrap_or_else(|failure| panic!("{failure}"));
+    let program = root.join("bin/duologue");
+    is_static(&program);
+    assert!(root.join("share/man/man1/duologue.1").is_file());
+    let nothing = folder("nothing-wheel-other");
+    has_the_playground(on(other, &program, &nothing));
+    same_as_native("wheel-other", &|| on(other, &program, &nothing));
 }
 
 /// The only program in its `PATH` is Node.
@@ -261,9 +299,34 @@ fn the_npm_package_runs_without_an_install_script() {
     same_as_native("npm", &|| {
         alone(&home.join("node_modules/.bin/duologue"), &path)
     });
-    let mut lsp = alone(&home.join("node_modules/.bin/duologue"), &path);
-    let refused = output(lsp.arg("lsp"));
-    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    refuses_what_needs_a_system(&|| alone(&home.join("node_modules/.bin/duologue"), &path));
+}
+
+/// What WebAssembly cannot do is reported as such, with what to install instead.
+fn refuses_what_needs_a_system(compiler: &dyn Fn() -> Command) {
+    let home = folder("npm-refused");
+    fs::write(home.join("a.proto"), "proto! p { a:send { m -> ! } }\n").expect("it is empty");
+    for call in [
+        "lsp",
+        "play a.proto",
+        "attack a.proto --connect unix:socket",
+        "talk a.proto --connect tcp://127.0.0.1:1",
+        "gen a.proto --plugin ./program",
+        "breaking a.proto --against v1",
+    ] {
+        let refused = output(
+            compiler()
+                .current_dir(&home)
+                .args(call.split_whitespace())
+                .stdin(std::process::Stdio::null()),
+        );
+        let words = String::from_utf8_lossy(&refused.stderr);
+        assert!(
+            words.contains("needs the native program, because WebAssembly has no "),
+            "{call}: {words}"
+        );
+        assert_eq!(refused.status.code(), Some(3), "{call}: {words}");
+    }
 }
 
 fn tool_of(name: &str, packages: &str) -> Command {

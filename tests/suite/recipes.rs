@@ -42,7 +42,7 @@ fn meson() {
         return;
     }
     let folder = scratch("meson");
-    let prefix = installed(&folder);
+    let prefix = installed();
     let (source, build) = (folder.join("the example"), folder.join("build"));
     thermostat(&source);
     let recipe = text("pkg-config and Meson", "meson");
@@ -85,7 +85,7 @@ fn make() {
         return;
     }
     let folder = scratch("make");
-    let prefix = installed(&folder);
+    let prefix = installed();
     let source = folder.join("example");
     thermostat(&source);
     fs::write(

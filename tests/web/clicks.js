@@ -40,6 +40,13 @@ addEventListener("load", async () => {
     }
     throw new Error("the editor has no " + after);
   };
+  // The project in an address.
+  const linked = async (hash) => {
+    if (!hash.startsWith("#d=")) return "";
+    const binary = atob(hash.slice(3).replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
+  };
   const violations = async (where) => {
     const { passes, violations } = await axe.run(document);
     const found = violations.map((found) => found.id + " at " + found.nodes.map((node) => node.target.join(" ")).join(", "));
@@ -72,16 +79,23 @@ addEventListener("load", async () => {
     await until(() => byId("compared").textContent.includes("incompatible"), "a verdict");
     seen.push("a message is renamed: " + byId("compared").querySelector("strong").textContent);
     await violations("changes");
+    await press("#compared", "Play this dialogue");
+    seen.push("its dialogue: " + pane.querySelector("#play pre").textContent.replaceAll("\n", "; ") + "; " + pane.querySelector("[role=status]").textContent);
     await tab("Findings");
     await type("connected", "x");
     await until(() => verdict.textContent.includes("1 error"), "an error");
     seen.push("typed: " + pane.querySelector(".finding p").textContent);
     seen.push("in the text: " + document.querySelectorAll(".cm-lintRange-error").length);
     await violations("an error");
-    await wait(400);
-    seen.push("address: " + /^#[dp]=[A-Za-z0-9_-]{100,}$/.test(location.hash));
+    // The address follows the text when nothing was typed for a moment.
+    let link = "";
+    for (let tries = 0; !(await linked(link)).includes("connectedx"); tries += 1) {
+      if (tries === 400) throw new Error("the address does not have the text");
+      await wait(25);
+      link = location.hash;
+    }
+    seen.push("address: " + /^#[dp]=[A-Za-z0-9_-]{100,}$/.test(link));
     // The link leads to the same text.
-    const link = location.hash;
     history.replaceState(null, "", "#");
     byId("example").value = "pingpong.proto";
     byId("example").dispatchEvent(new Event("change"));
@@ -120,6 +134,12 @@ addEventListener("load", async () => {
     await press("#pane", "Apply");
     await until(() => verdict.textContent.includes("No errors"), "the repair");
     seen.push("line ends: " + lines().join("|"));
+    // A finding about a state.
+    const endless = "proto! p {\n    start:send {\n        m -> stuck,\n        n -> !\n    }\n    stuck:send {\n        m -> stuck\n    }\n}\n";
+    location.hash = "#p=" + btoa(JSON.stringify({ files: { "endless.proto": endless } })).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+    await until(() => verdict.textContent.includes("1 warning"), "a warning");
+    await press("#pane", "Play until this state");
+    seen.push("a state: " + pane.querySelector("[role=status]").textContent);
     location.hash = "#d=AAAA";
     await until(() => byId("said").textContent !== "", "an answer to a damaged address");
     seen.push("damaged: " + byId("said").textContent.split(":")[0]);

@@ -102,6 +102,14 @@ const page = {
     project.play = [];
     check();
   },
+  // Those that can be played: none if the text has errors.
+  protocols: () => run({ command: "play" }).protocols ?? [],
+  play({ name, words }) {
+    project.protocol = name;
+    project.play = words();
+    choose("protocol");
+    byId("tab-protocol").focus();
+  },
   keep,
 };
 

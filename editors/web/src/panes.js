@@ -1,5 +1,5 @@
 // What is beside the editor. Each pane is a function from an answer of the compiler to elements.
-import { stepper } from "../../../templates/doc/duologue.js";
+import { open, stepper } from "../../../templates/doc/duologue.js";
 import { element, options } from "./dom.js";
 
 export const TABS = [
@@ -11,8 +11,50 @@ export const TABS = [
   ["breaking", "Changes"],
 ];
 
-// A finding with its places, which can be visited, and its repairs, which can be applied.
-function finding(found, page) {
+// For each state that a dialogue leads to, the message before it and the state that has it.
+function before(table) {
+  const found = [null];
+  const pending = [0];
+  for (const at of pending) {
+    for (const [name, next] of table.states[at].messages) {
+      if (next === null || found[next] !== undefined) continue;
+      found[next] = { name, at };
+      pending.push(next);
+    }
+  }
+  return found;
+}
+
+// What findings need of a protocol.
+function playable({ name, file, states, table: json }) {
+  const table = JSON.parse(json);
+  return { name, file, table, before: before(table), at: new Map(states.map((byte, state) => [byte, state])) };
+}
+
+// The protocol of a finding, and a function that returns the messages of its dialogue: the one that shows it, as far as the open version
+// of the protocol has it, or the shortest one that leads to the state that it is about. Null if the stepper has nothing to show.
+function played(found, protocols) {
+  for (const { name, file, table, before, at } of protocols) {
+    if (found.dialogue.length === 0) {
+      const state = file === found.path ? at.get(found.range.start.byte) : undefined;
+      if (!before[state]) continue;
+      const words = () => {
+        const names = [];
+        for (let last = before[state]; last !== null; last = before[last.at]) names.push(last.name);
+        return names.reverse();
+      };
+      return { name, words };
+    }
+    if (![name, table.name].some((name) => found.message.includes("`" + name + "`"))) continue;
+    const said = found.dialogue.map(({ label }) => label.slice(label.indexOf(": ") + 2));
+    const { taken } = open(table, said).position;
+    if (taken.length > 0) return { name, words: () => taken };
+  }
+  return null;
+}
+
+// A finding with its places, which can be visited, its dialogue, which can be played, and its repairs, which can be applied.
+function finding(found, page, protocols) {
   const at = found.range.start;
   const place = `${found.path}:${at.line}:${at.column}`;
   const visit = (labeled, words) => element("button", { type: "button", click: () => page.visit(labeled) }, words);
@@ -26,6 +68,11 @@ function finding(found, page) {
     const steps = found.dialogue.map((step) => element("li", {}, visit(step, step.label)));
     box.append(element("p", {}, "The shortest dialogue that shows it:"), element("ol", {}, ...steps));
   }
+  const play = played(found, protocols);
+  if (play !== null) {
+    const label = found.dialogue.length > 0 ? "Play this dialogue" : "Play until this state";
+    box.append(element("p", {}, element("button", { type: "button", click: () => page.play(play) }, label)));
+  }
   for (const note of found.notes) box.append(element("p", {}, "Note: " + note));
   for (const fix of found.fixes) {
     const apply = fix.edits.length > 0 && element("button", { type: "button", click: () => page.apply(fix) }, "Apply");
@@ -35,7 +82,8 @@ function finding(found, page) {
 }
 
 export function list(diagnostics, page) {
-  return element("ul", { class: "findings", role: "list" }, ...diagnostics.map((found) => finding(found, page)));
+  const protocols = diagnostics.length === 0 ? [] : page.protocols().map(playable);
+  return element("ul", { class: "findings", role: "list" }, ...diagnostics.map((found) => finding(found, page, protocols)));
 }
 
 export function findings(answer, page) {
@@ -47,13 +95,13 @@ export function findings(answer, page) {
 
 const instead = () => [element("p", {}, "The text has errors; see the findings.")];
 
-// A protocol: its picture, and both sides to play. `played` keeps the messages of the session.
-export function protocol(answer, page, played) {
+// A protocol: its picture, and both sides to play. `project` keeps the messages of the session.
+export function protocol(answer, page, project) {
   if (!answer.ok) return instead();
   const all = answer.protocols ?? [];
   if (all.length === 0) return [element("p", {}, "The text has no protocol.")];
-  const shown = all.find((found) => found.name === played.protocol) ?? all[0];
-  played.protocol = shown.name;
+  const shown = all.find((found) => found.name === project.protocol) ?? all[0];
+  project.protocol = shown.name;
   const choice = element("select", { change: () => page.choose(choice.value) });
   options(choice, all.map((found) => found.name), shown.name);
   const picture = element("div", { class: "picture", tabindex: "0", role: "region", "aria-label": "Picture" });
@@ -68,9 +116,9 @@ export function protocol(answer, page, played) {
   });
   const section = element("section", { id: "play" }, element("h2", {}, "Play both sides"));
   const place = {
-    read: () => played.play,
+    read: () => project.play,
     write(taken, read) {
-      played.play = taken;
+      project.play = taken;
       page.keep();
       read();
     },

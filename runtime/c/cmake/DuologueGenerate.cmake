@@ -3,7 +3,7 @@
 # Compiles protocols to C, adds the result to a target, and links the runtime to it. List all protocols of a program in one call,
 # since their names are checked against each other. Relative paths are relative to the current source directory. OPTIONS are
 # passed to `duologue gen`: lint levels (`-D never-ends`), `--c-prefix`, and so on. With `--remote` the target is also linked to
-# Duologue::net.
+# Duologue::net, and with `--robots` to Duologue::robots.
 #
 # The compiler is searched for in PATH; set DUOLOGUE_EXECUTABLE to use another one.
 #
@@ -99,6 +99,9 @@ function(duologue_generate)
   target_link_libraries(${arg_TARGET} PUBLIC Duologue::duologue)
   if("--remote" IN_LIST arg_OPTIONS)
     target_link_libraries(${arg_TARGET} PUBLIC Duologue::net)
+  endif()
+  if("--robots" IN_LIST arg_OPTIONS)
+    target_link_libraries(${arg_TARGET} PUBLIC Duologue::robots)
   endif()
   # Endpoints of the wrong state must not compile: before GCC 14 these are only warnings.
   target_compile_options(${arg_TARGET} PRIVATE

@@ -21,7 +21,7 @@ mod state;
 mod uri;
 
 use super::terminal::Terminal;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, needs_native};
 use clap::Args;
 use queue::{Incoming, Queue};
 use std::io;
@@ -48,6 +48,7 @@ const STACK: usize = 16 << 20;
 impl Lsp {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let Lsp { stdio: _ } = self;
+        needs_native("`duologue lsp`", "threads")?;
         let queue = Arc::new(Queue::default());
         let output = framing::Output::new(io::stdout());
         let (input, answers) = (Arc::clone(&queue), output.clone());

@@ -5,6 +5,7 @@ use crate::support::{edit, is_named, repository, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 const GENERATORS: [&str; 2] = ["Unix Makefiles", "Ninja"];
 
@@ -23,12 +24,13 @@ fn cmake() -> Command {
     tool("cmake", "cmake")
 }
 
-/// Installs the runtime below a folder.
-pub fn installed(folder: &Path) -> PathBuf {
-    installed_with(folder, &[])
+/// Where the runtime is installed, built once for all tests.
+pub fn installed() -> &'static Path {
+    static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
+    INSTALLED.get_or_init(|| installed_with(&scratch("cmake-runtime"), &[]))
 }
 
-/// The same with additional arguments.
+/// Installs the runtime below a folder, with additional arguments.
 fn installed_with(folder: &Path, arguments: &[&str]) -> PathBuf {
     let prefix = folder.join("installed");
     let build = folder.join("runtime");
@@ -74,7 +76,7 @@ fn an_edit_of_an_imported_file_triggers_a_build() {
         return;
     }
     let folder = scratch("cmake");
-    let prefix = installed(&folder);
+    let prefix = installed();
     tool("ninja", "ninja-build");
     for generator in GENERATORS {
         let folder = folder.join(generator);
@@ -146,7 +148,7 @@ fn mistakes_of_a_build_are_reported() {
         return;
     }
     let folder = scratch("cmake-mistakes");
-    let prefix = installed(&folder);
+    let prefix = installed();
     let source = example(&folder);
     let lists = source.join("CMakeLists.txt");
     let right = fs::read_to_string(&lists).expect("it was copied");
@@ -237,7 +239,18 @@ fn pkg_config_finds_the_runtime() {
         return;
     }
     let folder = scratch("pkg-config");
-    let prefix = installed(&folder);
+    let prefix = installed();
+    // What needs other libraries is built only where it is asked for.
+    for absent in ["tls", "nats"] {
+        for file in [
+            format!("include/duologue/{absent}.h"),
+            format!("lib/pkgconfig/duologue-{absent}.pc"),
+            format!("lib/libduologue_{absent}.a"),
+        ] {
+            assert!(!prefix.join(&file).exists(), "{file}");
+        }
+    }
+    assert!(prefix.join("lib/libduologue_net.a").is_file());
     for (library, option, more) in [
         ("duologue", None, None),
         (
@@ -275,27 +288,52 @@ fn pkg_config_finds_the_runtime() {
     }
 }
 
-/// TLS is installed where it is asked for, and a program is linked to it by pkg-config and by CMake.
+/// With the options of the compiler that need more of the runtime, CMake links that too.
 #[test]
-fn tls_is_a_library_of_its_own() {
-    if !is_named("cmake") || !is_named("tls") {
+fn options_choose_the_libraries() {
+    if !is_named("cmake") {
         return;
     }
-    let folder = scratch("cmake-tls");
-    let without = installed(&folder.join("without"));
-    assert!(!without.join("include/duologue/tls.h").exists());
-    assert!(!without.join("lib/pkgconfig/duologue-tls.pc").exists());
-    let prefix = installed_with(&folder.join("with"), &["-DDUOLOGUE_TLS=ON"]);
+    let folder = scratch("cmake-options");
+    let prefix = installed();
+    let source = example(&folder);
+    edit(
+        &source.join("CMakeLists.txt"),
+        ".proto)",
+        ".proto OPTIONS --remote --robots)",
+    );
+    let build = folder.join("build");
+    let mut configure = cmake();
+    configure.arg("-S").arg(&source).arg("-B").arg(&build);
+    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
+    configure.arg(format!(
+        "-DDUOLOGUE_EXECUTABLE={}",
+        env!("CARGO_BIN_EXE_duologue")
+    ));
+    succeed(&mut configure).expect("the example is configured");
+    succeed(cmake().arg("--build").arg(&build)).expect("it is linked");
+    let objects = build.join("CMakeFiles/thermostat.dir/thermostat.protocols");
+    for file in ["thermostat_wire.c.o", "thermostat_robots.c.o"] {
+        assert!(objects.join(file).is_file(), "{file}");
+    }
+    let printed = succeed(&mut Command::new(build.join("thermostat")));
+    assert_eq!(printed.as_deref(), Ok("21 degrees, in 4 bytes\n"));
+}
+
+/// A library of its own is installed where it is asked for, and a program is linked to it by pkg-config and by CMake.
+fn is_of_its_own(name: &str, arguments: &[&str], program: &str, says: &str) {
+    let folder = scratch(&format!("cmake-{name}"));
+    let prefix = installed_with(&folder.join("with"), arguments);
     let source = folder.join("example");
     fs::create_dir(&source).expect("it can be made");
-    let program = "#include <stdio.h>\n#include \"duologue/tls.h\"\nint main(void)\n{\n    duo_tls *tls;\n    \
-        duo_problem problem;\n    const duo_tls_options none = {0};\n    \
-        if (duo_tls_new(&none, &tls, &problem) == DUO_TLS) printf(\"%s\\n\", problem.text);\n    return 0;\n}\n";
     fs::write(source.join("main.c"), program).expect("it can be written");
-    let says = "cannot use the authorities for TLS: set the name of its file, or its text, in `duo_tls_options`\n";
+    let run = |program: &Path| {
+        let mut command = Command::new(program);
+        succeed(command.env("LD_LIBRARY_PATH", prefix.join("lib")))
+    };
 
     let mut ask = tool("pkg-config", "pkg-config");
-    ask.args(["--cflags", "--libs", "duologue-tls"]);
+    ask.args(["--cflags", "--libs", &format!("duologue-{name}")]);
     ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
     let flags = succeed(&mut ask).expect("pkg-config finds it");
     let mut compile = Command::new("gcc");
@@ -304,11 +342,12 @@ fn tls_is_a_library_of_its_own() {
         .arg(folder.join("main"))
         .args(flags.split_whitespace());
     succeed(&mut compile).expect("the program is compiled");
-    let printed = succeed(&mut Command::new(folder.join("main")));
-    assert_eq!(printed.as_deref(), Ok(says));
+    assert_eq!(run(&folder.join("main")).as_deref(), Ok(says));
 
-    let lists = "cmake_minimum_required(VERSION 3.21)\nproject(example LANGUAGES C)\nfind_package(Duologue 0.1 REQUIRED)\n\
-        add_executable(main main.c)\ntarget_link_libraries(main PRIVATE Duologue::tls)\n";
+    let lists = format!(
+        "cmake_minimum_required(VERSION 3.21)\nproject(example LANGUAGES C)\nfind_package(Duologue 0.1 REQUIRED)\n\
+         add_executable(main main.c)\ntarget_link_libraries(main PRIVATE Duologue::{name})\n"
+    );
     fs::write(source.join("CMakeLists.txt"), lists).expect("it can be written");
     let build = folder.join("build");
     let mut configure = cmake();
@@ -316,6 +355,34 @@ fn tls_is_a_library_of_its_own() {
     configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
     succeed(&mut configure).expect("the example is configured");
     succeed(cmake().arg("--build").arg(&build)).expect("it builds");
-    let printed = succeed(&mut Command::new(build.join("main")));
-    assert_eq!(printed.as_deref(), Ok(says));
+    assert_eq!(run(&build.join("main")).as_deref(), Ok(says));
+}
+
+#[test]
+fn tls_is_a_library_of_its_own() {
+    if !is_named("cmake") || !is_named("tls") {
+        return;
+    }
+    let program = "#include <stdio.h>\n#include \"duologue/tls.h\"\nint main(void)\n{\n    duo_tls *tls;\n    \
+        duo_problem problem;\n    const duo_tls_options none = {0};\n    \
+        if (duo_tls_new(&none, &tls, &problem) == DUO_TLS) printf(\"%s\\n\", problem.text);\n    return 0;\n}\n";
+    let says = "cannot use the authorities for TLS: set the name of its file, or its text, in `duo_tls_options`\n";
+    is_of_its_own("tls", &["-DDUOLOGUE_TLS=ON"], program, says);
+}
+
+/// A program that calls nothing of the library has addresses of NATS, also if the library is shared. Nothing listens at this one.
+#[test]
+fn nats_is_a_library_of_its_own() {
+    if !is_named("cmake") || !is_named("nats") {
+        return;
+    }
+    let program = "#include <stdio.h>\n#include \"duologue/net.h\"\nint main(void)\n{\n    duo_listener *listener;\n    \
+        duo_problem problem = {{0}};\n    duo_net_options options = {0};\n    options.problem = &problem;\n    \
+        if (duo_listen(\"nats://127.0.0.1:1/name\", &options, &listener) == DUO_SYSTEM) printf(\"%s\\n\", problem.text);\n    \
+        return 0;\n}\n";
+    let says = "cannot connect to `nats://127.0.0.1:1`: No server available for connection\n";
+    for shared in ["OFF", "ON"] {
+        let shared = format!("-DBUILD_SHARED_LIBS={shared}");
+        is_of_its_own("nats", &["-DDUOLOGUE_NATS=ON", &shared], program, says);
+    }
 }
