@@ -59,7 +59,7 @@ pub struct Region<'c> {
 }
 
 impl<'c> Region<'c> {
-    /// Creates a region in which this side has said who it is.
+    /// Creates a region in which this side has said what it is.
     pub fn create(
         name: &RegionName,
         program: &'c Program,
