@@ -205,7 +205,7 @@ package object net {
         case Verdict.InList   => accepted(role, options).contains(session.fingerprint)
         case _                => false
       }
-      if (!fits) throw new ConnectFailed(address, "the peer has answered with a protocol that this side does not speak", null)
+      if (!fits) throw new IOException("the peer has answered with a protocol that this side does not speak")
       isDone = true
       val connection = new Connection(channel, options.heartbeat, session.seconds, _ => ())
       val seen = Reports.Seen(peer, session.fingerprint, answer.verdict == Verdict.InList, options.trace)
