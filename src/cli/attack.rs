@@ -32,7 +32,7 @@ const EXAMPLES: &str = "\
                                       the same, with the values of a transcript in the messages before each state
   duologue attack bank.proto --connect tcp://localhost:7000 --only hello,payload --format json
                                       only what is wrong in hellos and payloads; report it as JSON
-  duologue attack bank.proto --listen unix:/tmp/bank -- ./client unix:/tmp/bank
+  duologue attack bank.proto --listen unix:bank.sock -- ./client unix:bank.sock
                                       start this client for each attack, and be a hostile server
 ";
 
