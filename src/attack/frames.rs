@@ -12,15 +12,24 @@ const CUTS: usize = 64;
 /// How many bytes a frame of an attack has at most.
 const LONGEST: usize = 1 << 20;
 
-/// Control frames that a side that connects must not send, with their names.
-const CONTROLS: [(&str, &[u8]); 6] = [
+/// Control frames that no side may send, with their names.
+const CONTROLS: [(&str, &[u8]); 5] = [
     ("the control frame 0", &[0, 0]),
     ("credit, which is not used over byte streams", &[0, 2, 1]),
-    ("drain, which only the accepting side sends", &[0, 4]),
     ("the control frame 5", &[0, 5]),
     ("the control frame 127", &[0, 127]),
     ("the control frame 255", &[0, 255]),
 ];
+
+/// The frame that only the accepting side may send.
+const DRAIN: (&str, &[u8]) = ("drain, which only the accepting side sends", &[0, 4]);
+
+/// Control frames that a side must not send.
+fn controls(model: &Model<'_>) -> impl Iterator<Item = (String, Vec<u8>)> {
+    let drain = (!model.accepts).then_some(DRAIN);
+    let all = CONTROLS.into_iter().chain(drain);
+    all.map(|(name, bytes)| (name.to_owned(), bytes.to_vec()))
+}
 
 /// Tags that no state has, with their names. The tag is sent plus 1.
 fn tags() -> Vec<(&'static str, Vec<u8>)> {
@@ -49,8 +58,11 @@ fn tags() -> Vec<(&'static str, Vec<u8>)> {
 pub fn in_turn(model: &Model<'_>, node: &Node) -> Vec<Case> {
     let broken = |kind, name: String, bytes| Case::new(kind, name, bytes, Expected::Broken);
     let mut cases = Vec::new();
-    for (name, bytes) in CONTROLS {
-        cases.push(broken(Kind::Control, name.to_owned(), bytes.to_vec()));
+    for (name, bytes) in controls(model) {
+        cases.push(broken(Kind::Control, name, bytes));
+    }
+    if model.accepts {
+        cases.push(Case::legal("drain", DRAIN.1.to_vec(), None));
     }
     for (name, bytes) in tags() {
         cases.push(broken(Kind::Frame, name.to_owned(), bytes));
@@ -201,11 +213,12 @@ fn sizes(model: &Model<'_>, encoding: Encoding) -> Vec<(String, Vec<u8>)> {
 
 /// What is wrong in a state in which the other side sends. It may send first, so none of this is right in any other state.
 #[must_use]
-pub fn in_their_turn() -> Vec<Case> {
-    let controls = CONTROLS.map(|(name, bytes)| (name, bytes.to_vec()));
-    let mut cases: Vec<Case> = controls
+pub fn in_their_turn(model: &Model<'_>) -> Vec<Case> {
+    let tags = tags()
         .into_iter()
-        .chain(tags())
+        .map(|(name, bytes)| (name.to_owned(), bytes));
+    let mut cases: Vec<Case> = controls(model)
+        .chain(tags)
         .map(|(name, bytes)| Case::new(Kind::Turn, name, bytes, Expected::Broken))
         .collect();
     cases.push(Case::cut(

@@ -11,9 +11,13 @@ const REST: usize = 12;
 const LARGEST: usize = 28;
 const NAME: usize = 38;
 
+/// The flag that a token follows.
+const TOKEN: u8 = 4;
+
 /// The verdicts of refusals.
 const UNKNOWN_PROTOCOL: u8 = 16;
 const UNKNOWN_VERSION: u8 = 17;
+const NOT_ADMITTED: u8 = 19;
 const MALFORMED: u8 = 21;
 const SAME_ROLE: u8 = 22;
 
@@ -65,11 +69,16 @@ pub fn hellos(hello: &[u8]) -> Vec<Case> {
             malformed,
         );
     }
-    for (flag, what) in [(2, "trace context"), (4, "a token")] {
-        let bytes = changed(FLAGS, &[hello[FLAGS] | flag]);
+    let token = (hello[FLAGS] & TOKEN != 0).then(|| end_of_list(hello));
+    for (flag, what) in [(2, "trace context"), (TOKEN, "a token")] {
+        let mut bytes = changed(FLAGS, &[hello[FLAGS] | flag]);
+        bytes.truncate(token.unwrap_or(hello.len()));
+        set_length(&mut bytes);
         add(format!("flag {flag} without {what}"), bytes, malformed);
     }
-    for length in [0_u16, 27, 1_025, 4_096, 4_097, u16::MAX] {
+    // With a token, a hello may be longer.
+    let longest = if token.is_some() { 4_097 } else { 1_025 };
+    for length in [0_u16, 27, longest, 5_000, u16::MAX] {
         let bytes = changed(LENGTH, &length.to_le_bytes())[..REST].to_vec();
         add(
             format!("a length of {length}, and nothing more"),
@@ -88,9 +97,18 @@ pub fn hellos(hello: &[u8]) -> Vec<Case> {
     for (name, tail) in tails(hello) {
         let mut bytes = hello[..NAME].to_vec();
         bytes.extend(tail);
-        let length = (bytes.len() - REST) as u16;
-        bytes[LENGTH..REST].copy_from_slice(&length.to_le_bytes());
+        set_length(&mut bytes);
         add(name.to_owned(), bytes, malformed);
+    }
+    if let Some(at) = token {
+        for (name, tail, expected) in tokens(&hello[at..]) {
+            let mut bytes = [&hello[..at], &tail].concat();
+            if tail.is_empty() {
+                bytes[FLAGS] &= !TOKEN;
+            }
+            set_length(&mut bytes);
+            add(name.to_owned(), bytes, expected);
+        }
     }
     let unknown = hello[REST..LARGEST].iter().map(|byte| !byte);
     let bytes = changed(REST, &unknown.collect::<Vec<_>>());
@@ -127,6 +145,53 @@ pub fn hellos(hello: &[u8]) -> Vec<Case> {
         Expected::Begun,
     ));
     cases
+}
+
+fn set_length(hello: &mut [u8]) {
+    let length = (hello.len() - REST) as u16;
+    hello[LENGTH..REST].copy_from_slice(&length.to_le_bytes());
+}
+
+/// Where the token of a hello begins. Its name has at most 255 bytes, and its list of fingerprints is empty.
+fn end_of_list(hello: &[u8]) -> usize {
+    match hello[NAME..] {
+        [low, high, ..] if low >= 0x80 => {
+            NAME + 3 + (usize::from(low & 0x7f) | usize::from(high) << 7)
+        }
+        [low, ..] => NAME + 2 + usize::from(low),
+        [] => hello.len(),
+    }
+}
+
+/// What can be wrong about the token at the end of a hello: other bytes there, and what the other side must do.
+fn tokens(token: &[u8]) -> Vec<(&'static str, Vec<u8>, Expected)> {
+    let malformed = Expected::Refused(MALFORMED);
+    let refused = Expected::Refused(NOT_ADMITTED);
+    let mut other = token.to_vec();
+    if let Some(last) = other.last_mut().filter(|_| token.len() > 1) {
+        *last ^= 1;
+    } else {
+        other = vec![1, b'x'];
+    }
+    let mut huge = Vec::new();
+    write_count(&mut huge, 1 << 63);
+    vec![
+        ("a byte after the token", [token, &[0]].concat(), malformed),
+        ("a token with a size of 2^63", huge, malformed),
+        (
+            "a token that is longer than the hello",
+            vec![0x80, 1, b'x'],
+            malformed,
+        ),
+        (
+            "a token whose size is longer than necessary",
+            vec![0x81, 0, b'x'],
+            malformed,
+        ),
+        ("another token", other, refused),
+        ("an empty token", vec![0], refused),
+        ("no token", Vec::new(), refused),
+    ]
 }
 
 /// What can be wrong about the name and the fingerprints at the end of a hello.

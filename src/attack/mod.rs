@@ -1,13 +1,17 @@
 //! What a hostile peer can send over a byte stream, by `docs/wire.md`: for the hello and for each state of a protocol, the bytes that are
 //! wrong, each with what the other side must do about them.
 
+mod answer;
 mod frames;
 mod hello;
+pub mod memory;
 mod payload;
 mod sample;
 
+pub use answer::{answers, half_an_answer};
 pub use frames::{after_the_end, in_their_turn, in_turn};
 pub use hello::{half_a_hello, hellos};
+pub use memory::{memory_cases, regions};
 pub use payload::Payloads;
 
 use crate::protocol::{Program, Side};
@@ -17,7 +21,7 @@ use crate::sizes::Sizes;
 /// What is wrong about a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// The first bytes of a connection.
+    /// The first bytes of a connection: a hello, or the answer to one.
     Hello,
     /// The tag or the size of a message.
     Frame,
@@ -119,6 +123,8 @@ pub struct Case {
     pub name: String,
     /// The bytes.
     pub bytes: Vec<u8>,
+    /// What is done instead to memory that the two processes share.
+    pub pokes: Vec<memory::Poke>,
     /// Whether they are sent one at a time.
     pub is_slow: bool,
     /// Whether this side then ends what it sends.
@@ -135,6 +141,7 @@ impl Case {
             kind,
             name: name.into(),
             bytes,
+            pokes: Vec::new(),
             is_slow: false,
             is_cut: false,
             message: None,
@@ -178,6 +185,8 @@ pub struct Model<'a> {
     pub largest: u64,
     /// What random changes follow from.
     pub seed: u64,
+    /// Whether the other side connects: then this side may ask it to end the session.
+    pub accepts: bool,
 }
 
 impl Model<'_> {
@@ -186,7 +195,7 @@ impl Model<'_> {
     pub fn cases(&self, node: &Node) -> Vec<Case> {
         match node.sender == self.own {
             true => in_turn(self, node),
-            false => in_their_turn(),
+            false => in_their_turn(self),
         }
     }
 }

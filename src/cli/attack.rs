@@ -1,20 +1,24 @@
-//! `duologue attack`: everything that a hostile peer can send, against a server.
+//! `duologue attack`: everything that a hostile peer can send, against a server or against clients.
 
+use super::address::{Address, Lobby};
 use super::args::{Shape, Sources};
-use super::attack_report::{Finding, Report};
-use super::attack_session::{Judgment, Obstacle, Session, Target, Values};
-use super::attack_way::Goal;
+use super::attack_campaign::{Campaign, Wanted};
+#[cfg(target_os = "linux")]
+use super::attack_position::RegionName;
+use super::attack_report::Report;
+use super::attack_target::{Door, Target, Values};
 use super::named::Named;
+use super::socket::Credentials;
 use super::talk::{Own, find};
 use super::talk_input::Script;
 use super::terminal::Terminal;
-use super::{Failure, Outcome, TEMPLATE};
+use super::{Failure, Outcome, TEMPLATE, needs_native};
 use clap::{Args, ValueEnum};
-use duologue::attack::{Case, Expected, Kind, Model, after_the_end, half_a_hello, hellos};
+use duologue::attack::Kind;
+use duologue::fingerprint::Fingerprint;
 use duologue::protocol::Side;
 use duologue::relation::View;
 use duologue::robots::{Absent, MOST_NODES, Makeable, Plan};
-use duologue::sizes::Sizes;
 use duologue::talk::{Event, Stream, Talk};
 use duologue::wire;
 use std::path::{Path, PathBuf};
@@ -28,32 +32,34 @@ const EXAMPLES: &str = "\
                                       the same, with the values of a transcript in the messages before each state
   duologue attack bank.proto --connect tcp://localhost:7000 --only hello,payload --format json
                                       only what is wrong in hellos and payloads; report it as JSON
+  duologue attack bank.proto --listen unix:bank.sock -- ./client unix:bank.sock
+                                      start this client for each attack, and be a hostile server
 ";
 
-/// How often the way to a state is tried.
-const TRIES: u64 = 3;
-
-/// Attack a server with everything that a hostile peer can send
+/// Attack a server, or clients, with everything that a hostile peer can send
 ///
 /// In each state that can be reached, the command sends everything that breaks the format between processes, each time in a session of
-/// its own. A server holds if it closes the session in time, with the reason that the format prescribes, and serves others.
+/// its own. A server holds if it closes the session in time, with the reason that the format prescribes, and serves others. A client holds if
+/// it does the same, and its program ends without a crash.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Attack {
     /// A protocol file; FILE#NAME names a protocol or an instance in it
     file: PathBuf,
-    /// The address of the server: unix:PATH or tcp://HOST:PORT
-    #[arg(long, value_name = "ADDRESS")]
-    connect: String,
-    /// The side of the protocol to play: client or server
+    /// The address of the server: unix:PATH, tcp://HOST:PORT or tls://HOST:PORT
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "listen")]
+    connect: Option<String>,
+    /// Attack the clients that connect to this address, or with shm:/NAME the programs that attach to this memory
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "connect")]
+    listen: Option<String>,
+    /// The side of the protocol to play: client or server; without it, server with --listen and client otherwise
     #[arg(
         long = "as",
         value_enum,
-        default_value = "client",
         hide_possible_values = true,
         value_name = "SIDE"
     )]
-    own: Own,
+    own: Option<Own>,
     /// A transcript; the messages that lead to a state get its values
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
@@ -101,7 +107,12 @@ pub struct Attack {
     )]
     format: Shape,
     #[command(flatten)]
+    credentials: Credentials,
+    #[command(flatten)]
     sources: Sources,
+    /// A client to start for each attack, with its arguments
+    #[arg(last = true, value_name = "COMMAND", requires = "listen")]
+    command: Vec<String>,
 }
 
 /// A kind of attack, on the command line.
@@ -129,6 +140,7 @@ impl ValueEnum for Chosen {
 
 impl Attack {
     pub fn run(mut self, terminal: &Terminal) -> Outcome {
+        needs_native("`attack`", "sockets")?;
         let named = Named::parse(&self.file);
         let compiled = named.compile(std::mem::take(&mut self.sources), terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
@@ -138,8 +150,12 @@ impl Attack {
             Some(instance) => View::instance(program, instance),
             None => View::of(program, protocol),
         };
-        let own = self.own.side();
-        let hello = hello(view, own, &Talk::new(program, protocol, instance))?;
+        let own = match (self.own, &self.listen) {
+            (Some(own), _) => own.side(),
+            (None, Some(_)) => Side::Server,
+            (None, None) => Side::Client,
+        };
+        let fingerprint = fingerprint(view)?;
         let makeable = Makeable::of(program);
         let plan = Plan::of(view, &makeable).map_err(|absent| {
             let name = view.name();
@@ -152,19 +168,54 @@ impl Attack {
             Some(path) => read_values(path, Talk::new(program, protocol, instance), own)?,
             None => Values::new(),
         };
+        let parse = |text: &str| Address::parse(text, &self.credentials);
+        let talk = Talk::new(program, protocol, instance);
+        let (door, greeting) = match (&self.connect, &self.listen) {
+            (Some(address), _) => {
+                let token = self.credentials.token()?;
+                let hello = Stream::new(&talk).hello(&talk, fingerprint, own, token);
+                (Door::Connect(parse(address)?), hello)
+            }
+            #[cfg(target_os = "linux")]
+            (None, Some(listen)) if listen.starts_with("shm:") => {
+                let name = listen.strip_prefix("shm:").and_then(RegionName::parse);
+                let name = name.ok_or_else(|| {
+                    let words = "a name of memory begins with a slash and has no other";
+                    Failure::Usage(format!("`{listen}`: {words}"))
+                })?;
+                let command = std::mem::take(&mut self.command);
+                (Door::Share(name, command), Vec::new())
+            }
+            (None, listen) => {
+                let address = parse(listen.as_deref().unwrap_or_default())?;
+                let lobby = Lobby::open(address)?;
+                let command = std::mem::take(&mut self.command);
+                if command.is_empty() {
+                    terminal.tell(format!("listening {}\n", lobby.text))?;
+                }
+                (Door::Listen(lobby, command), Stream::begun(fingerprint))
+            }
+        };
         let target = Target {
-            address: self.connect.clone(),
+            door,
             own,
             patience: Duration::from_secs(self.timeout),
+            is_verbose: terminal.verbose,
             program,
             protocol,
             instance,
             plan: &plan,
-            hello,
+            fingerprint,
+            greeting,
             values,
         };
         let mut campaign = Campaign {
-            arguments: &self,
+            wanted: Wanted {
+                kinds: self.only.iter().map(|chosen| chosen.0).collect(),
+                findings: self.findings,
+                cases: self.cases,
+                seed: self.seed,
+            },
             target: &target,
             report: Report::new(&plan, own),
             last: None,
@@ -173,23 +224,18 @@ impl Attack {
         campaign.run(terminal)?;
         campaign.report.print(self.format, terminal)
     }
-
-    fn is_chosen(&self, kind: Kind) -> bool {
-        self.only.is_empty() || self.only.iter().any(|chosen| chosen.0 == kind)
-    }
 }
 
-/// The hello of a session in which this side plays `own`.
-fn hello(view: View<'_>, own: Side, talk: &Talk<'_>) -> Result<Vec<u8>, Failure> {
+/// The fingerprint of a protocol that two processes can speak.
+fn fingerprint(view: View<'_>) -> Result<Fingerprint, Failure> {
     let name = view.name();
     let plan = wire::Plan::of(view)
         .map_err(|obstacle| Failure::Usage(format!("`{name}` stays in one process: {obstacle}")))?;
-    let fingerprint = plan.fingerprint.ok_or_else(|| {
+    plan.fingerprint.ok_or_else(|| {
         Failure::Usage(format!(
             "`{name}` has type parameters: name an instance, as in FILE#INSTANCE"
         ))
-    })?;
-    Ok(Stream::new(talk).hello(talk, fingerprint, own))
+    })
 }
 
 /// The values of the messages that one side sends in a transcript.
@@ -229,270 +275,4 @@ fn read_values(path: &Path, mut talk: Talk<'_>, own: Side) -> Result<Values, Fai
         }
     }
     Ok(all)
-}
-
-/// An attack on a server.
-struct Campaign<'a, 'c> {
-    arguments: &'a Attack,
-    target: &'a Target<'c>,
-    report: Report<'a>,
-    /// The last case, its state and the way there: if the next session does not begin, it is the reason.
-    last: Option<(Case, String, Vec<String>)>,
-    /// When no further attack begins.
-    end: Instant,
-}
-
-impl<'c> Campaign<'_, 'c> {
-    fn run(&mut self, terminal: &Terminal) -> Outcome {
-        let target = self.target;
-        let largest = match Session::begin(target)? {
-            Ok(session) => session.largest(),
-            Err(words) => {
-                let words = format!("there is no session with {}: {words}", target.address);
-                return Err(Failure::Environment(words));
-            }
-        };
-        let model = Model {
-            program: target.program,
-            sizes: Sizes::of(target.program),
-            plan: target.plan,
-            own: target.own,
-            largest,
-            seed: self.arguments.seed,
-        };
-        for case in hellos(&target.hello) {
-            if self.is_over() {
-                return Ok(());
-            }
-            if self.arguments.is_chosen(case.kind) {
-                self.at_connecting(case)?;
-            }
-        }
-        for (index, node) in target.plan.nodes.iter().enumerate() {
-            let mut cases = model.cases(node);
-            let state = target.plan.state(node);
-            if let Some(within) = state.within
-                && node.sender == target.own
-            {
-                cases.push(late(within.most));
-            }
-            self.in_state(Goal::Node(index), &node.name, cases)?;
-            if terminal.verbose {
-                terminal.tell(format!(
-                    "{}: {} attacks so far\n",
-                    node.name,
-                    self.report.total()
-                ))?;
-            }
-        }
-        if target.plan.nodes[0].way_out.is_some() {
-            self.in_state(Goal::End, "!", after_the_end(&target.hello))?;
-        }
-        self.be_silent()?;
-        if let Err(Obstacle::Down(words)) = self.reach(Goal::Node(0), 0)? {
-            self.blame(&words);
-        }
-        Ok(())
-    }
-
-    /// Whether no further attack begins.
-    fn is_over(&mut self) -> bool {
-        self.report.is_late |= Instant::now() >= self.end;
-        self.report.is_cut |= self.report.total() >= u64::from(self.arguments.cases);
-        self.report.is_late
-            || self.report.is_cut
-            || self.report.is_stopped
-            || self.report.findings.len() >= self.arguments.findings as usize
-    }
-
-    /// Attacks with something that is sent instead of a hello.
-    fn at_connecting(&mut self, case: Case) -> Result<(), Failure> {
-        let deadline = Instant::now() + self.target.patience;
-        loop {
-            let mut session = match Session::open(self.target)? {
-                Ok(session) => session,
-                Err(words) => {
-                    self.blame(&words);
-                    return self.wait_for_server();
-                }
-            };
-            session.send(self.target, &case);
-            let judgment = session.judge(self.target, &case, self.target.patience);
-            let is_wrong = matches!(judgment, Judgment::Wrong(_));
-            if !is_wrong || !session.pauses_if_full(deadline) {
-                self.note(case, "connecting", Vec::new(), judgment);
-                return Ok(());
-            }
-        }
-    }
-
-    /// Attacks in a state, or after the end, if a session can get there.
-    fn in_state(&mut self, goal: Goal, name: &str, cases: Vec<Case>) -> Result<(), Failure> {
-        let mut seed = self.arguments.seed;
-        let mut was_reached = false;
-        let mut unknown = 0;
-        let is_theirs = match goal {
-            Goal::Node(index) => self.target.plan.nodes[index].sender != self.target.own,
-            Goal::End => false,
-        };
-        for case in cases {
-            if self.is_over() {
-                return Ok(());
-            }
-            if !self.arguments.is_chosen(case.kind) {
-                continue;
-            }
-            let mut wait = self.target.patience;
-            if case.expected == Expected::Late {
-                let within = self.within(goal);
-                if within > wait {
-                    self.report
-                        .skip(name, "its time limit is longer than `--timeout`");
-                    continue;
-                }
-                wait += within;
-            }
-            // A server that has the turn and does not use it takes all the time that it gets.
-            if unknown > 0 && (is_theirs || case.expected == Expected::Taken) {
-                continue;
-            }
-            let mut session = match self.reach(goal, seed)? {
-                Ok((session, with)) => {
-                    seed = with;
-                    was_reached = true;
-                    session
-                }
-                Err(Obstacle::Down(words)) => {
-                    self.blame(&words);
-                    self.wait_for_server()?;
-                    continue;
-                }
-                Err(Obstacle::Stuck(words)) if was_reached => {
-                    self.blame(&format!("`{name}` is not reached any more: {words}"));
-                    return Ok(());
-                }
-                // A server may remember earlier sessions, and take another course in later ones.
-                Err(Obstacle::Elsewhere(words)) if was_reached => {
-                    let words = format!("only some sessions get there, and in a later one {words}");
-                    self.report.unreached(name, &words);
-                    break;
-                }
-                Err(Obstacle::Stuck(words) | Obstacle::Elsewhere(words)) => {
-                    self.report.unreached(name, &words);
-                    return Ok(());
-                }
-            };
-            session.send(self.target, &case);
-            // Without the messages that follow the attack.
-            let way = std::mem::take(&mut session.way);
-            let judgment = session.judge(self.target, &case, wait);
-            unknown += u32::from(judgment == Judgment::Unknown);
-            self.note(case, name, way, judgment);
-        }
-        if was_reached {
-            self.report.reached += 1;
-        }
-        Ok(())
-    }
-
-    /// The time limit of a state.
-    fn within(&self, goal: Goal) -> Duration {
-        let Goal::Node(index) = goal else {
-            return Duration::ZERO;
-        };
-        let state = self.target.plan.state(&self.target.plan.nodes[index]);
-        Duration::from_millis(state.within.map_or(0, |within| within.most))
-    }
-
-    /// A session in a state, and the seed with which it got there.
-    fn reach(
-        &self,
-        goal: Goal,
-        seed: u64,
-    ) -> Result<Result<(Session<'c>, u64), Obstacle>, Failure> {
-        let mut why = Obstacle::Elsewhere(String::new());
-        for seed in (0..TRIES).map(|number| seed.wrapping_add(number)) {
-            let mut session = match Session::begin(self.target)? {
-                Ok(session) => session,
-                Err(words) => return Ok(Err(Obstacle::Down(words))),
-            };
-            match session.walk(self.target, goal, seed) {
-                Ok(()) => return Ok(Ok((session, seed))),
-                Err(obstacle) => why = obstacle,
-            }
-        }
-        Ok(Err(why))
-    }
-
-    /// Connections on which nothing comes. They wait at the same time.
-    fn be_silent(&mut self) -> Result<(), Failure> {
-        if self.is_over() || !self.arguments.is_chosen(Kind::Silence) {
-            return Ok(());
-        }
-        let end = Instant::now() + self.target.patience;
-        let mut waiting = Vec::new();
-        for case in half_a_hello(&self.target.hello) {
-            match Session::open(self.target)? {
-                Ok(mut session) => {
-                    session.send(self.target, &case);
-                    waiting.push((session, case));
-                }
-                Err(words) => {
-                    self.blame(&words);
-                    return Ok(());
-                }
-            }
-        }
-        for (mut session, case) in waiting {
-            // What the server has done meanwhile is read even if another connection took all the time.
-            let wait = end.saturating_duration_since(Instant::now());
-            let judgment = session.judge(self.target, &case, wait.max(Duration::from_secs(1)));
-            self.note(case, "connecting", Vec::new(), judgment);
-        }
-        Ok(())
-    }
-
-    fn note(&mut self, case: Case, state: &str, way: Vec<String>, judgment: Judgment) {
-        self.report.count(case.kind, judgment == Judgment::Unknown);
-        if let Judgment::Wrong(observed) = judgment {
-            self.report
-                .findings
-                .push(Finding::new(&case, state, &way, observed));
-        }
-        self.last = Some((case, state.to_owned(), way));
-    }
-
-    /// The server does not serve others any more: the last case is the reason.
-    fn blame(&mut self, words: &str) {
-        let observed = format!("then no other session works: {words}");
-        match self.last.take() {
-            Some((case, state, way)) => {
-                self.report
-                    .findings
-                    .push(Finding::new(&case, &state, &way, observed));
-            }
-            None => self.report.is_stopped = true,
-        }
-    }
-
-    /// Goes on if the server begins sessions again.
-    fn wait_for_server(&mut self) -> Result<(), Failure> {
-        if Session::begin(self.target)?.is_err() {
-            self.report.is_stopped = true;
-        }
-        Ok(())
-    }
-}
-
-/// Nothing, where a message must come in time.
-fn late(milliseconds: u64) -> Case {
-    Case {
-        kind: Kind::Silence,
-        name: format!("no message within {milliseconds} ms"),
-        bytes: Vec::new(),
-        is_slow: false,
-        is_cut: false,
-        message: None,
-        expected: Expected::Late,
-    }
 }

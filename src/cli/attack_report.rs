@@ -25,6 +25,9 @@ pub struct Finding {
     /// What was sent, in hexadecimal.
     bytes: String,
     length: usize,
+    /// What was done to shared memory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    memory: Vec<String>,
     expected: String,
     observed: String,
 }
@@ -38,6 +41,7 @@ impl Finding {
             way: way.to_vec(),
             bytes: hex(&case.bytes),
             length: case.bytes.len(),
+            memory: case.pokes.iter().map(ToString::to_string).collect(),
             expected: case.expected.words(),
             observed: harmless(&observed).into_owned(),
         }
@@ -120,9 +124,9 @@ impl<'a> Report<'a> {
             Shape::Json => terminal.print_exactly(&format!("{}\n", self.json()))?,
         }
         match self.findings.is_empty() {
-            true if self.is_stopped => Err(Failure::Environment(
-                "the server does not begin sessions any more".to_owned(),
-            )),
+            true if self.is_stopped => {
+                Err(Failure::Environment("no further session begins".to_owned()))
+            }
             true => Ok(()),
             false => Err(Failure::Findings),
         }
@@ -141,6 +145,7 @@ impl<'a> Report<'a> {
                 text += &format!("  after     {}\n", harmless(line));
             }
             let bytes = match finding.length {
+                0 if !finding.memory.is_empty() => finding.memory.join("; "),
                 0 => "nothing".to_owned(),
                 length => format!("{} ({length} bytes)", finding.bytes),
             };
@@ -178,7 +183,7 @@ impl<'a> Report<'a> {
         }
         if self.unknown > 0 {
             text += &format!(
-                "  without a verdict: {}, because the server kept the turn, or had left because of the messages before\n",
+                "  without a verdict: {}, because the other side kept the turn, or had left because of the messages before\n",
                 self.unknown
             );
         }

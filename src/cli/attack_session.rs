@@ -1,12 +1,13 @@
-//! A session in which a server is attacked: the way to a state, the attack, and what the server does about it.
+//! A session in which the other side is attacked: how it begins, the way to a state, and the attack.
 
 use super::Failure;
+use super::attack_target::Target;
+use super::attack_victim::Victim;
 use super::attack_way::{Goal, step};
-use super::socket::{Socket, is_late, open, read, reason, write_all};
-use duologue::attack::{Case, Expected, LEAVE};
-use duologue::protocol::{Instance, Program, ProtocolId, Side, StateId};
-use duologue::robots::Plan;
-use duologue::talk::{Arrival, Control, Event, Robot, Stream, Talk, Value};
+use super::socket::{Socket, read, reason, write_all};
+use duologue::attack::Case;
+use duologue::protocol::StateId;
+use duologue::talk::{Arrival, Event, Robot, Stream, Talk};
 use std::collections::BTreeMap;
 use std::io;
 use std::thread;
@@ -18,34 +19,11 @@ const LONGEST_WAY: usize = 200;
 /// How many characters of a message are reported.
 const MOST_SHOWN: usize = 1_000;
 
-/// How many bytes a server may send after an attack.
-const MOST_SENT: usize = 4 << 20;
-
-/// How many messages of a server are read after an attack.
-const MOST_MESSAGES: usize = 10_000;
-
 /// How long to wait before a server that is full is asked again.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The verdict of a server that can take no further session at the moment.
 const FULL: u8 = 18;
-
-/// The payloads that are known for a message of a state, in the order in which they are sent.
-pub type Values = BTreeMap<(StateId, usize), Vec<Vec<Value>>>;
-
-/// What all sessions of an attack share.
-pub struct Target<'c> {
-    pub address: String,
-    pub own: Side,
-    pub patience: Duration,
-    pub program: &'c Program,
-    pub protocol: ProtocolId,
-    pub instance: Option<&'c Instance>,
-    pub plan: &'c Plan<'c>,
-    pub hello: Vec<u8>,
-    /// Values with which the server is known to go on, for messages of this side.
-    pub values: Values,
-}
 
 /// Why a session did not get to where the attack should begin.
 pub enum Obstacle {
@@ -57,7 +35,7 @@ pub enum Obstacle {
     Elsewhere(String),
 }
 
-/// What a server has done about an attack.
+/// What the other side has done about an attack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgment {
     /// What it must.
@@ -70,65 +48,114 @@ pub enum Judgment {
 
 /// A connection that is attacked.
 pub struct Session<'c> {
-    socket: Box<dyn Socket>,
-    stream: Stream,
-    talk: Talk<'c>,
+    pub socket: Box<dyn Socket + 'c>,
+    pub stream: Stream,
+    pub talk: Talk<'c>,
+    /// The program that is attacked, if this side has started it.
+    victim: Option<Victim>,
     /// The node of the plan; `None` after the end.
-    at: Option<usize>,
+    pub at: Option<usize>,
     /// What this side has to send before the attack.
     unsent: Vec<u8>,
     /// The messages before the attack.
     pub way: Vec<String>,
     /// Whether the attack was sent together with the last of these messages.
-    is_unanswered: bool,
-    is_reset: bool,
+    pub is_unanswered: bool,
+    /// Whether the connection has failed instead of ending.
+    pub is_reset: bool,
 }
 
 impl<'c> Session<'c> {
-    /// Opens a connection, on which nothing is sent yet.
+    /// Opens a connection, on which nothing is sent yet. If the other side connects, its hello has been read.
     pub fn open(target: &Target<'c>) -> Result<Result<Session<'c>, String>, Failure> {
-        let deadline = Instant::now() + target.patience;
-        let socket = open(&target.address, deadline, "attack")?;
+        let (socket, victim) = match target.open()? {
+            Ok(opened) => opened,
+            Err(words) => return Ok(Err(words)),
+        };
         let talk = Talk::new(target.program, target.protocol, target.instance);
-        Ok(match socket {
-            Ok(socket) => Ok(Session {
-                socket,
-                stream: Stream::new(&talk),
-                talk,
-                at: Some(0),
-                unsent: Vec::new(),
-                way: Vec::new(),
-                is_unanswered: false,
-                is_reset: false,
-            }),
-            Err(error) => Err(format!(
-                "cannot connect to {}: {}",
-                target.address,
-                reason(&error)
-            )),
-        })
+        let mut session = Session {
+            socket,
+            stream: Stream::new(&talk),
+            talk,
+            victim,
+            at: Some(0),
+            unsent: Vec::new(),
+            way: Vec::new(),
+            is_unanswered: false,
+            is_reset: false,
+        };
+        if target.listens()
+            && let Err(words) = session.be_greeted(target)
+        {
+            return Ok(Err(words));
+        }
+        Ok(Ok(session))
     }
 
-    /// Begins a session. A server that is full is asked again for a while, because it may not have ended the last session yet.
-    pub fn begin(target: &Target<'c>) -> Result<Result<Session<'c>, String>, Failure> {
-        let deadline = Instant::now() + target.patience;
+    /// Begins a session. A server that is full is asked again for a while, because it may not have ended the last session yet. `is_first`: it
+    /// is the first session of the attack.
+    pub fn begin(
+        target: &Target<'c>,
+        is_first: bool,
+    ) -> Result<Result<Session<'c>, String>, Failure> {
+        let begin = Instant::now();
+        let (deadline, grace) = (begin + target.patience, begin + target.grace(is_first));
         loop {
             let mut session = match Session::open(target)? {
                 Ok(session) => session,
-                Err(_) if Instant::now() + PAUSE < deadline => {
+                Err(_) if !target.listens() && Instant::now() + PAUSE < grace => {
                     thread::sleep(PAUSE);
                     continue;
                 }
                 Err(words) => return Ok(Err(words)),
             };
             // A server that refuses may close the connection before it has read the hello.
-            let _ = write_all(&mut *session.socket, &target.hello, deadline);
+            if !target.shares() {
+                let _ = write_all(&mut *session.socket, &target.greeting, deadline);
+            }
+            if target.listens() {
+                return Ok(Ok(session));
+            }
             match session.greet(deadline) {
                 Ok(()) => return Ok(Ok(session)),
                 Err(_) if session.pauses_if_full(deadline) => {}
                 Err(words) => return Ok(Err(words)),
             }
         }
+    }
+
+    /// Reads the hello of a side that connects.
+    fn be_greeted(&mut self, target: &Target<'c>) -> Result<(), String> {
+        let deadline = Instant::now() + target.patience;
+        let greeting = loop {
+            if let Some(greeting) = self.stream.greeting()? {
+                break greeting;
+            }
+            match self.fill(deadline) {
+                Ok(true) => {}
+                Ok(false) => return Err("it closes the connection without a hello".to_owned()),
+                Err(error) => return Err(format!("it sends no hello: {}", reason(&error))),
+            }
+        };
+        let refusal = if greeting.fingerprint != target.fingerprint {
+            Some((16, "it speaks another protocol, or another version of it"))
+        } else if greeting.receives_first == (self.talk.active() == Some(target.own.dual())) {
+            Some((22, "it plays the same side of the protocol"))
+        } else {
+            None
+        };
+        let Some((verdict, words)) = refusal else {
+            return Ok(());
+        };
+        let answer = [&b"duologue\x01"[..], &[verdict, 4, 0, 0, 0, 0, 0]].concat();
+        // It is not a client that can be attacked, whether it reads this or not.
+        let _ = write_all(&mut *self.socket, &answer, deadline);
+        Err(words.to_owned())
+    }
+
+    /// Waits for the end of the program, if this side has started one. Returns what is wrong about it.
+    pub fn complaint(&mut self, target: &Target<'c>) -> Option<String> {
+        self.victim.as_mut()?.complaint(target.patience)
     }
 
     /// The largest payload that the server accepts.
@@ -161,7 +188,7 @@ impl<'c> Session<'c> {
     }
 
     /// Reads what has arrived; `Ok(false)` at the end of the connection.
-    fn fill(&mut self, deadline: Instant) -> io::Result<bool> {
+    pub fn fill(&mut self, deadline: Instant) -> io::Result<bool> {
         let mut bytes = [0; 4096];
         match read(&mut *self.socket, &mut bytes, deadline) {
             Ok(length) => {
@@ -256,7 +283,7 @@ impl<'c> Session<'c> {
     }
 
     /// Follows the last message to the next node.
-    fn advance(&mut self, target: &Target<'c>) {
+    pub fn advance(&mut self, target: &Target<'c>) {
         if let Some(event) = self.talk.events().next_back() {
             self.way.push(line(event));
             if let Event::Message { position, .. } = event {
@@ -270,6 +297,14 @@ impl<'c> Session<'c> {
     /// Sends the bytes of an attack.
     pub fn send(&mut self, target: &Target<'c>, case: &Case) {
         let deadline = Instant::now() + target.patience;
+        if !case.pokes.is_empty() {
+            self.is_unanswered = !self.unsent.is_empty();
+            // What cannot be done to the region any more has no effect, and the other side is judged by what it does.
+            let _ = self.flush(deadline);
+            let mut pokes = case.pokes.iter();
+            let _ = pokes.try_for_each(|poke| self.socket.poke(poke));
+            return;
+        }
         let mut bytes = std::mem::take(&mut self.unsent);
         self.is_unanswered = !bytes.is_empty();
         // A server may close the connection before it has read everything. What it sends says why.
@@ -291,174 +326,6 @@ impl<'c> Session<'c> {
             let _ = self.socket.end();
         }
     }
-
-    /// Waits for what the server does about an attack. `wait`: how long.
-    pub fn judge(&mut self, target: &Target<'c>, case: &Case, wait: Duration) -> Judgment {
-        let deadline = Instant::now() + wait;
-        match case.expected {
-            Expected::Dropped
-            | Expected::Refused(_)
-            | Expected::Begun
-            | Expected::BegunOrDropped => self.judge_answer(case, deadline),
-            Expected::Closed if self.talk.events().len() == 0 && self.largest() == 0 => {
-                self.judge_answer(case, deadline)
-            }
-            Expected::Broken | Expected::Late | Expected::Closed | Expected::Taken => {
-                if let Some(position) = case.message {
-                    // What the session carries after it does not depend on the values.
-                    self.talk.take(position, Vec::new());
-                    self.at = self
-                        .at
-                        .and_then(|at| target.plan.nodes[at].edges[position].next);
-                }
-                self.judge_session(target, case, deadline)
-            }
-        }
-    }
-
-    /// What the server does about a hello.
-    fn judge_answer(&mut self, case: &Case, deadline: Instant) -> Judgment {
-        let mut has_left = false;
-        loop {
-            let begins = matches!(case.expected, Expected::Begun | Expected::BegunOrDropped);
-            if begins && !has_left && self.stream.unused().len() >= 12 {
-                match self.stream.answer() {
-                    Ok(true) => {
-                        has_left = true;
-                        // What follows shows whether the server has read it.
-                        let _ = write_all(&mut *self.socket, &LEAVE, deadline);
-                        let _ = self.socket.end();
-                    }
-                    Ok(false) => {}
-                    Err(words) => return Judgment::Wrong(words),
-                }
-            }
-            match self.fill(deadline) {
-                Ok(true) if self.stream.unused().len() <= MOST_SENT => {}
-                Ok(true) => return Judgment::Wrong("it sends without end".to_owned()),
-                Ok(false) => break,
-                Err(error) => return Judgment::Wrong(not_closed(&error, case)),
-            }
-        }
-        if has_left {
-            return Judgment::Held;
-        }
-        let answer = self.stream.unused();
-        if self.is_unanswered && answer == LEAVE {
-            return Judgment::Unknown;
-        }
-        let found = match answer {
-            [] => "it closes the connection without an answer".to_owned(),
-            answer => match answer.get(9) {
-                Some(verdict) if answer.len() == 16 && answer.starts_with(b"duologue") => {
-                    format!("it refuses the session with verdict {verdict}")
-                }
-                _ => format!("it answers {}", super::attack_report::hex(answer)),
-            },
-        };
-        let is_right = match case.expected {
-            Expected::Refused(verdict) => {
-                answer.len() == 16
-                    && answer.starts_with(b"duologue")
-                    && answer[9..12] == [verdict, 4, 0]
-            }
-            Expected::Dropped | Expected::BegunOrDropped => answer.is_empty(),
-            // A server that has read half a hello may say so.
-            Expected::Begun
-            | Expected::Broken
-            | Expected::Late
-            | Expected::Closed
-            | Expected::Taken => answer.is_empty() || answer.len() == 16 && answer[9] >= 16,
-        };
-        match is_right {
-            true => Judgment::Held,
-            false => Judgment::Wrong(found),
-        }
-    }
-
-    /// What the server does in a session.
-    fn judge_session(&mut self, target: &Target<'c>, case: &Case, deadline: Instant) -> Judgment {
-        let wrong = |words: &str| Judgment::Wrong(words.to_owned());
-        let mut left = None;
-        let (mut sent, mut messages) = (0, 0);
-        loop {
-            let theirs = self.talk.active() == Some(target.own.dual());
-            let next = self.stream.unused().first().copied();
-            match next {
-                Some(_) if left.is_some() => {
-                    return wrong("it sends something after it has left");
-                }
-                Some(0) => match self.stream.control() {
-                    Ok(Some(Control::Leave(reason))) => {
-                        left = Some((reason, theirs));
-                        continue;
-                    }
-                    Ok(Some(Control::Alive | Control::Drain)) => continue,
-                    Ok(None) => {}
-                    Err(words) => return wrong(words),
-                },
-                Some(_) if theirs => match self.stream.arrival(&mut self.talk) {
-                    Ok(Some(_)) if messages == MOST_MESSAGES => return Judgment::Unknown,
-                    Ok(Some(_)) => {
-                        messages += 1;
-                        self.advance(target);
-                        continue;
-                    }
-                    Ok(None) => {}
-                    Err(words) => return wrong(words),
-                },
-                Some(_) if self.talk.is_finished() => {
-                    return wrong("it sends something after the last message");
-                }
-                Some(_) => return wrong("it sends a message although it is not its turn"),
-                None => {}
-            }
-            match self.fill(deadline) {
-                Ok(true) => {
-                    sent += 1;
-                    if sent > MOST_SENT / 4096 {
-                        return Judgment::Unknown;
-                    }
-                }
-                Ok(false) => break,
-                Err(_) if theirs => return Judgment::Unknown,
-                Err(error) => return Judgment::Wrong(not_closed(&error, case)),
-            }
-        }
-        if !self.stream.unused().is_empty() {
-            return wrong("it closes the connection in the middle of a frame");
-        }
-        let is_over = self.talk.is_finished();
-        let wanted = match case.expected {
-            Expected::Broken => 1,
-            Expected::Late => 2,
-            Expected::Taken if matches!(left, Some((1, _))) => {
-                return wrong("it leaves with reason 1 (broken)");
-            }
-            Expected::Dropped
-            | Expected::Refused(_)
-            | Expected::Begun
-            | Expected::BegunOrDropped
-            | Expected::Closed
-            | Expected::Taken => return Judgment::Held,
-        };
-        match left {
-            Some((reason, _)) if reason == wanted => Judgment::Held,
-            // The program left before it read the attack.
-            Some((0, true)) => Judgment::Held,
-            // It may not go on after what was sent before.
-            Some((0, false)) if self.is_unanswered => Judgment::Unknown,
-            None if is_over => Judgment::Held,
-            Some((reason, _)) => Judgment::Wrong(format!(
-                "it leaves with reason {reason} ({})",
-                ["left", "broken", "late", "too large"]
-                    .get(usize::from(reason))
-                    .unwrap_or(&"?")
-            )),
-            None if self.is_reset => wrong("it resets the connection and gives no reason"),
-            None => wrong("it closes the connection and gives no reason"),
-        }
-    }
 }
 
 /// A message as a line of a report. A server may send large ones.
@@ -470,15 +337,6 @@ fn line(event: &Event) -> String {
     }
 }
 
-/// What an error of a read says, after which the connection is not closed.
-fn not_closed(error: &io::Error, case: &Case) -> String {
-    match is_late(error) {
-        true if case.is_cut => "it does not close a connection that has ended".to_owned(),
-        true => "it does not close the connection in time".to_owned(),
-        false => error.to_string(),
-    }
-}
-
 /// Whether the other side has closed the connection with bytes that it has not read.
 fn is_end(error: &io::Error) -> bool {
     matches!(
@@ -486,5 +344,7 @@ fn is_end(error: &io::Error) -> bool {
         io::ErrorKind::ConnectionReset
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::ConnectionAborted
+            // TLS without `close_notify`.
+            | io::ErrorKind::UnexpectedEof
     )
 }

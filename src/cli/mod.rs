@@ -1,10 +1,23 @@
 //! The command line: one file per command. Besides this module, only `files` and `build` read, write or print.
 
+mod address;
 mod answer;
 mod args;
 mod attack;
+mod attack_campaign;
+#[cfg(target_os = "linux")]
+mod attack_frames;
+mod attack_judge;
+#[cfg(target_os = "linux")]
+mod attack_position;
+#[cfg(target_os = "linux")]
+mod attack_region;
 mod attack_report;
 mod attack_session;
+#[cfg(target_os = "linux")]
+mod attack_shared;
+mod attack_target;
+mod attack_victim;
 mod attack_way;
 mod baseline;
 mod breaking;
@@ -46,6 +59,8 @@ mod robots_merged;
 mod robots_script;
 mod rules;
 mod socket;
+#[cfg_attr(target_family = "wasm", path = "no_tls.rs")]
+mod socket_tls;
 mod summary;
 mod talk;
 mod talk_game;

@@ -1,93 +1,85 @@
 //! Connections to a program in another process.
 
-use super::{Failure, needs_native};
+use super::Failure;
+use clap::Args;
+use duologue::attack::memory::Poke;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpStream};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A connection that carries bytes in order.
 pub trait Socket: Read + Write {
-    fn set_timeout(&self, timeout: Duration) -> io::Result<()>;
+    fn set_timeout(&mut self, timeout: Duration) -> io::Result<()>;
 
     /// Ends what this side sends.
-    fn end(&self) -> io::Result<()>;
+    fn end(&mut self) -> io::Result<()>;
+
+    /// Does something to memory that is shared with the other side.
+    fn poke(&mut self, _: &Poke) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 impl Socket for TcpStream {
-    fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
+    fn set_timeout(&mut self, timeout: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(timeout))?;
         self.set_write_timeout(Some(timeout))
     }
 
-    fn end(&self) -> io::Result<()> {
+    fn end(&mut self) -> io::Result<()> {
         self.shutdown(Shutdown::Write)
     }
 }
 
 #[cfg(unix)]
-impl Socket for std::os::unix::net::UnixStream {
-    fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
+impl Socket for UnixStream {
+    fn set_timeout(&mut self, timeout: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(timeout))?;
         self.set_write_timeout(Some(timeout))
     }
 
-    fn end(&self) -> io::Result<()> {
+    fn end(&mut self) -> io::Result<()> {
         self.shutdown(Shutdown::Write)
     }
 }
 
-/// Opens a connection for a command. The outer error is that of the address.
-pub fn open(
-    address: &str,
-    deadline: Instant,
-    command: &str,
-) -> Result<io::Result<Box<dyn Socket>>, Failure> {
-    needs_native(format_args!("`{command} --connect`"), "sockets")?;
-    let usage = |words: &str| Err(Failure::Usage(format!("`{address}`: {words}")));
-    if let Some(path) = address.strip_prefix("unix:") {
-        if path.is_empty() {
-            return usage("the path is missing");
-        }
-        #[cfg(unix)]
-        return Ok(
-            std::os::unix::net::UnixStream::connect(path).map(|socket| Box::new(socket) as _)
-        );
-        #[cfg(not(unix))]
-        return usage("there are no Unix sockets on this system");
-    }
-    if let Some(place) = address.strip_prefix("tcp://") {
-        if place
-            .rsplit_once(':')
-            .is_none_or(|(_, port)| port.parse::<u16>().is_err())
-        {
-            return usage("the port is missing, or is not a number below 65536");
-        }
-        let socket = connect(place, deadline).and_then(|socket| {
-            socket.set_nodelay(true)?;
-            Ok(Box::new(socket) as _)
-        });
-        return Ok(socket);
-    }
-    if address.starts_with("tls://") {
-        return usage(&format!("`{command}` has no TLS: use `unix:` or `tcp://`"));
-    }
-    usage("its scheme is not `unix:` or `tcp://`")
+/// What a connection needs besides its address.
+#[derive(Debug, Default, Args)]
+pub struct Credentials {
+    /// The certificates of the authorities to trust, in PEM, for addresses tls://HOST:PORT
+    #[arg(long, value_name = "FILE")]
+    pub authorities: Option<PathBuf>,
+    /// The certificate of this side, in PEM, for addresses tls://HOST:PORT
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
+    /// The private key of that certificate, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// The name that the other side's certificate must have, if it is not the host of the address
+    #[arg(long, value_name = "NAME")]
+    pub server_name: Option<String>,
+    /// A token that the hello carries, for servers that admit by it
+    #[arg(long, value_name = "TEXT")]
+    pub token: Option<String>,
 }
 
-/// Connects to the first of the addresses of a host that accepts.
-fn connect(place: &str, deadline: Instant) -> io::Result<TcpStream> {
-    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in place.to_socket_addrs()? {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        match TcpStream::connect_timeout(&address, left) {
-            Ok(socket) => return Ok(socket),
-            Err(error) => failed = error,
+/// How many bytes a token has at most, so that it fits into a hello with the longest name.
+const LONGEST_TOKEN: usize = 2_048;
+
+impl Credentials {
+    /// The token, if there is one.
+    pub fn token(&self) -> Result<Option<&str>, Failure> {
+        match self.token.as_deref() {
+            Some(token) if token.len() > LONGEST_TOKEN => Err(Failure::Usage(format!(
+                "the token has {} bytes: at most {LONGEST_TOKEN} are sent",
+                token.len()
+            ))),
+            token => Ok(token),
         }
     }
-    Err(failed)
 }
 
 pub fn is_late(error: &io::Error) -> bool {
@@ -107,11 +99,7 @@ pub fn reason(error: &io::Error) -> String {
 /// Writes all bytes, however slowly the other side reads, until the deadline.
 pub fn write_all(socket: &mut dyn Socket, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
     while !bytes.is_empty() {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        socket.set_timeout(left)?;
+        set_deadline(socket, deadline)?;
         match socket.write(bytes) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(length) => bytes = &bytes[length..],
@@ -119,17 +107,22 @@ pub fn write_all(socket: &mut dyn Socket, mut bytes: &[u8], deadline: Instant) -
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    set_deadline(socket, deadline)?;
+    socket.flush()
+}
+
+fn set_deadline(socket: &mut dyn Socket, deadline: Instant) -> io::Result<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    socket.set_timeout(left)
 }
 
 /// Reads what has arrived, or waits for it until the deadline. Returns 0 at the end of the connection.
 pub fn read(socket: &mut dyn Socket, bytes: &mut [u8], deadline: Instant) -> io::Result<usize> {
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        socket.set_timeout(left)?;
+        set_deadline(socket, deadline)?;
         match socket.read(bytes) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             read => return read,

@@ -1,13 +1,15 @@
 //! `duologue talk`: a session that is played in the terminal.
 
+use super::address::Address;
 use super::args::Sources;
 use super::named::Named;
+use super::socket::Credentials;
 use super::talk_game::{Game, LINES, Robots};
 use super::talk_input::{Input, Script};
 use super::talk_output::{Output, Style};
 use super::talk_peer::Peer;
 use super::terminal::Terminal;
-use super::{Failure, Outcome, TEMPLATE};
+use super::{Failure, Outcome, TEMPLATE, needs_native};
 use clap::{Args, ValueEnum};
 use duologue::check::CheckedProgram;
 use duologue::protocol::{Instance, ProtocolId, Side};
@@ -43,7 +45,7 @@ pub struct TalkArguments {
     /// The side that plays by itself: client, server or both
     #[arg(long, value_enum, hide_possible_values = true, value_name = "SIDE")]
     robot: Option<Robots>,
-    /// Play with the server at this address: unix:PATH or tcp://HOST:PORT
+    /// Play with the server at this address: unix:PATH, tcp://HOST:PORT or tls://HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
     connect: Option<String>,
     /// The side to play with the server: client or server
@@ -65,6 +67,8 @@ pub struct TalkArguments {
         requires = "connect"
     )]
     timeout: u64,
+    #[command(flatten)]
+    credentials: Credentials,
     /// What the choices of robots follow from
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed: u64,
@@ -148,8 +152,11 @@ impl TalkArguments {
             (Some(address), Some(own)) => {
                 let patience = Duration::from_secs(self.timeout);
                 let meant = (protocol, instance);
+                needs_native("`talk --connect`", "sockets")?;
+                let address = Address::parse(address, &self.credentials)?;
+                let token = self.credentials.token()?;
                 Some(Peer::connect(
-                    address,
+                    (&address, token),
                     own.dual(),
                     patience,
                     checked,

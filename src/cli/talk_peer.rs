@@ -1,7 +1,8 @@
 //! The other side of a session, at the end of a connection.
 
 use super::Failure;
-use super::socket::{Socket, is_late, open, read, reason, write_all};
+use super::address::Address;
+use super::socket::{Socket, is_late, read, reason, write_all};
 use duologue::check::CheckedProgram;
 use duologue::protocol::{Instance, ProtocolId, Side};
 use duologue::relation::View;
@@ -41,7 +42,7 @@ pub enum Answer {
 impl Peer {
     /// Connects to a server, and begins a session in which the peer plays `side`.
     pub fn connect(
-        address: &str,
+        (address, token): (&Address, Option<&str>),
         side: Side,
         patience: Duration,
         checked: &CheckedProgram,
@@ -63,12 +64,13 @@ impl Peer {
             ))
         })?;
         let stream = Stream::new(talk);
-        let hello = stream.hello(talk, fingerprint, side.dual());
+        let hello = stream.hello(talk, fingerprint, side.dual(), token);
+        let place = &address.text;
         let failed = |error: io::Error| {
-            Failure::Environment(format!("cannot connect to {address}: {}", reason(&error)))
+            Failure::Environment(format!("cannot connect to {place}: {}", reason(&error)))
         };
         let deadline = Instant::now() + patience;
-        let socket = open(address, deadline, "talk")?.map_err(failed)?;
+        let socket = address.open(deadline).map_err(failed)?;
         let mut peer = Peer {
             side,
             stream,
@@ -83,7 +85,7 @@ impl Peer {
                 Ok(true) => return Ok(peer),
                 Ok(false) => {}
                 Err(words) => {
-                    let words = format!("there is no session with {address}: {words}");
+                    let words = format!("there is no session with {place}: {words}");
                     return Err(Failure::Environment(words));
                 }
             }
@@ -91,7 +93,7 @@ impl Peer {
                 Ok(true) => {}
                 Ok(false) => {
                     written.map_err(failed)?;
-                    let words = format!("{address} has closed the connection without an answer");
+                    let words = format!("{place} has closed the connection without an answer");
                     return Err(Failure::Environment(words));
                 }
                 Err(error) => return Err(failed(error)),

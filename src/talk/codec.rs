@@ -23,7 +23,10 @@ pub fn write_count(out: &mut Vec<u8>, mut count: u64) {
 }
 
 /// Reads a count from the beginning of `bytes`, with its length. `Ok(None)` if it is not complete.
-pub(super) fn read_count(bytes: &[u8]) -> Result<Option<(u64, usize)>, &'static str> {
+///
+/// # Errors
+/// If it does not fit into 64 bits, or is longer than necessary.
+pub fn read_count(bytes: &[u8]) -> Result<Option<(u64, usize)>, &'static str> {
     let mut count = 0_u64;
     for (index, byte) in bytes.iter().enumerate() {
         let low = u64::from(byte & 0x7f);
@@ -137,13 +140,25 @@ pub fn is_payload(
     arguments: &[Type],
     bytes: &[u8],
 ) -> bool {
+    payload_length(program, sizes, entries, arguments, bytes) == Some(bytes.len())
+}
+
+/// The length of the payload of such a message at the beginning of `bytes`, if there is one.
+#[must_use]
+pub fn payload_length(
+    program: &Program,
+    sizes: &Sizes,
+    entries: &[Entry],
+    arguments: &[Type],
+    bytes: &[u8],
+) -> Option<usize> {
     let mut decoder = Decoder::new(program, sizes, bytes);
     let mut entries = entries.iter();
     let is_read = entries.all(|entry| {
         let ty = entry.ty.substitute(arguments);
         decoder.value(&ty, &entry.lengths).is_ok()
     });
-    is_read && decoder.bytes.is_empty()
+    is_read.then(|| bytes.len() - decoder.bytes.len())
 }
 
 /// Reads values from bytes that a peer has sent.

@@ -9,8 +9,8 @@ mod stream;
 mod value;
 
 pub use bytes::bytes_of;
-pub use codec::{is_payload, write_count};
+pub use codec::{is_payload, payload_length, read_count, write_count};
 pub use robot::Robot;
 pub use session::{Event, Talk};
-pub use stream::{Arrival, Control, Stream};
+pub use stream::{Arrival, Control, Greeting, Stream};
 pub use value::{Fault, Value};

@@ -19,6 +19,9 @@ const SMALLEST_LIMIT: u32 = 1_024;
 /// How many bytes an answer has at most.
 const ANSWER: usize = 38;
 
+/// The flag of a hello that a token follows.
+const TOKEN: u8 = 4;
+
 /// A session with a peer at the other end of a byte stream.
 #[derive(Debug)]
 pub struct Stream {
@@ -29,6 +32,15 @@ pub struct Stream {
     largest: u64,
     /// How many bytes of messages have arrived, each counted with what it takes when it is kept.
     kept: u64,
+}
+
+/// What a hello says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Greeting {
+    /// The protocol of the side that connects.
+    pub fingerprint: Fingerprint,
+    /// Whether that side receives first.
+    pub receives_first: bool,
 }
 
 /// A control frame.
@@ -63,9 +75,15 @@ impl Stream {
         }
     }
 
-    /// The hello of a side that plays `side` of the protocol with this fingerprint.
+    /// The hello of a side that plays `side` of the protocol with this fingerprint. A token has at most 2,048 bytes.
     #[must_use]
-    pub fn hello(&self, talk: &Talk<'_>, fingerprint: Fingerprint, side: Side) -> Vec<u8> {
+    pub fn hello(
+        &self,
+        talk: &Talk<'_>,
+        fingerprint: Fingerprint,
+        side: Side,
+        token: Option<&str>,
+    ) -> Vec<u8> {
         let receives_first = talk.active() == Some(side.dual());
         let name = talk
             .program()
@@ -78,8 +96,12 @@ impl Stream {
         write_count(&mut rest, name.len() as u64);
         rest.extend_from_slice(name.as_bytes());
         rest.push(0);
+        if let Some(token) = token {
+            write_count(&mut rest, token.len() as u64);
+            rest.extend_from_slice(token.as_bytes());
+        }
         let mut hello = b"duologue\x01".to_vec();
-        hello.push(u8::from(receives_first));
+        hello.push(u8::from(receives_first) | if token.is_some() { TOKEN } else { 0 });
         hello.extend_from_slice(&(rest.len() as u16).to_le_bytes());
         hello.extend(rest);
         hello
@@ -88,6 +110,46 @@ impl Stream {
     /// Notes bytes that have arrived.
     pub fn push(&mut self, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
+    }
+
+    /// Reads the hello of a side that connects; `Ok(None)` if it is not complete.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn greeting(&mut self) -> Result<Option<Greeting>, &'static str> {
+        let known = self.input.len().min(8);
+        if self.input[..known] != b"duologue"[..known] {
+            return Err("it does not speak this format");
+        }
+        let Some(head) = self.input.get(8..12) else {
+            return Ok(None);
+        };
+        let (version, flags) = (head[0], head[1]);
+        let length = usize::from(u16::from_le_bytes([head[2], head[3]]));
+        if version != 1 || !(28..=4_096).contains(&length) {
+            return Err("it has sent a malformed hello");
+        }
+        let Some(rest) = self.input.get(12..12 + length) else {
+            return Ok(None);
+        };
+        let mut fingerprint = Fingerprint([0; 16]);
+        fingerprint.0.copy_from_slice(&rest[..16]);
+        self.largest = u32::from_le_bytes([rest[16], rest[17], rest[18], rest[19]]).into();
+        self.input.drain(..12 + length);
+        Ok(Some(Greeting {
+            fingerprint,
+            receives_first: flags & 1 != 0,
+        }))
+    }
+
+    /// The answer with which a session begins, of a side with this fingerprint.
+    #[must_use]
+    pub fn begun(fingerprint: Fingerprint) -> Vec<u8> {
+        let mut answer = b"duologue\x01\x00\x1a\x00".to_vec();
+        answer.extend(fingerprint.0);
+        answer.extend(LARGEST.to_le_bytes());
+        answer.extend([0; 6]);
+        answer
     }
 
     /// Reads the answer to the hello; `Ok(false)` if it is not complete.

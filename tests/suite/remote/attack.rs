@@ -14,7 +14,7 @@ use std::thread;
 const KINDS: &str = "hello,frame,control,payload,turn,cut,end,legal";
 
 /// The result, as JSON, and the exit code.
-fn attack(
+pub fn attack(
     scratch: &Scratch,
     address: &str,
     arguments: &[&str],
@@ -26,6 +26,55 @@ fn attack(
     let printed = serde_json::from_slice(&output.stdout);
     let printed = printed.unwrap_or_else(|error| panic!("{error}: {errors}"));
     (printed, output.status.code())
+}
+
+/// Servers in each language hold over TLS, and those that present no certificate are not attacked.
+#[test]
+fn a_server_holds_over_tls() {
+    if !is_tested("rust") {
+        return;
+    }
+    let (scratch, certificates) = (Scratch::new("attack-tls"), Sockets::new());
+    let folder = certificates.path("").display().to_string();
+    crate::rust::write_certificates(folder.as_ref());
+    let mut command = Language::Rust.command();
+    command.env("DUOLOGUE_TLS", &folder);
+    let mut server = Running::start(command.args(["serve", "word_count", "tls://127.0.0.1:0"]));
+    let line = server.line();
+    let address = line.strip_prefix("listening ").expect("it listens");
+    let protocol = format!(
+        "{}/protocols/word_count.proto#word_count",
+        repository().display()
+    );
+    let files = tls_files(&folder);
+    let mut arguments = vec![&protocol[..], "--only", KINDS];
+    arguments.extend(files.iter().map(String::as_str));
+    let (printed, code) = attack(&scratch, address, &arguments);
+    assert_eq!(code, Some(0), "{printed:#}");
+    assert!(
+        printed["cases"]["payload"].as_u64() > Some(0),
+        "{printed:#}"
+    );
+    // The certificate of another authority.
+    let arguments = arguments.join(" ").replace("client.", "stranger-client.");
+    let command = format!("attack {arguments} --connect {address}");
+    let errors = String::from_utf8_lossy(&run(scratch.duologue(&command), b"").stderr).into_owned();
+    assert!(
+        errors.contains("there is no session with tls://"),
+        "{errors}"
+    );
+}
+
+/// The options for the certificates that the program `certificates` has written.
+pub fn tls_files(folder: &str) -> [String; 6] {
+    [
+        "--authorities".to_owned(),
+        format!("{folder}ca.pem"),
+        "--certificate".to_owned(),
+        format!("{folder}client.pem"),
+        "--key".to_owned(),
+        format!("{folder}client.key"),
+    ]
 }
 
 fn holds(language: Language) {
@@ -94,8 +143,11 @@ fn against(flaw: Flaw) -> (String, Option<i32>) {
     let digits = printed.split_whitespace().nth(1).expect("it is printed");
     let number = u128::from_str_radix(digits, 16).expect("it is a number");
     let listener = UnixListener::bind(&path).expect("the folder is ours");
-    let server = thread::spawn(move || serve(&listener, number.to_be_bytes(), flaw));
-    let mut command = scratch.duologue("attack p.proto --timeout 5 --findings 2 --connect");
+    let token = (flaw == Flaw::Admit || flaw == Flaw::None).then_some("secret");
+    let server = thread::spawn(move || serve(&listener, number.to_be_bytes(), flaw, token));
+    let token = token.map_or(String::new(), |token| format!("--token {token}"));
+    let arguments = format!("attack p.proto --timeout 5 --findings 2 {token} --connect");
+    let mut command = scratch.duologue(&arguments);
     command.arg(unix(&path));
     let output = run(command, b"");
     // The server may have ended.
@@ -153,6 +205,7 @@ fn check_found(flaw: Flaw) {
         Flaw::Fingerprint => "while connecting: an unknown fingerprint",
         Flaw::Patience => "while connecting: half a hello, and then nothing",
         Flaw::Strict => "`put`: nothing in `text`",
+        Flaw::Admit => "while connecting: another token",
     };
     let (printed, code) = against(flaw);
     assert_eq!(code, Some(1), "{flaw:?}: {printed}");
@@ -167,7 +220,22 @@ fn what_cannot_be_attacked_is_reported() {
     );
     let missing = unix(&sockets.path("s"));
     for (arguments, code, words) in [
-        ("--connect tls://localhost:1", 2, "`attack` has no TLS"),
+        (
+            "--connect tls://localhost:1",
+            2,
+            "`tls://` needs `--authorities`, `--certificate` and `--key`",
+        ),
+        (
+            "--connect tls://localhost:1 --authorities p.proto --certificate p.proto --key p.proto",
+            3,
+            "`p.proto`: there is no certificate in it",
+        ),
+        ("", 2, "--connect <ADDRESS>"),
+        (
+            "--connect tcp://localhost:1 --listen tcp://localhost:2",
+            2,
+            "cannot be used with",
+        ),
         ("--connect tcp://localhost", 2, "the port is missing"),
         (
             "--connect tcp://localhost:1 --only everything",
@@ -175,9 +243,10 @@ fn what_cannot_be_attacked_is_reported() {
             "invalid value",
         ),
         (
-            &format!("--timeout 1 --connect {missing}"),
+            // Long before the time that a server has to react.
+            &format!("--timeout 3000 --connect {missing}"),
             3,
-            "there is no session with unix:",
+            "No such file or directory",
         ),
     ] {
         let output = run(

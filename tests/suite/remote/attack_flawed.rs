@@ -43,9 +43,11 @@ pub enum Flaw {
     Patience,
     /// It rejects an empty text.
     Strict,
+    /// It admits hellos with any token.
+    Admit,
 }
 
-pub const ALL: [Flaw; 14] = [
+pub const ALL: [Flaw; 15] = [
     Flaw::Bool,
     Flaw::Text,
     Flaw::Bound,
@@ -60,6 +62,7 @@ pub const ALL: [Flaw; 14] = [
     Flaw::Fingerprint,
     Flaw::Patience,
     Flaw::Strict,
+    Flaw::Admit,
 ];
 
 /// Why a session ends before its last message.
@@ -73,7 +76,8 @@ const LIMIT: Duration = Duration::from_millis(700);
 const FOREVER: Duration = Duration::from_secs(20);
 
 /// Serves one connection after the other, until a connection on which the word `stop` comes.
-pub fn serve(listener: &UnixListener, fingerprint: [u8; 16], flaw: Flaw) {
+/// With a token, it admits only hellos that have it.
+pub fn serve(listener: &UnixListener, fingerprint: [u8; 16], flaw: Flaw, token: Option<&str>) {
     loop {
         let Ok((stream, _)) = listener.accept() else {
             return;
@@ -86,7 +90,12 @@ pub fn serve(listener: &UnixListener, fingerprint: [u8; 16], flaw: Flaw) {
         stream
             .set_read_timeout(Some(limit))
             .expect("it is not zero");
-        let mut server = Server { stream, flaw };
+        let token = token.map(str::to_owned);
+        let mut server = Server {
+            stream,
+            flaw,
+            token,
+        };
         match server.greet(fingerprint) {
             Some(true) => {}
             Some(false) => continue,
@@ -116,7 +125,8 @@ pub fn serve(listener: &UnixListener, fingerprint: [u8; 16], flaw: Flaw) {
                 | Flaw::Count
                 | Flaw::Fingerprint
                 | Flaw::Patience
-                | Flaw::Strict => &[0, 3, 1],
+                | Flaw::Strict
+                | Flaw::Admit => &[0, 3, 1],
             };
             // The client may have closed the connection.
             drop(server.stream.write_all(leave));
@@ -128,6 +138,7 @@ pub fn serve(listener: &UnixListener, fingerprint: [u8; 16], flaw: Flaw) {
 struct Server {
     stream: UnixStream,
     flaw: Flaw,
+    token: Option<String>,
 }
 
 impl Server {
@@ -181,21 +192,37 @@ impl Server {
             return self.refuse(17);
         }
         let length = usize::from(u16::from_le_bytes([low, high]));
-        if flags > 1 || !(28..=1024).contains(&length) {
+        let has_token = flags & 4 != 0 && self.token.is_some();
+        let longest = if has_token { 4096 } else { 1024 };
+        if flags > 1 && !(has_token && flags < 6) || !(28..=longest).contains(&length) {
             return self.refuse(21);
         }
         let mut rest = vec![0; length];
         if self.stream.read_exact(&mut rest).is_err() {
             return Some(false);
         }
-        if !is_hello(&rest) {
+        let end = rest
+            .len()
+            .checked_sub(rest.get(26).map_or(0, |length| 28 + usize::from(*length)));
+        let (head, token) = match end.filter(|_| has_token) {
+            Some(end) => rest.split_at(rest.len() - end),
+            None => (&rest[..], &[][..]),
+        };
+        let token = match token.split_first() {
+            Some((length, token)) if usize::from(*length) == token.len() => Some(token),
+            _ => None,
+        };
+        if !is_hello(head) || has_token && token.is_none() {
             return self.refuse(21);
         }
         if rest[..16] != fingerprint && self.flaw != Flaw::Fingerprint {
             return self.refuse(16);
         }
-        if flags != 0 {
+        if flags & 1 != 0 {
             return self.refuse(22);
+        }
+        if self.flaw != Flaw::Admit && token != self.token.as_deref().map(str::as_bytes) {
+            return self.refuse(19);
         }
         let mut answer = b"duologue\x01\x00\x1a\x00".to_vec();
         answer.extend(fingerprint);

@@ -3,6 +3,7 @@
 
 mod ask;
 mod attack;
+mod attack_clients;
 mod attack_flawed;
 mod killed;
 mod limits;

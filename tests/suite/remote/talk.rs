@@ -311,7 +311,12 @@ fn what_cannot_be_connected_is_a_mistake_of_the_command_line() {
         ),
         ("bank", "tcp://localhost", 2, "the port is missing"),
         ("bank", "unix:", 2, "the path is missing"),
-        ("bank", "tls://localhost:1", 2, "`talk` has no TLS"),
+        (
+            "bank",
+            "tls://localhost:1",
+            2,
+            "`tls://` needs `--authorities`",
+        ),
         (
             "bank",
             &unix(missing),

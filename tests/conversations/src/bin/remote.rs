@@ -118,7 +118,12 @@ fn run(arguments: &[String], party: &str, lines: &Transcript) -> Result<(), Box<
             server(case, &mut listener, lines)
         }
         [serve, case, address] if serve == "serve" => {
-            let mut listener = Listener::bind(address)?;
+            let mut listener = match tls(party) {
+                Some(tls) if address.starts_with("tls:") => Listener::bind_tls(address, tls)?,
+                _ => Listener::bind(address)?,
+            };
+            // A listener goes on after a handshake that fails.
+            listener.on_failure(|_| ());
             println!("listening {}", listener.address());
             loop {
                 match server(case, &mut listener, lines) {

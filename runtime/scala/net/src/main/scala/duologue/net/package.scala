@@ -199,6 +199,13 @@ package object net {
         greet(role, options, dialogue)
       }
       val session = answer.session.getOrElse(throw new Refused(address, answer.verdict, answer.waitMillis))
+      val fits = answer.verdict match {
+        case Verdict.Equal    => session.fingerprint == Fingerprint.of(role.$protocol.fingerprint)
+        case Verdict.Accepted => true
+        case Verdict.InList   => accepted(role, options).contains(session.fingerprint)
+        case _                => false
+      }
+      if (!fits) throw new IOException("the peer has answered with a protocol that this side does not speak")
       isDone = true
       val connection = new Connection(channel, options.heartbeat, session.seconds, _ => ())
       val seen = Reports.Seen(peer, session.fingerprint, answer.verdict == Verdict.InList, options.trace)

@@ -1,0 +1,175 @@
+//! What is attacked: a server at an address, or the clients that connect to this side.
+
+use super::Failure;
+use super::address::{Address, Lobby};
+#[cfg(target_os = "linux")]
+use super::attack_position::RegionName;
+#[cfg(target_os = "linux")]
+use super::attack_region::Region;
+use super::attack_victim::{PAUSE, Victim};
+use super::socket::{Socket, reason};
+#[cfg(target_os = "linux")]
+use duologue::attack::memory::Poke;
+use duologue::fingerprint::Fingerprint;
+use duologue::protocol::{Instance, Program, ProtocolId, Side, StateId};
+use duologue::robots::Plan;
+use duologue::talk::Value;
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long nothing may listen at an address before the first session.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The payloads that are known for a message of a state, in the order in which they are sent.
+pub type Values = BTreeMap<(StateId, usize), Vec<Vec<Value>>>;
+
+/// What all sessions of an attack share.
+pub struct Target<'c> {
+    pub door: Door,
+    pub own: Side,
+    pub patience: Duration,
+    /// Whether errors of the programs that this side starts are shown.
+    pub is_verbose: bool,
+    pub program: &'c Program,
+    pub protocol: ProtocolId,
+    pub instance: Option<&'c Instance>,
+    pub plan: &'c Plan<'c>,
+    pub fingerprint: Fingerprint,
+    /// What begins a session: the hello of a side that connects, and the answer of one that listens.
+    pub greeting: Vec<u8>,
+    /// Values with which the other side is known to go on, for messages of this side.
+    pub values: Values,
+}
+
+/// How this side and the other one get together.
+pub enum Door {
+    /// This side connects.
+    Connect(Address),
+    /// The other side connects, each time from the program of this command if there is one.
+    Listen(Lobby, Vec<String>),
+    /// The program of this command attaches to memory with this name, which this side creates.
+    #[cfg(target_os = "linux")]
+    Share(RegionName, Vec<String>),
+}
+
+/// A connection, and the program that has opened it if this side has started one.
+pub type Opened<'c> = (Box<dyn Socket + 'c>, Option<Victim>);
+
+impl<'c> Target<'c> {
+    /// Whether this side waits for the other.
+    pub fn listens(&self) -> bool {
+        !matches!(self.door, Door::Connect(_))
+    }
+
+    /// Whether the two sides share memory.
+    pub fn shares(&self) -> bool {
+        match &self.door {
+            Door::Connect(_) | Door::Listen(..) => false,
+            #[cfg(target_os = "linux")]
+            Door::Share(..) => true,
+        }
+    }
+
+    /// What is attacked, in words.
+    pub fn what(&self) -> String {
+        match &self.door {
+            Door::Connect(address) => address.text.clone(),
+            Door::Listen(lobby, _) => format!("a client at {}", lobby.text),
+            #[cfg(target_os = "linux")]
+            Door::Share(name, _) => format!("a program at {}", name.text()),
+        }
+    }
+
+    /// Opens a connection, on which nothing is sent yet. The inner error says why there is none.
+    pub fn open(&self) -> Result<Result<Opened<'c>, String>, Failure> {
+        let deadline = Instant::now() + self.patience;
+        match &self.door {
+            Door::Connect(address) => Ok(match address.open(deadline) {
+                Ok(socket) => Ok((socket, None)),
+                Err(error) => Err(format!(
+                    "cannot connect to {}: {}",
+                    address.text,
+                    reason(&error)
+                )),
+            }),
+            Door::Listen(lobby, command) => {
+                let mut victim = match command.split_first() {
+                    Some((program, arguments)) => {
+                        // Connections of programs before this one.
+                        while let Ok(Some(_)) = lobby.accept(Instant::now() + PAUSE) {}
+                        Some(Victim::start(
+                            program,
+                            arguments,
+                            &lobby.text,
+                            self.is_verbose,
+                        )?)
+                    }
+                    None => None,
+                };
+                Ok(wait_for(lobby, victim.as_mut(), self.patience).map(|socket| (socket, victim)))
+            }
+            #[cfg(target_os = "linux")]
+            Door::Share(..) => {
+                let (mut region, mut victim) = self.share(&[])?;
+                let met = region.meet(&mut victim, deadline);
+                Ok(met.map(|()| (Box::new(region) as _, Some(victim))))
+            }
+        }
+    }
+
+    /// Creates a region, does this to it, and starts the program that attaches to it.
+    #[cfg(target_os = "linux")]
+    pub fn share(&self, pokes: &[Poke]) -> Result<(Region<'c>, Victim), Failure> {
+        let Door::Share(name, command) = &self.door else {
+            unreachable!("the two sides share memory")
+        };
+        let (program, plan) = (self.program, self.plan);
+        let mut region = Region::create(name, program, plan, self.own, self.fingerprint)?;
+        for poke in pokes {
+            let done = region.poke(poke);
+            done.map_err(|error| Failure::Environment(format!("the region: {error}")))?;
+        }
+        let (program, arguments) = command.split_first().ok_or_else(|| {
+            let words = "a region has one session: name the program to attack after `--`";
+            Failure::Usage(words.to_owned())
+        })?;
+        let victim = Victim::start(program, arguments, &name.text(), self.is_verbose)?;
+        Ok((region, victim))
+    }
+
+    /// How long a server may be away. Before the first session, one that does not listen was probably not started.
+    pub fn grace(&self, is_first: bool) -> Duration {
+        match is_first {
+            true => self.patience.min(GRACE),
+            false => self.patience,
+        }
+    }
+}
+
+fn wait_for(
+    lobby: &Lobby,
+    mut victim: Option<&mut Victim>,
+    patience: Duration,
+) -> Result<Box<dyn Socket>, String> {
+    let deadline = Instant::now() + patience;
+    loop {
+        // Before the connection is looked for: a program may connect and end at once.
+        let ended = victim.as_mut().and_then(|victim| victim.ended());
+        match lobby.accept(deadline) {
+            Ok(Some(socket)) => return Ok(socket),
+            Ok(None) => {}
+            Err(error) => return Err(format!("a connection has failed: {}", reason(&error))),
+        }
+        if let Some(status) = ended {
+            return Err(format!(
+                "the program has ended before it connected: {status}"
+            ));
+        }
+        if Instant::now() >= deadline {
+            let seconds = patience.as_secs();
+            return Err(format!("no client has connected for {seconds} s"));
+        }
+        thread::sleep(PAUSE);
+    }
+}

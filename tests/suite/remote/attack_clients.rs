@@ -1,0 +1,343 @@
+//! `duologue attack --listen`: clients in each language hold, and programs that crash or hang are found.
+
+use super::attack::tls_files;
+use super::programs::{Language, Player};
+use super::{RegionName, Sockets, unix};
+use crate::support::program::{Scratch, run};
+use crate::support::running::{Outcome, Running};
+use crate::support::{is_tested, repository};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// All kinds but silence, which takes as long as a client waits.
+const OPTIONS: &str = "--timeout 3 --only hello,frame,control,payload,turn,cut,legal";
+
+/// What is attacked, in a case of `tests/run`, with the address and a file to which the program adds what it reports.
+struct Attack<'a> {
+    case: &'a str,
+    protocol: &'a str,
+    address: &'a str,
+    /// The options besides.
+    options: &'a str,
+}
+
+impl Attack<'_> {
+    fn command(&self, scratch: &Scratch) -> Command {
+        let options = self.options;
+        let mut command = scratch.duologue(&format!("attack --format json {options}"));
+        let protocol = format!("{}/protocols/{}", repository().display(), self.protocol);
+        let folder = repository().join("tests/run").join(self.case);
+        command.args([&protocol, "--listen", self.address]);
+        command.arg("--script").arg(folder.join("expected.txt"));
+        command
+    }
+
+    /// The result of an attack that has found nothing.
+    fn held(&self, output: &std::process::Output) -> serde_json::Value {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let printed = serde_json::from_slice::<serde_json::Value>(&output.stdout);
+        let printed = printed.unwrap_or_else(|error| panic!("{error}: {errors}"));
+        let case = self.case;
+        assert_eq!(output.status.code(), Some(0), "{case}: {printed:#}{errors}");
+        assert_ne!(printed["reached"], 0, "{case}: {printed:#}");
+        assert!(
+            printed["cases"]["payload"].as_u64() > Some(0),
+            "{printed:#}"
+        );
+        printed
+    }
+
+    /// Attacks one side of the case in a program that is started for each attack.
+    fn holds(&self, language: Language, side: &str) -> serde_json::Value {
+        let name = self.address.replace(['/', ':'], "-");
+        let scratch = Scratch::new(&format!("attack-{side}-{}-{name}", language.name()));
+        let log = scratch.path("log");
+        let mut command = self.command(&scratch);
+        let shell = "\"$0\" \"$3\" \"$2\" \"$1\" >>\"$4\"";
+        command.args(["--", "sh", "-c", shell]);
+        command.arg(language.command().get_program());
+        command.args([self.address, self.case, side]).arg(&log);
+        let printed = self.held(&run(command, b""));
+        // The program itself learns the reason.
+        let reported = std::fs::read_to_string(log).expect("the program has written to it");
+        let mut lines = reported.lines();
+        assert!(
+            lines.any(|line| line == "why broken"),
+            "{language:?}: {reported}"
+        );
+        printed
+    }
+}
+
+/// Attacks clients over a Unix socket.
+fn clients_hold(language: Language) {
+    if !is_tested(language.name()) {
+        return;
+    }
+    let sockets = Sockets::new();
+    let address = unix(&sockets.path("s"));
+    let attack = Attack {
+        case: "word_count",
+        protocol: "word_count.proto#word_count",
+        address: &address,
+        options: OPTIONS,
+    };
+    attack.holds(language, "client");
+}
+
+#[test]
+fn a_client_in_rust_holds() {
+    clients_hold(Language::Rust);
+}
+
+#[test]
+fn a_client_in_c_holds() {
+    clients_hold(Language::C);
+}
+
+/// A Java machine takes too long to start for each attack, so one has the sessions one after the other.
+#[test]
+fn a_client_in_scala_holds() {
+    if !is_tested("scala") {
+        return;
+    }
+    let (scratch, sockets) = (Scratch::new("attack-clients-scala"), Sockets::new());
+    let address = unix(&sockets.path("s"));
+    let attack = Attack {
+        case: "word_count",
+        protocol: "word_count.proto#word_count",
+        address: &address,
+        options: OPTIONS,
+    };
+    let command = attack.command(&scratch);
+    let mut player = Player::start(Language::Scala, None);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let attacker = scope.spawn(|| {
+            let output = run(command, b"");
+            is_over.store(true, Ordering::Release);
+            output
+        });
+        let mut was_broken = false;
+        while !is_over.load(Ordering::Acquire) {
+            player.begin("client", "word_count", &address, "");
+            let Outcome { lines, .. } = player.outcome();
+            was_broken |= lines.last().is_some_and(|line| line == "why broken");
+        }
+        attack.held(&attacker.join().expect("it does not panic"));
+        assert!(was_broken, "the program itself learns the reason");
+    });
+}
+
+/// Attacks both sides of sessions in memory that two processes share.
+#[cfg(target_os = "linux")]
+fn memory_holds(language: Language) {
+    if !is_tested(language.name()) {
+        return;
+    }
+    for (case, protocol) in [
+        ("word_count", "word_count.proto#word_count"),
+        ("bank", "bank.proto"),
+        ("telemetry", "telemetry.proto"),
+    ] {
+        for (side, own) in [("server", "client"), ("client", "server")] {
+            let name = RegionName::new();
+            let attack = Attack {
+                case,
+                protocol,
+                address: &name.address(),
+                options: &format!("--timeout 3 --as {own}"),
+            };
+            let printed = attack.holds(language, side);
+            let cases = &printed["cases"];
+            for kind in ["hello", "frame", "control", "payload", "turn", "cut"] {
+                assert!(cases[kind].as_u64() > Some(0), "{kind}: {printed:#}");
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn shared_memory_holds_in_rust() {
+    memory_holds(Language::Rust);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn shared_memory_holds_in_c() {
+    memory_holds(Language::C);
+}
+
+/// Attacks what a shell command does, which has the client in Rust as its parameter 0 and the address as 1. Returns what is printed, and the
+/// exit code.
+fn against(name: &str, options: &str, shell: &str) -> (String, Option<i32>) {
+    let scratch = Scratch::new(&format!("attack-command-{name}"));
+    let sockets = Sockets::new();
+    let address = unix(&sockets.path("s"));
+    let protocol = format!("{}/protocols/bank.proto", repository().display());
+    let mut command = scratch.duologue(&format!("attack {protocol} {options} --listen"));
+    let client = Language::Rust.command().get_program().to_owned();
+    command.args([&address[..], "--", "sh", "-c", shell]);
+    command.arg(client).arg(&address);
+    let output = run(command, b"");
+    let printed = [output.stdout, output.stderr].concat();
+    (
+        String::from_utf8_lossy(&printed).into_owned(),
+        output.status.code(),
+    )
+}
+
+#[test]
+fn a_command_is_run_for_each_attack() {
+    if !is_tested("rust") {
+        return;
+    }
+    for (name, shell, options, code, words) in [
+        (
+            "right",
+            "exec \"$0\" client bank \"$1\"",
+            "--only payload,control",
+            0,
+            " 0 findings",
+        ),
+        (
+            "crash",
+            "\"$0\" client bank \"$1\" || kill -SEGV $$",
+            "--only payload,control --findings 1",
+            1,
+            "signal 11 has ended the program",
+        ),
+        (
+            "hang",
+            "\"$0\" client bank \"$1\" || exec sleep 100",
+            "--only control --findings 1 --timeout 2",
+            1,
+            "the program has not ended after 2 s",
+        ),
+        (
+            "early",
+            "exit 7",
+            "--only control",
+            3,
+            "the program has ended before it connected: exit status: 7",
+        ),
+    ] {
+        let (printed, exit) = against(name, options, shell);
+        assert_eq!(exit, Some(code), "{name}: {printed}");
+        assert!(printed.contains(words), "{name}: {printed}");
+    }
+}
+
+#[test]
+fn a_client_holds_over_tls() {
+    if !is_tested("rust") {
+        return;
+    }
+    let (scratch, certificates) = (Scratch::new("attack-clients-tls"), Sockets::new());
+    let folder = certificates.path("").display().to_string();
+    crate::rust::write_certificates(Path::new(&folder));
+    // The system chooses the port, and the command finds it in its environment.
+    let client = Language::Rust.command().get_program().to_owned();
+    let protocol = format!("{}/protocols/bank.proto", repository().display());
+    let files = tls_files(&folder).map(|file| file.replace("client.", "server."));
+    let mut attack = scratch.duologue("attack --only control,frame --listen tls://127.0.0.1:0");
+    attack.arg(protocol).args(files);
+    attack.env("DUOLOGUE_TLS", &folder);
+    attack.args([
+        "--",
+        "sh",
+        "-c",
+        "exec \"$0\" client bank \"$DUOLOGUE_ATTACK\"",
+    ]);
+    attack.arg(client);
+    let printed = run(attack, b"");
+    let text = String::from_utf8_lossy(&printed.stdout);
+    let errors = String::from_utf8_lossy(&printed.stderr);
+    assert_eq!(printed.status.code(), Some(0), "{text}{errors}");
+    assert!(text.contains(" 0 findings"), "{text}");
+}
+
+#[test]
+fn without_a_client_nothing_is_attacked() {
+    let (scratch, sockets) = (Scratch::new("attack-no-client"), Sockets::new());
+    let address = unix(&sockets.path("s"));
+    let protocol = format!("{}/protocols/bank.proto", repository().display());
+    let mut command = scratch.duologue("attack --timeout 1 --listen");
+    command.args([&address, &protocol]);
+    let mut attack = Running::start(&mut command);
+    assert_eq!(
+        attack.error_line().trim_end(),
+        format!("listening {address}")
+    );
+    let Outcome { code, errors, .. } = attack.end();
+    assert_eq!(code, Some(3), "{errors}");
+    assert!(
+        errors.contains("no client has connected for 1 s"),
+        "{errors}"
+    );
+    assert!(!sockets.path("s").exists());
+}
+
+/// The attacker's layout of shared memory is that of the runtime in C.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_layout_of_shared_memory_is_that_of_the_runtime() {
+    use duologue::attack::memory as layout;
+    if !is_tested("c") {
+        return;
+    }
+    let mut text = "#include \"shm.h\"\n".to_owned();
+    let side = |field: &str| format!("offsetof(duo_shm_side, {field})");
+    let hello =
+        |field: &str| format!("offsetof(duo_shm_side, hello) + offsetof(duo_shm_hello, {field})");
+    let head = |field: &str| format!("offsetof(duo_shm_head, {field})");
+    for (expression, value) in [
+        (
+            "DUO_SHM_MAGIC".to_owned(),
+            u64::from_le_bytes(layout::MAGIC),
+        ),
+        ("DUO_SHM_VERSION".to_owned(), layout::VERSION.into()),
+        (head("version"), layout::VERSION_AT),
+        (head("lines"), layout::LINES_AT),
+        (head("bytes"), layout::BYTES_AT),
+        (head("sides[0]"), layout::SIDES_AT[0]),
+        (head("sides[1]"), layout::SIDES_AT[1]),
+        ("sizeof(duo_shm_head)".to_owned(), layout::HEAD),
+        ("sizeof(duo_shm_line)".to_owned(), layout::LINE),
+        ("DUO_SHM_CELLS * 8".to_owned(), layout::CELLS as u64),
+        (side("flags"), layout::FLAGS),
+        (side("processor"), layout::PROCESSOR),
+        (side("lines_taken"), layout::LINES_FINISHED),
+        (side("bytes_taken"), layout::BYTES_FINISHED),
+        (hello("state"), layout::STATE),
+        (hello("verdict"), layout::VERDICT),
+        (hello("has_barrier"), layout::BARRIER),
+        (hello("largest"), layout::LARGEST),
+        (hello("fingerprint"), layout::FINGERPRINT),
+        ("DUO_SHM_ASLEEP".to_owned(), layout::ASLEEP.into()),
+        ("DUO_SHM_LEFT".to_owned(), layout::LEFT.into()),
+        ("DUO_SHM_DONE".to_owned(), layout::DONE.into()),
+        ("DUO_SHM_COUNT_SHIFT".to_owned(), layout::COUNT_SHIFT),
+        ("DUO_SHM_FULL".to_owned(), layout::FULL),
+        ("DUO_SHM_LONG".to_owned(), layout::LONG),
+        ("DUO_SHM_MORE".to_owned(), layout::MORE),
+        ("DUO_SHM_TAG_SHIFT".to_owned(), layout::TAG_SHIFT),
+    ] {
+        text += &format!("static_assert(({expression}) == UINT64_C({value}), \"{value}\");\n");
+    }
+    let scratch = Scratch::with("attack-layout", &[("layout.c", &text)]);
+    let runtime = repository().join("runtime/c");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-std=c11", "-D_GNU_SOURCE", "-fsyntax-only", "-I"]);
+    compiler
+        .arg(runtime.join("include"))
+        .arg("-I")
+        .arg(runtime.join("src"));
+    compiler.arg(scratch.path("layout.c"));
+    let output = run(compiler, b"");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+}
