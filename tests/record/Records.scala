@@ -5,7 +5,7 @@ import protocols.bank
 
 /** Six events, of which the last two are that a side has left and that the other one has found that, and how many of them are missing. */
 object Records {
-  def main(arguments: Array[String]): Unit = {
+  def main(args: Array[String]): Unit = {
     val (server, client) = bank.init()
     val waiting = client.login("holk", "1234")
     val serving = server.recv().next.ok()
