@@ -217,7 +217,7 @@ impl Report {
             .map(|(name, plan)| (name.as_str(), Known::of(plan)))
             .collect();
         let meant = meant(named, known.keys().copied())?;
-        let all = self.read(&known)?;
+        let all = self.read(&known, named.protocol.is_some())?;
         // A protocol that is named, or is the only one, has been played, or nothing of it is covered. With a percentage that holds for all
         // that the file itself declares, so that one that no test plays is found.
         let declared = match self.at_least {
@@ -257,8 +257,12 @@ impl Report {
         Ok(list)
     }
 
-    /// What the files say together about each protocol.
-    fn read(&self, known: &BTreeMap<&str, Known<'_>>) -> Result<BTreeMap<String, Merged>, Failure> {
+    /// What the files say together about each protocol. If the command line names one, lines of protocols that are not known are left out.
+    fn read(
+        &self,
+        known: &BTreeMap<&str, Known<'_>>,
+        is_named: bool,
+    ) -> Result<BTreeMap<String, Merged>, Failure> {
         let mut all = BTreeMap::new();
         for path in &self.files {
             for (number, text) in read(path)?.lines().enumerate() {
@@ -266,7 +270,7 @@ impl Report {
                     continue;
                 }
                 let place = format!("{}:{}", path.display(), number + 1);
-                let line = add(text, known, &mut all);
+                let line = add(text, known, is_named, &mut all);
                 line.map_err(|why| Failure::Environment(format!("{place}: {why}")))?;
             }
         }
@@ -320,6 +324,7 @@ fn shown(words: &str) -> String {
 fn add(
     text: &str,
     known: &BTreeMap<&str, Known<'_>>,
+    is_named: bool,
     all: &mut BTreeMap<String, Merged>,
 ) -> Result<(), String> {
     let line: Line = serde_json::from_str(text).map_err(|error| {
@@ -336,7 +341,13 @@ fn add(
         ));
     }
     let Some(Known { plan, positions }) = known.get(line.protocol.as_str()) else {
-        return Err(format!("there is no protocol `{}`", shown(&line.protocol)));
+        return match is_named {
+            true => Ok(()),
+            false => Err(format!(
+                "there is no protocol `{}`: name the file that declares it, or a protocol as in FILE#NAME, which leaves others out",
+                shown(&line.protocol)
+            )),
+        };
     };
     if plan.fingerprint != line.fingerprint {
         return Err(format!(

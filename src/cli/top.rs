@@ -36,7 +36,7 @@ pub struct Top {
     /// The time between two updates, in seconds
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600), value_name = "SECONDS")]
     every: u64,
-    /// How many sessions are shown; all are searched for deadlocks
+    /// How many sessions and deadlocks are shown; all sessions are searched for deadlocks
     #[arg(long, default_value_t = 20, value_name = "COUNT")]
     most: usize,
     /// How the sessions are printed: human or json, one document on a line
@@ -53,9 +53,22 @@ pub struct Top {
 impl Top {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let is_once = self.once || self.source == "-";
+        let mut was_read = false;
         let clears = !is_once && self.format == Shape::Human && io::stdout().is_terminal();
         loop {
-            let mut document = read(&self.source)?;
+            let mut document = match read(&self.source) {
+                Ok(document) => document,
+                // The program may begin again, or be writing its file. A source that was never there is a mistake.
+                Err(Failure::Environment(why)) if was_read => {
+                    let every =
+                        counted(usize::try_from(self.every).unwrap_or(usize::MAX), "second");
+                    terminal.insist(format_args!("{why}; trying again every {every}\n"))?;
+                    thread::sleep(Duration::from_secs(self.every));
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            };
+            was_read = true;
             let found = document.deadlocks.take();
             let found = found.unwrap_or_else(|| deadlocks(&document.sessions));
             let is_deadlocked = !found.is_empty();
@@ -110,8 +123,12 @@ fn text(source: &str, document: &mut Document, found: &[Deadlock], most: usize) 
             document.missing
         );
     }
-    for deadlock in found {
-        write_deadlock(&mut text, deadlock);
+    for deadlock in found.iter().take(most) {
+        write_deadlock(&mut text, deadlock, most.max(2));
+    }
+    if found.len() > most {
+        let more = counted(found.len() - most, "more deadlock");
+        let _ = writeln!(text, "and {more}");
     }
     for session in sessions.iter().take(most) {
         write_session(&mut text, session);
@@ -143,16 +160,21 @@ fn state(state: Option<&str>) -> String {
     state.map_or("the end".to_owned(), shown)
 }
 
-fn write_deadlock(text: &mut String, deadlock: &Deadlock) {
-    let owners = deadlock.waits.iter().chain(deadlock.waits.first());
-    let owners: Vec<String> = owners.map(|one| shown(&one.owner)).collect();
+/// The first `most` of those that wait for each other.
+fn write_deadlock(text: &mut String, deadlock: &Deadlock, most: usize) {
+    let waits = &deadlock.waits;
+    let more = waits.len().saturating_sub(most);
+    let owners = waits.iter().take(most).map(|one| shown(&one.owner));
+    let cut = (more > 0).then(|| format!("{more} more"));
+    let first = waits.first().map(|one| shown(&one.owner));
+    let owners: Vec<String> = owners.chain(cut).chain(first).collect();
     let _ = writeln!(
         text,
         "{}: {}",
         styled(ERROR, "deadlock"),
         owners.join(" -> ")
     );
-    for one in &deadlock.waits {
+    for one in waits.iter().take(most) {
         let _ = writeln!(
             text,
             "    {} waits {} in session #{} as its {}, in {}, for {}",

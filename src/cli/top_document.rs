@@ -1,15 +1,17 @@
 //! What a program's registry says about its sessions. It comes from outside, so its size is bounded, and nothing in it is obeyed.
 
 use super::Failure;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
 /// The largest document.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 32 << 20;
 
 /// How long a program may take to send one.
 #[cfg(unix)]
@@ -46,8 +48,36 @@ pub struct Session {
     pub waits: u64,
     #[serde(default)]
     pub messages: u64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "both_sides")]
     pub sides: Vec<Side>,
+}
+
+/// Reads at most two sides: small sides in a long list would take many times the memory of their text.
+fn both_sides<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Side>, D::Error> {
+    struct Both;
+
+    impl<'de> Visitor<'de> for Both {
+        type Value = Vec<Side>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of both sides, or an empty list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Side>, A::Error> {
+            let mut sides = Vec::new();
+            while let Some(side) = list.next_element()? {
+                match sides.len() {
+                    0 => sides.reserve_exact(2),
+                    1 => {}
+                    _ => return Err(A::Error::custom("a session has more than two sides")),
+                }
+                sides.push(side);
+            }
+            Ok(sides)
+        }
+    }
+
+    from.deserialize_seq(Both)
 }
 
 /// A side of a session.
@@ -118,7 +148,7 @@ fn bounded(input: impl Read) -> io::Result<Vec<u8>> {
 
 fn within_bounds(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     match bytes.len() > MOST_BYTES {
-        true => Err(io::Error::other("it has more than 64 MiB")),
+        true => Err(io::Error::other("it has more than 32 MiB")),
         false => Ok(bytes),
     }
 }

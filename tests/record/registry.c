@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "bank.h"
+#include "numbers.h"
 #include "duologue/record.h"
 
 #define CHECK(condition)                                                                           \
@@ -105,6 +106,51 @@ static void wait_for_deadlock(void)
     CHECK(!"both threads wait");
 }
 
+static void *fill(void *sender)
+{
+    numbers_client_stream_t *next = sender;
+    CHECK(duo_registry_name("sender") == DUO_OK);
+    duo_status status = DUO_OK;
+    while (status == DUO_OK) status = numbers_client_stream_send_send(*next, 1, next);
+    CHECK(status == DUO_CLOSED);
+    return NULL;
+}
+
+/* A sender that waits for space is in the state in which it sends. */
+static void blocked(void)
+{
+    numbers_server_stream_t server;
+    numbers_client_stream_t client;
+    CHECK(numbers_init(&server, &client) == DUO_OK);
+    pthread_t sender;
+    CHECK(pthread_create(&sender, NULL, fill, &client) == 0);
+    bool waits = false;
+    for (int step = 0; step < 15000 && !waits; step++) {
+        char *text = text_of();
+        waits = count(text, "\"for\":\"space\"") == 1;
+        if (waits) {
+            CHECK(count(text, "{\"side\":\"client\",\"state\":\"numbers.Stream\",\"owner\":\"thread sender #") == 1);
+            CHECK(count(text, "\"state\":\"numbers.Stream\",\"turn\":\"client\"") == 1);
+            const char *messages = strstr(text, "\"messages\":"), *in_flight = strrchr(text, '{');
+            CHECK(messages != NULL && in_flight != NULL && (in_flight = strstr(in_flight, "\"in_flight\":")) != NULL);
+            unsigned long sent = strtoul(messages + strlen("\"messages\":"), NULL, 10);
+            CHECK(sent > 1 && sent == strtoul(in_flight + strlen("\"in_flight\":"), NULL, 10));
+        }
+        free(text);
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+    CHECK(waits);
+    /* It goes on, and then waits again. */
+    numbers_stream_t got;
+    CHECK(numbers_server_stream_recv(server, &got) == DUO_OK);
+    numbers_server_stream_t next = got.as.send.next;
+    CHECK(numbers_server_stream_close(next) == DUO_OK);
+    CHECK(pthread_join(sender, NULL) == 0);
+    char *text = text_of();
+    CHECK(count(text, "\"session\":") == 0);
+    free(text);
+}
+
 /* More sessions than there are places: the others work, and are counted. */
 static void too_many(void)
 {
@@ -145,6 +191,7 @@ int main(int count_of_arguments, char **arguments)
     CHECK(bank_server_login_response_close(kept) == DUO_OK);
     for (int at = 0; at < 2; at++) CHECK(pthread_join(threads[at], NULL) == 0);
     write_to(arguments[2]);
+    blocked();
     too_many();
     duo_registry_stop();
     write_to(arguments[2]);

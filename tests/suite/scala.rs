@@ -225,6 +225,7 @@ fn sources() -> &'static [PathBuf] {
             sources.push(path);
         }
         sources.extend(robots::sources(&checked));
+        sources.extend(sources_in(&repository().join("tests/record")));
         sources.push(main);
         sources
     })

@@ -9,6 +9,9 @@
 #ifdef DUO_RECORD
 
 #include <inttypes.h>
+#ifndef DUO_NO_THREADS
+#include <sched.h>
+#endif
 
 #include "record.h"
 
@@ -17,8 +20,13 @@ enum { LONGEST_PREFIX = 64, LONGEST_LINE = 1024 };
 static const duo_monitor *DUO_ATOMIC monitor;
 /* The number of the last session that was recorded. */
 static DUO_ATOMIC uint64_t last;
-/* Sessions up to this one began before the log, or before the monitor. */
+/*
+ * Sessions up to this one began before the log, or before the monitor. BEING_SET: a thread is setting the log or the monitor. Then a new
+ * session waits, so that it belongs to the log from its first message or not at all: if its number is above the one that the thread
+ * reads, it was taken after that, and it finds BEING_SET or what was set.
+ */
 static DUO_ATOMIC uint64_t before_log, before_monitor;
+#define BEING_SET UINT64_MAX
 /* The log; NULL: there is none. The others are set before it. */
 static FILE *DUO_ATOMIC log_file;
 static char log_prefix[LONGEST_PREFIX + 1];
@@ -28,8 +36,10 @@ static DUO_ATOMIC bool log_is_full;
 
 void duo_monitor_with(const duo_monitor *with)
 {
-    duo_atomic_store(&before_monitor, duo_atomic_load(&last, memory_order_relaxed), memory_order_relaxed);
+    duo_atomic_store(&before_monitor, BEING_SET, memory_order_seq_cst);
+    uint64_t older = duo_atomic_load(&last, memory_order_seq_cst);
     duo_atomic_store(&monitor, with, memory_order_release);
+    duo_atomic_store(&before_monitor, older, memory_order_release);
 }
 
 /* Whether every byte of a prefix may be in a string of JSON as it is. */
@@ -48,8 +58,10 @@ duo_status duo_record_to(FILE *file, const char *prefix, uint64_t most)
     duo_atomic_store(&log_size, 0, memory_order_relaxed);
     duo_atomic_store(&log_dropped, 0, memory_order_relaxed);
     duo_atomic_store(&log_is_full, false, memory_order_relaxed);
-    duo_atomic_store(&before_log, duo_atomic_load(&last, memory_order_relaxed), memory_order_relaxed);
+    duo_atomic_store(&before_log, BEING_SET, memory_order_seq_cst);
+    uint64_t older = duo_atomic_load(&last, memory_order_seq_cst);
     duo_atomic_store(&log_file, file, memory_order_release);
+    duo_atomic_store(&before_log, older, memory_order_release);
     return DUO_OK;
 }
 
@@ -60,11 +72,25 @@ uint64_t duo_record_stop(void)
     return duo_atomic_load(&log_dropped, memory_order_relaxed);
 }
 
+/* Until no thread is setting this. */
+static void wait_until_set(DUO_ATOMIC uint64_t *before)
+{
+    while (duo_atomic_load(before, memory_order_seq_cst) == BEING_SET) {
+#ifndef DUO_NO_THREADS
+        sched_yield();
+#endif
+    }
+}
+
 void duo_record_begin(duo_session *session)
 {
     bool is_recorded = duo_atomic_load(&monitor, memory_order_relaxed) != NULL ||
                        duo_atomic_load(&log_file, memory_order_relaxed) != NULL || duo_registry_is_on();
-    uint64_t number = is_recorded ? duo_atomic_fetch_add(&last, 1, memory_order_relaxed) + 1 : 0;
+    uint64_t number = is_recorded ? duo_atomic_fetch_add(&last, 1, memory_order_seq_cst) + 1 : 0;
+    if (is_recorded) {
+        wait_until_set(&before_log);
+        wait_until_set(&before_monitor);
+    }
     duo_atomic_store(&session->signals[0].number, number, memory_order_relaxed);
 }
 

@@ -22,6 +22,9 @@ bool duo_registry_is_on(void);
 /* It is about to send a message, which `duo_registry_takes_back` says was not sent. */
 void duo_registry_sends(const duo_recorded *event, const duo_message *message);
 void duo_registry_takes_back(const duo_recorded *event, const duo_message *message);
+/* There is no space yet for what it is about to send, and then there was. */
+void duo_registry_waits_to_send(const duo_recorded *event, const duo_message *message);
+void duo_registry_has_sent(const duo_recorded *event, const duo_message *message);
 void duo_registry_receives(const duo_recorded *event, const duo_message *message);
 /* Around a wait for a message, where the registry is on. */
 void duo_registry_waits(const duo_recorded *event, const duo_state *state);
@@ -32,6 +35,8 @@ void duo_registry_leaves(const duo_recorded *event);
 static inline bool duo_registry_is_on(void) { return false; }
 static inline void duo_registry_sends(const duo_recorded *event, const duo_message *message) { (void)event, (void)message; }
 static inline void duo_registry_takes_back(const duo_recorded *event, const duo_message *message) { (void)event, (void)message; }
+static inline void duo_registry_waits_to_send(const duo_recorded *event, const duo_message *message) { (void)event, (void)message; }
+static inline void duo_registry_has_sent(const duo_recorded *event, const duo_message *message) { (void)event, (void)message; }
 static inline void duo_registry_receives(const duo_recorded *event, const duo_message *message) { (void)event, (void)message; }
 static inline void duo_registry_waits(const duo_recorded *event, const duo_state *state) { (void)event, (void)state; }
 static inline void duo_registry_stops_waiting(const duo_recorded *event) { (void)event; }

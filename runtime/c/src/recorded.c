@@ -65,7 +65,12 @@ duo_status duo_recorded_send(duo_endpoint from, const duo_message *message, cons
     /* Only sessions within the process have both sides here. Before the peer can report that it has the message. */
     bool is_registered = duo_registry_is_on() && !duo_is_remote(from) && duo_check_handle(from) != NULL;
     if (is_registered) duo_registry_sends(&event, message);
-    duo_status status = duo_send_unrecorded(from, message, entries, wait, next);
+    duo_status status = duo_send_unrecorded(from, message, entries, is_registered ? DUO_AT_ONCE : wait, next);
+    if (is_registered && status == DUO_FULL && wait != DUO_AT_ONCE) {
+        duo_registry_waits_to_send(&event, message);
+        status = duo_send_unrecorded(from, message, entries, wait, next);
+        if (status == DUO_OK) duo_registry_has_sent(&event, message);
+    }
     if (status == DUO_OK) {
         duo_record_event(&event);
         return DUO_OK;

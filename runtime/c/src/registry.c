@@ -69,21 +69,29 @@ duo_status duo_registry_name(const char *name)
     return DUO_OK;
 }
 
+/* A thread that writes reads the copies without the lock, so what they are in does not change meanwhile. */
+static void wait_to_write(void)
+{
+    while (duo_atomic_exchange(&is_writing, true, memory_order_acquire)) sched_yield();
+}
+
 duo_status duo_registry_begin(duo_registered *memory, size_t count)
 {
     if (count < 2) return DUO_INVALID;
+    wait_to_write();
     lock_registry();
     memset(memory, 0, count * sizeof *memory);
     registered_most = count / 2;
     duo_atomic_store(&registered_missing, 0, memory_order_relaxed);
     duo_atomic_store(&registered, memory, memory_order_release);
     unlock_registry();
+    duo_atomic_store(&is_writing, false, memory_order_release);
     return DUO_OK;
 }
 
 void duo_registry_stop(void)
 {
-    while (duo_atomic_exchange(&is_writing, true, memory_order_acquire)) sched_yield();
+    wait_to_write();
     lock_registry();
     duo_atomic_store(&registered, NULL, memory_order_release);
     unlock_registry();
@@ -135,12 +143,20 @@ static void pass(duo_registered *entry, const duo_recorded *event, const duo_sta
     side->state = next == NULL ? NULL : next->name;
     side->is_done = next == NULL;
     side->waits = 0;
+    side->for_space = false;
     if (entry->sides[0].is_done && entry->sides[1].is_done) entry->number = 0;
 }
 
 static const duo_state *state_after(const duo_message *message)
 {
     return message->edge == DUO_END ? NULL : message->next;
+}
+
+/* The session is in this state. */
+static void move_to(duo_registered *entry, const duo_state *state)
+{
+    entry->state = state == NULL ? NULL : state->name;
+    if (state != NULL) entry->turn_is_server = state->sender == DUO_SERVER;
 }
 
 void duo_registry_sends(const duo_recorded *event, const duo_message *message)
@@ -152,8 +168,7 @@ void duo_registry_sends(const duo_recorded *event, const duo_message *message)
         const duo_state *next = state_after(message);
         side_of(entry, event)->sent++;
         entry->messages++;
-        entry->state = next == NULL ? NULL : next->name;
-        if (next != NULL) entry->turn_is_server = next->sender == DUO_SERVER;
+        move_to(entry, next);
         entry->since = registry_clock();
         pass(entry, event, next);
     }
@@ -170,8 +185,7 @@ void duo_registry_takes_back(const duo_recorded *event, const duo_message *messa
         /* The entry may be younger than the message. */
         if (side->sent > 0) side->sent--;
         if (entry->messages > 0) entry->messages--;
-        entry->state = message->in->name;
-        entry->turn_is_server = message->in->sender == DUO_SERVER;
+        move_to(entry, message->in);
         pass(entry, event, message->in);
     }
     unlock_registry();
@@ -184,6 +198,32 @@ void duo_registry_waits(const duo_recorded *event, const duo_state *state)
     if (entry != NULL) {
         pass(entry, event, state);
         side_of(entry, event)->waits = registry_clock();
+    }
+    unlock_registry();
+}
+
+void duo_registry_waits_to_send(const duo_recorded *event, const duo_message *message)
+{
+    lock_registry();
+    duo_registered *entry = entry_of(event, message->in);
+    if (entry != NULL) {
+        move_to(entry, message->in);
+        pass(entry, event, message->in);
+        side_of(entry, event)->waits = registry_clock();
+        side_of(entry, event)->for_space = true;
+    }
+    unlock_registry();
+}
+
+void duo_registry_has_sent(const duo_recorded *event, const duo_message *message)
+{
+    lock_registry();
+    duo_registered *entry = entry_of(event, NULL);
+    if (entry != NULL) {
+        /* The peer may have answered by now. */
+        if (entry->state == message->in->name) move_to(entry, state_after(message));
+        entry->since = registry_clock();
+        pass(entry, event, state_after(message));
     }
     unlock_registry();
 }
@@ -237,15 +277,21 @@ static void write_text(FILE *file, const char *member, const char *text)
     else fprintf(file, ",\"%s\":\"%s\"", member, text);
 }
 
+/* Whether the side has counted a message that waits for space. */
+static bool is_blocked(const duo_registered_side *side)
+{
+    return side->for_space && side->waits != 0 && side->sent > 0;
+}
+
 static void write_side(FILE *file, const duo_registered *entry, int at, uint64_t now)
 {
     const duo_registered_side *side = &entry->sides[at];
-    uint64_t sent = entry->sides[1 - at].sent;
+    uint64_t sent = entry->sides[1 - at].sent - is_blocked(&entry->sides[1 - at]);
     fprintf(file, "%s{\"side\":\"%s\"", at == 0 ? "" : ",", at == 0 ? "client" : "server");
     write_text(file, "state", side->state);
     write_text(file, "owner", side->owner);
     if (side->waits == 0) fputs(",\"waits\":null,\"for\":null", file);
-    else fprintf(file, ",\"waits\":%" PRIu64 ",\"for\":\"message\"", passed(side->waits, now));
+    else fprintf(file, ",\"waits\":%" PRIu64 ",\"for\":\"%s\"", passed(side->waits, now), side->for_space ? "space" : "message");
     fprintf(file, ",\"in_flight\":%" PRIu64 ",\"left\":%s}", sent < side->received ? 0 : sent - side->received,
             side->has_left ? "true" : "false");
 }
@@ -257,7 +303,8 @@ static void write_entry(FILE *file, const duo_registered *entry, uint64_t now)
     fprintf(file, "{\"session\":\"%" PRIu64 "\",\"protocol\":\"%.*s\"", entry->number, protocol, entry->protocol);
     write_text(file, "state", entry->state);
     fprintf(file, ",\"turn\":\"%s\",\"waits\":%" PRIu64 ",\"messages\":%" PRIu64 ",\"sides\":[",
-            entry->turn_is_server ? "server" : "client", passed(entry->since, now), entry->messages);
+            entry->turn_is_server ? "server" : "client", passed(entry->since, now),
+            entry->messages - is_blocked(&entry->sides[0]) - is_blocked(&entry->sides[1]));
     write_side(file, entry, 0, now);
     write_side(file, entry, 1, now);
     fputs("]}", file);

@@ -295,6 +295,31 @@ fn tasks_wait_under_their_names() -> Result<(), Closed> {
     Ok(())
 }
 
+/// Clients that do not read get their documents when they do, and do not hold up another one.
+#[cfg(unix)]
+#[test]
+fn slow_clients_hold_up_no_other() -> std::io::Result<()> {
+    let path = std::env::temp_dir().join(format!("duologue-slow-{}", std::process::id()));
+    let registry = Registry::new();
+    // More than the system keeps for a client that does not read.
+    let all: Vec<_> = (0..4000).map(|_| session(&registry)).collect();
+    let serving = registry.serve(&path)?;
+    let slow = [(); 4].map(|()| UnixStream::connect(&path));
+    let read = |mut client: UnixStream| -> std::io::Result<usize> {
+        let mut text = String::new();
+        client.set_read_timeout(Some(LONG))?;
+        client.read_to_string(&mut text)?;
+        let document: serde_json::Value = serde_json::from_str(&text)?;
+        Ok(document["sessions"].as_array().map_or(0, Vec::len))
+    };
+    assert_eq!(read(UnixStream::connect(&path)?)?, all.len());
+    for client in slow {
+        assert_eq!(read(client?)?, all.len());
+    }
+    drop(serving);
+    Ok(())
+}
+
 /// Each connection gets the registry as it is, and the socket is gone with the server.
 #[cfg(unix)]
 #[test]

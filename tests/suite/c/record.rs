@@ -134,7 +134,8 @@ fn sessions_that_are_stuck_are_in_the_registry() {
     if !is_tested("c") {
         return;
     }
-    let protos = [repository().join("protocols/bank.proto")];
+    let protos =
+        ["bank", "stream"].map(|name| repository().join(format!("protocols/{name}.proto")));
     for watch in [Watch::Plain, Watch::Address, Watch::Thread] {
         let generated = generate(&format!("registry-{watch:?}"), &protos);
         let files = ["stuck.json", "after.json"].map(|name| generated.join(name));

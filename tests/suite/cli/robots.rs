@@ -175,6 +175,17 @@ fn nothing_is_not_enough() {
             "$ duologue {one}\np: 1 session in rust\n    covered 1/1 transitions\n--- exit 0 ---\n"
         )
     );
+    // With a name, what other files declare is left out.
+    let elsewhere = line.to_string().replace("\"p\"", "\"elsewhere\"");
+    scratch.write("both.json", format!("{elsewhere}\n{line}\n"));
+    let of_file = scratch.transcript("robots report both.json --protocol two.proto");
+    assert!(
+        of_file.contains("both.json:1: there is no protocol `elsewhere`: name the file"),
+        "{of_file}"
+    );
+    let of_name = scratch.transcript("robots report both.json --protocol two.proto#p");
+    assert!(of_name.contains("covered 1/1"), "{of_name}");
+    assert!(of_name.ends_with("--- exit 0 ---\n"), "{of_name}");
     let all = scratch.transcript("robots report nothing.json --protocol two.proto --at-least 1");
     assert!(all.ends_with("--- exit 1 ---\n"), "{all}");
     // What a file imports is tested where it is declared.

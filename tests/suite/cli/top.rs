@@ -2,6 +2,7 @@
 
 use crate::support::is_named;
 use crate::support::program::{Scratch, run};
+use crate::support::running::Running;
 use insta::assert_snapshot;
 use serde_json::Value;
 use std::process::Command;
@@ -136,6 +137,62 @@ fn many_sessions_are_searched_in_time() {
     }
 }
 
+/// A long circle is cut as the sessions are, and so are many circles.
+#[test]
+fn only_some_deadlocks_are_shown() {
+    let session = |number: usize, next: usize| {
+        format!(
+            "{{\"session\":\"{number}\",\"protocol\":\"p\",\"state\":\"p.s\",\"turn\":\"server\",\"waits\":1,\"sides\":[\
+             {{\"side\":\"client\",\"owner\":\"t{number}\",\"waits\":1,\"for\":\"message\"}},{{\"side\":\"server\",\"owner\":\"t{next}\"}}]}}"
+        )
+    };
+    let document =
+        |sessions: Vec<String>| format!("{{\"format\":1,\"sessions\":[{}]}}", sessions.join(","));
+    let scratch = Scratch::new("top-long");
+    let shown = |text: String| {
+        let output = run(scratch.duologue("top - --most 3"), text.as_bytes());
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let long = (100..200).map(|number| session(number, (number + 1 - 100) % 100 + 100));
+    let said = shown(document(long.collect()));
+    assert!(
+        said.contains("deadlock: t100 -> t101 -> t102 -> 97 more -> t100\n"),
+        "{said}"
+    );
+    assert_eq!(said.matches(" in session #").count(), 3, "{said}");
+    let many = shown(document((10..50).map(|at| session(at, at)).collect()));
+    assert_eq!(many.matches("deadlock: ").count(), 3, "{many}");
+    assert!(many.contains("\nand 37 more deadlocks\n"), "{many}");
+}
+
+/// As many small sessions as fit take less than 512 MiB.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_largest_document_takes_bounded_memory() {
+    let small = "{\"session\":\"\",\"protocol\":\"\",\"turn\":\"\",\"waits\":0,\"sides\":[{\"side\":\"\"},{\"side\":\"\"}]},";
+    let sessions = small.repeat(((32 << 20) - 100) / small.len());
+    let text = format!(
+        "{{\"format\":1,\"sessions\":[{}]}}",
+        sessions.trim_end_matches(',')
+    );
+    let scratch = Scratch::with("top-large", &[("large.json", &text)]);
+    let mut command = Command::new("sh");
+    let program = env!("CARGO_BIN_EXE_duologue");
+    command.current_dir(scratch.path(".")).args([
+        "-c",
+        &format!("ulimit -v 524288 && exec {program} top large.json --once"),
+    ]);
+    let output = run(command, b"");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(said.contains("0 deadlocks"), "{said}");
+    let three = text.replacen("[{\"side\":\"\"}", "[{\"side\":\"\"},{\"side\":\"\"}", 1);
+    let output = run(scratch.duologue("top -"), three.as_bytes());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("more than two sides"), "{said}");
+}
+
 /// Serves these documents, one to each connection, on a thread that ends with the process.
 #[cfg(unix)]
 fn serve(path: &std::path::Path, documents: Vec<Vec<u8>>) {
@@ -161,11 +218,36 @@ fn a_socket_is_read_to_its_end_and_not_further() {
         said.contains("deadlock: thread a #1 -> thread b #2 -> thread a #1"),
         "{said}"
     );
-    serve(&scratch.path("much"), vec![vec![b' '; (64 << 20) + 1]]);
+    serve(&scratch.path("much"), vec![vec![b' '; (32 << 20) + 1]]);
     let output = run(scratch.duologue("top unix:much --once"), b"");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("more than 64 MiB"), "{said}");
+    assert!(said.contains("more than 32 MiB"), "{said}");
+}
+
+/// A program that ends, or has not begun again yet, is asked again.
+#[cfg(unix)]
+#[test]
+fn a_source_that_was_read_is_read_again_after_a_failure() {
+    let scratch = Scratch::new("top-again");
+    let path = scratch.path("program.json");
+    scratch.write("program.json", STUCK);
+    let mut top = Running::start(&mut scratch.duologue("top program.json --format json"));
+    assert!(top.line().contains("\"process\":7"));
+    std::fs::remove_file(&path).expect("it is there");
+    let said = top.error_line();
+    assert!(
+        said.contains("cannot read program.json: ")
+            && said.ends_with("; trying again every 1 second"),
+        "{said}"
+    );
+    scratch.write("next.json", stuck_with("\"process\":7", "\"process\":8"));
+    std::fs::rename(scratch.path("next.json"), &path).expect("it can be renamed");
+    let end = Instant::now() + Duration::from_secs(30);
+    while !top.line().contains("\"process\":8") {
+        assert!(Instant::now() < end, "the second process is not shown");
+    }
+    top.kill();
 }
 
 /// In a terminal the sessions replace those before, until the program ends.

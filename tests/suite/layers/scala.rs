@@ -41,13 +41,14 @@ const LAYERS: &[Layer] = &[
         name: "link",
         may_use: "floor ring wire",
         files: "Cursor.java EndpointPayload.java FarEnd.java FarEndLink.java FarEndWaiter.java Group.java Handle.java Lane.java Ownership.java \
-                Pipe.java Ports.java Reaper.java SenderQueue.java Side.java SideState.java SpinBudget.java Watch.java \
+                Pipe.java Ports.java Reaper.java Registered.java SenderQueue.java Side.java SideState.java SpinBudget.java Watch.java \
                 YieldPolicy.java",
     },
     Layer {
         name: "typed",
         may_use: "floor wire link",
-        files: "Endpoint.scala Handover.scala Recording.scala Role.scala Select.scala TimeLimit.scala Wait.scala Why.scala errors.scala",
+        files: "Endpoint.scala Handover.scala Recording.scala Registry.scala RegistryServer.scala \
+                RegistrySnapshot.scala RegistryText.scala Role.scala Select.scala TimeLimit.scala Wait.scala Why.scala errors.scala",
     },
     Layer {
         name: "many",
@@ -87,6 +88,7 @@ const CIRCLES: &[(&[&str], &str)] = &[
             "Pipe.java",
             "Ports.java",
             "Reaper.java",
+            "Registered.java",
             "Side.java",
             "SideState.java",
             "SpinBudget.java",
@@ -99,6 +101,14 @@ const CIRCLES: &[(&[&str], &str)] = &[
     (
         &["Endpoint.scala", "Select.scala"],
         "`endpoint.on` makes a case of a select, which programs name `Select.Case`",
+    ),
+    (
+        &[
+            "Registry.scala",
+            "RegistrySnapshot.scala",
+            "RegistryText.scala",
+        ],
+        "what a snapshot consists of is part of `Registry`, by whose name programs find it",
     ),
     (
         &["net/Connection.scala", "net/Reactor.scala"],

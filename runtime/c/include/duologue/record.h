@@ -62,7 +62,10 @@ typedef struct duo_monitor {
     void *context;
 } duo_monitor;
 
-/* Sets the monitor of sessions that begin from now on; NULL: none. It has to remain valid until all of them have ended. */
+/*
+ * Sets the monitor of sessions that begin from now on; NULL: none. It has to remain valid until all of them have ended. Sessions that began
+ * before have no monitor from now on.
+ */
 void duo_monitor_with(const duo_monitor *monitor);
 
 /*
@@ -86,10 +89,11 @@ typedef struct duo_registered_side {
     const char *state;
     /* The thread that used it last; empty if it was not used yet. */
     char owner[64];
-    /* Since when it waits, in nanoseconds; 0: it does not. */
+    /* Since when it waits, in nanoseconds; 0: it does not. It waits for space, or for a message. */
     uint64_t waits;
+    /* A message that waits for space is counted as sent. */
     uint64_t sent, received;
-    bool has_left, is_done;
+    bool has_left, is_done, for_space;
 } duo_registered_side;
 
 /* A session in the registry. Only the library uses it. */
@@ -103,7 +107,7 @@ typedef struct duo_registered {
 
 /*
  * From now on the registry knows the sessions within the process that begin: their states, which threads use them, and which of those
- * wait for messages. It holds about half as many sessions as `count`; those that do not fit are left out, and their uses are counted. The
+ * wait for messages or for space. It holds about half as many sessions as `count`; those that do not fit are left out, and their uses are counted. The
  * memory has to remain valid until `duo_registry_stop`. DUO_INVALID: `count` is less than 2.
  */
 DUO_MUST_CHECK duo_status duo_registry_begin(duo_registered *memory, size_t count);

@@ -91,6 +91,9 @@ class Group {
             restore(ends.length, chosen);
             return Side.Outcome.READY;
         }
+        if (RecordFlag.REGISTRY) {
+            Registered.wait(ends, false);
+        }
         Side.Outcome outcome = Side.Outcome.READY;
         while (outcome == Side.Outcome.READY) {
             if (find()) {
@@ -156,6 +159,9 @@ class Group {
     private boolean settle() {
         for (Handle end : ends) {
             end.$side.state.retract();
+            if (RecordFlag.REGISTRY) {
+                Registered.stopsWaiting(end.$side.state);
+            }
         }
         boolean isChosen = chosen >= 0 || find();
         restore(ends.length, chosen);
@@ -211,6 +217,9 @@ class Group {
                 return;
             }
             Side.SUSPENDED.add(this);
+            if (RecordFlag.REGISTRY) {
+                Registered.wait(super.ends, true);
+            }
             serve();
         }
 

@@ -92,6 +92,9 @@ final class Ports {
         insert(member, hot.before);
         side.member = member;
         side.state.expect(member.bell);
+        if (RecordFlag.REGISTRY) {
+            Registered.waits(side.state, true);
+        }
         return true;
     }
 
@@ -140,6 +143,9 @@ final class Ports {
 
     /** Frees the member's position. */
     void release(Member member) {
+        if (RecordFlag.REGISTRY) {
+            Registered.stopsWaiting(member.endpoint.$side.state);
+        }
         unlink(member);
         member.endpoint = null;
         member.value = null;

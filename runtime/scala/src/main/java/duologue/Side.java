@@ -104,6 +104,9 @@ final class Side {
         if (!state.occupy(owned)) {
             return Outcome.USED;
         }
+        if (RecordFlag.REGISTRY) {
+            Registered.waits(state, false);
+        }
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
         SpinBudget budget = state.budget();
         Outcome outcome = Outcome.READY;
@@ -120,6 +123,9 @@ final class Side {
         }
         // The collector must not treat the side as forgotten while a thread waits on it, and nothing above refers to it.
         Reference.reachabilityFence(this);
+        if (RecordFlag.REGISTRY) {
+            Registered.goesOn(state);
+        }
         if (isLeft()) {
             return Outcome.LEFT;
         }

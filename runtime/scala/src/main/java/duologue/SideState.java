@@ -433,9 +433,9 @@ final class SideState extends Cursor {
 
     /** Returns false. */
     private boolean finish() {
-        // Without a fence: a thread that abandons the side at the same moment finds an old watch, as if it had come a moment
-        // earlier.
+        // Without a fence: a thread that abandons the side at the same moment finds an old watch, as if it had come earlier.
         WATCH.setRelease(this, (Watch) null);
+        if (RecordFlag.REGISTRY) Registered.ends(this, false);
         return false;
     }
 
@@ -488,6 +488,7 @@ final class SideState extends Cursor {
 
     private void depart(ArrayDeque<Side> unread) {
         vacate();
+        if (RecordFlag.REGISTRY) Registered.ends(this, true);
         flags.left = true;
         VarHandle.fullFence();
         pipe.sweep(isClient, unread);

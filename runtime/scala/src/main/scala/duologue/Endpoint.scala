@@ -58,6 +58,7 @@ object Endpoint {
   private[duologue] def closed(side: Side, state: String): SessionClosed = {
     val pipe = side.state.pipe
     val reason = if (pipe.far == null || side.isLeft) null else pipe.far.ending.why
+    if (RecordFlag.LOG) Recording.closed(side, if (reason == null) Why.Left else Why.of(reason))
     if (reason == null) new SessionClosed(pipe.protocol, state, !side.isLeft)
     else new SessionClosed(pipe.protocol, state, isByPeer = true, Why.of(reason), Option(pipe.far.ending.detail))
   }
@@ -69,6 +70,7 @@ object Endpoint {
     case _: SessionClosed | _: EndpointUsed => thrown
     case _: PayloadRefused                  =>
       side.restore(turn)
+      if (RecordFlag.REGISTRY) Registered.takesBack(side.state)
       thrown
     case _ =>
       val own = side.state
@@ -122,7 +124,9 @@ object Endpoint {
   * `InterruptedException` if the thread is interrupted while it waits; nothing was sent then, and the endpoint can be used again.
   * It throws `IllegalArgumentException` if a value is out of range, and [[EndpointUsed]] if the endpoint was already used.
   */
-abstract class SendEndpoint(previous: Endpoint) extends Endpoint(previous)
+abstract class SendEndpoint(previous: Endpoint) extends Endpoint(previous) {
+  if (RecordFlag.REGISTRY) Registered.reaches(this, true)
+}
 
 /** Implemented by sending endpoints of a state whose messages all lead back to the state, so that a [[SharedSender]] can be
   * created from them.
@@ -137,6 +141,7 @@ abstract class DoneEndpoint(previous: Endpoint) extends Endpoint(previous)
   * A closed session is reported only after everything that the peer sent has been received.
   */
 abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
+  if (RecordFlag.REGISTRY) Registered.reaches(this, false)
 
   /** For generated code: the message with this index, and the endpoint that follows it. A payload that is a single primitive
     * value is the `number`.

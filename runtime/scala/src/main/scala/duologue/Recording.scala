@@ -1,6 +1,6 @@
 package duologue
 
-import java.io.{BufferedOutputStream, IOException, OutputStream}
+import java.io.{ByteArrayOutputStream, IOException, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 import java.util.WeakHashMap
@@ -72,23 +72,30 @@ object Recording {
   private val most = java.lang.Long.getLong("duologue.record.most", 1L << 30).longValue
   private var written = 0L
   private var missing = 0L
+  /** Whether the file could not be opened or written. */
+  private var hasFailed = false
+  /** What goes into the file with the next write, and how many events it has. */
+  private val buffer = new ByteArrayOutputStream
+  private var buffered = 0L
+  private val BufferSize = 1 << 16
   private var out: Option[OutputStream] = if (isOn) open(System.getProperty("duologue.record")) else None
 
   private def open(file: String): Option[OutputStream] =
     if (file.isEmpty) None
     else
       try {
-        val opened = new BufferedOutputStream(Files.newOutputStream(Paths.get(file)), 1 << 16)
+        val opened = Files.newOutputStream(Paths.get(file))
         Runtime.getRuntime.addShutdownHook(new Thread(() => flush(), "duologue-recording"))
         Some(opened)
       } catch {
         case refused: IOException =>
+          hasFailed = true
           System.err.println("duologue: sessions are not recorded, because the file of `duologue.record` cannot be written: " + refused.toString)
           None
       }
 
   /** Whether this process records its sessions. */
-  def isOn: Boolean = RecordFlag.ON
+  def isOn: Boolean = RecordFlag.LOG
 
   /** Sets the monitor. Throws `IllegalStateException` if this process was started without the property `duologue.record`. */
   def monitorWith(monitor: Monitor): Unit = {
@@ -98,13 +105,16 @@ object Recording {
   }
 
   /** Writes what is buffered. The virtual machine does it when it ends. */
-  def flush(): Unit = locked(write(_.flush()))
+  def flush(): Unit = locked(write())
 
   /** How many events are not in the file, because it was full or could not be written. */
   def dropped: Long = locked(missing)
 
   /** Sessions of this protocol are not recorded. Called before there are any. */
-  private[duologue] def leaveOut(protocol: WireProtocol): Unit = leftOut = protocol.states
+  private[duologue] def leaveOut(protocol: WireProtocol): Unit = {
+    if (RecordFlag.LOG) leftOut = protocol.states
+    if (RecordFlag.REGISTRY) Registered.leaveOut(protocol.states)
+  }
 
   private def isRecorded(side: Side): Boolean = {
     val far = side.state.pipe.far
@@ -117,14 +127,18 @@ object Recording {
     finally lock.unlock()
   }
 
-  /** Writes, and if that fails, writes no more. */
-  private def write(body: OutputStream => Unit): Unit =
-    try out.foreach(body)
+  /** Writes what is buffered. If that fails, none of it counts as written, and nothing more is. */
+  private def write(): Unit = {
+    try out.foreach(buffer.writeTo(_))
     catch {
       case _: IOException =>
-        missing += 1
+        missing += buffered
+        hasFailed = true
         out = None
     }
+    buffer.reset()
+    buffered = 0L
+  }
 
   /** None if the message is not recorded. */
   private def name(endpoint: Handle, index: Int): Option[String] =
@@ -136,7 +150,12 @@ object Recording {
   }
 
   /** Before a message is sent: closes the session if it is not allowed. */
-  private[duologue] def check(endpoint: Handle, index: Int): Unit = monitor.foreach { monitor =>
+  private[duologue] def check(endpoint: Handle, index: Int): Unit = {
+    if (RecordFlag.LOG) ask(endpoint, index)
+    if (RecordFlag.REGISTRY) Registered.sends(endpoint)
+  }
+
+  private def ask(endpoint: Handle, index: Int): Unit = monitor.foreach { monitor =>
     name(endpoint, index).foreach { message =>
       var stopped = Option.empty[String]
       guarded(monitor.allows(event(endpoint, Kind.Sent, Some(message))).left.foreach(reason => stopped = Some(String.valueOf(reason))))
@@ -151,13 +170,18 @@ object Recording {
   }
 
   /** A message was sent or received. */
-  private[duologue] def passed(endpoint: Handle, index: Int, kind: Kind, isLast: Boolean): Unit =
+  private[duologue] def passed(endpoint: Handle, index: Int, kind: Kind, isLast: Boolean): Unit = {
+    if (RecordFlag.REGISTRY) Registered.passed(endpoint.$side.state, kind == Kind.Sent, isLast)
+    if (RecordFlag.LOG) log(endpoint, index, kind, isLast)
+  }
+
+  private def log(endpoint: Handle, index: Int, kind: Kind, isLast: Boolean): Unit =
     name(endpoint, index).foreach { message =>
       val passed = event(endpoint, kind, Some(message))
       val word = if (kind == Kind.Sent) "send" else "receive"
       locked {
-        if (isLast) end(endpoint): Unit
-        line(passed, ",\"kind\":\"" + word + "\",\"message\":\"" + message + "\"}\n")
+        if (isLast) end(endpoint.$side): Unit
+        line(endpoint.$side.state, ",\"kind\":\"" + word + "\",\"message\":\"" + message + "\"}\n")
       }
       guarded(monitor.foreach(_.happened(passed)))
     }
@@ -168,35 +192,61 @@ object Recording {
     catch { case thrown: Throwable => Waiter.report(thrown) }
 
   /** A side has closed its session, unless it was over. */
-  private[duologue] def left(endpoint: Handle, why: Option[String] = None): Unit = {
+  private def left(endpoint: Handle, why: Option[String] = None): Unit = {
     val gone = event(endpoint, Kind.Left, None)
     val isNew = locked {
-      val isNew = end(endpoint)
-      if (isNew) line(gone, ",\"kind\":\"left\"" + why.fold("")(why => ",\"why\":\"" + quoted(why) + "\"") + "}\n")
+      val isNew = end(endpoint.$side)
+      if (isNew) line(endpoint.$side.state, ",\"kind\":\"left\"" + why.fold("")(why => ",\"why\":\"" + quoted(why) + "\"") + "}\n")
       isNew
     }
     if (isNew) guarded(monitor.foreach(_.happened(gone)))
   }
 
+  /** Closes the session. */
+  private[duologue] def abandon(endpoint: Handle): Unit = {
+    val isLive = endpoint.$side.turn >= 0L
+    endpoint.$side.abandon()
+    if (isLive) left(endpoint)
+  }
+
+  /** A side has found that its session is closed, by the peer unless it has closed it itself. */
+  private[duologue] def closed(side: Side, why: Why): Unit = if (!side.isLeft) {
+    val own = side.state
+    locked {
+      if (end(side)) {
+        val rest =
+          if (why == Why.Left) ",\"from\":\"" + word(!own.isClient) + "\",\"kind\":\"left\"}\n"
+          else ",\"kind\":\"ended\",\"why\":\"" + why.toString.toLowerCase(java.util.Locale.ROOT) + "\"}\n"
+        line(own, rest)
+      }
+    }
+  }
+
   /** Notes that the session is over for this side. Returns whether it was not, and is recorded. */
-  private def end(endpoint: Handle): Boolean = isRecorded(endpoint.$side) && {
-    val own = endpoint.$side.state
+  private def end(side: Side): Boolean = isRecorded(side) && {
+    val own = side.state
     val isOver = sessions.computeIfAbsent(own.pipe, (_: Pipe) => new Seen).isOver
-    val side = if (own.isClient) 1 else 0
-    val was = isOver(side)
-    isOver(side) = true
+    val at = if (own.isClient) 1 else 0
+    val was = isOver(at)
+    isOver(at) = true
     !was
   }
 
-  private def line(event: Event, rest: String): Unit = write { out =>
-    val text = "{\"session\":\"" + escaped(prefix) + event.session.toString + "\",\"protocol\":\"" + event.protocol + "\",\"at\":\"" +
-      (if (event.isClient) "client" else "server") + "\"" + rest
-    val bytes = text.getBytes(UTF_8)
-    if (missing == 0L && written + bytes.length <= most) {
-      written += bytes.length
-      out.write(bytes)
-    } else missing += 1
-  }
+  private def word(isClient: Boolean): String = if (isClient) "client" else "server"
+
+  private def line(own: SideState, rest: String): Unit =
+    if (hasFailed) missing += 1
+    else if (out.nonEmpty) {
+      val text = "{\"session\":\"" + escaped(prefix) + SessionNumber.of(own.pipe).toString + "\",\"protocol\":\"" + own.pipe.protocol +
+        "\",\"at\":\"" + word(own.isClient) + "\"" + rest
+      val bytes = text.getBytes(UTF_8)
+      if (missing == 0L && written + bytes.length <= most) {
+        written += bytes.length
+        buffer.write(bytes, 0, bytes.length)
+        buffered += 1
+        if (buffer.size >= BufferSize) write()
+      } else missing += 1
+    }
 
   /** As it is in a string of JSON. */
   private def quoted(text: String): String = text.flatMap {

@@ -19,6 +19,7 @@ object generated {
 
     /** A new session. `capacity` is the longest run of the protocol, or 0 if a run is unbounded. */
     def start(protocol: String, capacity: Int, clientSpeaks: Boolean): Start = {
+      if (RecordFlag.REGISTRY) Registry.begin()
       val pipe = new Pipe(protocol, capacity)
       val server = new Side(pipe, false, !clientSpeaks)
       val client = new Side(pipe, true, clientSpeaks)
@@ -35,7 +36,10 @@ object generated {
   }
 
   /** The near side of a session with another process, before its first endpoint. */
-  def near(far: FarEnd): Endpoint = new Seed(far.start())
+  def near(far: FarEnd): Endpoint = {
+    if (RecordFlag.REGISTRY) Registry.begin()
+    new Seed(far.start())
+  }
 
   /** Writes a `bytes`. */
   def putBytes(out: PayloadWriter, value: Bytes): Unit = putBytes(out, value, Long.MaxValue)
@@ -201,7 +205,7 @@ object generated {
   ): Unit = {
     val own = side.state
     var owned = own.isMine
-    if (!side.begin(turn, owned)) throw restored(moving, Endpoint.used(side, turn, state))
+    if (!side.begin(turn, owned)) throw restored(side, moving, Endpoint.used(side, turn, state))
     if (!own.hasSpace() && own.pipe.unbounded) {
       awaitRoom(side, turn, state, owned, moving)
       owned = false
@@ -209,7 +213,7 @@ object generated {
     val sent =
       try own.send(turn, index, payload.asInstanceOf[AnyRef], number, flags)
       catch { case thrown: RuntimeException => throw Endpoint.torn(side, turn, state, thrown) }
-    if (!sent) throw restored(moving, Endpoint.closed(side, state))
+    if (!sent) throw restored(side, moving, Endpoint.closed(side, state))
     val isKept = own.end(turn + 1, owned)
     own.wakePeer()
     // The collector must not treat the side as forgotten, and abandon it, before its last message is published.
@@ -219,11 +223,12 @@ object generated {
 
   /** Gives the endpoints in the payload back to the sender if the message is not allowed. */
   private def checkOr(endpoint: Endpoint, index: Int, moving: Moving): Unit =
-    try Recording.check(endpoint, index)
-    catch { case closed: SessionClosed => throw restored(moving, closed) }
+    try if (RecordFlag.ON) Recording.check(endpoint, index)
+    catch { case closed: SessionClosed => throw restored(endpoint.$side, moving, closed) }
 
   /** Gives the endpoints in the payload back to the sender, and returns the reason why nothing is sent. */
-  private def restored(moving: Moving, refusal: Exception): Exception = {
+  private def restored(side: Side, moving: Moving, refusal: Exception): Exception = {
+    if (RecordFlag.REGISTRY) Registered.takesBack(side.state)
     if (moving != null) moving.restore()
     refusal
   }
@@ -237,7 +242,7 @@ object generated {
         new InterruptedException()
       case _ => null
     }
-    if (refusal != null) throw restored(moving, refusal)
+    if (refusal != null) throw restored(side, moving, refusal)
   }
 
   /** Throws `IllegalArgumentException` if the value does not fit in a `u8`. */

@@ -14,11 +14,7 @@ package object duologue {
     * them are closed in turn. Does nothing if the session is over, or if the endpoint was sent to another side. Never waits.
     */
   def abandon(endpoint: Endpoint): Unit =
-    if (RecordFlag.ON) {
-      val isLive = endpoint.$side.turn >= 0L
-      endpoint.$side.abandon()
-      if (isLive) Recording.left(endpoint)
-    } else endpoint.$side.abandon()
+    if (RecordFlag.LOG) Recording.abandon(endpoint) else endpoint.$side.abandon()
 
   /** Writes what was sent so far in a session with another process. Without it, the messages of a run are written when the run
     * ends, or after a few milliseconds. Does nothing within a process.

@@ -79,8 +79,8 @@ final class Health {
 }
 
 object Health {
-  // A log would have sessions whose protocol the program does not have.
-  if (Recording.isOn) Recording.leaveOut(health.client.$protocol)
+  // A log and a registry would have sessions whose protocol the program does not have.
+  Recording.leaveOut(health.client.$protocol)
 
   /** How long a client that waits for a change has no answer, in nanoseconds. */
   private val Period = 20000000000L
