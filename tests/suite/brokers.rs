@@ -5,6 +5,7 @@ use crate::support::c::Watch;
 #[cfg(target_os = "linux")]
 use crate::support::is_tested;
 use crate::support::{is_named, repository, succeed};
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
@@ -15,13 +16,17 @@ fn test(arguments: &[&str]) {
 
 /// Runs tests of the package with a bank of another language.
 fn test_with(arguments: &[&str], bank: Option<&Path>) {
+    let bank = bank.map(|program| ("DUOLOGUE_BANK", program.as_os_str().to_owned()));
+    test_in(arguments, bank.as_slice());
+}
+
+/// Runs tests of the package with these variables of the environment.
+fn test_in(arguments: &[&str], variables: &[(&str, OsString)]) {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(repository());
     cargo.args(["test", "--quiet", "--locked", "--package", "brokers"]);
     cargo.args(arguments);
-    if let Some(bank) = bank {
-        cargo.env("DUOLOGUE_BANK", bank);
-    }
+    cargo.envs(variables.iter().map(|(name, value)| (name, value)));
     if std::env::var_os("DUOLOGUE_SOAK_SECONDS").is_none() && is_named("soak") {
         cargo.env("DUOLOGUE_SOAK_SECONDS", "60");
     }
@@ -53,6 +58,33 @@ fn sessions_over_nats_in_c() {
         let program = crate::c::nats_program(watch);
         test_with(&["--features", "nats", "--test", "nats"], Some(&program));
     }
+}
+
+/// A rolling upgrade at three NATS servers, with servers and clients in the three languages.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_rolling_upgrade_at_a_cluster_of_nats_servers() {
+    if !is_named("nats") {
+        return;
+    }
+    let mut desks = Vec::new();
+    if is_tested("c") {
+        let program = crate::c::desk_program();
+        desks.push(("DUOLOGUE_DESK_C", program.into_os_string()));
+    }
+    if is_tested("scala") {
+        let command = crate::scala::desk_command().join("\n");
+        desks.push(("DUOLOGUE_DESK_SCALA", command.into()));
+    }
+    let arguments = [
+        "--features",
+        "nats",
+        "--test",
+        "cluster",
+        "--",
+        "--nocapture",
+    ];
+    test_in(&arguments, &desks);
 }
 
 /// Faults at random, for as many seconds as `DUOLOGUE_SOAK_SECONDS` says, or 60.

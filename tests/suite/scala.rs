@@ -52,6 +52,10 @@ pub fn remote_program() -> Command {
 }
 
 /// The server of many sessions at once. It runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
+pub fn desk_command() -> Vec<String> {
+    nats::desk()
+}
+
 pub fn load_program() -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let build = || {

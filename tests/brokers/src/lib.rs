@@ -4,6 +4,12 @@
 pub mod bank;
 pub mod memory;
 
+mod wire {
+    #![allow(missing_docs)]
+    include!(concat!(env!("OUT_DIR"), "/wire/mod.rs"));
+}
+pub use wire::versions;
+
 /// The generated modules.
 pub mod protocols {
     #![allow(missing_docs)]
