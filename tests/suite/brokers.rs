@@ -4,6 +4,7 @@
 use crate::support::c::Watch;
 #[cfg(target_os = "linux")]
 use crate::support::is_tested;
+use crate::support::program::Scratch;
 use crate::support::{is_named, repository, succeed};
 use std::ffi::OsString;
 use std::path::Path;
@@ -85,6 +86,22 @@ fn a_rolling_upgrade_at_a_cluster_of_nats_servers() {
         "--nocapture",
     ];
     test_in(&arguments, &desks);
+}
+
+/// What the command prints is what a server and a client need.
+#[test]
+fn the_permissions_that_are_printed_are_those_that_are_needed() {
+    if !is_named("nats") {
+        return;
+    }
+    let scratch = Scratch::with("permissions", &[]);
+    let bank = repository().join("protocols/bank.proto");
+    let mut print = scratch.duologue("nats-permissions");
+    let printed = succeed(print.arg(bank)).unwrap_or_else(|failure| panic!("{failure}"));
+    scratch.write("permissions.conf", printed);
+    let file = scratch.path("permissions.conf").into_os_string();
+    let arguments = ["--features", "nats", "--test", "permissions"];
+    test_in(&arguments, &[("DUOLOGUE_PERMISSIONS", file)]);
 }
 
 /// Faults at random, for as many seconds as `DUOLOGUE_SOAK_SECONDS` says, or 60.

@@ -51,11 +51,12 @@ pub fn remote_program() -> Command {
     net::remote_program(Scala::Three)
 }
 
-/// The server of many sessions at once. It runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
+/// A service of two versions over NATS, and its clients.
 pub fn desk_command() -> Vec<String> {
     nats::desk()
 }
 
+/// The server of many sessions at once. It runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
 pub fn load_program() -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let build = || {

@@ -3,6 +3,7 @@
 
 pub mod bank;
 pub mod memory;
+pub mod server;
 
 mod wire {
     #![allow(missing_docs)]

@@ -106,7 +106,7 @@ impl Counts {
     }
 }
 
-/// Waits until there is no more input: then whoever has started this process, or the process itself, wants it to end.
+/// Waits until there is no more input: then this process has to end.
 fn input_ends() {
     let _end = std::io::stdin().read_to_end(&mut Vec::new());
 }
