@@ -25,7 +25,7 @@ const MEAN: f64 = 0.3;
 #[derive(Clone, Copy)]
 enum Lengths {
     Exponential,
-    /// Of which one in a hundred takes as long as half of the others together.
+    /// The longest hundredth takes a fifth of all time.
     Pareto,
 }
 

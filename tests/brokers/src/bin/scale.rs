@@ -8,6 +8,8 @@ use brokers::protocols::pingpong::{self, client, server};
 use brokers::server::Server;
 use duologue_net::{Connector, Error, Listener};
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
@@ -19,6 +21,9 @@ const STEPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// How many idle sessions there are when memory is measured.
 const IDLE: [usize; 3] = [0, 1_000, 4_000];
+
+/// How many connections a NATS server has when its memory is measured.
+const CONNECTIONS: [usize; 3] = [0, 1_000, 4_000];
 
 fn handle(mut ping: server::Ping) {
     while let Ok(pingpong::Ping::Ping(next)) = ping.recv() {
@@ -37,6 +42,40 @@ fn serve(address: &str) -> Result<(), Error> {
 fn connect(address: &str) -> Result<client::Ping, Error> {
     let connector = Connector::new().timeout(Duration::from_secs(30));
     connector.connect(address)
+}
+
+/// What a client's process is for a NATS server: a connection with one subscription.
+fn connection(nats: &str, number: usize) -> std::io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(nats)?;
+    let hello =
+        format!("CONNECT {{\"verbose\":false}}\r\nSUB duo.at.{number:032x}.* 1\r\nPING\r\n");
+    stream.write_all(hello.as_bytes())?;
+    let mut answered = Vec::new();
+    let mut part = [0; 4096];
+    while !answered.windows(4).any(|bytes| bytes == b"PONG") {
+        let count = stream.read(&mut part)?;
+        if count == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        answered.extend_from_slice(&part[..count]);
+    }
+    Ok(stream)
+}
+
+/// How much memory the connections of other processes take in a NATS server.
+fn connections() {
+    let nats = Server::start("", &[]);
+    let process = Process(nats.process());
+    println!("\n| connections | NATS, MiB |\n| --- | --- |");
+    let mut all = Vec::new();
+    for count in CONNECTIONS {
+        while all.len() < count {
+            all.push(connection(&nats.address, all.len()).expect("`ulimit -n` is 10,000 or more"));
+        }
+        thread::sleep(Duration::from_millis(500));
+        let memory = process.memory() as f64 / 1024.0;
+        println!("| {count} | {memory:.1} |");
+    }
 }
 
 /// A process that is measured.
@@ -203,6 +242,7 @@ fn main() -> Result<(), Error> {
         println!("| {count} | {nats:.1} | {server:.1} | {clients:.1} |");
     }
     drop(idle);
+    connections();
     thread::sleep(Duration::from_secs(3));
     head("sessions begun and ended");
     for threads in STEPS {
