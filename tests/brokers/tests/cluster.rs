@@ -288,11 +288,11 @@ fn a_rolling_upgrade_loses_no_session() {
         .map(|place| desks.run("desk serve first ", place))
         .collect();
     let mut others = 0;
-    for place in 0..3 {
+    for (place, server) in old.iter().enumerate() {
         let address = desks.page.address(place);
         until("the servers to serve", || {
             others += usize::from(probe(&address).is_ok());
-            old[place].sessions() > 0
+            server.sessions() > 0
         });
     }
     desks.note("servers of the first version serve at three NATS servers");
