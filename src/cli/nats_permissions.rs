@@ -14,18 +14,18 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
-  duologue nats-permissions bank.proto > permissions.conf
-                                      for the users `server` and `client`; write `include permissions.conf` into the
-                                      configuration of nats-server
-  duologue nats-permissions shop.proto#order --name shop.orders --server desk --client web --client phone
-                                      for servers at nats://HOST:PORT/shop.orders, and three users
+  duologue nats-permissions bank.proto > users.conf
+                                      for the users `server` and `client`, as a file that the
+                                      configuration of nats-server can include
+  duologue nats-permissions bank.proto --name eu.bank --server teller --client web --client tv
+                                      for servers at nats://HOST:PORT/eu.bank, and three users
   duologue nats-permissions bank.proto --any-version
                                       also for versions of the protocol that do not exist yet
 ";
 
 const AFTER: &str = "\
-Each user has a password in an environment variable, which nats-server reads. The programs of a user have to set its name as the prefix of their
-exchange: see docs/wire.md, \"Permissions\". Programs in C have no prefix: their users need `duo.at.*.*` instead of
+Each user has a password in an environment variable, which nats-server reads. The programs of a user have to set its name as the \
+prefix of their exchange: see docs/wire.md, \"Permissions\". Programs in C have no prefix: their users need `duo.at.*.*` instead of \
 `duo.at.USER.>`.";
 
 /// Print the permissions that servers and clients of a protocol need at a NATS server

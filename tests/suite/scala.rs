@@ -51,10 +51,7 @@ pub fn remote_program() -> Command {
     net::remote_program(Scala::Three)
 }
 
-/// A service of two versions over NATS, and its clients.
-pub fn desk_command() -> Vec<String> {
-    nats::desk()
-}
+pub use nats::desk as desk_command;
 
 /// The server of many sessions at once. It runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
 pub fn load_program() -> Command {
