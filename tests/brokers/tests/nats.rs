@@ -228,6 +228,38 @@ fn customers_of_another_language_are_served_by_both() {
     }
 }
 
+/// A bank in Rust leaves the group while it is full, which is not the same as if none ran.
+#[test]
+fn a_customer_of_another_language_learns_that_all_banks_are_full() {
+    let Some(program) = other_language() else {
+        return;
+    };
+    let other = || Command::new(program.get_program());
+    let server = Server::start();
+    let address = server.address("bank");
+    let mut listener = Listener::bind(&address).expect("it listens");
+    listener.max_sessions(1);
+    listener.serve(|login| {
+        let _ended = bank::teller(login);
+    });
+    let drain = listener.drain();
+    let running = thread::spawn(move || listener.run());
+    let mut held = None;
+    until("the bank to serve", || {
+        held = held
+            .take()
+            .or_else(|| connect::<bank_client::Login>(&address).ok());
+        held.is_some()
+    });
+    assert_eq!(customer(other(), &address, 1), "refused 18");
+    drop(held);
+    until("the bank to have space", || {
+        customer(other(), &address, 1) == "ok"
+    });
+    drain.begin();
+    running.join().expect("no panic").expect("it has drained");
+}
+
 /// The NATS server is gone for longer than a message may wait, and what was sent meanwhile is not there twice: a deposit that was
 /// repeated would leave money at the end.
 #[test]

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(15);
 
 fn exchange(server: &Server, user: &str) -> Result<Exchange, Error> {
-    let client = ConnectOptions::with_user_and_password(user.to_owned(), format!("of {user}"));
+    let client =
+        ConnectOptions::with_user_and_password(user.to_owned(), format!("secret-of-{user}"));
     let options = ExchangeOptions::new().prefix(user);
     Exchange::nats(&server.address, client, &options)
 }
@@ -27,8 +28,8 @@ fn connect(exchange: &Exchange) -> Result<bank_client::Login, Error> {
 /// Has a session, and another one that is refused because the server is full.
 fn sessions(config: &str) -> Result<(), String> {
     let passwords = [
-        ("SERVER_PASSWORD", "of server"),
-        ("CLIENT_PASSWORD", "of client"),
+        ("SERVER_PASSWORD", "secret-of-server"),
+        ("CLIENT_PASSWORD", "secret-of-client"),
     ];
     let server = Server::start(config, &passwords);
     let said = |error: Error| format!("{error:?}");
