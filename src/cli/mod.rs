@@ -47,6 +47,7 @@ mod man;
 mod mapping;
 mod model;
 mod named;
+mod nats_permissions;
 mod play;
 mod play_server;
 mod plugin;
@@ -132,6 +133,7 @@ enum Command {
     Guarantee(guarantee::Guarantee),
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
+    NatsPermissions(nats_permissions::NatsPermissions),
     Model(model::Model),
     Play(play::Play),
     Talk(talk::TalkArguments),
@@ -200,6 +202,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Guarantee(guarantee) => guarantee.run(&terminal),
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
+        Command::NatsPermissions(permissions) => permissions.run(&terminal),
         Command::Model(model) => model.run(&terminal),
         Command::Play(play) => play.run(&terminal),
         Command::Talk(talk) => talk.run(&terminal),
@@ -216,13 +219,14 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 17] = [
+    let unused: [(&str, &[&str]); 18] = [
         ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
         ("graph", &["quiet", "verbose"]),
         ("guarantee", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
+        ("nats-permissions", &["verbose"]),
         ("model", &["quiet", "verbose"]),
         ("play", &["verbose"]),
         ("talk", &["verbose"]),

@@ -4,7 +4,9 @@
 use crate::support::c::Watch;
 #[cfg(target_os = "linux")]
 use crate::support::is_tested;
+use crate::support::program::Scratch;
 use crate::support::{is_named, repository, succeed};
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
@@ -15,13 +17,17 @@ fn test(arguments: &[&str]) {
 
 /// Runs tests of the package with a bank of another language.
 fn test_with(arguments: &[&str], bank: Option<&Path>) {
+    let bank = bank.map(|program| ("DUOLOGUE_BANK", program.as_os_str().to_owned()));
+    test_in(arguments, bank.as_slice());
+}
+
+/// Runs tests of the package with these variables of the environment.
+fn test_in(arguments: &[&str], variables: &[(&str, OsString)]) {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(repository());
     cargo.args(["test", "--quiet", "--locked", "--package", "brokers"]);
     cargo.args(arguments);
-    if let Some(bank) = bank {
-        cargo.env("DUOLOGUE_BANK", bank);
-    }
+    cargo.envs(variables.iter().map(|(name, value)| (name, value)));
     if std::env::var_os("DUOLOGUE_SOAK_SECONDS").is_none() && is_named("soak") {
         cargo.env("DUOLOGUE_SOAK_SECONDS", "60");
     }
@@ -58,6 +64,49 @@ fn sessions_over_nats_in_c() {
         let tests = ["--features", "nats", "--test", "nats", "--test", "soak"];
         test_with(&tests, Some(&program));
     }
+}
+
+/// A rolling upgrade at three NATS servers, with servers and clients in the three languages.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_rolling_upgrade_at_a_cluster_of_nats_servers() {
+    if !is_named("nats") {
+        return;
+    }
+    let mut desks = Vec::new();
+    if is_tested("c") {
+        let program = crate::c::desk_program();
+        desks.push(("DUOLOGUE_DESK_C", program.into_os_string()));
+    }
+    if is_tested("scala") {
+        let command = crate::scala::desk_command().join("\n");
+        desks.push(("DUOLOGUE_DESK_SCALA", command.into()));
+    }
+    let arguments = [
+        "--features",
+        "nats",
+        "--test",
+        "cluster",
+        "--",
+        "--nocapture",
+    ];
+    test_in(&arguments, &desks);
+}
+
+/// What the command prints is what a server and a client need.
+#[test]
+fn the_permissions_that_are_printed_are_those_that_are_needed() {
+    if !is_named("nats") {
+        return;
+    }
+    let scratch = Scratch::with("permissions", &[]);
+    let bank = repository().join("protocols/bank.proto");
+    let mut print = scratch.duologue("nats-permissions");
+    let printed = succeed(print.arg(bank)).unwrap_or_else(|failure| panic!("{failure}"));
+    scratch.write("permissions.conf", printed);
+    let file = scratch.path("permissions.conf").into_os_string();
+    let arguments = ["--features", "nats", "--test", "permissions"];
+    test_in(&arguments, &[("DUOLOGUE_PERMISSIONS", file)]);
 }
 
 /// Faults at random, for as many seconds as `DUOLOGUE_SOAK_SECONDS` says, or 60: those that a broker in memory can have, and those of

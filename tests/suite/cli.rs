@@ -2,6 +2,7 @@
 
 mod manual;
 mod mixed;
+mod permissions;
 mod robots;
 mod top;
 mod unreadable;
@@ -292,6 +293,7 @@ mod usage {
             "guarantee",
             "breaking",
             "fingerprint",
+            "nats-permissions",
             "model",
             "play",
             "talk",

@@ -116,12 +116,15 @@ fn the_documentation_knows_every_command() {
         "the list of commands is read wrongly"
     );
     for line in commands {
-        let name = line
-            .trim()
-            .split('(')
-            .next()
-            .unwrap_or_default()
-            .to_lowercase();
+        let variant = line.trim().split('(').next().unwrap_or_default();
+        // `NatsPermissions` is `nats-permissions`.
+        let mut name = String::new();
+        for letter in variant.chars() {
+            if letter.is_uppercase() && !name.is_empty() {
+                name.push('-');
+            }
+            name.push(letter.to_ascii_lowercase());
+        }
         let shown = format!("\n## duologue {name}\n");
         assert!(
             page.contains(&shown),

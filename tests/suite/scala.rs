@@ -51,6 +51,8 @@ pub fn remote_program() -> Command {
     net::remote_program(Scala::Three)
 }
 
+pub use nats::desk as desk_command;
+
 /// The server of many sessions at once. It runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
 pub fn load_program() -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();

@@ -276,12 +276,12 @@ duo_status duo_exchange_find(const char *address, uint64_t until, duo_exchange *
     return status;
 }
 
-void duo_exchange_subject(char subject[DUO_SUBJECT_SIZE], const char *name, const duo_fingerprint *fingerprint)
+void duo_exchange_subject(char subject[DUO_SUBJECT_SIZE], const char *name, const duo_fingerprint *fingerprint, duo_servers servers)
 {
     char digits[HEX_SIZE + 1];
     const unsigned char *bytes = (const unsigned char *)fingerprint;
     for (size_t i = 0; i < sizeof *fingerprint; i++) snprintf(digits + 2 * i, 3, "%02x", bytes[i]);
-    snprintf(subject, DUO_SUBJECT_SIZE, "duo.%s.%s", name, digits);
+    snprintf(subject, DUO_SUBJECT_SIZE, "duo.%s.%s%s", name, servers == DUO_SERVERS_FULL ? "full-" : "", digits);
 }
 
 bool duo_exchange_has_denied(duo_exchange *exchange, const char *subject, duo_problem *problem)

@@ -197,8 +197,10 @@ bool duo_exchange_has(const char *address);
  */
 duo_status duo_exchange_find(const char *address, uint64_t until, duo_exchange **exchange, const char **name,
                              duo_problem *problem);
+/* Which servers of a protocol: those that can take a session, or those that have been full at some time, which can say so. */
+typedef enum duo_servers { DUO_SERVERS_READY, DUO_SERVERS_FULL } duo_servers;
 /* Writes the subject of the servers of a protocol. */
-void duo_exchange_subject(char subject[DUO_SUBJECT_SIZE], const char *name, const duo_fingerprint *fingerprint);
+void duo_exchange_subject(char subject[DUO_SUBJECT_SIZE], const char *name, const duo_fingerprint *fingerprint, duo_servers servers);
 /*
  * Begins a session with the servers of this subject: what is written to the descriptor first has to be the hello, at once. The link is held
  * until `duo_exchange_release`.

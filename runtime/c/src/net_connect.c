@@ -131,12 +131,12 @@ static duo_status connect_until(int descriptor, const duo_tls *tls, const char *
     return status;
 }
 
-/* How often a server that drains may be chosen. */
+/* How often a server that drains, or is full, may be chosen. */
 enum { MOST_ATTEMPTS = 8 };
 
-/* Asks the servers of one protocol. DUO_EMPTY: there are none. */
+/* Asks the servers of one protocol, this many at most. DUO_EMPTY: there are none. */
 static duo_status ask(duo_exchange *exchange, const char *subject, const char *address, const duo_wire_protocol *protocol, duo_role role,
-                      const duo_net_options *options, uint64_t until, duo_endpoint *endpoint)
+                      const duo_net_options *options, unsigned most, uint64_t until, duo_endpoint *endpoint)
 {
     for (unsigned attempts = 1;;) {
         int descriptor;
@@ -155,19 +155,34 @@ static duo_status ask(duo_exchange *exchange, const char *subject, const char *a
             if (is_over) return DUO_LATE;
             continue;
         }
-        /* The server was about to leave the group. There may be others. */
-        bool is_draining = status == DUO_REFUSED && options->refusal->verdict == DUO_VERDICT_DRAINING;
-        if (!is_draining || attempts == MOST_ATTEMPTS || is_over) return status;
+        /* The server was about to leave the group, because it drains or is full. There may be others. */
+        bool is_leaving = status == DUO_REFUSED && (options->refusal->verdict == DUO_VERDICT_DRAINING ||
+                                                    options->refusal->verdict == DUO_VERDICT_SESSIONS_FULL);
+        if (!is_leaving || attempts >= most || is_over) return status;
         attempts += 1;
     }
 }
 
-/* Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts. */
+/* The fingerprint of this side's protocol, and after it those that it accepts; NULL after the last. */
+static const duo_fingerprint *fingerprint_at(const duo_wire_protocol *protocol, duo_role role, const duo_net_options *options, size_t i)
+{
+    if (i == 0) return &protocol->fingerprint;
+    if (i - 1 < options->accepts_count) return &options->accepts[i - 1];
+    size_t rest = i - 1 - options->accepts_count;
+    return i <= DUO_NET_MOST_ACCEPTS && rest < protocol->accepts_count[role] ? &protocol->accepts[role][rest] : NULL;
+}
+
+/*
+ * Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts. If there are none of these either, they
+ * may all be full.
+ */
 static duo_status connect_through(const char *address, const duo_wire_protocol *protocol, duo_role role, const duo_net_options *options,
                                   uint64_t until, duo_endpoint *endpoint)
 {
+    static const duo_servers all[] = {DUO_SERVERS_READY, DUO_SERVERS_FULL};
     duo_exchange *exchange;
     const char *name;
+    const duo_fingerprint *fingerprint;
     char subject[DUO_SUBJECT_SIZE];
     duo_problem problem = {""};
     duo_refusal refusal = {0, 0};
@@ -176,15 +191,15 @@ static duo_status connect_through(const char *address, const duo_wire_protocol *
     if (own.refusal == NULL) own.refusal = &refusal;
     duo_status status = duo_exchange_find(address, until, &exchange, &name, own.problem);
     if (status != DUO_OK) return status;
-    duo_exchange_subject(subject, name, &protocol->fingerprint);
-    status = ask(exchange, subject, address, protocol, role, &own, until, endpoint);
-    size_t count = options->accepts_count + protocol->accepts_count[role];
-    for (size_t i = 0; i < count && i < DUO_NET_MOST_ACCEPTS && status == DUO_EMPTY; i++) {
-        bool is_own = i < options->accepts_count;
-        duo_exchange_subject(subject, name, is_own ? &options->accepts[i] : &protocol->accepts[role][i - options->accepts_count]);
-        status = ask(exchange, subject, address, protocol, role, &own, until, endpoint);
+    for (size_t servers = 0; servers < 2; servers++) {
+        /* That all are full does not change at once. */
+        unsigned most = all[servers] == DUO_SERVERS_READY ? MOST_ATTEMPTS : 1;
+        for (size_t i = 0; (fingerprint = fingerprint_at(protocol, role, options, i)) != NULL; i++) {
+            duo_exchange_subject(subject, name, fingerprint, all[servers]);
+            status = ask(exchange, subject, address, protocol, role, &own, most, until, endpoint);
+            if (status != DUO_EMPTY) return status;
+        }
     }
-    if (status != DUO_EMPTY) return status;
     *own.refusal = (duo_refusal){DUO_VERDICT_UNKNOWN_PROTOCOL, 0};
     return DUO_REFUSED;
 }

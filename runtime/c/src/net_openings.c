@@ -130,7 +130,7 @@ static duo_status serve(duo_openings *openings, const duo_fingerprint *fingerpri
         served *made = duo_allocate(sizeof *made);
         if (made == NULL) return DUO_NO_MEMORY;
         char subject[DUO_SUBJECT_SIZE];
-        duo_exchange_subject(subject, openings->name, &fingerprints[i]);
+        duo_exchange_subject(subject, openings->name, &fingerprints[i], DUO_SERVERS_READY);
         const duo_inbox inbox = {arrived, unanswered, ended, openings};
         pthread_mutex_lock(&openings->lock);
         openings->holders += 1;

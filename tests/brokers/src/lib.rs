@@ -8,6 +8,12 @@ pub mod nats;
 #[cfg(feature = "nats")]
 pub mod proxy;
 
+mod wire {
+    #![allow(missing_docs)]
+    include!(concat!(env!("OUT_DIR"), "/wire/mod.rs"));
+}
+pub use wire::versions;
+
 /// The generated modules.
 pub mod protocols {
     #![allow(missing_docs)]

@@ -13,6 +13,7 @@ pub struct Server {
     folder: PathBuf,
     /// Where it reads what it permits.
     config: Option<PathBuf>,
+    variables: Vec<(String, String)>,
     child: Option<Child>,
     port: u16,
 }
@@ -20,11 +21,20 @@ pub struct Server {
 impl Server {
     /// Starts one.
     pub fn start() -> Server {
-        Server::with(None)
+        Server::new(None, &[])
+    }
+
+    /// Starts one with a configuration, and these variables of the environment.
+    pub fn with_variables(config: &str, variables: &[(&str, &str)]) -> Server {
+        Server::new(Some(config), variables)
     }
 
     /// Starts one with a configuration.
-    pub fn with(config: Option<&str>) -> Server {
+    pub fn with(config: &str) -> Server {
+        Server::new(Some(config), &[])
+    }
+
+    fn new(config: Option<&str>, variables: &[(&str, &str)]) -> Server {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let number = LAST.fetch_add(1, SeqCst);
         let folder = format!("duologue-nats-{}-{number}", std::process::id());
@@ -35,15 +45,18 @@ impl Server {
             std::fs::write(&file, text).expect("the folder can be written");
             file
         });
+        let variables = variables.iter();
+        let variables = variables.map(|&(name, value)| (name.to_owned(), value.to_owned()));
         let mut server = Server {
             folder,
             config,
+            variables: variables.collect(),
             child: None,
             port: 0,
         };
         server.run("-1");
         // The file appears when the server listens.
-        let read = || {
+        let read = |server: &Server| {
             let entries = std::fs::read_dir(&server.folder).expect("it is there");
             entries.flatten().find_map(|entry| {
                 let text = std::fs::read_to_string(entry.path()).ok()?;
@@ -51,9 +64,13 @@ impl Server {
                 rest.split('"').next()?.parse::<u16>().ok()
             })
         };
-        until("the NATS server's port", || read().is_some());
-        let port = read().expect("it was there");
-        server.port = port;
+        until("the NATS server's port", || {
+            let child = server.child.as_mut().expect("it was started");
+            let ended = child.try_wait().expect("it was started");
+            assert!(ended.is_none(), "nats-server rejects its configuration");
+            server.port = read(&server).unwrap_or_default();
+            server.port != 0
+        });
         server
     }
 
@@ -64,6 +81,7 @@ impl Server {
         if let Some(config) = &self.config {
             command.arg("--config").arg(config);
         }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -91,8 +109,17 @@ impl Server {
 
     /// Connects to it.
     pub fn exchange(&self, client: ConnectOptions) -> Result<Exchange, Error> {
-        let server = format!("127.0.0.1:{}", self.port);
-        Exchange::nats(&server, client, &ExchangeOptions::new())
+        Exchange::nats(&self.host(), client, &ExchangeOptions::new())
+    }
+
+    /// Where it listens, as `host:port`.
+    pub fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The number of its process, while it runs.
+    pub fn process(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
     }
 
     /// The port at which it listens on 127.0.0.1.

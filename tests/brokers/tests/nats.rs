@@ -134,6 +134,38 @@ fn customers_of_another_language_are_served_by_both() {
     }
 }
 
+/// A bank in Rust leaves the group while it is full, which is not the same as if none ran.
+#[test]
+fn a_customer_of_another_language_learns_that_all_banks_are_full() {
+    let Some(program) = other_language() else {
+        return;
+    };
+    let other = || Command::new(program.get_program());
+    let server = Server::start();
+    let address = server.address("bank");
+    let mut listener = Listener::bind(&address).expect("it listens");
+    listener.max_sessions(1);
+    listener.serve(|login| {
+        let _ended = bank::teller(login);
+    });
+    let drain = listener.drain();
+    let running = thread::spawn(move || listener.run());
+    let mut held = None;
+    until("the bank to serve", || {
+        held = held
+            .take()
+            .or_else(|| connect::<bank_client::Login>(&address).ok());
+        held.is_some()
+    });
+    assert_eq!(customer(other(), &address, 1), "refused 18");
+    drop(held);
+    until("the bank to have space", || {
+        customer(other(), &address, 1) == "ok"
+    });
+    drain.begin();
+    running.join().expect("no panic").expect("it has drained");
+}
+
 /// The NATS server is gone for longer than a message may wait, and what was sent meanwhile is not there twice: a deposit that was
 /// repeated would leave money at the end.
 #[test]
@@ -171,7 +203,7 @@ fn another_language_reports_a_missing_permission() {
     };
     let config = "no_auth_user: holk\nauthorization { users = [ { user: holk, password: \"1234\", permissions: { \
                   publish: [\"duo.at.>\"], subscribe: [\"duo.at.>\"] } } ] }";
-    let server = Server::with(Some(config));
+    let server = Server::with(config);
     let address = server.address("bank");
     for arguments in [&["customer", &address, "1"][..], &["serve", &address][..]] {
         let mut command = Command::new(program.get_program());
@@ -281,7 +313,7 @@ fn a_listener_learns_that_the_connection_is_closed_for_good() {
 fn a_missing_permission_is_reported() {
     let config = "authorization { users = [ { user: holk, password: \"1234\", permissions: { \
                   publish: [\"duo.at.>\"], subscribe: [\"duo.at.>\"] } } ] }";
-    let server = Server::with(Some(config));
+    let server = Server::with(config);
     let client = ConnectOptions::with_user_and_password("holk".to_owned(), "1234".to_owned());
     let exchange = server.exchange(client).expect("it may take part");
     let mut listener =

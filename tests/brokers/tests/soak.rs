@@ -402,7 +402,7 @@ fn nothing_is_lost_in_silence() {
         .elapsed()
         .map_or(1, |since| since.as_secs());
     let mut random = Random(seed);
-    let mut server = Server::with(Some(CONFIG));
+    let mut server = Server::with(CONFIG);
     let ways = [(); 2].map(|()| Proxy::start(server.port()).expect("a port is free"));
     let shared = Arc::new(Shared::default());
     serve(&shared, &exchange(&ways[0]));

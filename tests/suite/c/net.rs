@@ -294,10 +294,20 @@ pub fn load() -> PathBuf {
 
 /// A bank over NATS, and its customers.
 pub fn nats(watch: Watch) -> PathBuf {
-    let proto = repository().join("protocols/bank.proto");
-    let generated = generate_with(&format!("net-nats-{watch:?}"), &[proto], &["--remote"]);
+    over_nats("nats", "protocols/bank.proto", watch)
+}
+
+/// A service of two versions, and its clients.
+pub fn desk() -> PathBuf {
+    over_nats("desk", "tests/wire/versions.proto", Watch::Plain)
+}
+
+/// A program of `tests/remote` with sessions over NATS.
+fn over_nats(name: &str, proto: &str, watch: Watch) -> PathBuf {
+    let proto = repository().join(proto);
+    let generated = generate_with(&format!("net-{name}-{watch:?}"), &[proto], &["--remote"]);
     let mut sources = sources_in(&generated);
-    sources.push(repository().join("tests/remote/nats.c"));
+    sources.push(repository().join(format!("tests/remote/{name}.c")));
     let includes = [generated.clone()];
     let objects = nats_objects(watch, &generated);
     let program = Program {

@@ -91,20 +91,37 @@ pub trait Inbox: Send + Sync + 'static {
     fn lost(&self);
 }
 
+/// Which servers of a protocol a client asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Servers {
+    /// Those that can take a session.
+    Ready,
+    /// Those that have been full at some time. They can say so, while servers that nothing has subscribed for cannot.
+    Full,
+}
+
 impl Exchange {
     /// Begins the stream of a session with the servers of this name and protocol.
     pub(crate) fn open(
         &self,
         name: &str,
         fingerprint: Fingerprint,
+        servers: Servers,
         deadline: Instant,
     ) -> Result<BrokerStream, Error> {
-        self.0.open(name, fingerprint, deadline)
+        let subject = exchange::subject(name, fingerprint, servers);
+        self.0.open(subject, deadline)
     }
 
     /// What the broker does not permit, if it has recently rejected a message to these servers.
-    pub(crate) fn denied(&self, name: &str, fingerprint: Fingerprint) -> Option<Error> {
-        self.0.denied(&exchange::subject(name, fingerprint))
+    pub(crate) fn denied(
+        &self,
+        name: &str,
+        fingerprint: Fingerprint,
+        servers: Servers,
+    ) -> Option<Error> {
+        let subject = exchange::subject(name, fingerprint, servers);
+        self.0.denied(&subject)
     }
 
     /// Where a listener of this name gets sessions from.

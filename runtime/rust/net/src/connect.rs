@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
 
-use crate::broker::{self, Exchange};
+use crate::broker::{self, BrokerStream, Exchange, Servers};
 use crate::hello::{Answered, Hello, HEAD, MOST_ACCEPTED, SMALLEST_LIMIT};
 use crate::observe::{self, Cause, Observer, Refusal, Seen};
 use crate::session::{self, Terms};
@@ -201,7 +201,8 @@ impl Connector {
         begun.inspect_err(|error| self.failed::<E>(None, error))
     }
 
-    /// Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts.
+    /// Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts. If there are none of
+    /// these either, they may all be full.
     fn begin_through<E: Open>(
         &self,
         exchange: &Exchange,
@@ -210,39 +211,17 @@ impl Connector {
         deadline: Instant,
     ) -> Result<E, Error> {
         let own = Fingerprint(E::State::FINGERPRINT);
-        for fingerprint in [own].into_iter().chain(self.accepted::<E>()) {
-            let mut attempts = 0;
-            loop {
-                let stream = exchange.open(name, fingerprint, deadline)?;
-                let attempt = stream.attempt();
-                let error = match self.begin(Box::new(stream), peer, deadline) {
-                    Ok(first) => return Ok(first),
-                    Err(error) => error,
+        for servers in [Servers::Ready, Servers::Full] {
+            for fingerprint in [own].into_iter().chain(self.accepted::<E>()) {
+                let open = || exchange.open(name, fingerprint, servers, deadline);
+                let denied = || exchange.denied(name, fingerprint, servers);
+                // That all are full does not change at once.
+                let most = match servers {
+                    Servers::Ready => MOST_ATTEMPTS,
+                    Servers::Full => 1,
                 };
-                let is_draining = matches!(
-                    error,
-                    Error::Refused {
-                        verdict: Verdict::Draining,
-                        ..
-                    }
-                );
-                if attempt.is_unanswered() {
-                    break;
-                }
-                if attempt.is_unheard() || matches!(error, Error::TimedOut) {
-                    if let Some(denied) = exchange.denied(name, fingerprint) {
-                        return Err(denied);
-                    }
-                    // The broker has lost the hello, or delivered it to a server that had just left the group and ended.
-                    if left(deadline).is_some() {
-                        continue;
-                    }
-                    return Err(Error::TimedOut);
-                }
-                attempts += 1;
-                // The server was about to leave the group. There may be others.
-                if !is_draining || attempts == MOST_ATTEMPTS || left(deadline).is_none() {
-                    return Err(error);
+                if let Some(first) = self.ask(peer, deadline, most, &open, &denied)? {
+                    return Ok(first);
                 }
             }
         }
@@ -250,6 +229,51 @@ impl Connector {
             verdict: Verdict::UnknownProtocol,
             retry_after: None,
         })
+    }
+
+    /// Asks the servers of one protocol, this many at most. `None`: there are none.
+    fn ask<E: Open>(
+        &self,
+        peer: Option<&Address>,
+        deadline: Instant,
+        most: u32,
+        open: &dyn Fn() -> Result<BrokerStream, Error>,
+        denied: &dyn Fn() -> Option<Error>,
+    ) -> Result<Option<E>, Error> {
+        let mut attempts = 0;
+        loop {
+            let stream = open()?;
+            let attempt = stream.attempt();
+            let error = match self.begin(Box::new(stream), peer, deadline) {
+                Ok(first) => return Ok(Some(first)),
+                Err(error) => error,
+            };
+            if attempt.is_unanswered() {
+                return Ok(None);
+            }
+            if attempt.is_unheard() || matches!(error, Error::TimedOut) {
+                if let Some(denied) = denied() {
+                    return Err(denied);
+                }
+                // The broker has lost the hello, or delivered it to a server that had just left the group and ended.
+                if left(deadline).is_some() {
+                    continue;
+                }
+                return Err(Error::TimedOut);
+            }
+            attempts += 1;
+            // The server was about to leave the group, because it drains or is full. There may be others.
+            let is_leaving = matches!(
+                error,
+                Error::Refused {
+                    verdict: Verdict::Draining | Verdict::Full,
+                    ..
+                }
+            );
+            if !is_leaving || attempts >= most || left(deadline).is_none() {
+                return Err(error);
+            }
+        }
     }
 
     /// The older protocols that this side accepts.

@@ -147,7 +147,7 @@ impl Listener {
     }
 
     /// How many sessions may be open at once; 1,024 unless set. Further hellos are refused as
-    /// [`Full`](crate::Verdict::Full).
+    /// [`Full`](crate::Verdict::Full). Over a broker, a listener that has this many leaves the group of its servers until one has ended.
     pub fn max_sessions(&mut self, count: usize) -> &mut Listener {
         self.shared.policy().max_sessions = count;
         self
@@ -278,7 +278,10 @@ impl Listener {
                 let policy = shared.policy().clone();
                 let mut permit = None;
                 let mut take_permit = || {
-                    permit = Some(Permit::take(shared, policy.max_sessions)?);
+                    let taken = Permit::take(shared, policy.max_sessions);
+                    // Before the peer gets its answer, so that no other one comes here.
+                    shared.leave_group_if_full();
+                    permit = Some(taken?);
                     Ok(())
                 };
                 let begun = policy.answer(&*stream, peer, served, &mut take_permit, deadline);
@@ -365,7 +368,9 @@ impl Listener {
                 let policy = shared.policy().clone();
                 let mut permit = None;
                 let mut take_permit = || {
-                    permit = Some(Beginning::take(shared, policy.max_sessions)?);
+                    let taken = Beginning::take(shared, policy.max_sessions);
+                    shared.leave_group_if_full();
+                    permit = Some(taken?);
                     Ok(())
                 };
                 let begun = policy.answer(&*stream, peer, [&served], &mut take_permit, deadline);

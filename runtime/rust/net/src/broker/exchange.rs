@@ -15,7 +15,7 @@ use super::link::{cost, BrokerStream, Link, Peer, Ticked};
 use super::options::ExchangeOptions;
 use super::packet::{Kind, Packet};
 use super::post::{self, Post};
-use super::{Broker, Inbox};
+use super::{Broker, Inbox, Servers};
 use crate::error::Verdict;
 use crate::hello::{refusal, Hello};
 use crate::stream::left;
@@ -167,14 +167,23 @@ impl Hub {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Subscribes to messages that begin sessions.
+    pub(super) fn join(
+        &self,
+        subject: &str,
+        inbox: Arc<dyn Inbox>,
+    ) -> Result<Box<dyn Any + Send + Sync>, Error> {
+        let subscribed = self.post.broker.subscribe(subject, Some("duo"), inbox);
+        subscribed.map_err(Error::io(format!("subscribe to {subject}")))
+    }
+
     /// Subscribes to messages that begin sessions, and waits until the broker knows that.
     pub(super) fn listen(
         &self,
         subject: &str,
         inbox: Arc<dyn Inbox>,
     ) -> Result<Box<dyn Any + Send + Sync>, Error> {
-        let subscribed = self.post.broker.subscribe(subject, Some("duo"), inbox);
-        let subscribed = subscribed.map_err(Error::io(format!("subscribe to {subject}")))?;
+        let subscribed = self.join(subject, inbox)?;
         self.settle(ECHO)?;
         match self.denied(subject) {
             Some(denied) => Err(denied),
@@ -232,8 +241,7 @@ impl Hub {
     /// Begins a session with the servers of a protocol.
     pub(super) fn open(
         self: &Arc<Hub>,
-        name: &str,
-        fingerprint: Fingerprint,
+        subject: String,
         deadline: Instant,
     ) -> Result<BrokerStream, Error> {
         let failed = |problem: &str| {
@@ -253,7 +261,7 @@ impl Hub {
         let window = window.ok_or_else(|| failed("this process has too many sessions"))?;
         let token = post::random().map_err(Error::io("begin a session over a broker"))?;
         let address = post::address(&self.post.process, &token);
-        let link = Link::open(&self.post, address, window, subject(name, fingerprint));
+        let link = Link::open(&self.post, address, window, subject);
         let link = Arc::new(link);
         let entry = Entry {
             link: Arc::clone(&link),
@@ -440,8 +448,11 @@ impl Hub {
 }
 
 /// The subject of the servers of a protocol.
-pub(super) fn subject(name: &str, fingerprint: Fingerprint) -> String {
-    format!("duo.{name}.{fingerprint}")
+pub(super) fn subject(name: &str, fingerprint: Fingerprint, servers: Servers) -> String {
+    match servers {
+        Servers::Ready => format!("duo.{name}.{fingerprint}"),
+        Servers::Full => format!("duo.{name}.full-{fingerprint}"),
+    }
 }
 
 /// Takes what arrives for a process. It does not keep the process, which keeps the subscription.

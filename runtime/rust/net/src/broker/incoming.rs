@@ -12,7 +12,7 @@ use rustix::event::{eventfd, EventfdFlags};
 
 use super::exchange::{subject, Hub};
 use super::link::BrokerStream;
-use super::Inbox;
+use super::{Inbox, Servers};
 use crate::error::Verdict;
 use crate::hello::refusal;
 use crate::stream::{write_all, Stream};
@@ -32,7 +32,15 @@ pub(crate) struct Openings {
     hub: Arc<Hub>,
     name: String,
     waiting: Arc<Waiting>,
-    subscriptions: Mutex<BTreeMap<String, Box<dyn Any + Send + Sync>>>,
+    served: Mutex<BTreeMap<[u8; 16], Groups>>,
+}
+
+type Subscription = Box<dyn Any + Send + Sync>;
+
+/// The groups of one protocol. Those of a listener that is full leave `ready`, and what is in `full` stays.
+struct Groups {
+    ready: Option<Subscription>,
+    full: Option<Subscription>,
 }
 
 /// What a listener has not taken yet.
@@ -69,7 +77,7 @@ impl Openings {
                 event: event.map_err(Error::io("listen"))?,
                 state: Mutex::default(),
             }),
-            subscriptions: Mutex::default(),
+            served: Mutex::default(),
         })
     }
 
@@ -78,17 +86,49 @@ impl Openings {
         &self,
         fingerprints: impl Iterator<Item = Fingerprint>,
     ) -> Result<(), Error> {
-        let mut subscriptions = lock(&self.subscriptions);
+        let mut served = lock(&self.served);
         for fingerprint in fingerprints {
-            let subject = subject(&self.name, fingerprint);
-            if lock(&self.waiting.state).is_draining || subscriptions.contains_key(&subject) {
+            if lock(&self.waiting.state).is_draining || served.contains_key(&fingerprint.0) {
                 continue;
             }
+            let subject = subject(&self.name, fingerprint, Servers::Ready);
             let inbox = Arc::clone(&self.waiting) as _;
-            let subscription = self.hub.listen(&subject, inbox)?;
-            subscriptions.insert(subject, subscription);
+            let groups = Groups {
+                ready: Some(self.hub.listen(&subject, inbox)?),
+                full: None,
+            };
+            served.insert(fingerprint.0, groups);
         }
         Ok(())
+    }
+
+    /// Leaves the group while the listener is full, so that the broker chooses others, and comes back when it is not. What cannot be
+    /// changed now is tried again at the next call.
+    pub(crate) fn set_full(&self, is_full: bool) {
+        let mut left = Vec::new();
+        let mut served = lock(&self.served);
+        if lock(&self.waiting.state).is_draining {
+            return;
+        }
+        let join = |fingerprint, servers| {
+            let subject = subject(&self.name, Fingerprint(fingerprint), servers);
+            self.hub.join(&subject, Arc::clone(&self.waiting) as _).ok()
+        };
+        for (fingerprint, groups) in served.iter_mut() {
+            if is_full && groups.ready.is_some() {
+                // First, so that clients always find somebody who says that all are full.
+                groups.full = groups
+                    .full
+                    .take()
+                    .or_else(|| join(*fingerprint, Servers::Full));
+                left.extend(groups.ready.take());
+            } else if !is_full && groups.ready.is_none() {
+                groups.ready = join(*fingerprint, Servers::Ready);
+            }
+        }
+        // Not under the lock, because that is code of the broker.
+        drop(served);
+        drop(left);
     }
 
     /// The name of the group.
@@ -131,7 +171,7 @@ impl Openings {
             state.is_draining = true;
             std::mem::take(&mut state.opened)
         };
-        let ended = std::mem::take(&mut *lock(&self.subscriptions));
+        let ended = std::mem::take(&mut *lock(&self.served));
         let was_listening = !ended.is_empty();
         drop(ended);
         for opened in opened {

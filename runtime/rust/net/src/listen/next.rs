@@ -30,6 +30,7 @@ pub(super) fn next(
         if ends(&shared.state()) {
             return Ok(None);
         }
+        shared.leave_group_if_full();
         let (handshakes, most) = {
             let policy = shared.policy();
             (policy.max_handshakes, policy.max_silent)

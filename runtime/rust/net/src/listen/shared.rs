@@ -130,6 +130,17 @@ impl Shared {
         sync::lock(&self.policy)
     }
 
+    /// At a broker, leaves the group while no further session may begin. Each thread that changes this signals the listener's thread, which
+    /// asks again.
+    pub(super) fn leave_group_if_full(&self) {
+        let Some(openings) = &self.openings else {
+            return;
+        };
+        let most = self.policy().max_sessions;
+        let is_full = matches!(self.state().refusal(most), Err(Verdict::Full));
+        openings.set_full(is_full);
+    }
+
     pub(super) fn signal(&self) {
         let _full = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
@@ -255,6 +266,7 @@ impl Drop for Accepted {
         if let Some(shared) = self.0.upgrade() {
             shared.state().accepted -= 1;
             shared.ended.notify_all();
+            shared.signal();
         }
     }
 }

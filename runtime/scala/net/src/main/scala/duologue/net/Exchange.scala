@@ -92,9 +92,12 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
     }
   }
 
+  /** Subscribes to messages that begin sessions. */
+  private[net] def join(subject: String, inbox: Inbox): AutoCloseable = post.broker.subscribe(subject, Some("duo"), inbox)
+
   /** Subscribes to messages that begin sessions, and waits until the broker knows that. */
   private[net] def listen(subject: String, inbox: Inbox): AutoCloseable = {
-    val subscription = post.broker.subscribe(subject, Some("duo"), inbox)
+    val subscription = join(subject, inbox)
     try {
       settle(Echo)
       denied(subject).foreach(throw _)
@@ -134,7 +137,7 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
   }
 
   /** Begins a session with the servers of a protocol. */
-  private[net] def open(name: String, fingerprint: Fingerprint, deadline: Long): Link = {
+  private[net] def open(subject: String, deadline: Long): Link = {
     // What is published meanwhile would begin sessions that nobody waits for any longer.
     while (!lost && !post.broker.isConnected) {
       if (System.nanoTime() - deadline > 0L)
@@ -145,7 +148,7 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
     def full() = new IOException("this process has too many sessions")
     val window = post.window(0L).getOrElse(throw full())
     val token = Subjects.random()
-    val link = Link.open(post, Subjects.address(post.process, token), window, Subjects.subject(name, fingerprint))
+    val link = Link.open(post, Subjects.address(post.process, token), window, subject)
     if (table.synchronized(links.size) >= MostLinks) clean()
     val isAdded = table.synchronized {
       val isFree = links.size < MostLinks

@@ -203,6 +203,12 @@ final class Listener private (
     isFree
   }
 
+  /** A session is over. */
+  private def uncount(): Unit = {
+    count.decrementAndGet(): Unit
+    source.counted(() => count.get >= limits.sessions)
+  }
+
   private def leavePlace(): Unit = {
     places.release()
     source.freed()
@@ -245,7 +251,7 @@ final class Listener private (
       }
     } catch { case failed: IOException => refused(incoming.peer, name, None, Some(failed)) }
     finally if (!isDone) {
-      if (isCounted) count.decrementAndGet(): Unit
+      if (isCounted) uncount()
       Dialogue.hangUp(open)
       incoming.left()
     }
@@ -285,7 +291,11 @@ final class Listener private (
             }
         isCounted = choice.isRight
         choice
-      } finally if (!isCounted) count.decrementAndGet(): Unit
+      } finally {
+        if (!isCounted) count.decrementAndGet(): Unit
+        // Before the peer gets its answer, so that no other one comes here.
+        source.counted(() => count.get >= limits.sessions)
+      }
     }
 
   private def matching(hello: Hello): Either[Int, (Int, Served)] = {
@@ -302,7 +312,7 @@ final class Listener private (
   private def begun(role: Role, channel: Channel, hello: Hello, verdict: Int, incoming: Incoming): role.$First = {
     def ended(connection: Connection): Unit = {
       sessions.remove(connection)
-      count.decrementAndGet(): Unit
+      uncount()
       incoming.left()
     }
     val connection = new Connection(channel, limits.heartbeat, hello.seconds, ended(_))

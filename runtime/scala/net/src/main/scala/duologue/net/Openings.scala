@@ -33,6 +33,9 @@ private[net] final class Openings(
   /** By their subjects. */
   private val subscriptions = new java.util.LinkedHashMap[String, AutoCloseable]
 
+  /** What the listener serves. */
+  private val served = new java.util.LinkedHashSet[Fingerprint]
+
   private val inbox = new Inbox {
     def arrived(subject: String, reply: Option[String], message: Array[Byte]): Unit = locked {
       val verdict =
@@ -62,10 +65,39 @@ private[net] final class Openings(
   def isOpen: Boolean = locked(!isStopped && !isLost)
 
   def serve(fingerprints: Seq[Fingerprint]): Unit = subscriptions.synchronized {
-    fingerprints.map(Subjects.subject(name, _)).foreach { subject =>
-      if (!locked(isDraining || isStopped) && !subscriptions.containsKey(subject))
+    fingerprints.foreach { fingerprint =>
+      if (isServing && !served.contains(fingerprint)) {
+        val subject = Subjects.subject(name, fingerprint)
         subscriptions.put(subject, exchange.listen(subject, inbox)): Unit
+        served.add(fingerprint): Unit
+      }
     }
+  }
+
+  private def isServing: Boolean = locked(!isDraining && !isStopped)
+
+  /** Subscribes, if that is possible now; otherwise the next call tries again. */
+  private def join(subject: String): Unit =
+    if (!subscriptions.containsKey(subject))
+      try subscriptions.put(subject, exchange.join(subject, inbox)): Unit
+      catch { case _: IOException => () }
+
+  /** While it is full, leaves the group, so that the broker chooses others. */
+  def counted(isFull: () => Boolean): Unit = {
+    val left = subscriptions.synchronized {
+      val all = if (isServing) served.toArray(Array.empty[Fingerprint]).toVector else Vector.empty
+      if (isFull()) all.flatMap { fingerprint =>
+        val ready = Subjects.subject(name, fingerprint)
+        // First, so that clients always find somebody who says that all are full.
+        if (subscriptions.containsKey(ready)) join(Subjects.subject(name, fingerprint, isFull = true))
+        Option(subscriptions.remove(ready))
+      }
+      else {
+        all.foreach(fingerprint => join(Subjects.subject(name, fingerprint)))
+        Vector.empty
+      }
+    }
+    left.foreach(Dialogue.hangUp(_))
   }
 
   def step(): Unit = {

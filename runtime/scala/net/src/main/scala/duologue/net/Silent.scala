@@ -77,6 +77,7 @@ private[net] final class Silent(
   def address: String = bound.address
   def isOpen: Boolean = bound.channel.isOpen
   def serve(fingerprints: Seq[Fingerprint]): Unit = ()
+  def counted(isFull: () => Boolean): Unit = ()
   def drain(): Unit = ()
   def flush(): Unit = ()
 

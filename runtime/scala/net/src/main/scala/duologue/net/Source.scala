@@ -51,6 +51,9 @@ private[net] trait Source extends AutoCloseable {
   /** A place has become free. Any thread may call this. */
   def freed(): Unit
 
+  /** The number of sessions has changed. While `isFull`, has no further connections delivered, if others may get them instead. */
+  def counted(isFull: () => Boolean): Unit
+
   /** Has no further connections delivered, if others may get them instead. */
   def drain(): Unit
 

@@ -50,6 +50,7 @@ private[net] object Subjects {
   /** The address of a side of a session, or of something else in a process. */
   def address(process: String, token: String): String = Prefix + process + "." + token
 
-  /** The subject of the servers of a protocol. */
-  def subject(name: String, fingerprint: Fingerprint): String = "duo." + name + "." + fingerprint.toString
+  /** The subject of the servers of a protocol: of those that can take a session, or of those that have been full at some time. */
+  def subject(name: String, fingerprint: Fingerprint, isFull: Boolean = false): String =
+    "duo." + name + "." + (if (isFull) "full-" else "") + fingerprint.toString
 }

@@ -64,10 +64,12 @@ package object net {
       connectToServers(role, name, None, exchange, name, options, deadline)
     }
 
-  /** How many servers that were about to leave the group are asked. */
+  /** How many servers that were about to leave the group are asked, because they drain or are full. */
   private val MostAttempts = 8
 
-  /** Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts. */
+  /** Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts. If there are none of
+    * these either, they may all be full.
+    */
   private def connectToServers(
       role: Role,
       address: String,
@@ -77,23 +79,27 @@ package object net {
       options: ConnectOptions,
       deadline: Long
   ): role.$First = {
-    val fingerprints = (Fingerprint.of(role.$protocol.fingerprint) +: accepted(role, options)).iterator
+    val fingerprints = Fingerprint.of(role.$protocol.fingerprint) +: accepted(role, options)
+    // That all are full does not change at once.
+    val ready = fingerprints.map(each => (Subjects.subject(name, each), MostAttempts))
+    val servers = (ready ++ fingerprints.map(each => (Subjects.subject(name, each, isFull = true), 1))).iterator
     var begun = Option.empty[role.$First]
     while (begun.isEmpty) {
-      if (!fingerprints.hasNext) throw new Refused(address, Verdict.UnknownProtocol, 0L)
-      begun = connectToServer(role, address, peer, exchange, name, fingerprints.next(), options, deadline)
+      if (!servers.hasNext) throw new Refused(address, Verdict.UnknownProtocol, 0L)
+      val (subject, most) = servers.next()
+      begun = connectToServer(role, address, peer, exchange, subject, most, options, deadline)
     }
     begun.get
   }
 
-  /** `None` if no server has subscribed to this protocol. */
+  /** `None` if no server has subscribed to this subject. */
   private def connectToServer(
       role: Role,
       address: String,
       peer: Option[String],
       exchange: Exchange,
-      name: String,
-      fingerprint: Fingerprint,
+      subject: String,
+      most: Int,
       options: ConnectOptions,
       deadline: Long
   ): Option[role.$First] = {
@@ -101,22 +107,23 @@ package object net {
     var isUnanswered = false
     var attempts = 0
     while (begun.isEmpty && !isUnanswered) {
-      val link = failing(address)(exchange.open(name, fingerprint, deadline))
+      val link = failing(address)(exchange.open(subject, deadline))
       def isOver = System.nanoTime() - deadline > 0L
       try begun = Some(established(role, address, peer, link, () => link, options, deadline)(() => true))
       catch {
         case _: IOException if link.isUnanswered => isUnanswered = true
         case refused: Refused =>
           attempts += 1
-          // A server that drains was about to leave the group. There may be others.
-          if (refused.verdict != Verdict.Draining || attempts >= MostAttempts || isOver) throw refused
+          // The server was about to leave the group. There may be others.
+          val isLeaving = refused.verdict == Verdict.Draining || refused.verdict == Verdict.Full
+          if (!isLeaving || attempts >= most || isOver) throw refused
         case failed: ConnectFailed =>
           val isLate = failed.getCause match {
             case _: java.net.SocketTimeoutException => true
             case _                                  => false
           }
           if (!link.isUnheard && !isLate) throw failed
-          failing(address)(exchange.denied(Subjects.subject(name, fingerprint)).foreach(throw _))
+          failing(address)(exchange.denied(subject).foreach(throw _))
           // The broker has lost the hello, or delivered it to a server that had just left the group and ended.
           if (isOver) throw new ConnectFailed(address, "the peer did not answer in time", failed)
       }

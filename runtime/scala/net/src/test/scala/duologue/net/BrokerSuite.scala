@@ -121,6 +121,30 @@ final class BrokerSuite extends NetSuite {
     }
   }
 
+  test("a server that is full leaves the group until it has space, and clients learn that all are full") {
+    at(17L) { place =>
+      val subject = Subjects.subject("bank", Fingerprint.of(bank.client.$protocol.fingerprint))
+      val here = place.exchange()
+      def connected() = logIn(connectThrough(bank.client, here, "bank", ConnectOptions(timeout = Patience.seconds)))
+      val small = serving(place, Limits(sessions = 2))
+      val held = List(connected(), connected())
+      assertEquals(place.broker.count(subject), 0)
+      assertEquals(intercept[Refused](connectThrough(bank.client, here, "bank")).verdict, Verdict.Full)
+      assertEquals(intercept[Refused](connectThrough(numbers.client, here, "bank")).verdict, Verdict.UnknownProtocol)
+      val large = serving(place)
+      for (_ <- 1 to 50) connected().quit()
+      assertEquals(small.size, 2)
+      eventually(large.size == 0)
+      assert(large.drain(Patience.seconds))
+      held.foreach(_.quit())
+      eventually(place.broker.count(subject) == 1)
+      connected().quit()
+      eventually(small.size == 0)
+      assert(small.drain(Patience.seconds))
+      assertEquals(place.broker.count(subject), 0)
+    }
+  }
+
   /** Sends numbers until the session is lost, or this many have been sent: how many, and why it ended. */
   private def send(client: numbers.client.Stream, count: Long): (Long, Option[Why]) = {
     var stream = client

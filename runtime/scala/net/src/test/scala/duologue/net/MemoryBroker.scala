@@ -69,6 +69,9 @@ private[net] final class MemoryBroker(seed: Long) extends AutoCloseable {
     () => synchronized(subscriptions.filterInPlace(_ ne subscription): Unit)
   }
 
+  /** How many subscriptions a subject has. */
+  def count(subject: String): Int = synchronized(subscriptions.count(_.takes(subject)))
+
   private def happens(perThousand: Int): Boolean = random.nextInt(1000) < perThousand
 
   private def receivers(subject: String): Vector[Inbox] = {

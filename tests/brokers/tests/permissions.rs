@@ -1,0 +1,111 @@
+//! What `duologue nats-permissions` prints is enough for a server and a client, and nothing of it is more than they need. The test suite names
+//! the file with it in `DUOLOGUE_PERMISSIONS`.
+#![forbid(unsafe_code)]
+
+use brokers::bank;
+use brokers::nats::Server;
+use brokers::protocols::bank::client as bank_client;
+use duologue_net::broker::{ConnectOptions, Exchange, ExchangeOptions};
+use duologue_net::{Connector, Error, Listener, Verdict};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long everything may take together.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+fn exchange(server: &Server, user: &str) -> Result<Exchange, Error> {
+    let client =
+        ConnectOptions::with_user_and_password(user.to_owned(), format!("secret-of-{user}"));
+    let options = ExchangeOptions::new().prefix(user);
+    Exchange::nats(&server.host(), client, &options)
+}
+
+fn connect(exchange: &Exchange) -> Result<bank_client::Login, Error> {
+    let connector = Connector::new().timeout(Duration::from_secs(3));
+    connector.connect_through(exchange, "bank")
+}
+
+/// Has a session, and another one that is refused because the server is full.
+fn sessions(config: &str) -> Result<(), String> {
+    let passwords = [
+        ("SERVER_PASSWORD", "secret-of-server"),
+        ("CLIENT_PASSWORD", "secret-of-client"),
+    ];
+    let server = Server::with_variables(config, &passwords);
+    let said = |error: Error| format!("{error:?}");
+    let there = exchange(&server, "server").map_err(said)?;
+    let here = exchange(&server, "client").map_err(said)?;
+    let mut listener = Listener::bind_through(&there, "bank").map_err(said)?;
+    listener.max_sessions(1);
+    listener.serve(|login| {
+        let _ended = bank::teller(login);
+    });
+    let drain = listener.drain();
+    let running = thread::spawn(move || listener.run());
+    let end = Instant::now() + PATIENCE;
+    let login = loop {
+        if running.is_finished() {
+            return Err(format!("{:?}", running.join().expect("no panic")));
+        }
+        match connect(&here) {
+            Ok(login) => break login,
+            Err(Error::Refused { .. }) if Instant::now() < end => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) => return Err(said(error)),
+        }
+    };
+    let connected = bank::log_in(login).map_err(|closed| closed.to_string())?;
+    let is_full = loop {
+        match connect(&here) {
+            Err(Error::Refused {
+                verdict: Verdict::Full,
+                ..
+            }) => break Ok(()),
+            // The server may be about to join the group of those that are full.
+            Err(Error::Refused { .. }) if Instant::now() < end => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            other => break Err(format!("{:?}", other.map(drop))),
+        }
+    };
+    connected.quit().map_err(|closed| closed.to_string())?;
+    drain.begin();
+    is_full
+}
+
+#[test]
+fn each_permission_is_needed_and_all_are_enough() {
+    let Some(file) = std::env::var_os("DUOLOGUE_PERMISSIONS") else {
+        return;
+    };
+    let config = std::fs::read_to_string(file).expect("the file is there");
+    sessions(&config).expect("these permissions are enough");
+    let is_subject = |line: &&str| line.trim().starts_with("\"duo.");
+    let subjects: Vec<&str> = config.lines().filter(is_subject).collect();
+    // Two users, each of which may publish and subscribe: to own messages, to others, and to both groups of servers.
+    assert_eq!(subjects.len(), 8, "{config}");
+    let without: Vec<_> = (0..subjects.len())
+        .map(|left_out| {
+            let mut subject = 0;
+            let kept = config.lines().filter(|line| {
+                subject += usize::from(is_subject(line));
+                !is_subject(line) || subject != left_out + 1
+            });
+            let mut text = String::new();
+            for line in kept {
+                // An empty list would permit everything.
+                let line = line.replace("publish: [", "publish: [\"none\"");
+                text += &(line.replace("subscribe: [", "subscribe: [\"none\"") + "\n");
+            }
+            (
+                subjects[left_out].to_owned(),
+                thread::spawn(move || sessions(&text)),
+            )
+        })
+        .collect();
+    for (subject, result) in without {
+        let result = result.join().expect("no panic");
+        assert!(result.is_err(), "{subject} is not needed");
+    }
+}
