@@ -12,5 +12,8 @@ fn main() -> ExitCode {
         protocols: "protocols/bench.proto",
         options: &[],
         shared: &[],
+        flags: &[],
+        libraries: &[],
+        environment: Vec::new(),
     })
 }

@@ -22,6 +22,12 @@ pub struct Benchmark {
     pub options: &'static [&'static str],
     /// Additional sources, below `tests/bench`.
     pub shared: &'static [&'static str],
+    /// Additional options for the compiler.
+    pub flags: &'static [&'static str],
+    /// Libraries to link.
+    pub libraries: &'static [&'static str],
+    /// Variables of its environment.
+    pub environment: Vec<(&'static str, &'static str)>,
 }
 
 /// The measurements follow this line of the page.
@@ -53,6 +59,7 @@ fn built(benchmark: &Benchmark) -> PathBuf {
     let program = folder.join("bench");
     let mut compile = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     compile.args(flags().split_whitespace());
+    compile.args(benchmark.flags);
     let includes = [
         &root.join("runtime/c/include"),
         &generated,
@@ -66,7 +73,8 @@ fn built(benchmark: &Benchmark) -> PathBuf {
         compile.args(sources(folder));
     }
     compile.args(benchmark.shared.iter().map(|source| all.join(source)));
-    let compiled = compile.arg("-o").arg(&program).status();
+    compile.arg("-o").arg(&program).args(benchmark.libraries);
+    let compiled = compile.status();
     let compiled = compiled.expect("a C compiler is installed (Debian: gcc)");
     assert!(compiled.success(), "the benchmark does not compile");
     program
@@ -106,6 +114,7 @@ pub fn run(benchmark: &Benchmark) -> ExitCode {
     });
     let mut run = Command::new(built(benchmark));
     run.args(&words).stderr(Stdio::inherit());
+    run.envs(benchmark.environment.iter().copied());
     let Some(page) = page else {
         let status = run.status().expect("it was just built");
         return if status.success() {

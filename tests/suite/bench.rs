@@ -47,6 +47,23 @@ fn every_case_of_other_libraries_over_sockets_works() {
             &["-p", "duologue-bench-remote", "--features", "peers"],
             "every case works\n",
         );
+        works(
+            &["-p", "duologue-bench", "--features", "peers"],
+            "every case works, and the cases of every bar exist\n",
+        );
+    }
+}
+
+/// The same over a NATS server, in Rust and in C.
+#[test]
+fn every_case_of_the_benchmarks_over_nats_works() {
+    if is_named("bench") && is_named("nats") {
+        let rust = ["-p", "duologue-bench-remote", "--features", "nats"];
+        works(
+            &[&rust[..], &["--bench", "nats"]].concat(),
+            "every case works\n",
+        );
+        works(&["--bench", "nats"], "every case works\n");
     }
 }
 

@@ -1,5 +1,5 @@
 /*
- * Slices and rounds. All cases of a family take turns, in slices of a millisecond and a half; every other
+ * Slices and rounds. All cases of a family take turns, in slices of BENCH_SLICE nanoseconds; every other
  * round goes in reverse order. The first case is measured before and after the others of its round, and its
  * time in the round is the geometric mean of the two. Cross-CPU times depend on where a virtual machine's
  * CPUs are at the moment, so a ratio is that of tenth percentiles over all rounds.
@@ -18,7 +18,12 @@
 
 #include "bench.h"
 
-enum { SLICE = 1500000, FEWEST = 20, MOST_CASES = 24 };
+/* How long a slice is, in nanoseconds. */
+#ifndef BENCH_SLICE
+#define BENCH_SLICE 1500000
+#endif
+
+enum { SLICE = BENCH_SLICE, FEWEST = 20, MOST_CASES = 24 };
 
 /* A round trip of fewer nanoseconds did not leave the core. */
 enum { SHARED = 40, ROUND_TRIPS = 500 };

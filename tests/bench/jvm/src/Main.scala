@@ -62,6 +62,8 @@ object Main {
     new Family("stream", classOf[Stream], None),
     new Family("ring of 100 virtual threads", classOf[Ring], Some(100)),
     new Family("ring of 1000 virtual threads", classOf[Ring], Some(1000)),
+    new Family("thread-ring of 503, 1 token", classOf[ThreadRing], None),
+    new Family("big bang of 100 actors", classOf[BigBang], None),
     new Family("bank session", classOf[Bank], None),
     new Family("word count", classOf[WordCount], None),
     new Family("withdrawal over a Unix socket", classOf[Withdrawal], None)

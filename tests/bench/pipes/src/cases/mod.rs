@@ -4,6 +4,7 @@ mod bank;
 mod bank_tasks;
 mod bank_threads;
 mod bank_words;
+pub mod big_bang;
 mod dialectic_bank;
 mod fan_in;
 mod one_core;
@@ -11,10 +12,11 @@ mod par_bank;
 mod parallel_map;
 mod ping_pong;
 mod port_set;
-mod ring_tasks;
+pub mod ring_tasks;
 mod ring_threads;
 mod rumpsteak_bank;
 mod run_of_three;
+mod search;
 mod session_typed;
 mod stream;
 mod text;
@@ -37,6 +39,9 @@ pub fn families() -> Vec<Family> {
         one_core::families(),
         parallel_map::families(),
         text::families(),
+        ring_tasks::thread_rings(),
+        big_bang::families(),
+        search::families(),
     ]
     .into_iter()
     .flatten()
@@ -47,7 +52,7 @@ pub fn families() -> Vec<Family> {
 pub const OURS: &str = "duologue";
 
 /// The two cores of everything that needs two.
-const LEFT: Place = Place::Core(0);
+pub const LEFT: Place = Place::Core(0);
 const RIGHT: Place = Place::Core(1);
 
 /// A case of two threads; `make` makes the work of both.
