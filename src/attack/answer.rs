@@ -24,8 +24,8 @@ pub fn answers(answer: &[u8]) -> Vec<Case> {
     let mut add = |name: String, bytes: Vec<u8>| {
         cases.push(Case::new(Kind::Hello, name, bytes, Expected::Closed));
     };
-    for at in 0..8 {
-        let bytes = changed(at, &[answer[at] ^ 0x20]);
+    for (at, byte) in answer.iter().enumerate().take(8) {
+        let bytes = changed(at, &[byte ^ 0x20]);
         add(format!("byte {at} of the magic is wrong"), bytes);
     }
     add(

@@ -168,7 +168,7 @@ pub fn memory_cases(model: &Model<'_>, node: &Node) -> Vec<Case> {
         }
         broken(
             "seven messages with the tag 255".to_owned(),
-            vec![Poke::Word(u64::MAX & !(LONG | MORE | 1))],
+            vec![Poke::Word(!(LONG | MORE | 1))],
         );
     }
     for (position, encoding) in model.sizes.messages(state, &node.arguments).enumerate() {

@@ -49,7 +49,7 @@ impl Shared {
 
     fn checked(&self, at: u64, size: usize) -> usize {
         let at = at as usize;
-        assert!(at % size == 0 && at < self.size && self.size - at >= size);
+        assert!(at.is_multiple_of(size) && at < self.size && self.size - at >= size);
         at
     }
 
