@@ -115,6 +115,8 @@ struct Core {
     /// The session itself, as the far end's waker. It keeps the session alive until the connection is closed for
     /// writing.
     waker: Option<Waker>,
+    /// The connection accepts nothing more, and until when another thread may find out why.
+    fails_until: Option<Instant>,
     /// Whether the session is over for the side in this process. Its last bytes may still have to be written.
     is_closed: bool,
     /// When the time of the state in which the session is has passed: it has a limit, and has begun.
@@ -249,6 +251,7 @@ pub(crate) fn open<E: Open>(
                 written: 0,
                 has_written: true,
                 waker: None,
+                fails_until: None,
                 is_closed: false,
                 due: None,
                 checks: Checks::default(),

@@ -135,16 +135,26 @@ impl Session {
             core.written = 0;
             return;
         }
-        let mut why = Why::Lost;
-        if let Some(mut input) = try_lock(&self.input) {
-            // A peer that keeps sending does not hold this thread up.
-            while input.ended.is_none()
-                && input.end - input.start < COLLECTED
-                && input.read(&*self.stream, Some(past()))
-            {}
-            let said = input.said(self.terms.allowed());
-            why = said.or(input.ended).unwrap_or(Why::Lost);
-        }
+        let Some(mut input) = try_lock(&self.input) else {
+            // The thread that has it may wait for `core`. Once it has both, it finds what the peer said and ends the session. If it does
+            // not, because its own read does not end, the session is lost.
+            let until = core
+                .fails_until
+                .get_or_insert_with(|| Instant::now() + LOOK);
+            match core.is_closed || left(*until).is_none() {
+                true => self.close(core, after, Why::Lost),
+                false => after.flushes = true,
+            }
+            return;
+        };
+        // A peer that keeps sending does not hold this thread up.
+        while input.ended.is_none()
+            && input.end - input.start < COLLECTED
+            && input.read(&*self.stream, Some(past()))
+        {}
+        let said = input.said(self.terms.allowed());
+        let why = said.or(input.ended).unwrap_or(Why::Lost);
+        drop(input);
         self.close(core, after, why);
     }
 
