@@ -54,10 +54,10 @@ fn every_case_of_other_libraries_over_sockets_works() {
     }
 }
 
-/// The same over a NATS server, in Rust and in C.
+/// The same over a NATS server, in Rust and in C. It compiles the client of NATS with the benchmark, so the nightly workflow runs it.
 #[test]
 fn every_case_of_the_benchmarks_over_nats_works() {
-    if is_named("bench") && is_named("nats") {
+    if is_named("peers") && is_named("nats") {
         let rust = ["-p", "duologue-bench-remote", "--features", "nats"];
         works(
             &[&rust[..], &["--bench", "nats"]].concat(),
