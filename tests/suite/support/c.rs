@@ -170,16 +170,24 @@ impl Program<'_> {
     /// Compiles and links only the sources, which must include those of the runtime, and lets libFuzzer call them
     /// `runs` times, or for as many seconds as `DUOLOGUE_FUZZ_SECONDS` says.
     pub fn fuzz(&self, runs: u32) -> Result<String, String> {
+        match std::env::var("DUOLOGUE_FUZZ_SECONDS") {
+            Ok(seconds) => self.fuzz_until(&format!("-max_total_time={seconds}")),
+            Err(_) => self.fuzz_until(&format!("-runs={runs}")),
+        }
+    }
+
+    /// The same for this many inputs, however long they take.
+    pub fn fuzz_inputs(&self, runs: u32) -> Result<String, String> {
+        self.fuzz_until(&format!("-runs={runs}"))
+    }
+
+    fn fuzz_until(&self, bound: &str) -> Result<String, String> {
         let program = self.folder.join("fuzzer");
         let mut link = self.compiler.command(false);
         link.args(self.flags).args(self.objects()?);
         succeed(link.arg("-o").arg(&program))?;
         let mut run = Command::new(program);
         run.current_dir(self.folder);
-        let bound = match std::env::var("DUOLOGUE_FUZZ_SECONDS") {
-            Ok(seconds) => format!("-max_total_time={seconds}"),
-            Err(_) => format!("-runs={runs}"),
-        };
         succeed(run.arg(bound).arg("-seed=1"))
     }
 

@@ -112,8 +112,7 @@ struct Core {
     written: usize,
     /// Whether something was written since the last pulse.
     has_written: bool,
-    /// The session itself, as the far end's waker. It keeps the session alive until the connection is closed for
-    /// writing.
+    /// The session itself, as the far end's waker. It keeps the session alive until the connection is closed.
     waker: Option<Waker>,
     /// The connection accepts nothing more, and until when another thread may find out why.
     fails_until: Option<Instant>,
