@@ -5,7 +5,7 @@ use super::programs::{Language, Player};
 use super::{RegionName, Sockets, unix};
 use crate::support::program::{Scratch, run};
 use crate::support::running::{Outcome, Running};
-use crate::support::{is_tested, repository};
+use crate::support::{is_named, is_tested, repository};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,7 +134,7 @@ fn a_client_in_scala_holds() {
 /// Attacks both sides of sessions in memory that two processes share.
 #[cfg(target_os = "linux")]
 fn memory_holds(language: Language) {
-    if !is_tested(language.name()) {
+    if !is_tested(language.name()) || !is_named("attacks") {
         return;
     }
     for (case, protocol) in [
