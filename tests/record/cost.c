@@ -7,17 +7,10 @@
 #include <time.h>
 
 #include "bank.h"
+#include "check.h"
 #ifdef DUO_RECORD
 #include "duologue/record.h"
 #endif
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { DIALOGUES = 1000, RUNS = 1000 };
 

@@ -5,16 +5,9 @@
 #include <stdlib.h>
 
 #include "bank.h"
+#include "check.h"
 #include "numbers.h"
 #include "duologue/record.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* What a monitor has seen, and the message that it does not allow. */
 typedef struct report {

@@ -7,16 +7,9 @@
 #include <time.h>
 
 #include "bank.h"
+#include "check.h"
 #include "numbers.h"
 #include "duologue/record.h"
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static bank_server_login_t first_server, second_server;
 static bank_client_login_t first_client, second_client;

@@ -46,6 +46,23 @@ typedef struct bench_family {
     size_t bar_count;
 } bench_family;
 
+/* 0 + 1 + ... */
+static inline uint64_t sum_below(uint64_t count)
+{
+    return count * (count - 1) / 2;
+}
+
+/* The server receives each number and sends one that is larger by 1. */
+static inline uint64_t sum_of_ping_pong(unsigned side, uint64_t count)
+{
+    return sum_below(count) + (side == 0 ? count : 0);
+}
+
+static inline uint64_t sum_of_stream(unsigned side, uint64_t count)
+{
+    return side == 0 ? 0 : sum_below(count);
+}
+
 /* Ends the program with a message if a condition that must hold does not. */
 #define BENCH_NEEDS(condition)                                                                     \
     do {                                                                                           \

@@ -12,23 +12,6 @@
 
 #include "bench.h"
 
-/* 0 + 1 + ... */
-static uint64_t sum_below(uint64_t count)
-{
-    return count * (count - 1) / 2;
-}
-
-/* The server receives each number and sends one that is larger by 1. */
-static uint64_t sum_of_ping_pong(unsigned side, uint64_t count)
-{
-    return sum_below(count) + (side == 0 ? count : 0);
-}
-
-static uint64_t sum_of_stream(unsigned side, uint64_t count)
-{
-    return side == 0 ? 0 : sum_below(count);
-}
-
 /* What each session pays its customer; the other thread is idle. */
 static uint64_t sum_of_sessions(unsigned side, uint64_t count)
 {

@@ -17,23 +17,6 @@
 #define BENCH_ROUNDS 101
 #endif
 
-/* 0 + 1 + ... */
-static uint64_t sum_below(uint64_t count)
-{
-    return count * (count - 1) / 2;
-}
-
-/* The server receives each number and sends one that is larger by 1. */
-static uint64_t sum_of_ping_pong(unsigned side, uint64_t count)
-{
-    return sum_below(count) + (side == 0 ? count : 0);
-}
-
-static uint64_t sum_of_stream(unsigned side, uint64_t count)
-{
-    return side == 0 ? 0 : sum_below(count);
-}
-
 static const bench_bar ping_pong_bars[] = {
     {"duologue", "publish and subscribe of nats.c", 1.15},
     {"duologue", "request of nats.c", 1},

@@ -5,7 +5,7 @@ use super::programs::Language;
 use super::{Sockets, unix};
 use crate::support::program::{Scratch, run};
 use crate::support::running::Running;
-use crate::support::{is_named, is_tested, repository};
+use crate::support::{is_tested, repository};
 use std::io::Write;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
@@ -31,7 +31,7 @@ pub fn attack(
 /// Servers in each language hold over TLS, and those that present no certificate are not attacked.
 #[test]
 fn a_server_holds_over_tls() {
-    if !is_tested("rust") || !is_named("attacks") {
+    if !is_tested("rust") {
         return;
     }
     let (scratch, certificates) = (Scratch::new("attack-tls"), Sockets::new());

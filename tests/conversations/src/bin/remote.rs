@@ -108,7 +108,7 @@ fn run(arguments: &[String], party: &str, lines: &Transcript) -> Result<(), Box<
                 println!("listening {address}");
                 return shared(case, &region, lines);
             }
-            let mut listener = match tls(party) {
+            let mut listener = match tls("server") {
                 Some(tls) if address.starts_with("tls:") => Listener::bind_tls(address, tls)?,
                 _ => Listener::bind(address)?,
             };
@@ -118,7 +118,7 @@ fn run(arguments: &[String], party: &str, lines: &Transcript) -> Result<(), Box<
             server(case, &mut listener, lines)
         }
         [serve, case, address] if serve == "serve" => {
-            let mut listener = match tls(party) {
+            let mut listener = match tls("server") {
                 Some(tls) if address.starts_with("tls:") => Listener::bind_tls(address, tls)?,
                 _ => Listener::bind(address)?,
             };
