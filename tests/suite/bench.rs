@@ -5,7 +5,8 @@ use crate::support::{is_named, repository, succeed};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a benchmark in its quick form, which has to end with this line.
+/// Runs a benchmark in its quick form, which has to end with this line. With `--workspace`, its packages have the features that `cargo test
+/// --workspace` has built them with, so that they are not built once more.
 fn works(choice: &[&str], ending: &str) {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(repository());
@@ -25,7 +26,7 @@ fn works(choice: &[&str], ending: &str) {
 fn every_case_of_the_benchmark_works() {
     if is_named("bench") {
         works(
-            &["-p", "duologue-bench"],
+            &["--workspace", "--bench", "pipes"],
             "every case works, and the cases of every bar exist\n",
         );
     }
@@ -35,7 +36,7 @@ fn every_case_of_the_benchmark_works() {
 #[test]
 fn every_case_of_the_benchmark_over_sockets_works() {
     if is_named("bench") {
-        works(&["-p", "duologue-bench-remote"], "every case works\n");
+        works(&["--workspace", "--bench", "remote"], "every case works\n");
     }
 }
 
@@ -71,7 +72,7 @@ fn every_case_of_the_benchmarks_over_nats_works() {
 #[test]
 fn every_case_of_the_benchmark_of_lsp_works() {
     if is_named("bench") {
-        works(&["--bench", "lsp"], "every case works\n");
+        works(&["--workspace", "--bench", "lsp"], "every case works\n");
     }
 }
 
@@ -107,7 +108,7 @@ fn every_case_of_the_benchmark_in_scala_works() {
 #[test]
 fn every_case_of_the_c_benchmark_works() {
     if is_named("bench") {
-        works(&["--bench", "c"], "every case works\n");
+        works(&["--workspace", "--bench", "c"], "every case works\n");
     }
 }
 
@@ -115,7 +116,7 @@ fn every_case_of_the_c_benchmark_works() {
 #[test]
 fn every_case_of_the_benchmarks_of_check_and_trace_works() {
     if is_named("bench") {
-        works(&["--bench", "check"], "every case works\n");
-        works(&["--bench", "trace"], "every case works\n");
+        works(&["--workspace", "--bench", "check"], "every case works\n");
+        works(&["--workspace", "--bench", "trace"], "every case works\n");
     }
 }
