@@ -16,6 +16,15 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
 /// How long each target runs, in seconds, unless `DUOLOGUE_FUZZ_SECONDS` says otherwise.
 const SECONDS: &str = "30";
 
+fn seconds() -> String {
+    std::env::var("DUOLOGUE_FUZZ_SECONDS").unwrap_or_else(|_| SECONDS.to_owned())
+}
+
+/// Whether a target runs for less than ten seconds.
+fn is_short() -> bool {
+    seconds().parse().is_ok_and(|seconds: u32| seconds < 10)
+}
+
 /// The folder with the targets, built once per run of the tests.
 fn targets() -> &'static Path {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
@@ -30,6 +39,10 @@ fn targets() -> &'static Path {
         // With an explicit target, build scripts and macros are not instrumented.
         cargo.args(["--target", host.trim()]);
         cargo.env("CARGO_TARGET_DIR", &target);
+        // A short run takes less time than optimizing what it runs.
+        if is_short() {
+            cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
+        }
         succeed(cargo.env("RUSTFLAGS", COVERAGE))?;
         Ok(target.join(host.trim()).join("release"))
     });
@@ -64,7 +77,6 @@ fn finds_nothing(target: &str) {
         .join("fuzz-corpus")
         .join(target);
     fs::create_dir_all(&folder).expect("the target folder can be written");
-    let seconds = std::env::var("DUOLOGUE_FUZZ_SECONDS").unwrap_or_else(|_| SECONDS.to_owned());
     let dictionary = repository().join("tests/fuzz/duologue.dict");
     let mut fuzzer = Command::new(targets().join(target));
     fuzzer.args([
@@ -73,7 +85,7 @@ fn finds_nothing(target: &str) {
         "-timeout=20",
         "-rss_limit_mb=2048",
     ]);
-    fuzzer.arg(format!("-max_total_time={seconds}"));
+    fuzzer.arg(format!("-max_total_time={}", seconds()));
     fuzzer.arg(format!("-dict={}", dictionary.display()));
     fuzzer.arg(format!("-artifact_prefix={}-", folder.display()));
     fuzzer.arg(&folder).arg(seeds());

@@ -408,15 +408,16 @@ pub fn side_program() -> Command {
     program_of_tests("side")
 }
 
-/// The same, built with this sanitizer.
+/// The same, built with this sanitizer, in the folder of the tests that run under it.
 pub fn side_program_under(sanitizer: &str) -> Command {
     let host = runtime::host();
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(repository());
-    cargo.args(["build", "--quiet", "--locked", "--package", "conversations"]);
-    cargo.args(["--no-default-features", "--features", "shared-memory"]);
-    cargo.args(["--bin", "side", "--target", &host]);
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sides");
+    // Cargo builds a package's programs with its tests, and with the features of both.
+    cargo.args(["test", "--no-run", "--quiet", "--locked"]);
+    cargo.args(["--package", "conversations", "--test", "shm"]);
+    cargo.args(["--target", &host]);
+    let target = runtime::between();
     cargo.arg("--target-dir").arg(&target);
     cargo.env("RUSTC_BOOTSTRAP", "1");
     cargo.env("RUSTFLAGS", runtime::flags_of(sanitizer));
@@ -456,16 +457,9 @@ fn program_of_tests(name: &str) -> Command {
     let build = || {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(repository());
-        cargo.args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--package",
-            "conversations",
-            "--package",
-            "jobs",
-            "--bins",
-        ]);
+        // Cargo builds the programs of a package with its tests: as `cargo test --workspace` has done, with the same features.
+        cargo.args(["test", "--no-run", "--quiet", "--locked", "--workspace"]);
+        cargo.args(["--test", "shm", "--test", "over_sockets"]);
         succeed(&mut cargo)
     };
     if let Err(failure) = BUILT.get_or_init(build) {

@@ -5,7 +5,7 @@ use crate::support::{is_named, repository, succeed};
 use crate::tidy::files;
 use duologue::target::{self, Options, Target};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
@@ -121,12 +121,16 @@ fn between_processes_under(sanitizer: &str, names: &[&str], choice: &[&str]) {
         tests.args(["--test", name]);
     }
     tests.arg("--").args(choice);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("between");
-    tests.env("CARGO_TARGET_DIR", folder);
+    tests.env("CARGO_TARGET_DIR", between());
     tests.env("RUSTC_BOOTSTRAP", "1");
     tests.env("RUSTFLAGS", flags_of(sanitizer));
     tests.env("TSAN_OPTIONS", known_races());
     succeed_in(tests.current_dir(repository()));
+}
+
+/// The folder of what is built with sanitizers and runs in several processes.
+pub fn between() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("between")
 }
 
 /// The options of the thread sanitizer.
@@ -174,6 +178,8 @@ fn under_sanitizer(sanitizer: &str, features: &[&str]) {
     let mut tests = tests_of_the_runtime(sanitizer, &choice);
     // One test at a time: where several run, the harness uses more of the standard library.
     tests.args(["--", "--test-threads=1"]);
+    // As the sanitizers' documentation recommends. More takes longer to compile than it saves.
+    tests.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
     tests.env("RUSTC_BOOTSTRAP", "1");
     tests.env("RUSTFLAGS", flags_of(sanitizer));
     tests.env("TSAN_OPTIONS", known_races());

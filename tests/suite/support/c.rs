@@ -121,6 +121,17 @@ pub fn runtime() -> PathBuf {
     repository().join("runtime/c")
 }
 
+/// The sources of the runtime without those of sockets, which are more than half of it.
+pub fn sources_of_pipes() -> Vec<PathBuf> {
+    let is_of_sockets = |source: &PathBuf| {
+        let name = source.file_name().unwrap_or_default();
+        name.to_string_lossy().starts_with("net")
+    };
+    let mut sources = sources_in(&runtime().join("src"));
+    sources.retain(|source| !is_of_sockets(source));
+    sources
+}
+
 /// An empty folder that only the test `name` uses.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c").join(name);
@@ -152,13 +163,23 @@ impl Program<'_> {
     pub fn link(&self) -> Result<PathBuf, String> {
         let program = self.folder.join("program");
         let is_cpp = |source: &PathBuf| source.extension().is_some_and(|ending| ending == "cpp");
-        let mut objects = runtime_objects(self.compiler, self.watch, self.runtime)?;
+        let mut objects =
+            runtime_objects(self.compiler, self.watch, self.runtime, self.has_sockets())?;
         objects.extend(self.objects()?);
         objects.extend(self.objects.iter().cloned());
         let mut link = self.compiler.command(self.sources.iter().any(is_cpp));
         link.args(self.watch.flags()).args(self.flags).args(objects);
         succeed(link.arg("-o").arg(&program))?;
         Ok(program)
+    }
+
+    /// Whether the program may use sockets. What it includes is in the tests' folders, and uses them only if the program does.
+    fn has_sockets(&self) -> bool {
+        let names_them = |source: &PathBuf| {
+            let text = std::fs::read(source).unwrap_or_default();
+            text.windows(3).any(|word| word == b"net")
+        };
+        self.sources.iter().any(names_them)
     }
 
     /// The same, and runs it; returns the standard output on success.
@@ -209,32 +230,38 @@ impl Program<'_> {
     }
 }
 
-/// The objects of the runtime, built once per compiler and checker.
+/// The objects of the runtime, built once per compiler and checker, with flags of their own without sockets unless the program may use them.
 fn runtime_objects(
     compiler: Compiler,
     watch: Watch,
     flags: &[&str],
+    has_sockets: bool,
 ) -> Result<Vec<PathBuf>, String> {
     type Built = Arc<OnceLock<Result<Vec<PathBuf>, String>>>;
-    static BUILT: Mutex<BTreeMap<(Compiler, Watch, String), Built>> = Mutex::new(BTreeMap::new());
+    type Ways = BTreeMap<(Compiler, Watch, String, bool), Built>;
+    static BUILT: Mutex<Ways> = Mutex::new(BTreeMap::new());
+    // Sockets need an allocator and threads: without one of them a program leaves these files out.
+    let is_device = |flag: &&str| ["-DDUO_NO_MALLOC", "-DDUO_NO_THREADS"].contains(flag);
+    let has_sockets = (has_sockets || flags.is_empty()) && !flags.iter().any(is_device);
     let cell = {
         let mut built = BUILT
             .lock()
             .expect("no test panics while it holds the lock");
         built
-            .entry((compiler, watch, flags.concat()))
+            .entry((compiler, watch, flags.concat(), has_sockets))
             .or_default()
             .clone()
     };
     let build = || {
-        let folder = scratch(&format!("runtime-{compiler:?}-{watch:?}{}", flags.concat()));
-        let mut sources = sources_in(&runtime().join("src"));
-        // Sockets need an allocator and threads: without one of them a program leaves these files out.
-        let is_device = |flag: &&str| ["-DDUO_NO_MALLOC", "-DDUO_NO_THREADS"].contains(flag);
-        if flags.iter().any(is_device) {
-            let is_of_sockets = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("net");
-            sources.retain(|source| !source.file_name().is_some_and(is_of_sockets));
-        }
+        let parts = if has_sockets { "" } else { "-pipes" };
+        let flags_of_all = flags.concat();
+        let folder = scratch(&format!(
+            "runtime-{compiler:?}-{watch:?}{flags_of_all}{parts}"
+        ));
+        let sources = match has_sockets {
+            true => sources_in(&runtime().join("src")),
+            false => sources_of_pipes(),
+        };
         let runtime = Program {
             compiler,
             watch,
