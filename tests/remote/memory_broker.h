@@ -44,7 +44,6 @@ static memory_message *memory_first, **memory_end = &memory_first;
 static duo_subscription *memory_subscriptions;
 static memory_faults memory_now;
 static bool memory_is_harmed;
-static uint64_t memory_requests;
 static uint64_t memory_seed = 88172645463325252;
 
 static inline uint64_t memory_random(void)
@@ -157,11 +156,7 @@ static inline void memory_deliver(const memory_message *one)
 {
     const char *reply = one->reply[0] != '\0' ? one->reply : NULL;
     const duo_subscription *to = memory_find(one->subject);
-    bool is_request = one->size > 0 && one->bytes[0] == DUO_PACKET_OPEN && strstr(one->subject, ".full-") == NULL;
     if (to != NULL) {
-        pthread_mutex_lock(&memory_lock);
-        memory_requests += is_request ? 1 : 0;
-        pthread_mutex_unlock(&memory_lock);
         to->inbox.arrived(to->inbox.context, one->subject, reply, one->bytes, one->size);
     } else if (reply != NULL && (to = memory_find(reply)) != NULL) {
         to->inbox.unanswered(to->inbox.context, reply);
@@ -280,15 +275,6 @@ static inline unsigned memory_count(const char *prefix)
         count += !one->is_ending && strncmp(one->subject, prefix, strlen(prefix)) == 0 ? 1 : 0;
     pthread_mutex_unlock(&memory_lock);
     return count;
-}
-
-/* How many sessions were requested from servers that can take one. */
-static inline uint64_t memory_requested(void)
-{
-    pthread_mutex_lock(&memory_lock);
-    uint64_t requests = memory_requests;
-    pthread_mutex_unlock(&memory_lock);
-    return requests;
 }
 
 /* Waits until there are that many subscriptions. */

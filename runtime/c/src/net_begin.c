@@ -417,9 +417,14 @@ int duo_exchange_accept(duo_exchange *exchange, const char *from, const void *by
     return descriptor;
 }
 
+duo_subscription *duo_exchange_join(duo_exchange *exchange, const char *subject, const duo_inbox *inbox)
+{
+    return exchange->broker->subscribe(exchange->broker, subject, "duo", inbox);
+}
+
 duo_subscription *duo_exchange_subscribe(duo_exchange *exchange, const char *subject, const duo_inbox *inbox, duo_problem *problem)
 {
-    duo_subscription *made = exchange->broker->subscribe(exchange->broker, subject, "duo", inbox);
+    duo_subscription *made = duo_exchange_join(exchange, subject, inbox);
     bool is_settled = made != NULL && settle(exchange, duo_net_now() + ECHO);
     if (is_settled && !duo_exchange_has_denied(exchange, subject, problem)) return made;
     int reason = !is_settled ? ETIMEDOUT : errno;
@@ -431,8 +436,12 @@ duo_subscription *duo_exchange_subscribe(duo_exchange *exchange, const char *sub
     return NULL;
 }
 
-void duo_exchange_unsubscribe(duo_exchange *exchange, duo_subscription *subscription, bool is_last)
+void duo_exchange_unsubscribe(duo_exchange *exchange, duo_subscription *subscription)
 {
-    exchange->broker->unsubscribe(exchange->broker, subscription);
-    if (is_last) (void)settle(exchange, duo_net_now() + SETTLING);
+    if (subscription != NULL) exchange->broker->unsubscribe(exchange->broker, subscription);
+}
+
+void duo_exchange_settle(duo_exchange *exchange)
+{
+    (void)settle(exchange, duo_net_now() + SETTLING);
 }

@@ -77,6 +77,17 @@ fn over_a_broker_with_faults_sessions_are_complete_or_lost() {
 }
 
 #[test]
+fn a_full_server_leaves_the_group_at_a_broker() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-full", "protocols/stream.proto", "full.c");
+    for watch in [Watch::Address, Watch::Thread] {
+        case.run_watched_as(watch, &[], &[]);
+    }
+}
+
+#[test]
 fn peers_that_break_the_rules_are_dropped() {
     if !is_tested("c") {
         return;
