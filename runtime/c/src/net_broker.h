@@ -29,6 +29,8 @@ enum {
     DUO_NAME_LONGEST = 128,
     DUO_SIDE_LONGEST = 256,
     DUO_RANDOM_SIZE = 32,
+    /* The name of a process: a prefix, a dot and a random number. */
+    DUO_PROCESS_SIZE = DUO_NAME_LONGEST + 1 + DUO_RANDOM_SIZE,
     /* Space for any subject that is used, and for what goes before the bytes of a message. */
     DUO_SUBJECT_SIZE = 300,
     DUO_PACKET_HEAD = 64,
