@@ -25,8 +25,7 @@ const EXAMPLES: &str = "\
 
 const AFTER: &str = "\
 Each user has a password in an environment variable. nats-server reads it as a value of its configuration, so one that is not a \
-word needs double quotes. The programs of a user have to set its name as the prefix of their exchange: see docs/wire.md, \"Permissions\". Programs in C have no prefix: their users need `duo.at.*.*` instead of \
-`duo.at.USER.>`.";
+word needs double quotes. The programs of a user have to set its name as their prefix: see docs/wire.md, \"Permissions\".";
 
 /// Print the permissions that servers and clients of a protocol need at a NATS server
 ///

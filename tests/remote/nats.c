@@ -6,7 +6,8 @@
  * nats customer ADDRESS TURNS   has a session with this many turns
  * nats hold ADDRESS TURNS       logs in, and prints `held`; after a line of its input, has this many turns and quits
  *
- * Customers print how the session has ended: `ok`, `refused VERDICT`, or the status.
+ * Customers print how the session has ended: `ok`, `refused VERDICT`, or the status. NATS_USER and NATS_PASSWORD are the user's, whose name
+ * is also the prefix unless NATS_PREFIX is another one.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "bank_net.h"
+#include "duologue/nats.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -177,8 +179,18 @@ static int be_customer(const char *address, unsigned turns, bool holds)
     return 0;
 }
 
+static natsStatus set_user(natsOptions *options, const char *server, void *user)
+{
+    const char *password = getenv("NATS_PASSWORD");
+    (void)server;
+    return natsOptions_SetUserInfo(options, user, password != NULL ? password : "");
+}
+
 int main(int count, char **arguments)
 {
+    char *user = getenv("NATS_USER"), *prefix = getenv("NATS_PREFIX");
+    if (user != NULL) duo_nats_configure(set_user, user);
+    if (user != NULL && duo_nats_prefix(prefix != NULL ? prefix : user) != DUO_OK) return 2;
     if (count == 3 && strcmp(arguments[1], "serve") == 0) return serve(arguments[2]);
     if (count == 4) return be_customer(arguments[2], (unsigned)atoi(arguments[3]), strcmp(arguments[1], "hold") == 0);
     fprintf(stderr, "nats serve ADDRESS | customer ADDRESS TURNS | hold ADDRESS TURNS\n");

@@ -106,7 +106,13 @@ fn the_permissions_that_are_printed_are_those_that_are_needed() {
     scratch.write("permissions.conf", printed);
     let file = scratch.path("permissions.conf").into_os_string();
     let arguments = ["--features", "nats", "--test", "permissions"];
-    test_in(&arguments, &[("DUOLOGUE_PERMISSIONS", file)]);
+    let mut variables = vec![("DUOLOGUE_PERMISSIONS", file)];
+    #[cfg(target_os = "linux")]
+    if is_tested("c") {
+        let program = crate::c::nats_program(Watch::Plain).into_os_string();
+        variables.push(("DUOLOGUE_BANK", program));
+    }
+    test_in(&arguments, &variables);
 }
 
 /// Faults at random, for as many seconds as `DUOLOGUE_SOAK_SECONDS` says, or 60: those that a broker in memory can have, and those of

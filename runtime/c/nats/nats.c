@@ -63,6 +63,11 @@ void duo_nats_configure(duo_nats_setup *function, void *context)
     pthread_mutex_unlock(&setup_lock);
 }
 
+duo_status duo_nats_prefix(const char *prefix)
+{
+    return duo_broker_prefix(prefix);
+}
+
 static uint64_t now(void)
 {
     return (uint64_t)nats_NowInNanoSeconds();

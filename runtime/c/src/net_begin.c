@@ -33,6 +33,8 @@ static duo_exchange *all;
 static pthread_mutex_t connecting = PTHREAD_MUTEX_INITIALIZER;
 static const duo_broker_kind *kinds[MOST_KINDS];
 static size_t kind_count;
+/* What the names of this process begin with: empty, or tokens with a dot after them. */
+static char prefix[DUO_NAME_LONGEST + 2];
 /* A child process has the exchanges, but none of their threads. */
 static pid_t owner;
 
@@ -41,6 +43,15 @@ void duo_broker_add(const duo_broker_kind *kind)
     pthread_mutex_lock(&all_lock);
     if (kind_count < MOST_KINDS) kinds[kind_count++] = kind;
     pthread_mutex_unlock(&all_lock);
+}
+
+duo_status duo_broker_prefix(const char *tokens)
+{
+    if (duo_name_problem(tokens) != NULL) return DUO_ADDRESS;
+    pthread_mutex_lock(&all_lock);
+    snprintf(prefix, sizeof prefix, "%s.", tokens);
+    pthread_mutex_unlock(&all_lock);
+    return DUO_OK;
 }
 
 static const duo_broker_kind *kind_of(const char *address)
@@ -145,11 +156,14 @@ static duo_status connect_to(const duo_broker_kind *kind, const char *server, ui
     exchange->epoll = -1;
     pthread_mutex_init(&exchange->lock, NULL);
     duo_net_make_condition(&exchange->changed);
-    char seed[DUO_RANDOM_SIZE + 1];
-    if (!duo_random_text(exchange->process) || !duo_random_text(seed)) {
+    char number[DUO_RANDOM_SIZE + 1], seed[DUO_RANDOM_SIZE + 1];
+    if (!duo_random_text(number) || !duo_random_text(seed)) {
         free_exchange(exchange);
         return DUO_SYSTEM;
     }
+    pthread_mutex_lock(&all_lock);
+    snprintf(exchange->process, sizeof exchange->process, "%s%s", prefix, number);
+    pthread_mutex_unlock(&all_lock);
     memcpy(&exchange->seed, seed + 16, sizeof exchange->seed);
     uint64_t now = duo_net_now(), left = until > now ? until - now : 1;
     exchange->broker = kind->connect(server, left < ECHO ? left : ECHO, duo_exchange_lose, exchange, problem);
@@ -417,9 +431,14 @@ int duo_exchange_accept(duo_exchange *exchange, const char *from, const void *by
     return descriptor;
 }
 
+duo_subscription *duo_exchange_join(duo_exchange *exchange, const char *subject, const duo_inbox *inbox)
+{
+    return exchange->broker->subscribe(exchange->broker, subject, "duo", inbox);
+}
+
 duo_subscription *duo_exchange_subscribe(duo_exchange *exchange, const char *subject, const duo_inbox *inbox, duo_problem *problem)
 {
-    duo_subscription *made = exchange->broker->subscribe(exchange->broker, subject, "duo", inbox);
+    duo_subscription *made = duo_exchange_join(exchange, subject, inbox);
     bool is_settled = made != NULL && settle(exchange, duo_net_now() + ECHO);
     if (is_settled && !duo_exchange_has_denied(exchange, subject, problem)) return made;
     int reason = !is_settled ? ETIMEDOUT : errno;
@@ -431,8 +450,12 @@ duo_subscription *duo_exchange_subscribe(duo_exchange *exchange, const char *sub
     return NULL;
 }
 
-void duo_exchange_unsubscribe(duo_exchange *exchange, duo_subscription *subscription, bool is_last)
+void duo_exchange_unsubscribe(duo_exchange *exchange, duo_subscription *subscription)
 {
-    exchange->broker->unsubscribe(exchange->broker, subscription);
-    if (is_last) (void)settle(exchange, duo_net_now() + SETTLING);
+    if (subscription != NULL) exchange->broker->unsubscribe(exchange->broker, subscription);
+}
+
+void duo_exchange_settle(duo_exchange *exchange)
+{
+    (void)settle(exchange, duo_net_now() + SETTLING);
 }

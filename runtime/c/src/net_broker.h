@@ -29,6 +29,8 @@ enum {
     DUO_NAME_LONGEST = 128,
     DUO_SIDE_LONGEST = 256,
     DUO_RANDOM_SIZE = 32,
+    /* The name of a process: a prefix, a dot and a random number. */
+    DUO_PROCESS_SIZE = DUO_NAME_LONGEST + 1 + DUO_RANDOM_SIZE,
     /* Space for any subject that is used, and for what goes before the bytes of a message. */
     DUO_SUBJECT_SIZE = 300,
     DUO_PACKET_HEAD = 64,
@@ -218,8 +220,12 @@ bool duo_exchange_has_denied(duo_exchange *exchange, const char *subject, duo_pr
 int duo_exchange_accept(duo_exchange *exchange, const char *from, const void *bytes, size_t size, unsigned verdict);
 /* Subscribes for servers, and waits until the broker knows that. NULL: `problem` is set, and `errno`. */
 duo_subscription *duo_exchange_subscribe(duo_exchange *exchange, const char *subject, const duo_inbox *inbox, duo_problem *problem);
-/* Ends a subscription. After the last one of a listener, waits for a moment for what the broker has delivered until then. */
-void duo_exchange_unsubscribe(duo_exchange *exchange, duo_subscription *subscription, bool is_last);
+/* The same without waiting, and without the reason if it is not possible: the inbox is not called then. */
+duo_subscription *duo_exchange_join(duo_exchange *exchange, const char *subject, const duo_inbox *inbox);
+/* Ends a subscription, which may be NULL. */
+void duo_exchange_unsubscribe(duo_exchange *exchange, duo_subscription *subscription);
+/* Waits for a moment for what the broker has delivered until now. */
+void duo_exchange_settle(duo_exchange *exchange);
 /* Whether the broker delivers nothing more. */
 bool duo_exchange_is_lost(duo_exchange *exchange);
 
@@ -233,6 +239,13 @@ duo_openings *duo_openings_new(duo_exchange *exchange, const char *name);
 int duo_openings_descriptor(const duo_openings *openings);
 /* Subscribes to the subjects of these protocols, unless that was done, or the listener drains. DUO_SYSTEM: see `errno`. */
 duo_status duo_openings_serve(duo_openings *openings, const duo_net_offer *offers, size_t count, duo_problem *problem);
+/*
+ * Leaves the group while the listener is full, so that the broker chooses others, and comes back when it is not. What cannot be changed now is
+ * tried again at the next call.
+ */
+void duo_openings_set_full(duo_openings *openings, bool is_full);
+/* Where a byte makes the descriptor readable. */
+int duo_openings_waker(const duo_openings *openings);
 /* Takes the connection of a session. -1: see `errno`, with EAGAIN if there is none, and ENOTCONN if there will be none. */
 int duo_openings_take(duo_openings *openings);
 /* Ends the subscriptions. Sessions that are requested after that are refused. */

@@ -238,13 +238,14 @@ static void tick(duo_exchange *exchange)
             forget_if_over(exchange, link);
             if (!link->is_gone && link->peer != NULL && link->end != DUO_LINK_FAILED) link->peer->is_due = true;
         }
-    uint8_t message[1 + DUO_RANDOM_SIZE] = {DUO_PACKET_ALIVE};
-    memcpy(message + 1, exchange->process, DUO_RANDOM_SIZE);
+    uint8_t message[1 + DUO_PROCESS_SIZE] = {DUO_PACKET_ALIVE};
+    size_t size = strlen(exchange->process);
+    memcpy(message + 1, exchange->process, size);
     for (size_t i = 0; i < SLOTS; i++)
         for (duo_link_peer *peer = exchange->by_process[i]; peer != NULL; peer = peer->next) {
             char to[DUO_SUBJECT_SIZE];
             snprintf(to, sizeof to, "duo.at.%s.alive", peer->process);
-            if (peer->is_due && publishes) exchange->broker->publish(exchange->broker, to, NULL, message, sizeof message);
+            if (peer->is_due && publishes) exchange->broker->publish(exchange->broker, to, NULL, message, 1 + size);
             peer->is_due = false;
         }
 }

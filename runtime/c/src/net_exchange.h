@@ -13,7 +13,7 @@ struct duo_exchange {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     duo_broker *broker;
-    char process[DUO_RANDOM_SIZE + 1];
+    char process[DUO_PROCESS_SIZE + 1];
     int epoll;
     /* For the hash of addresses, which peers choose. */
     uint64_t seed;

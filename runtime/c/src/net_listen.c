@@ -33,6 +33,7 @@ static duo_net_gate *new_gate(void)
     if (gate == NULL) return NULL;
     memset(gate, 0, sizeof *gate);
     gate->holders = 1;
+    gate->waker = -1;
     pthread_mutex_init(&gate->lock, NULL);
     duo_net_make_condition(&gate->changed);
     return gate;
@@ -130,6 +131,9 @@ void duo_listener_close(duo_listener *listener)
     bool is_ours = listener->path[0] != '\0' && lstat(listener->path, &file) == 0 &&
                    (uint64_t)file.st_dev == listener->device && (uint64_t)file.st_ino == listener->inode;
     if (is_ours) unlink(listener->path);
+    pthread_mutex_lock(&listener->gate->lock);
+    listener->gate->waker = -1;
+    pthread_mutex_unlock(&listener->gate->lock);
     if (listener->openings != NULL) duo_openings_close(listener->openings);
     else close(listener->descriptor);
     while (listener->greetings != NULL) {
@@ -177,6 +181,21 @@ static void give_place(duo_listener *listener)
     gate->sessions -= 1;
     pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
+}
+
+/*
+ * At a broker, leaves the group while no further session may begin. The end of a session then makes the descriptor readable, so the thread
+ * that accepts comes back to this. It has to be called after the descriptor was read.
+ */
+static void leave_group_if_full(const duo_listener *listener)
+{
+    duo_net_gate *gate = listener->gate;
+    if (listener->openings == NULL) return;
+    pthread_mutex_lock(&gate->lock);
+    bool is_full = gate->sessions >= most_sessions(listener);
+    gate->waker = is_full ? duo_openings_waker(listener->openings) : -1;
+    pthread_mutex_unlock(&gate->lock);
+    duo_openings_set_full(listener->openings, is_full);
 }
 
 /* Decides about a hello that is complete, or wrong: true if a session has begun. */
@@ -304,7 +323,11 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
         duo_net_take_connections(listener);
         /* The broker may deliver nothing more. */
         if (listener->openings != NULL && duo_atomic_load(&listener->is_stopped, memory_order_acquire)) continue;
-        if (continue_greetings(listener, offers, count, arrived)) break;
+        leave_group_if_full(listener);
+        if (continue_greetings(listener, offers, count, arrived)) {
+            leave_group_if_full(listener);
+            break;
+        }
         if (has_polled && duo_net_gives_up(until)) {
             status = DUO_EMPTY;
             break;

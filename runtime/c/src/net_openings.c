@@ -13,11 +13,12 @@
 /* How many sessions may wait until the listener takes them. */
 enum { MOST_WAITING = 256 };
 
-/* A subscription for one protocol. */
+/* The groups of one protocol. A listener that is full leaves `ready`, and what is in `full` stays. Each is NULL if it is not in that. */
 typedef struct served {
     struct served *next;
     duo_fingerprint fingerprint;
-    duo_subscription *subscription;
+    duo_subscription *ready;
+    duo_subscription *full;
 } served;
 
 struct duo_openings {
@@ -34,7 +35,7 @@ struct duo_openings {
     bool is_draining;
     /* The broker delivers nothing more. */
     bool is_lost;
-    /* Only the thread that accepts, and the one that drains, use it; one after the other. */
+    /* Under `serving`, which is held while the broker is called. */
     served *all;
     pthread_mutex_t serving;
 };
@@ -63,6 +64,18 @@ duo_openings *duo_openings_new(duo_exchange *exchange, const char *name)
 int duo_openings_descriptor(const duo_openings *openings)
 {
     return openings->pipe[0];
+}
+
+int duo_openings_waker(const duo_openings *openings)
+{
+    return openings->pipe[1];
+}
+
+static void hold(duo_openings *openings)
+{
+    pthread_mutex_lock(&openings->lock);
+    openings->holders += 1;
+    pthread_mutex_unlock(&openings->lock);
 }
 
 static void let_go(duo_openings *openings)
@@ -132,14 +145,13 @@ static duo_status serve(duo_openings *openings, const duo_fingerprint *fingerpri
         char subject[DUO_SUBJECT_SIZE];
         duo_exchange_subject(subject, openings->name, &fingerprints[i], DUO_SERVERS_READY);
         const duo_inbox inbox = {arrived, unanswered, ended, openings};
-        pthread_mutex_lock(&openings->lock);
-        openings->holders += 1;
-        pthread_mutex_unlock(&openings->lock);
-        made->subscription = duo_exchange_subscribe(openings->exchange, subject, &inbox, problem);
-        if (made->subscription == NULL) {
+        hold(openings);
+        made->ready = duo_exchange_subscribe(openings->exchange, subject, &inbox, problem);
+        if (made->ready == NULL) {
             duo_release(made);
             return DUO_SYSTEM;
         }
+        made->full = NULL;
         made->fingerprint = fingerprints[i];
         made->next = openings->all;
         openings->all = made;
@@ -163,6 +175,37 @@ duo_status duo_openings_serve(duo_openings *openings, const duo_net_offer *offer
     }
     pthread_mutex_unlock(&openings->serving);
     return status;
+}
+
+/* Joins a group of this protocol, unless it is in it. */
+static void join(duo_openings *openings, const duo_fingerprint *fingerprint, duo_servers servers, duo_subscription **group)
+{
+    if (*group != NULL) return;
+    char subject[DUO_SUBJECT_SIZE];
+    duo_exchange_subject(subject, openings->name, fingerprint, servers);
+    const duo_inbox inbox = {arrived, unanswered, ended, openings};
+    hold(openings);
+    *group = duo_exchange_join(openings->exchange, subject, &inbox);
+    if (*group == NULL) let_go(openings);
+}
+
+void duo_openings_set_full(duo_openings *openings, bool is_full)
+{
+    pthread_mutex_lock(&openings->serving);
+    pthread_mutex_lock(&openings->lock);
+    bool is_draining = openings->is_draining;
+    pthread_mutex_unlock(&openings->lock);
+    for (served *one = openings->all; one != NULL && !is_draining; one = one->next) {
+        if (!is_full) {
+            join(openings, &one->fingerprint, DUO_SERVERS_READY, &one->ready);
+        } else if (one->ready != NULL) {
+            /* First, so that clients always find a server that reports that all are full. */
+            join(openings, &one->fingerprint, DUO_SERVERS_FULL, &one->full);
+            duo_exchange_unsubscribe(openings->exchange, one->ready);
+            one->ready = NULL;
+        }
+    }
+    pthread_mutex_unlock(&openings->serving);
 }
 
 int duo_openings_take(duo_openings *openings)
@@ -201,12 +244,15 @@ void duo_openings_drain(duo_openings *openings)
     openings->is_draining = true;
     pthread_mutex_unlock(&openings->lock);
     refuse_waiting(openings);
+    bool has_served = openings->all != NULL;
     while (openings->all != NULL) {
         served *one = openings->all;
         openings->all = one->next;
-        duo_exchange_unsubscribe(openings->exchange, one->subscription, openings->all == NULL);
+        duo_exchange_unsubscribe(openings->exchange, one->ready);
+        duo_exchange_unsubscribe(openings->exchange, one->full);
         duo_release(one);
     }
+    if (has_served) duo_exchange_settle(openings->exchange);
     pthread_mutex_unlock(&openings->serving);
 }
 

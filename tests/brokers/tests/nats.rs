@@ -4,7 +4,7 @@
 use brokers::bank;
 use brokers::memory::until;
 use brokers::nats::Server;
-use brokers::protocols::bank::{client as bank_client, server as bank_server};
+use brokers::protocols::bank::{LoginResponse, client as bank_client, server as bank_server};
 use brokers::protocols::numbers::{self, Stream};
 use brokers::protocols::pingpong;
 use duologue::Why;
@@ -102,6 +102,22 @@ fn a_bank_in_another_process_serves_its_customers() {
         bank::customer(login, turns).expect("nothing is lost");
     }
     assert_eq!(teller.end(), 3);
+}
+
+/// It goes in parts.
+#[test]
+fn a_message_that_is_longer_than_nats_takes_arrives() {
+    let server = Server::with("max_payload: 8192");
+    let address = server.address("bank");
+    let teller = Teller::start(&address);
+    let login: bank_client::Login = connect(&address).expect("the bank serves");
+    let answer = login.login("h".repeat(500_000), "1234".to_owned());
+    let answer = answer.expect("nothing is lost").recv();
+    let LoginResponse::Ok(connected) = answer.expect("nothing is lost") else {
+        panic!("the password is right")
+    };
+    connected.quit().expect("nothing is lost");
+    assert_eq!(teller.end(), 1);
 }
 
 /// What a customer in another language prints.

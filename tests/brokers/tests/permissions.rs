@@ -7,11 +7,15 @@ use brokers::nats::Server;
 use brokers::protocols::bank::client as bank_client;
 use duologue_net::broker::{ConnectOptions, Exchange, ExchangeOptions};
 use duologue_net::{Connector, Error, Listener, Verdict};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long everything may take together.
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Longer than anything takes on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
 
 fn exchange(server: &Server, user: &str) -> Result<Exchange, Error> {
     let client =
@@ -25,13 +29,17 @@ fn connect(exchange: &Exchange) -> Result<bank_client::Login, Error> {
     connector.connect_through(exchange, "bank")
 }
 
-/// Has a session, and another one that is refused because the server is full.
-fn sessions(config: &str) -> Result<(), String> {
+fn start(config: &str) -> Server {
     let passwords = [
         ("SERVER_PASSWORD", "secret-of-server"),
         ("CLIENT_PASSWORD", "secret-of-client"),
     ];
-    let server = Server::with_variables(config, &passwords);
+    Server::with_variables(config, &passwords)
+}
+
+/// Has a session, and another one that is refused because the server is full.
+fn sessions(config: &str) -> Result<(), String> {
+    let server = start(config);
     let said = |error: Error| format!("{error:?}");
     let there = exchange(&server, "server").map_err(said)?;
     let here = exchange(&server, "client").map_err(said)?;
@@ -108,4 +116,55 @@ fn each_permission_is_needed_and_all_are_enough() {
         let result = result.join().expect("no panic");
         assert!(result.is_err(), "{subject} is not needed");
     }
+}
+
+/// A bank that is killed when this is dropped.
+struct Bank(Child);
+
+impl Drop for Bank {
+    fn drop(&mut self) {
+        let _ended = self.0.kill();
+        let _status = self.0.wait();
+    }
+}
+
+/// The bank in another language, and its customers, with the permissions of their users.
+#[test]
+fn programs_in_another_language_have_a_prefix() {
+    let variables = ["DUOLOGUE_PERMISSIONS", "DUOLOGUE_BANK"].map(std::env::var_os);
+    let [Some(file), Some(program)] = variables else {
+        return;
+    };
+    let config = std::fs::read_to_string(file).expect("the file is there");
+    let server = start(&config);
+    let address = server.address("bank");
+    let command = |user: &str, prefix: &str, arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(arguments).env("NATS_USER", user);
+        command.env("NATS_PASSWORD", format!("secret-of-{user}"));
+        command.env("NATS_PREFIX", prefix);
+        command
+    };
+    let mut serve = command("server", "server", &["serve", &address]);
+    serve.stdin(Stdio::piped()).stdout(Stdio::null());
+    let _bank = Bank(serve.spawn().expect("it is there"));
+    let customer = |prefix| {
+        let mut customer = command("client", prefix, &["customer", &address, "3"]);
+        let output = customer.output().expect("it is there");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    let end = Instant::now() + LONG;
+    loop {
+        let said = customer("client");
+        if said == "ok" {
+            break;
+        }
+        // The bank may not have subscribed yet.
+        assert!(
+            said == "refused 16" && Instant::now() < end,
+            "the customer printed `{said}`"
+        );
+    }
+    // It cannot read its own messages.
+    assert_eq!(customer("server"), "");
 }

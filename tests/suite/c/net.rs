@@ -77,6 +77,17 @@ fn over_a_broker_with_faults_sessions_are_complete_or_lost() {
 }
 
 #[test]
+fn a_full_server_leaves_the_group_at_a_broker() {
+    if !is_tested("c") {
+        return;
+    }
+    let case = case("net-full", "protocols/stream.proto", "full.c");
+    for watch in [Watch::Address, Watch::Thread] {
+        case.run_watched_as(watch, &[], &[]);
+    }
+}
+
+#[test]
 fn peers_that_break_the_rules_are_dropped() {
     if !is_tested("c") {
         return;
@@ -302,8 +313,17 @@ pub fn desk() -> PathBuf {
     over_nats("desk", "tests/wire/versions.proto", Watch::Plain)
 }
 
-/// A program of `tests/remote` with sessions over NATS.
+/// A program of `tests/remote` with sessions over NATS, built once in a run of the tests.
 fn over_nats(name: &str, proto: &str, watch: Watch) -> PathBuf {
+    static BUILT: Mutex<BTreeMap<(String, Watch), PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    let program = built.entry((name.to_owned(), watch));
+    program
+        .or_insert_with(|| build_over_nats(name, proto, watch))
+        .clone()
+}
+
+fn build_over_nats(name: &str, proto: &str, watch: Watch) -> PathBuf {
     let proto = repository().join(proto);
     let generated = generate_with(&format!("net-{name}-{watch:?}"), &[proto], &["--remote"]);
     let mut sources = sources_in(&generated);

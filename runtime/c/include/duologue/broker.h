@@ -69,6 +69,13 @@ typedef struct duo_broker_kind {
 /* Makes addresses of this kind known. Called once for each kind, before the first address is used; at most 8 kinds. */
 void duo_broker_add(const duo_broker_kind *kind);
 
+/*
+ * Sets what the subjects of this process begin with, after `duo.at.`, at brokers to which it connects from now on: tokens of letters,
+ * digits, `-` and `_`, with dots between them, at most 128 characters. DUO_ADDRESS if it is something else. Names that begin with the token
+ * `at` are not possible.
+ */
+DUO_MUST_CHECK duo_status duo_broker_prefix(const char *tokens);
+
 #ifdef __cplusplus
 }
 #endif

@@ -30,6 +30,14 @@ typedef natsStatus duo_nats_setup(natsOptions *options, const char *server, void
  */
 void duo_nats_configure(duo_nats_setup *setup, void *context);
 
+/*
+ * Sets what the subjects of this process begin with, after `duo.at.`, to be called before the first address is used. With a prefix for each
+ * user, a NATS server can deny users each other's messages: `duologue nats-permissions` prints the permissions for users whose
+ * programs have their names as prefixes. It has letters, digits, `-`, `_`, and dots between them, and at most 128 characters. DUO_ADDRESS if
+ * it is something else.
+ */
+DUO_MUST_CHECK duo_status duo_nats_prefix(const char *prefix);
+
 #ifdef __cplusplus
 }
 #endif

@@ -203,7 +203,10 @@ typedef struct duo_net_options {
      * there; 0 means never. The peer considers this side lost (DUO_LOST) after three times as long.
      */
     uint16_t heartbeat;
-    /* Listeners: how many sessions there may be at once; 0 means 1,024. */
+    /*
+     * Listeners: how many sessions there may be at once; 0 means 1,024. Over a broker, clients get other servers while there are that
+     * many, if there are others. A program that waits for `duo_listener_descriptor` then also has to accept when it has ended a session.
+     */
     size_t sessions;
     /* Listeners: how many connections may be in the handshake at once; 0 means 64. */
     size_t handshakes;
