@@ -178,7 +178,8 @@ fn describe(
         .take(candidates);
     let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
     let near = Builtin::of_another_language(name.text())
-        .or_else(|| nearest(name.text(), visible.chain(builtin)));
+        .or_else(|| nearest(name.text(), visible.chain(builtin)))
+        .or_else(|| near_foreign(name.text()));
     let state = location.protocol.and_then(|protocol| {
         let states = protocol.states.iter().take(candidates);
         let named = states.filter(|state| state.name.text() == name.text());
@@ -225,6 +226,14 @@ fn describe(
     finding.help(format!(
         "if the host program supplies it, declare it: `extern type {name};`"
     ))
+}
+
+/// The word for the built-in type whose name in another language was misspelt. Short names are near to too much else.
+fn near_foreign(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let words = Builtin::FOREIGN.iter().map(|(known, _)| *known);
+    let words = words.filter(|known| known.len() >= 6 && name.starts_with(&known[..1]));
+    nearest(&name, words).and_then(Builtin::of_another_language)
 }
 
 /// Whether a name is one that type parameters usually have.

@@ -6,7 +6,8 @@ use super::attack_campaign::{Campaign, Wanted};
 #[cfg(target_os = "linux")]
 use super::attack_position::RegionName;
 use super::attack_report::Report;
-use super::attack_target::{Door, Target, Values};
+use super::attack_target::{Door, Known, Target};
+use super::attack_way::Course;
 use super::named::Named;
 use super::socket::Credentials;
 use super::talk::{Own, find};
@@ -29,7 +30,7 @@ const EXAMPLES: &str = "\
   duologue attack bank.proto --connect unix:/run/bank.sock
                                       send everything that is wrong, in each state that can be reached
   duologue attack bank.proto --connect tcp://localhost:7000 --script session.txt
-                                      the same, with the values of a transcript in the messages before each state
+                                      the same, with the messages of a transcript before each state
   duologue attack bank.proto --connect tcp://localhost:7000 --only hello,payload --format json
                                       only what is wrong in hellos and payloads; report it as JSON
   duologue attack bank.proto --listen unix:bank.sock -- ./client unix:bank.sock
@@ -60,7 +61,7 @@ pub struct Attack {
         value_name = "SIDE"
     )]
     own: Option<Own>,
-    /// A transcript; the messages that lead to a state get its values
+    /// A transcript; the way to a state has its messages and values
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Only these kinds: hello, frame, control, payload, turn, cut, end, silence, legal
@@ -164,9 +165,9 @@ impl Attack {
                 Absent::TooLarge => format!("`{name}` has more than {MOST_NODES} states"),
             })
         })?;
-        let values = match &self.script {
-            Some(path) => read_values(path, Talk::new(program, protocol, instance), own)?,
-            None => Values::new(),
+        let known = match &self.script {
+            Some(path) => read(path, Talk::new(program, protocol, instance), &plan, own)?,
+            None => Known::default(),
         };
         let parse = |text: &str| Address::parse(text, &self.credentials);
         let talk = Talk::new(program, protocol, instance);
@@ -207,7 +208,7 @@ impl Attack {
             plan: &plan,
             fingerprint,
             greeting,
-            values,
+            known,
         };
         let mut campaign = Campaign {
             wanted: Wanted {
@@ -238,8 +239,8 @@ fn fingerprint(view: View<'_>) -> Result<Fingerprint, Failure> {
     })
 }
 
-/// The values of the messages that one side sends in a transcript.
-fn read_values(path: &Path, mut talk: Talk<'_>, own: Side) -> Result<Values, Failure> {
+/// The session of a transcript, with the values of the messages that one side sends.
+fn read(path: &Path, mut talk: Talk<'_>, plan: &Plan<'_>, own: Side) -> Result<Known, Failure> {
     let mut script = Script::open(path)?;
     while let Some(line) = script.take()? {
         let text = match line.text.split_once("<-") {
@@ -258,7 +259,10 @@ fn read_values(path: &Path, mut talk: Talk<'_>, own: Side) -> Result<Values, Fai
             )));
         }
     }
-    let mut all = Values::new();
+    let mut known = Known {
+        course: Course::of(plan, talk.events()),
+        ..Known::default()
+    };
     for event in talk.events() {
         if let Event::Message {
             from,
@@ -269,10 +273,9 @@ fn read_values(path: &Path, mut talk: Talk<'_>, own: Side) -> Result<Values, Fai
         } = event
             && *from == own
         {
-            all.entry((*state, *position))
-                .or_default()
-                .push(values.clone());
+            let payloads = known.values.entry((*state, *position)).or_default();
+            payloads.push(values.clone());
         }
     }
-    Ok(all)
+    Ok(known)
 }

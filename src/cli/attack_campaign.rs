@@ -241,7 +241,9 @@ impl<'c> Campaign<'_, 'c> {
                 Ok(session) => session,
                 Err(words) => return Ok(Err(Obstacle::Down(words))),
             };
-            match session.walk(self.target, goal, seed) {
+            // If the messages of the transcript do not lead there, others may.
+            let follows = seed == self.wanted.seed;
+            match session.walk(self.target, goal, seed, follows) {
                 Ok(()) => return Ok(Ok((session, seed))),
                 Err(obstacle) => why = obstacle,
             }

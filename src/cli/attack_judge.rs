@@ -191,6 +191,7 @@ impl<'c> Session<'c> {
 /// What an error of a read says, after which the connection is not closed.
 fn not_closed(error: &io::Error, case: &Case) -> String {
     match is_late(error) {
+        true if !case.pokes.is_empty() => "it does not end the session in time".to_owned(),
         true if case.is_cut => "it does not close a connection that has ended".to_owned(),
         true => "it does not close the connection in time".to_owned(),
         false => error.to_string(),

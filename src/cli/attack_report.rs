@@ -3,7 +3,7 @@
 use super::args::Shape;
 use super::terminal::{ERROR, Terminal, harmless};
 use super::{Failure, Outcome};
-use duologue::attack::{Case, Kind};
+use duologue::attack::{Case, Expected, Kind};
 use duologue::protocol::Side;
 use duologue::robots::Plan;
 use serde::Serialize;
@@ -42,7 +42,13 @@ impl Finding {
             bytes: hex(&case.bytes),
             length: case.bytes.len(),
             memory: case.pokes.iter().map(ToString::to_string).collect(),
-            expected: case.expected.words(),
+            expected: match case.expected {
+                // Memory does not say why, and has no connection.
+                Expected::Broken | Expected::Closed if !case.pokes.is_empty() => {
+                    "to end the session".to_owned()
+                }
+                expected => expected.words(),
+            },
             observed: harmless(&observed).into_owned(),
         }
     }

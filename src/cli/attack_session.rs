@@ -203,13 +203,19 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// Plays to a state, or to the end, with valid messages.
-    pub fn walk(&mut self, target: &Target<'c>, goal: Goal, seed: u64) -> Result<(), Obstacle> {
+    /// Plays to a state, or to the end, with valid messages. `follows`: with those of the transcript as long as the other side sends its own.
+    pub fn walk(
+        &mut self,
+        target: &Target<'c>,
+        goal: Goal,
+        seed: u64,
+        mut follows: bool,
+    ) -> Result<(), Obstacle> {
         let elsewhere = |words: &str| Obstacle::Elsewhere(words.to_owned());
         let mut robot = Robot::new(seed);
         let mut used: BTreeMap<(StateId, usize), usize> = BTreeMap::new();
         let deadline = Instant::now() + target.patience;
-        for _ in 0..LONGEST_WAY {
+        for number in 0..LONGEST_WAY {
             let at = match (self.at, goal) {
                 (None, Goal::End) => return Ok(()),
                 (Some(at), Goal::Node(node)) if at == node => return Ok(()),
@@ -218,9 +224,12 @@ impl<'c> Session<'c> {
             };
             let node = &target.plan.nodes[at];
             if node.sender == target.own {
-                let position = step(target.plan, at, goal);
+                let course = &target.known.course;
+                let position = follows.then(|| course.step(number, at, goal)).flatten();
+                follows &= position.is_some();
+                let position = position.or_else(|| step(target.plan, at, goal));
                 let position = position.ok_or_else(|| elsewhere("no message leads there"))?;
-                let known = target.values.get(&(node.state, position));
+                let known = target.known.values.get(&(node.state, position));
                 let turn = used.entry((node.state, position)).or_default();
                 let values = match known.filter(|known| !known.is_empty()) {
                     Some(known) => known[*turn % known.len()].clone(),
@@ -239,6 +248,8 @@ impl<'c> Session<'c> {
             } else {
                 self.flush(deadline).map_err(Obstacle::Stuck)?;
                 self.receive(target, deadline)?;
+                let last = self.talk.events().next_back();
+                follows &= last.is_some_and(|event| target.known.course.is_at(number, event));
             }
         }
         let words = format!("it took more than {LONGEST_WAY} messages");

@@ -7,6 +7,7 @@ use super::attack_position::RegionName;
 #[cfg(target_os = "linux")]
 use super::attack_region::Region;
 use super::attack_victim::{PAUSE, Victim};
+use super::attack_way::Course;
 use super::socket::{Socket, reason};
 #[cfg(target_os = "linux")]
 use duologue::attack::memory::Poke;
@@ -21,8 +22,14 @@ use std::time::{Duration, Instant};
 /// How long nothing may listen at an address before the first session.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The payloads that are known for a message of a state, in the order in which they are sent.
-pub type Values = BTreeMap<(StateId, usize), Vec<Vec<Value>>>;
+/// What a transcript says about a session with which the other side is known to go on.
+#[derive(Default)]
+pub struct Known {
+    /// The payloads of a message of a state that this side sends, in the order in which they are sent.
+    pub values: BTreeMap<(StateId, usize), Vec<Vec<Value>>>,
+    /// The messages of both sides.
+    pub course: Course,
+}
 
 /// What all sessions of an attack share.
 pub struct Target<'c> {
@@ -38,8 +45,7 @@ pub struct Target<'c> {
     pub fingerprint: Fingerprint,
     /// What begins a session: the hello of a side that connects, and the answer of one that listens.
     pub greeting: Vec<u8>,
-    /// Values with which the other side is known to go on, for messages of this side.
-    pub values: Values,
+    pub known: Known,
 }
 
 /// How this side and the other one get together.

@@ -1,6 +1,7 @@
-//! The ways to where a server is attacked.
+//! The ways to where the other side is attacked.
 
 use duologue::robots::Plan;
+use duologue::talk::Event;
 use std::collections::VecDeque;
 
 /// Where a way leads.
@@ -38,4 +39,40 @@ pub fn step(plan: &Plan<'_>, from: usize, goal: Goal) -> Option<usize> {
         }
     }
     None
+}
+
+/// The messages of a transcript: the node in which each is sent, its position there, and where it leads.
+#[derive(Default)]
+pub struct Course(Vec<(usize, usize, Option<usize>)>);
+
+impl Course {
+    pub fn of<'e>(plan: &Plan<'_>, events: impl Iterator<Item = &'e Event>) -> Course {
+        let mut at = Some(0);
+        let mut course = Vec::new();
+        for event in events {
+            if let (Event::Message { position, .. }, Some(node)) = (event, at) {
+                at = plan.nodes[node].edges[*position].next;
+                course.push((node, *position, at));
+            }
+        }
+        Course(course)
+    }
+
+    /// The position of the message with this number, if it is sent in this node and the messages from it on lead to the goal.
+    pub fn step(&self, number: usize, from: usize, goal: Goal) -> Option<usize> {
+        let (node, position, _) = self.0.get(number)?;
+        let leads_there = self.0[number..].iter().any(|(_, _, next)| match goal {
+            Goal::Node(node) => *next == Some(node),
+            Goal::End => next.is_none(),
+        });
+        (*node == from && leads_there).then_some(*position)
+    }
+
+    /// Whether this is the message with this number, whatever its values are.
+    pub fn is_at(&self, number: usize, event: &Event) -> bool {
+        match (self.0.get(number), event) {
+            (Some((_, own, _)), Event::Message { position, .. }) => own == position,
+            _ => false,
+        }
+    }
 }

@@ -276,24 +276,44 @@ impl Builtin {
         found.map(|(_, builtin)| *builtin)
     }
 
+    /// What other languages, or C's headers, call built-in types, in lower case, each with the word for the type.
+    pub const FOREIGN: [(&str, &str); 28] = [
+        ("string", "str"),
+        ("text", "str"),
+        ("boolean", "bool"),
+        ("byte", "u8"),
+        ("uint8", "u8"),
+        ("uint8_t", "u8"),
+        ("uint16", "u16"),
+        ("uint16_t", "u16"),
+        ("uint32", "u32"),
+        ("uint32_t", "u32"),
+        ("uint64", "u64"),
+        ("uint64_t", "u64"),
+        ("usize", "u64"),
+        ("int8", "i8"),
+        ("int8_t", "i8"),
+        ("int16", "i16"),
+        ("int16_t", "i16"),
+        ("short", "i16"),
+        ("int32", "i32"),
+        ("int32_t", "i32"),
+        ("int64", "i64"),
+        ("int64_t", "i64"),
+        ("isize", "i64"),
+        ("long", "i64"),
+        ("integer", "i64"),
+        ("float32", "f32"),
+        ("float64", "f64"),
+        ("double", "f64"),
+    ];
+
     /// The word for the built-in type that other languages, or C's headers, call `name`.
     #[must_use]
     pub fn of_another_language(name: &str) -> Option<&'static str> {
-        Some(match name.to_ascii_lowercase().as_str() {
-            "string" | "text" => "str",
-            "boolean" => "bool",
-            "byte" | "uint8" | "uint8_t" => "u8",
-            "uint16" | "uint16_t" => "u16",
-            "uint32" | "uint32_t" => "u32",
-            "uint64" | "uint64_t" | "usize" => "u64",
-            "int8" | "int8_t" => "i8",
-            "int16" | "int16_t" | "short" => "i16",
-            "int32" | "int32_t" => "i32",
-            "int64" | "int64_t" | "isize" | "long" | "integer" => "i64",
-            "float32" => "f32",
-            "float64" | "double" => "f64",
-            _ => return None,
-        })
+        let name = name.to_ascii_lowercase();
+        let found = Builtin::FOREIGN.iter().find(|(known, _)| *known == name);
+        found.map(|(_, word)| *word)
     }
 }
 

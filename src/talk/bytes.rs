@@ -57,6 +57,7 @@ pub fn bytes_of(
                 makeable,
                 out: &mut bytes,
                 spent: 0,
+                reserved: 0,
                 depth: 0,
             };
             let entries = &plan.state(node).messages[position].entries;
@@ -75,6 +76,7 @@ struct Writer<'a> {
     makeable: &'a Makeable,
     out: &'a mut Vec<u8>,
     spent: u64,
+    reserved: u64,
     depth: u32,
 }
 
@@ -90,9 +92,11 @@ impl Writer<'_> {
 
     fn count(&mut self, count: usize) -> Result<(), &'static str> {
         self.spend()?;
-        if self.spent.saturating_add(count as u64) > BUDGET {
+        let used = self.spent.max(self.reserved);
+        if used.saturating_add(count as u64) > BUDGET {
             return Err(TOO_LARGE);
         }
+        self.reserved += count as u64;
         match u16::try_from(count).map_err(|_| TOO_LARGE)? {
             small @ 0..=7 => self.out.push(small as u8),
             exact @ 8..=254 => self.out.extend([255, exact as u8]),

@@ -276,6 +276,9 @@ impl<'p> Talk<'p> {
             ))
         };
         let message = match crate::name::nearest(name, names()) {
+            _ if name.is_empty() && reader.peek() == Some('{') => format!(
+                "expected a message, not JSON: a script has the lines of a transcript; {may}"
+            ),
             _ if name.is_empty() => format!("expected a message, not {}; {may}", reader.found()),
             Some(near) => format!("there is no message `{name}` here; did you mean `{near}`?"),
             None => elsewhere().unwrap_or_else(|| format!("there is no message `{name}`; {may}")),

@@ -96,6 +96,19 @@ object Robots {
     }
   }
 
+  /** Lists in lists, each of which asks for as many items as there can be: a message has no more, however deep they are. */
+  private object Deep extends Each {
+    def visit(name: String, table: Table, session: Session): Unit = if (name == "file_server") {
+      val folder = Array[Byte](0, 0, 0, -1, -1, -1, -1)
+      val client = play(Choices.bytes(Array[Byte](96, 0)), None, 12)
+      val server = play(Choices.bytes(96.toByte +: Array.fill(30)(folder).flatten), None, 12)
+      val (one, other) = session(client, server)
+      val size = client.transcript.getBytes(UTF_8).length
+      print("# file_server deep: " + word(one) + ", " + word(other) + ", " + size.toString + " bytes\n")
+      same(server.transcript, client.transcript)
+    }
+  }
+
   /** Two robots with one coverage see everything in at most as many sessions as there are transitions. */
   private object Cover extends Each {
     def visit(name: String, table: Table, session: Session): Unit = {
@@ -172,6 +185,7 @@ object Robots {
 
   def main(arguments: Array[String]): Unit = {
     RobotCases.all(Tell)
+    RobotCases.all(Deep)
     print("== reports\n" + arguments.mkString)
     RobotCases.all(Cover)
     shortest()

@@ -54,6 +54,17 @@ fn repeat(name: &str, table: &'static Table, session: Session<'_>) {
     }
 }
 
+/// Lists in lists, each of which asks for as many items as there can be: a message has no more, however deep they are.
+fn deep(name: &str, session: Session<'_>) {
+    let robot = |bytes| Play::new(Choices::bytes(bytes)).pause(Duration::ZERO).limit(12);
+    let mut client = robot(vec![96, 0]);
+    let mut server = robot([vec![96], [0, 0, 0, 255, 255, 255, 255].repeat(30)].concat());
+    let endings = session(&mut client, &mut server);
+    agree(name, &endings, &client, &server);
+    let [one, other] = endings.each_ref().map(word);
+    println!("# {name} deep: {one}, {other}, {} bytes", server.transcript().len());
+}
+
 fn word(ending: &Ending) -> &'static str {
     match ending {
         Ending::Finished => "finished",

@@ -1,10 +1,11 @@
 /*
- * Robots play with each other. `cases.h` has a line for each protocol:
+ * Robots play with each other. `cases.h` has in CASES a line for each protocol of the examples, and in CORPUS one for some others:
  *
  *   CASE(prefix, type of the client's first endpoint, type of the server's, hooks of the client, hooks of the server)
  *
  * Without arguments the program prints the transcripts of all of them, with choices that the programs in the other languages
- * use too. `cover` plays until everything is covered, and prints the reports. `reports` prints the reports as JSON.
+ * use too. `cover` plays until everything is covered, also in the other protocols, and prints the reports. `reports` prints those
+ * of the examples as JSON.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -152,7 +153,23 @@ static void cover(const char *name, play_function *play, const duo_robot_table *
         CHECK(pthread_join(thread, NULL) == 0);                                                                        \
     }
 CASES
+CORPUS
 #undef CASE
+
+/* Lists in lists, each of which asks for as many items as there can be: a message has no more, however deep they are. */
+static void tell_deep(void)
+{
+    static const uint8_t list[] = {96, 0}, folder[] = {0, 0, 0, 255, 255, 255, 255};
+    uint8_t bytes[1 + 30 * sizeof folder] = {96};
+    for (size_t at = 1; at < sizeof bytes; at += sizeof folder) memcpy(bytes + at, folder, sizeof folder);
+    pair both;
+    begin(&both, duo_choices_bytes(list, sizeof list), duo_choices_bytes(bytes, sizeof bytes), NULL, 12);
+    play_file_server(&both);
+    check(&both);
+    printf("# file_server deep: %s, %s, %zu bytes\n", word(both.endings[0]), word(both.endings[1]),
+           both.plays[0].transcript_size);
+    end(&both);
+}
 
 /* Rejects everyone, for as long as they ask. */
 static void *reject(void *context)
@@ -214,6 +231,11 @@ int main(int count, char **arguments)
     if (covers) cover(#prefix, play_##prefix, &prefix##_robots, is_json);                                              \
     else tell(#prefix, play_##prefix, &prefix##_robots);
     CASES
+#undef CASE
+    if (!covers) tell_deep();
+#define CASE(prefix, client_type, server_type, client_hooks, server_hooks)                                             \
+    if (covers && !is_json) cover(#prefix, play_##prefix, &prefix##_robots, false);
+    CORPUS
 #undef CASE
     leave_an_endless_session();
     refuse_a_coverage_of_another_protocol();

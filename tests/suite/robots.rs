@@ -227,8 +227,13 @@ fn program() -> String {
                  let serving = scope.spawn(move || own::robots::server(first, server, &mut Server{number}));\n                \
                  let ending = own::robots::client(second, client, &mut Client{number});\n                \
                  [ending, serving.join().expect(\"the robot does not panic\")]\n            }})\n        }};\n        \
-                 cover({name:?}, &own::robots::TABLE, &session);\n        repeat({name:?}, &own::robots::TABLE, &session);\n    }}\n"
+                 cover({name:?}, &own::robots::TABLE, &session);\n        repeat({name:?}, &own::robots::TABLE, &session);\n"
             );
+            if name == "file_server" {
+                let _ = writeln!(main, "    deep({name:?}, &session);\n    }}");
+            } else {
+                main += "    }\n";
+            }
             number += 1;
         }
     }

@@ -166,6 +166,7 @@ fn wrong_lines() {
         "client <- ok",
         "teller <- ok",
         "(1)",
+        "{\"from\":\"client\",\"message\":\"login\"}",
         ":unto",
         ":leave teller",
     ];

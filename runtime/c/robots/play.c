@@ -236,7 +236,7 @@ unsigned duo_robot_turn(duo_robot *robot, size_t node, const duo_state *state, v
         return 0;
     }
     const duo_robot_edge *edge = &robot->table->edges[at->first + chosen];
-    duo_values values = {robot->play->choices, robot->play->state, robot->hooks, robot->hosts, 0, 0, false, false, false};
+    duo_values values = {robot->play->choices, robot->play->state, robot->hooks, robot->hosts, 0, 0, 0, false, false, false};
     char *entries = (char *)message + state->entries;
     unsigned tag = (unsigned)chosen + 1;
     put_tag(message, state->tag_size, tag);

@@ -34,6 +34,8 @@ struct duo_values {
     const duo_robot_hosts *hosts;
     size_t depth;
     size_t spent;
+    /* How many items, characters and bytes were promised. */
+    size_t reserved;
     /* Whether the value being made has to be as small as its type allows, and whether it had better be small. */
     bool is_minimal;
     bool is_tired;

@@ -5,7 +5,7 @@
 
 /*
  * Values deeper than this, or after this many others of a message, are as small as their type allows. Lists that began before
- * still get their items.
+ * still get their items, of which the lists, texts and byte strings of a message have together as many.
  */
 #define MOST_DEPTH 64
 #define MOST_SPENT 65536
@@ -109,8 +109,10 @@ static size_t counted(duo_values *values, size_t most)
         count = duo_values_byte(values);
         if (count == 255) count = (size_t)exact(values, 2);
     } else if (!values->is_tired) count = byte < 248 ? byte % 4 : byte - 240;
-    count = least(count, most);
-    return least(count, MOST_SPENT - least(values->spent, MOST_SPENT));
+    size_t used = values->spent > values->reserved ? values->spent : values->reserved;
+    count = least(least(count, most), MOST_SPENT - least(used, MOST_SPENT));
+    values->reserved += count;
+    return count;
 }
 
 static uint32_t character(duo_values *values)

@@ -10,6 +10,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Some protocols of the literature, with their first states.
+const CORPUS: [(&str, &str); 4] = [
+    ("alternating_bit", "send0"),
+    ("circuit_breaker", "idle"),
+    ("file_access", "closed"),
+    ("three_strikes_login", "try1"),
+];
+
 /// The file that has a line for each protocol.
 fn cases() -> String {
     let cases: BTreeMap<&str, &str> = CASES
@@ -17,7 +25,8 @@ fn cases() -> String {
         .map(|(_, prefix, state)| (*prefix, *state))
         .collect();
     let mut text = String::new();
-    for prefix in cases.keys() {
+    let corpus = CORPUS.map(|(prefix, _)| prefix);
+    for prefix in cases.keys().copied().chain(corpus) {
         writeln!(text, "#include \"{prefix}_robots.h\"").expect("string writes cannot fail");
     }
     text.push_str("\n#define CASES");
@@ -33,11 +42,22 @@ fn cases() -> String {
         )
         .expect("string writes cannot fail");
     }
+    text.push_str("\n#define CORPUS");
+    for (prefix, state) in CORPUS {
+        write!(
+            text,
+            " CASE({prefix}, {prefix}_client_{state}_t, {prefix}_server_{state}_t, NULL, NULL)"
+        )
+        .expect("string writes cannot fail");
+    }
     text + "\n"
 }
 
 fn program(watch: Watch) -> PathBuf {
-    let generated = generate_with(&format!("robots-{watch:?}"), &protocols(), &["--robots"]);
+    let mut protos = protocols();
+    let folder = repository().join("tests/corpus/literature");
+    protos.extend(CORPUS.map(|(prefix, _)| folder.join(format!("{prefix}.proto"))));
+    let generated = generate_with(&format!("robots-{watch:?}"), &protos, &["--robots"]);
     fs::write(generated.join("cases.h"), cases()).expect("it can be written");
     let own = repository().join("tests/robots");
     let mut sources = sources_in(&generated);
@@ -76,7 +96,7 @@ fn robots_play_the_same_sessions_as_in_other_languages() {
         );
         let covered = run(watch, &program, &["cover"]);
         let prefixes: BTreeSet<&str> = CASES.iter().map(|(_, prefix, _)| *prefix).collect();
-        assert_eq!(covered.lines().count(), prefixes.len());
+        assert_eq!(covered.lines().count(), prefixes.len() + CORPUS.len());
         let reports = run(watch, &program, &["reports"]);
         let merged = report(&format!("robots-c-{watch:?}"), &reports);
         let bank = " in c\n    covered 8/8 transitions\n";

@@ -5,8 +5,8 @@ use super::choices::Choices;
 /// How deeply values are nested at most, where their type allows it to end.
 const DEPTH: u32 = 64;
 
-/// After how many values, characters and bytes of a message others are as small as their types allow. Lists that began before still get
-/// their items.
+/// After how many values, characters and bytes of a message others are as small as their types allow; and how many items, characters and
+/// bytes its lists, texts and byte strings have together. Lists that began before still get their items.
 const BUDGET: u64 = 65_536;
 
 /// From where on only bytes that name a size or a variant exactly make values larger.
@@ -68,6 +68,8 @@ const CHARACTERS: [char; 16] = [
 pub struct Values<'c> {
     choices: &'c mut Choices,
     spent: u64,
+    /// How many items, characters and bytes have been promised.
+    reserved: u64,
     depth: u32,
 }
 
@@ -76,6 +78,7 @@ impl<'c> Values<'c> {
         Values {
             choices,
             spent: 0,
+            reserved: 0,
             depth: 0,
         }
     }
@@ -129,7 +132,10 @@ impl<'c> Values<'c> {
             large @ 248..=254 => u64::from(large) - 240,
             other => u64::from(other % 4),
         };
-        count.min(most).min(BUDGET.saturating_sub(self.spent))
+        let left = BUDGET.saturating_sub(self.spent.max(self.reserved));
+        let count = count.min(most).min(left);
+        self.reserved += count;
+        count
     }
 
     /// How many items a list of at most `most` items has.

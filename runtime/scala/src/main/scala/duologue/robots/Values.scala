@@ -5,6 +5,8 @@ import duologue.{Bytes, Endpoint, abandon}
 /** Makes the values of a message from a robot's [[Choices]]. Programs use it to make values of their own types. */
 final class Values private[robots] (choices: Choices) {
   private var spent = 0L
+  /** How many items, characters and bytes have been promised. */
+  private var reserved = 0L
   private var depth = 0
   private var isMinimal = false
   private var isTired = false
@@ -12,6 +14,7 @@ final class Values private[robots] (choices: Choices) {
   /** Begins the values of a message. */
   private[robots] def begin(): Unit = {
     spent = 0L
+    reserved = 0L
     depth = 0
   }
 
@@ -102,7 +105,10 @@ final class Values private[robots] (choices: Choices) {
         } else if (isTired) 0L
         else if (byte < 248) byte % 4L
         else byte - 240L
-      math.min(math.min(count, most), math.max(0L, Values.MostSpent - spent)).toInt
+      val left = math.max(0L, Values.MostSpent - math.max(spent, reserved))
+      val least = math.min(math.min(count, most), left)
+      reserved += least
+      least.toInt
     }
   }
 
