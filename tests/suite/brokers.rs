@@ -109,6 +109,23 @@ fn the_permissions_that_are_printed_are_those_that_are_needed() {
     test_in(&arguments, &[("DUOLOGUE_PERMISSIONS", file)]);
 }
 
+/// `talk` and `attack` use and attack a bank in Rust, and one in C.
+#[test]
+fn the_commands_use_and_attack_servers_over_nats() {
+    if !is_named("nats") {
+        return;
+    }
+    require_nats();
+    let tests = ["--features", "nats", "--test", "commands"];
+    let command = ("DUOLOGUE_COMMAND", env!("CARGO_BIN_EXE_duologue").into());
+    test_in(&tests, std::slice::from_ref(&command));
+    #[cfg(target_os = "linux")]
+    if is_tested("c") {
+        let program = crate::c::nats_program(Watch::Address).into_os_string();
+        test_in(&tests, &[command, ("DUOLOGUE_BANK", program)]);
+    }
+}
+
 /// Faults at random, for as many seconds as `DUOLOGUE_SOAK_SECONDS` says, or 60: those that a broker in memory can have, and those of
 /// a NATS server and the connections to it.
 #[test]
