@@ -48,7 +48,7 @@ impl Fate {
             Fate::Gap => "a message of the broker was lost, or the other side does not count right",
             Fate::Lost => "the other side says that a message of the broker was lost",
             Fate::Gone => "the other side does not know the session any more",
-            Fate::Silent => "nothing has arrived from the other process for 6 seconds",
+            Fate::Silent => "nothing has arrived from the other process for 8 seconds",
         }
     }
 }
@@ -197,12 +197,16 @@ impl Link {
 
     /// Publishes the first of these bytes, and returns how many: none if there is no credit. `most`: the longest message of the broker.
     pub fn write(&mut self, bytes: &[u8], most: usize) -> usize {
+        if self.is_over() || self.peer.is_none() {
+            return 0;
+        }
         let Counts { used, window, .. } = self.counts;
         let credit = (window + self.returned).saturating_sub(used + OVERHEAD);
         let credit = usize::try_from(credit).unwrap_or(usize::MAX);
         let quarter = usize::try_from(window / 4).unwrap_or(usize::MAX);
+        // Not many short messages where one will do.
         self.is_blocked = credit < bytes.len().min(quarter).max(1);
-        if self.is_blocked || self.is_over() || self.peer.is_none() {
+        if self.is_blocked {
             return 0;
         }
         let count = bytes.len().min(credit).min(most);
@@ -322,7 +326,10 @@ impl Link {
             return self.fail(Fate::Gap);
         }
         self.confirmed = self.confirmed.max(packet.received);
-        self.returned = self.returned.max(packet.read);
+        if packet.read > self.returned {
+            self.returned = packet.read;
+            self.is_blocked = false;
+        }
         if packet.kind == PacketKind::Ask {
             self.publish(PacketKind::Answer, &[]);
         }
