@@ -33,6 +33,8 @@ const EXAMPLES: &str = "\
                                       the same, with the messages of a transcript before each state
   duologue attack bank.proto --connect tcp://localhost:7000 --only hello,payload --format json
                                       only what is wrong in hellos and payloads; report it as JSON
+  duologue attack bank.proto --connect nats://localhost:4222/bank
+                                      also with what a peer can publish at the message broker
   duologue attack bank.proto --listen unix:bank.sock -- ./client unix:bank.sock
                                       start this client for each attack, and be a hostile server
 ";
@@ -47,7 +49,7 @@ const EXAMPLES: &str = "\
 pub struct Attack {
     /// A protocol file; FILE#NAME names a protocol or an instance in it
     file: PathBuf,
-    /// The address of the server: unix:PATH, tcp://HOST:PORT or tls://HOST:PORT
+    /// The address of the server: unix:PATH, tcp://HOST:PORT, tls://HOST:PORT or nats://HOST:PORT/NAME
     #[arg(long, value_name = "ADDRESS", required_unless_present = "listen")]
     connect: Option<String>,
     /// Attack the clients that connect to this address, or with shm:/NAME the programs that attach to this memory
@@ -64,7 +66,7 @@ pub struct Attack {
     /// A transcript; the way to a state has its messages and values
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Only these kinds: hello, frame, control, payload, turn, cut, end, silence, legal
+    /// Only these kinds: hello, frame, control, payload, turn, cut, end, silence, legal, packet
     #[arg(
         long,
         value_delimiter = ',',
@@ -122,10 +124,10 @@ struct Chosen(Kind);
 
 impl ValueEnum for Chosen {
     fn value_variants<'a>() -> &'a [Chosen] {
-        const ALL: [Chosen; 9] = {
-            let mut all = [Chosen(Kind::Hello); 9];
+        const ALL: [Chosen; Kind::ALL.len()] = {
+            let mut all = [Chosen(Kind::Hello); Kind::ALL.len()];
             let mut at = 0;
-            while at < 9 {
+            while at < Kind::ALL.len() {
                 all[at] = Chosen(Kind::ALL[at]);
                 at += 1;
             }

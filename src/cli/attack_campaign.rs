@@ -8,7 +8,7 @@ use super::terminal::Terminal;
 use super::{Failure, Outcome};
 use duologue::attack::{
     Case, Expected, Kind, Model, after_the_end, answers, half_a_hello, half_an_answer, hellos,
-    memory_cases, regions,
+    in_a_session, memory_cases, opens, regions,
 };
 use duologue::sizes::Sizes;
 use std::time::{Duration, Instant};
@@ -65,6 +65,7 @@ impl<'c> Campaign<'_, 'c> {
         let greetings = match (target.shares(), target.listens()) {
             (true, _) => regions(),
             (false, true) => answers(&target.greeting),
+            (false, false) if target.is_broker() => opens(&target.greeting),
             (false, false) => hellos(&target.greeting),
         };
         for case in greetings {
@@ -80,6 +81,9 @@ impl<'c> Campaign<'_, 'c> {
                 true => memory_cases(&model, node),
                 false => model.cases(node),
             };
+            if target.is_broker() {
+                cases.extend(in_a_session(index == 0));
+            }
             let state = target.plan.state(node);
             if let Some(within) = state.within
                 && node.sender == target.own
@@ -142,6 +146,7 @@ impl<'c> Campaign<'_, 'c> {
                 }
             };
             session.send(self.target, &case);
+            session.probe();
             let judgment = self.judge(&mut session, &case, self.target.patience);
             let is_wrong = matches!(judgment, Judgment::Wrong(_));
             if !is_wrong || !session.pauses_if_full(deadline) {
@@ -256,7 +261,8 @@ impl<'c> Campaign<'_, 'c> {
         if self.is_over() || !self.wanted.is_chosen(Kind::Silence) {
             return Ok(());
         }
-        if self.target.shares() {
+        // At a broker nothing has begun before a hello.
+        if self.target.shares() || self.target.is_broker() {
             return Ok(());
         }
         if self.target.listens() {
@@ -348,6 +354,7 @@ fn late(milliseconds: u64) -> Case {
         name: format!("no message within {milliseconds} ms"),
         bytes: Vec::new(),
         pokes: Vec::new(),
+        acts: Vec::new(),
         is_slow: false,
         is_cut: false,
         message: None,

@@ -19,7 +19,22 @@ impl<'c> Session<'c> {
     /// Waits for what the server does about an attack. `wait`: how long.
     pub fn judge(&mut self, target: &Target<'c>, case: &Case, wait: Duration) -> Judgment {
         let deadline = Instant::now() + wait;
+        if let Some(judgment) = self.judge_broker(case, deadline) {
+            return judgment;
+        }
+        let judgment = self.judge_bytes(target, case, deadline);
+        match self.complaint_of_broker(case) {
+            Some(words) => Judgment::Wrong(words),
+            None => judgment,
+        }
+    }
+
+    /// What the server does, as far as it depends on bytes alone.
+    fn judge_bytes(&mut self, target: &Target<'c>, case: &Case, deadline: Instant) -> Judgment {
         match case.expected {
+            Expected::Lost | Expected::Gone | Expected::Ignored | Expected::Starved => {
+                Judgment::Wrong("nobody has judged it".to_owned())
+            }
             Expected::Dropped
             | Expected::Refused(_)
             | Expected::Begun
@@ -92,7 +107,11 @@ impl<'c> Session<'c> {
             | Expected::Broken
             | Expected::Late
             | Expected::Closed
-            | Expected::Taken => answer.is_empty() || answer.len() == 16 && answer[9] >= 16,
+            | Expected::Taken
+            | Expected::Lost
+            | Expected::Gone
+            | Expected::Ignored
+            | Expected::Starved => answer.is_empty() || answer.len() == 16 && answer[9] >= 16,
         };
         match is_right {
             true => Judgment::Held,
@@ -164,7 +183,11 @@ impl<'c> Session<'c> {
             | Expected::Begun
             | Expected::BegunOrDropped
             | Expected::Closed
-            | Expected::Taken => return Judgment::Held,
+            | Expected::Taken
+            | Expected::Lost
+            | Expected::Gone
+            | Expected::Ignored
+            | Expected::Starved => return Judgment::Held,
         };
         match left {
             Some((255, _)) if target.shares() => wrong("it takes it as the last message"),

@@ -28,6 +28,9 @@ pub struct Finding {
     /// What was done to shared memory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     memory: Vec<String>,
+    /// What was published at a broker.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    messages: Vec<String>,
     expected: String,
     observed: String,
 }
@@ -42,6 +45,7 @@ impl Finding {
             bytes: hex(&case.bytes),
             length: case.bytes.len(),
             memory: case.pokes.iter().map(ToString::to_string).collect(),
+            messages: case.acts.iter().map(ToString::to_string).collect(),
             expected: match case.expected {
                 // Memory does not say why, and has no connection.
                 Expected::Broken | Expected::Closed if !case.pokes.is_empty() => {
@@ -152,6 +156,7 @@ impl<'a> Report<'a> {
             }
             let bytes = match finding.length {
                 0 if !finding.memory.is_empty() => finding.memory.join("; "),
+                0 if !finding.messages.is_empty() => finding.messages.join("; "),
                 0 => "nothing".to_owned(),
                 length => format!("{} ({length} bytes)", finding.bytes),
             };

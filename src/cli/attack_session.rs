@@ -5,7 +5,7 @@ use super::attack_target::Target;
 use super::attack_victim::Victim;
 use super::attack_way::{Goal, step};
 use super::socket::{Socket, read, reason, write_all};
-use duologue::attack::Case;
+use duologue::attack::{Case, Expected};
 use duologue::protocol::StateId;
 use duologue::talk::{Arrival, Event, Robot, Stream, Talk};
 use std::collections::BTreeMap;
@@ -308,6 +308,17 @@ impl<'c> Session<'c> {
     /// Sends the bytes of an attack.
     pub fn send(&mut self, target: &Target<'c>, case: &Case) {
         let deadline = Instant::now() + target.patience;
+        if !case.acts.is_empty() {
+            self.is_unanswered = !self.unsent.is_empty();
+            // What the other side does not read has no effect.
+            let _ = self.flush(deadline);
+            let _ = write_all(&mut *self.socket, &case.bytes, deadline);
+            self.publish(case);
+            if case.expected == Expected::Taken {
+                self.leave_after(target);
+            }
+            return;
+        }
         if !case.pokes.is_empty() {
             self.is_unanswered = !self.unsent.is_empty();
             // What cannot be done to the region any more has no effect, and the other side is judged by what it does.

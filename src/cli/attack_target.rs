@@ -77,6 +77,11 @@ impl<'c> Target<'c> {
         }
     }
 
+    /// Whether sessions run over a message broker.
+    pub fn is_broker(&self) -> bool {
+        matches!(&self.door, Door::Connect(address) if address.is_broker())
+    }
+
     /// What is attacked, in words.
     pub fn what(&self) -> String {
         match &self.door {
@@ -91,7 +96,7 @@ impl<'c> Target<'c> {
     pub fn open(&self) -> Result<Result<Opened<'c>, String>, Failure> {
         let deadline = Instant::now() + self.patience;
         match &self.door {
-            Door::Connect(address) => Ok(match address.open(deadline) {
+            Door::Connect(address) => Ok(match address.open(self.fingerprint, deadline) {
                 Ok(socket) => Ok((socket, None)),
                 Err(error) => Err(format!(
                     "cannot connect to {}: {}",

@@ -4,6 +4,7 @@ mod address;
 mod answer;
 mod args;
 mod attack;
+mod attack_broker;
 mod attack_campaign;
 #[cfg(target_os = "linux")]
 mod attack_frames;
@@ -47,7 +48,9 @@ mod man;
 mod mapping;
 mod model;
 mod named;
+mod nats;
 mod nats_permissions;
+mod nats_socket;
 mod play;
 mod play_server;
 mod plugin;

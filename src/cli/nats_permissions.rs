@@ -9,6 +9,7 @@ use clap::Args;
 use duologue::fingerprint::{Fingerprint, accepts};
 use duologue::protocol::Side;
 use duologue::relation::{View, canonical};
+use duologue::talk::{is_dotted, name_problem};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -151,32 +152,19 @@ fn entry(user: &str, publish: &[String], subscribe: Vec<String>) -> String {
     text + "      }\n    }\n"
 }
 
-/// One or more tokens of a subject.
-fn tokens(text: &str) -> Result<(), String> {
-    let is_plain = |token: &str| {
-        let mut letters = token.chars();
-        !token.is_empty()
-            && letters
-                .all(|letter| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_')
-    };
-    match text.len() <= 128 && text.split('.').all(is_plain) {
-        true => Ok(()),
-        false => {
-            Err("a name has at most 128 letters, digits, `-`, `_` and dots between them".into())
-        }
-    }
-}
-
 fn server_name(text: &str) -> Result<String, String> {
-    tokens(text)?;
-    match text.split('.').next() {
-        Some("at") => Err("names that begin with `at` are for processes".into()),
-        _ => Ok(text.to_owned()),
+    match name_problem(text) {
+        Some(problem) => Err(problem.into()),
+        None => Ok(text.to_owned()),
     }
 }
 
 fn user_name(text: &str) -> Result<String, String> {
-    tokens(text)?;
+    if !is_dotted(text) || text.len() > 128 {
+        return Err(
+            "a name has at most 128 letters, digits, `-`, `_` and dots between them".into(),
+        );
+    }
     match text.starts_with(|first: char| first.is_ascii_alphabetic()) {
         true => Ok(text.to_owned()),
         false => Err("the name of a user begins with a letter".into()),

@@ -1,6 +1,7 @@
 //! Connections to a program in another process.
 
 use super::Failure;
+use super::nats_socket::NatsSocket;
 use clap::Args;
 use duologue::attack::memory::Poke;
 use std::io::{self, Read, Write};
@@ -16,6 +17,11 @@ pub trait Socket: Read + Write {
 
     /// Ends what this side sends.
     fn end(&mut self) -> io::Result<()>;
+
+    /// The session over a broker, if it is one.
+    fn broker(&mut self) -> Option<&mut NatsSocket> {
+        None
+    }
 
     /// Does something to memory that is shared with the other side.
     fn poke(&mut self, _: &Poke) -> io::Result<()> {
@@ -64,6 +70,9 @@ pub struct Credentials {
     /// A token that the hello carries, for servers that admit by it
     #[arg(long, value_name = "TEXT")]
     pub token: Option<String>,
+    /// What the subjects of this process begin with, for addresses nats://HOST:PORT/NAME and users with permissions
+    #[arg(long, value_name = "PREFIX")]
+    pub nats_prefix: Option<String>,
 }
 
 /// How many bytes a token has at most, so that it fits into a hello with the longest name.

@@ -2,6 +2,8 @@
 
 mod bytes;
 mod codec;
+mod link;
+mod packet;
 mod reader;
 mod robot;
 mod session;
@@ -10,6 +12,8 @@ mod value;
 
 pub use bytes::bytes_of;
 pub use codec::{is_payload, payload_length, read_count, write_count};
+pub use link::{Counts, Fate, Link, OVERHEAD, Outgoing};
+pub use packet::{Packet, PacketKind, address, is_dotted, name_problem, process_of_side};
 pub use robot::Robot;
 pub use session::{Event, Talk};
 pub use stream::{Arrival, Control, Greeting, Stream};

@@ -14,6 +14,8 @@ struct State {
     open: Mutex<Vec<[TcpStream; 2]>>,
     is_silent: AtomicBool,
     is_closed: AtomicBool,
+    /// What is done to the bytes that go to the NATS server.
+    change: Option<fn(&mut [u8])>,
 }
 
 impl State {
@@ -34,9 +36,25 @@ pub struct Proxy {
 impl Proxy {
     /// Forwards to this port.
     pub fn start(to: u16) -> io::Result<Proxy> {
+        Proxy::with(to, State::default())
+    }
+
+    /// Forwards to this port, and changes what goes there.
+    pub fn changing(to: u16, change: fn(&mut [u8])) -> io::Result<Proxy> {
+        let change = Some(change);
+        Proxy::with(
+            to,
+            State {
+                change,
+                ..State::default()
+            },
+        )
+    }
+
+    fn with(to: u16, state: State) -> io::Result<Proxy> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
-        let state = Arc::new(State::default());
+        let state = Arc::new(state);
         let proxy = Proxy {
             port,
             state: Arc::clone(&state),
@@ -89,16 +107,16 @@ fn forward(state: &Arc<State>, near: TcpStream, far: TcpStream) -> io::Result<()
         end.set_nodelay(true)?;
     }
     let ways = [
-        (near.try_clone()?, far.try_clone()?),
-        (far.try_clone()?, near.try_clone()?),
+        (near.try_clone()?, far.try_clone()?, state.change),
+        (far.try_clone()?, near.try_clone()?, None),
     ];
     let mut open = state.open.lock().unwrap_or_else(PoisonError::into_inner);
     open.push([near, far]);
     drop(open);
-    for (from, to) in ways {
+    for (from, to, change) in ways {
         let state = Arc::clone(state);
         thread::spawn(move || {
-            let _ended = copy(&state, &from, &to);
+            let _ended = copy(&state, &from, &to, change);
             for end in [from, to] {
                 let _gone = end.shutdown(Shutdown::Both);
             }
@@ -107,7 +125,12 @@ fn forward(state: &Arc<State>, near: TcpStream, far: TcpStream) -> io::Result<()
     Ok(())
 }
 
-fn copy(state: &State, mut from: &TcpStream, mut to: &TcpStream) -> io::Result<()> {
+fn copy(
+    state: &State,
+    mut from: &TcpStream,
+    mut to: &TcpStream,
+    change: Option<fn(&mut [u8])>,
+) -> io::Result<()> {
     let mut bytes = [0; 16 << 10];
     loop {
         let count = from.read(&mut bytes)?;
@@ -116,6 +139,9 @@ fn copy(state: &State, mut from: &TcpStream, mut to: &TcpStream) -> io::Result<(
         }
         while state.is_silent.load(SeqCst) {
             thread::sleep(Duration::from_millis(5));
+        }
+        if let Some(change) = change {
+            change(&mut bytes[..count]);
         }
         to.write_all(&bytes[..count])?;
     }
