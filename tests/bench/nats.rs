@@ -21,7 +21,7 @@ fn main() -> ExitCode {
             "../../runtime/c/nats/nats.c",
         ],
         // The switch between threads and a round trip through the server take long, so a slice is longer too.
-        flags: &["-DBENCH_SLICE=10000000"],
+        flags: &["-DBENCH_CPU", "-DBENCH_SLICE=10000000"],
         libraries: &["-lnats"],
         environment: vec![("BENCH_NATS", server::address())],
     })

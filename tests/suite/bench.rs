@@ -68,6 +68,14 @@ fn every_case_of_the_benchmarks_over_nats_works() {
     }
 }
 
+/// The same in Scala, with the client library of Java.
+#[test]
+fn every_case_of_the_benchmarks_over_nats_in_scala_works() {
+    if is_named("peers") && is_named("nats") && is_named("jmh") {
+        works_in_scala(&["--nats"], "bench-jvm-nats");
+    }
+}
+
 /// The same for the language server.
 #[test]
 fn every_case_of_the_benchmark_of_lsp_works() {
@@ -80,15 +88,19 @@ fn every_case_of_the_benchmark_of_lsp_works() {
 /// in `PATH`.
 #[test]
 fn every_case_of_the_benchmark_in_scala_works() {
-    if !is_named("jmh") {
-        return;
+    if is_named("jmh") {
+        works_in_scala(&[], "bench-jvm");
     }
+}
+
+/// Runs a benchmark in Scala in its quick form. `folder` is where its classes are.
+fn works_in_scala(choice: &[&str], folder: &str) {
     let mut command = Command::new(repository().join("tests/bench/jvm/run"));
-    command.arg("--quick");
+    command.args(choice).arg("--quick");
     command.env("DUOLOGUE", env!("CARGO_BIN_EXE_duologue"));
     command.env(
         "DUOLOGUE_BENCH_OUT",
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-jvm"),
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder),
     );
     if let Some(java) = std::env::var_os("DUOLOGUE_JAVA") {
         let java = Path::new(&java)

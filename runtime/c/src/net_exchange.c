@@ -20,7 +20,8 @@
 /* How often the thread checks links that wait for their first answer, in nanoseconds. */
 #define SOON UINT64_C(100000000)
 
-/* How much credit a session gets while half of that of the process is left, and then; and how much there is. */
+/* How much credit a session gets while three quarters of that of the process are left, while half of it is left, and then; and how much there is. */
+#define LARGE_WINDOW UINT64_C(65536)
 #define WINDOW UINT64_C(16384)
 #define SMALL_WINDOW UINT64_C(4096)
 #define ALL_WINDOWS (UINT64_C(48) << 20)
@@ -128,7 +129,8 @@ static void publish_plain(const duo_exchange *exchange, const char *to, duo_pack
 
 uint64_t duo_exchange_take_window(duo_exchange *exchange, uint64_t first)
 {
-    uint64_t size = first + (exchange->given < ALL_WINDOWS / 2 ? WINDOW : SMALL_WINDOW);
+    uint64_t given = exchange->given;
+    uint64_t size = first + (given < ALL_WINDOWS / 4 ? LARGE_WINDOW : given < ALL_WINDOWS / 2 ? WINDOW : SMALL_WINDOW);
     if (exchange->links >= MOST_LINKS || exchange->given + size > ALL_WINDOWS) return 0;
     exchange->given += size;
     return size;

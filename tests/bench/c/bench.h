@@ -75,6 +75,9 @@ _Noreturn void bench_fail(const char *file, int line, const char *condition);
 void *bench_shared(size_t size);
 void bench_unshared(void *memory, size_t size);
 
+/* Lets this thread, and those that it starts, run only on the processor of a side. */
+void bench_pin(unsigned side);
+
 static inline void bench_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

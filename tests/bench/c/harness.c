@@ -47,10 +47,20 @@ void bench_unshared(void *memory, size_t size)
     munmap(memory, size);
 }
 
+/*
+ * With BENCH_CPU, all threads are on one processor, and what is measured is the time that the threads of this process have computed: where much of
+ * the work is that of other threads, and of waking them.
+ */
+#ifdef BENCH_CPU
+enum { CLOCK = CLOCK_PROCESS_CPUTIME_ID, PROCESSORS = 1 };
+#else
+enum { CLOCK = CLOCK_MONOTONIC, PROCESSORS = 2 };
+#endif
+
 static uint64_t nanoseconds(void)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(CLOCK, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
@@ -65,18 +75,18 @@ typedef struct slice {
     uint64_t sums[2];
 } slice;
 
-static void pin(unsigned side)
+void bench_pin(unsigned side)
 {
     if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
-    CPU_SET(side, &cpus);
+    CPU_SET(side % PROCESSORS, &cpus);
     BENCH_NEEDS(sched_setaffinity(0, sizeof cpus, &cpus) == 0);
 }
 
 static void run_side(slice *shared, unsigned side)
 {
-    pin(side);
+    bench_pin(side);
     void *joined = shared->channel;
     if (shared->measured->join[side] != NULL) joined = shared->measured->join[side](joined);
     atomic_fetch_add(&shared->ready, 1);
@@ -196,7 +206,7 @@ void bench_measure(const bench_family *family, unsigned rounds)
     }
     unsigned asked = rounds, aside = 0;
     for (unsigned round = 0; round < rounds; round++) {
-        if (distance() < SHARED) {
+        if (PROCESSORS == 2 && distance() < SHARED) {
             aside++;
             rounds--;
             round--;
@@ -216,7 +226,8 @@ void bench_measure(const bench_family *family, unsigned rounds)
     }
     double tenths[MOST_CASES] = {0};
     for (size_t i = 0; i < family->count; i++) tenths[i] = bench_quantile(times[i], rounds, 0.1);
-    printf("### %s\n\nNanoseconds per %s, %u rounds; ratios of tenth percentiles to *%s*.\n\n", family->name,
+    const char *processors = PROCESSORS == 1 ? " of one processor" : "";
+    printf("### %s\n\nNanoseconds%s per %s, %u rounds; ratios of tenth percentiles to *%s*.\n\n", family->name, processors,
            family->unit, rounds, cases[0].name);
     printf("| case | tenth percentile | median | ratio |\n| --- | ---: | ---: | ---: |\n");
     for (size_t i = 0; i < family->count; i++) {

@@ -4,7 +4,7 @@
  *   bench [--quick] [rounds [family]]
  *
  * Prints Markdown. BENCH_NATS names the server. Both sides are threads of this process, which has one connection for each way to use the
- * server: the one of the sessions, and the one of the client library alone.
+ * server: the one of the sessions, and the one of the client library alone. All threads are on one processor.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +35,8 @@ int main(int count, char **words)
     const char *wanted = count > 2 ? words[2] : "";
     const char *server = getenv("BENCH_NATS");
     BENCH_NEEDS(server != NULL);
+    /* Before there are threads, which inherit it. */
+    bench_pin(0);
     library_begin(server);
     sessions_begin(server);
     const bench_case ping_pong[] = {library_ping_pong, nats_ping_pong, library_request};

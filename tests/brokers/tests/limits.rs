@@ -472,7 +472,7 @@ fn a_process_without_credit_refuses() {
         "{:?}",
         refused.map(drop)
     );
-    // More than 48 MiB would be 16 KiB for the first 1,536, and 4 KiB for 6,144 more.
+    // More than 48 MiB would be 64 KiB for the first 192, 16 KiB for 768, and 4 KiB for 6,144 more.
     let refusals = stranger
         .seen
         .try_iter()

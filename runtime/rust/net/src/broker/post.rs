@@ -16,7 +16,9 @@ const PREFIX: &str = "duo.at.";
 /// No address is longer.
 const LONGEST: usize = 256;
 
-/// How much credit a session gets while half of the process's is left, and then.
+/// How much credit a session gets while three quarters of the process's are left, while half of it is left, and then. The largest is as much as
+/// a session writes at once.
+const LARGE_WINDOW: usize = 64 << 10;
 const WINDOW: usize = 16 << 10;
 const SMALL_WINDOW: usize = 4 << 10;
 
@@ -92,12 +94,12 @@ impl Post {
         let first = usize::try_from(first).ok()?;
         let mut size = 0;
         let take = |given: usize| {
-            size = if given < ALL_WINDOWS / 2 {
-                WINDOW
-            } else {
-                SMALL_WINDOW
+            size = first;
+            size += match given {
+                given if given < ALL_WINDOWS / 4 => LARGE_WINDOW,
+                given if given < ALL_WINDOWS / 2 => WINDOW,
+                _ => SMALL_WINDOW,
             };
-            size += first;
             (given + size <= ALL_WINDOWS).then_some(given + size)
         };
         let taken = self.given.fetch_update(SeqCst, SeqCst, take);

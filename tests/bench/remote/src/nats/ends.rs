@@ -50,14 +50,18 @@ pub fn new_subject() -> String {
     format!("duo.at.{:0>65}", LAST.fetch_add(1, Relaxed))
 }
 
-/// Subscribes, and waits until the server knows it: the first message that arrives is one of this connection.
+/// Subscribes, and waits until the server knows it: until a message of the same connection has arrived that was published later.
 pub async fn subscribe(client: &Client, subject: &str) -> Subscriber {
-    let subscriber = client.subscribe(subject.to_owned()).await;
-    let mut subscriber = subscriber.expect("the server accepts it");
-    let none = Vec::new().into();
-    let published = client.publish(subject.to_owned(), none).await;
+    let subscribed = async |subject: String| {
+        let subscriber = client.subscribe(subject).await;
+        subscriber.expect("the server accepts it")
+    };
+    let subscriber = subscribed(subject.to_owned()).await;
+    let own = new_subject();
+    let mut echo = subscribed(own.clone()).await;
+    let published = client.publish(own, Vec::new().into()).await;
     published.expect(OPEN);
-    subscriber.next().await.expect(OPEN);
+    echo.next().await.expect(OPEN);
     subscriber
 }
 

@@ -19,7 +19,7 @@ private[net] final class Post(val broker: Broker, val process: String) {
     var isTaken = false
     while ({
       before = promised.get
-      size = first + (if (before < Post.AllWindows / 2L) Post.LargeWindow else Post.SmallWindow)
+      size = first + Post.windowAfter(before)
       isTaken = before + size <= Post.AllWindows
       isTaken && !promised.compareAndSet(before, before + size)
     }) ()
@@ -29,9 +29,14 @@ private[net] final class Post(val broker: Broker, val process: String) {
 
 private[net] object Post {
 
-  /** How much credit a session gets while half of the process's is left, and then. */
-  private val LargeWindow = 16L << 10
+  /** How much credit a session gets while three quarters of the process's are left, while half of it is left, and then. */
+  private val LargeWindow = 64L << 10
+  private val MiddleWindow = 16L << 10
   private val SmallWindow = 4L << 10
+
+  /** How much a session gets after this much was promised. */
+  private def windowAfter(before: Long): Long =
+    if (before < AllWindows / 4L) LargeWindow else if (before < AllWindows / 2L) MiddleWindow else SmallWindow
 
   /** How much credit all sessions of a process may have together: less than what makes a broker give up a slow process. */
   val AllWindows: Long = 48L << 20

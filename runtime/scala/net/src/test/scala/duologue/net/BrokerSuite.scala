@@ -251,11 +251,11 @@ final class BrokerSuite extends NetSuite {
       val server = await(accepting)
       val count = 100000L
       val sending = spawn(send(client, count))
-      eventually(place.broker.bytes > (8L << 10))
+      eventually(place.broker.bytes > (44L << 10))
       Thread.sleep(100L)
       assert(!sending.isDone)
-      // The window is 16 KiB, and the rest is the beginning of the session and heartbeats.
-      assert(place.broker.bytes < (24L << 10), place.broker.bytes.toString)
+      // The window is 64 KiB, and the rest is the beginning of the session and heartbeats.
+      assert(place.broker.bytes < (72L << 10), place.broker.bytes.toString)
       assertEquals(receive(server), (count, Why.Left: Why))
       assertEquals(await(sending), (count, Option.empty[Why]))
       listener.close()

@@ -170,9 +170,9 @@ final class LinkSuite extends NetSuite {
     val post = new Post(new MemoryBroker(4L).connection(), "p")
     val windows = Iterator.continually(post.window(0L)).takeWhile(_.nonEmpty).map(_.get).toVector
     assertEquals(windows.map(_.size).sum, Post.AllWindows)
-    assertEquals(windows.map(_.size).distinct, Vector(16384L, 4096L))
+    assertEquals(windows.map(_.size).distinct, Vector(65536L, 16384L, 4096L))
     windows.foreach(_.release())
     windows.foreach(_.release())
-    assertEquals(post.window(100L).map(_.size), Some(16484L))
+    assertEquals(post.window(100L).map(_.size), Some(65636L))
   }
 }
