@@ -46,16 +46,18 @@ impl Finding {
             length: case.bytes.len(),
             memory: case.pokes.iter().map(ToString::to_string).collect(),
             messages: case.acts.iter().map(ToString::to_string).collect(),
-            expected: match case.expected {
-                // Memory does not say why, and has no connection.
-                Expected::Broken | Expected::Closed if !case.pokes.is_empty() => {
-                    "to end the session".to_owned()
-                }
-                expected => expected.words(),
+            expected: match must_end_memory(case) {
+                true => "to end the session".to_owned(),
+                false => case.expected.words(),
             },
             observed: harmless(&observed).into_owned(),
         }
     }
+}
+
+/// Whether the other side must end a session in memory, which has no connection, and in which it does not say why.
+fn must_end_memory(case: &Case) -> bool {
+    !case.pokes.is_empty() && matches!(case.expected, Expected::Broken | Expected::Closed)
 }
 
 /// Bytes in hexadecimal, as many as are shown.

@@ -3,7 +3,7 @@
 use super::Failure;
 use super::attack_target::Target;
 use super::attack_victim::Victim;
-use super::attack_way::{Goal, step};
+use super::attack_way::{Goal, LONGEST_WAY, step};
 use super::socket::{Socket, read, reason, write_all};
 use duologue::attack::{Case, Expected};
 use duologue::protocol::StateId;
@@ -12,9 +12,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// How many messages the way to a state has at most.
-const LONGEST_WAY: usize = 200;
 
 /// How many characters of a message are reported.
 const MOST_SHOWN: usize = 1_000;

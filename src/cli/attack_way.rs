@@ -4,6 +4,9 @@ use duologue::robots::Plan;
 use duologue::talk::Event;
 use std::collections::VecDeque;
 
+/// How many messages the way to a state has at most.
+pub const LONGEST_WAY: usize = 200;
+
 /// Where a way leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
@@ -41,7 +44,7 @@ pub fn step(plan: &Plan<'_>, from: usize, goal: Goal) -> Option<usize> {
     None
 }
 
-/// The messages of a transcript: the node in which each is sent, its position there, and where it leads.
+/// The first messages of a transcript: the node in which each is sent, its position there, and where it leads.
 #[derive(Default)]
 pub struct Course(Vec<(usize, usize, Option<usize>)>);
 
@@ -49,7 +52,7 @@ impl Course {
     pub fn of<'e>(plan: &Plan<'_>, events: impl Iterator<Item = &'e Event>) -> Course {
         let mut at = Some(0);
         let mut course = Vec::new();
-        for event in events {
+        for event in events.take(LONGEST_WAY) {
             if let (Event::Message { position, .. }, Some(node)) = (event, at) {
                 at = plan.nodes[node].edges[*position].next;
                 course.push((node, *position, at));
