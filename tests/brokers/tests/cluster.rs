@@ -12,15 +12,21 @@ use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
+
+/// One cluster at a time: the tests use the same processor and folder.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The ports on the page: those of clients, and those between the servers.
 const PORTS: [&str; 6] = ["4222", "4223", "4224", "6222", "6223", "6224"];
@@ -181,7 +187,8 @@ fn programs() -> Vec<(&'static str, Vec<String>)> {
 /// The NATS servers, and their folder.
 struct Cluster {
     folder: PathBuf,
-    _servers: Vec<Process>,
+    commands: Vec<Vec<String>>,
+    servers: Vec<Option<Process>>,
 }
 
 impl Drop for Cluster {
@@ -200,29 +207,38 @@ impl Cluster {
             let text = page.with_ports(text);
             fs::write(folder.join(name), text).expect("the folder can be written");
         }
-        let servers = page.files.len();
-        let servers = (0..servers).map(|_| {
-            let words = page.next("nats-server -c ");
-            let mut command = Command::new(&words[0]);
-            command.args(&words[1..]).current_dir(&folder);
-            command.stderr(Stdio::null());
-            let found = Command::new(&words[0]).arg("--version").output();
-            assert!(
-                found.is_ok(),
-                "nats-server is missing: apt-get install nats-server"
-            );
-            Process::start(command)
-        });
-        let servers: Vec<_> = servers.collect();
+        let found = Command::new("nats-server").arg("--version").output();
+        assert!(
+            found.is_ok(),
+            "nats-server is missing: apt-get install nats-server"
+        );
+        let places = 0..page.files.len();
+        let mut cluster = Cluster {
+            folder,
+            commands: places.map(|_| page.next("nats-server -c ")).collect(),
+            servers: (0..3).map(|_| None).collect(),
+        };
+        for place in 0..3 {
+            cluster.start_one(place);
+        }
         for port in &page.ports {
             until("the NATS servers", || {
                 TcpStream::connect(format!("127.0.0.1:{port}")).is_ok()
             });
         }
-        Cluster {
-            folder,
-            _servers: servers,
-        }
+        cluster
+    }
+
+    fn start_one(&mut self, place: usize) {
+        let words = &self.commands[place];
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir(&self.folder);
+        command.stderr(Stdio::null());
+        self.servers[place] = Some(Process::start(command));
+    }
+
+    fn kill(&mut self, place: usize) {
+        self.servers[place] = None;
     }
 }
 
@@ -273,8 +289,95 @@ fn probe(address: &str) -> Result<(), Error> {
     Ok(())
 }
 
+/// Has a session with many turns, until there have been enough.
+fn turns(address: &str, count: &AtomicUsize, is_enough: &AtomicBool) -> Result<(), Closed> {
+    let mut asking = connect(address).expect("there are servers");
+    loop {
+        let first::Answering::Answer { next, .. } = asking.ask("next".to_owned())?.recv()?;
+        if is_enough.load(SeqCst) {
+            return Ok(next.leave()?);
+        }
+        asking = next;
+        count.fetch_add(1, SeqCst);
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The servers are all at the first NATS server. The second one is killed, and started again.
+#[test]
+fn a_nats_server_that_is_killed_ends_no_session_of_the_others() {
+    let _alone = alone();
+    let mut page = Page::read();
+    let mut cluster = Cluster::start(&mut page);
+    let mut desks = Desks {
+        page,
+        programs: programs(),
+        begin: Instant::now(),
+    };
+    let words = desks.page.next("desk serve first ");
+    let languages = 0..desks.programs.len();
+    let servers: Vec<_> = languages.map(|it| desks.run_words(&words, it)).collect();
+    let addresses = [0, 1, 2].map(|place| desks.page.address(place));
+    let mut finished = 0;
+    until("the servers to serve", || {
+        finished += usize::from(probe(&addresses[0]).is_ok());
+        servers.iter().all(|server| server.sessions() > 0)
+    });
+    let is_enough = Arc::new(AtomicBool::new(false));
+    let start = |place: usize| {
+        let (address, is_enough) = (addresses[place].clone(), Arc::clone(&is_enough));
+        let count = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&count);
+        let thread = thread::spawn(move || turns(&address, &counted, &is_enough));
+        (place, count, thread)
+    };
+    let sessions: Vec<_> = (0..12).map(|number| start(number % 3)).collect();
+    let go_on = |text: &str, is_at: fn(usize) -> bool| {
+        let at = sessions.iter().filter(|(place, ..)| is_at(*place));
+        for (_, count, thread) in at {
+            let before = count.load(SeqCst);
+            until(text, || {
+                count.load(SeqCst) > before + 10 || thread.is_finished()
+            });
+        }
+    };
+    go_on("all sessions", |_| true);
+    cluster.kill(1);
+    go_on("the sessions that do not pass it", |place| place != 1);
+    for address in [&addresses[0], &addresses[2]] {
+        probe(address).expect("the others go on");
+        finished += 1;
+    }
+    cluster.start_one(1);
+    // None is silent: each goes on, or has ended.
+    go_on("its own sessions", |place| place == 1);
+    until("a session at the server that was killed", || {
+        let is_served = probe(&addresses[1]).is_ok();
+        finished += usize::from(is_served);
+        is_served
+    });
+    is_enough.store(true, SeqCst);
+    let mut lost = 0;
+    for (place, _, thread) in sessions {
+        match thread.join().expect("it does not panic") {
+            Ok(()) => finished += 1,
+            Err(closed) => {
+                assert_eq!((place, closed.why()), (1, Why::Lost));
+                lost += 1;
+            }
+        }
+    }
+    let counts: Vec<_> = servers.into_iter().map(Process::end).collect();
+    desks.note(&format!(
+        "a NATS server was killed: 4 sessions passed it, and {lost} of them were lost"
+    ));
+    let served: usize = counts.iter().map(|[_, finished, _]| finished).sum();
+    assert_eq!(served, finished, "both sides know which sessions were lost");
+}
+
 #[test]
 fn a_rolling_upgrade_loses_no_session() {
+    let _alone = alone();
     let mut page = Page::read();
     let cluster = Cluster::start(&mut page);
     let mut desks = Desks {
