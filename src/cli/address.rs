@@ -3,12 +3,12 @@
 use super::Failure;
 use super::nats::Server;
 use super::nats_socket::{Group, NatsSocket};
-use super::socket::{Credentials, Socket};
+use super::socket::{Credentials, Socket, connect};
 use super::socket_tls::{self, Tls};
 use duologue::fingerprint::Fingerprint;
 use duologue::talk::{is_dotted, name_problem};
 use std::io;
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 #[cfg(unix)]
@@ -229,23 +229,4 @@ fn connect_unix(path: &std::path::Path, deadline: Instant) -> io::Result<UnixStr
         Ok(socket) => socket,
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
-}
-
-/// Connects to the first of the addresses of a host that accepts.
-pub fn connect(place: &str, deadline: Instant) -> io::Result<TcpStream> {
-    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in place.to_socket_addrs()? {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        match TcpStream::connect_timeout(&address, left) {
-            Ok(socket) => {
-                socket.set_nodelay(true)?;
-                return Ok(socket);
-            }
-            Err(error) => failed = error,
-        }
-    }
-    Err(failed)
 }

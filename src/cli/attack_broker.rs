@@ -3,6 +3,7 @@
 use super::attack_session::{Judgment, Session};
 use super::attack_target::Target;
 use super::nats_socket::{NatsSocket, State, random};
+use super::socket::{Socket, write_all};
 use duologue::attack::act::{Act, Reply, To};
 use duologue::attack::{Case, Expected, LEAVE};
 use duologue::talk::{Fate, PacketKind, address, process_of_side};
@@ -22,7 +23,7 @@ const STARVING: Duration = Duration::from_millis(100);
 impl<'c> Session<'c> {
     /// Publishes what an attack is. What has no effect is judged by what the other side does.
     pub fn publish(&mut self, case: &Case) {
-        let Some(socket) = self.socket.broker() else {
+        let Some(socket) = over_nats(&mut *self.socket) else {
             return;
         };
         for act in &case.acts {
@@ -56,7 +57,7 @@ impl<'c> Session<'c> {
 
     /// What the other side does about an attack at a broker, or about a hello there. `None` if that is to be judged as over sockets.
     pub fn judge_broker(&mut self, case: &Case, deadline: Instant) -> Option<Judgment> {
-        let socket = self.socket.broker()?;
+        let socket = over_nats(&mut *self.socket)?;
         let wrong = |words: &str| Judgment::Wrong(words.to_owned());
         Some(match case.expected {
             Expected::Ignored | Expected::Starved => {
@@ -117,7 +118,7 @@ impl<'c> Session<'c> {
 
     /// Whether the other side has lost the session, or broken the rules of a broker, although it must not.
     pub fn complaint_of_broker(&mut self, case: &Case) -> Option<String> {
-        let socket = self.socket.broker()?;
+        let socket = over_nats(&mut *self.socket)?;
         let (fate, accepts) = socket.with(|state| {
             let accepts = state.seen[PacketKind::Accept as usize];
             (state.link.fate(), accepts)
@@ -138,16 +139,21 @@ impl<'c> Session<'c> {
     pub fn leave_after(&mut self, target: &Target<'c>) {
         let deadline = Instant::now() + target.patience;
         // The other side may have ended the session.
-        let _: io::Result<()> = super::socket::write_all(&mut *self.socket, &LEAVE, deadline);
+        let _: io::Result<()> = write_all(&mut *self.socket, &LEAVE, deadline);
     }
 
     /// Finds out whether servers ignore what was published.
     pub fn probe(&mut self) {
-        if let Some(socket) = self.socket.broker() {
+        if let Some(socket) = over_nats(&mut *self.socket) {
             // A failure of the connection is reported where an answer is expected.
             let _ = socket.with(State::probe);
         }
     }
+}
+
+/// The session, if it runs over NATS.
+fn over_nats<'s>(socket: &'s mut (dyn Socket + '_)) -> Option<&'s mut NatsSocket> {
+    socket.broker()?.downcast_mut()
 }
 
 /// Waits for something. Returns what is wrong if it does not come.

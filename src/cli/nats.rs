@@ -1,6 +1,6 @@
 //! A connection to a NATS server, by its text protocol: what sessions and attacks need, without options that they do not.
 
-use super::address;
+use super::socket::{connect, is_late};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Read as _, Write as _};
@@ -74,7 +74,7 @@ impl Server {
 
     /// Connects, and subscribes to this subject.
     pub fn connect(&self, subject: &str, deadline: Instant) -> io::Result<(Writer, Reader)> {
-        let stream = address::connect(&self.place, deadline)?;
+        let stream = connect(&self.place, deadline)?;
         stream.set_write_timeout(Some(WRITING))?;
         let mut reader = Reader {
             stream: stream.try_clone()?,
@@ -190,7 +190,7 @@ impl Reader {
         let has_headers = word.eq_ignore_ascii_case("HMSG");
         if has_headers || word.eq_ignore_ascii_case("MSG") {
             let message = self.message(rest, has_headers, deadline);
-            if message.as_ref().is_err_and(super::socket::is_late) {
+            if message.as_ref().is_err_and(is_late) {
                 self.start = begin;
             }
             return message.map(Event::Message);

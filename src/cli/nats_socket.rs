@@ -4,6 +4,7 @@ use super::nats::{Delivered, Event, NO_RESPONDERS, Reader, Server, Writer};
 use super::socket::{Socket, is_late};
 use duologue::fingerprint::Fingerprint;
 use duologue::talk::{Fate, Link, Packet, PacketKind, address, process_of_side};
+use std::any::Any;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -56,7 +57,7 @@ pub struct State {
     failure: Option<(io::ErrorKind, String)>,
     /// A token to which servers answer, and whether they have.
     probe: Option<(String, bool)>,
-    /// What has arrived of each kind, in the order of the codes, for other tokens of this process too.
+    /// How many messages of each kind have arrived for this side, in the order of the codes.
     pub seen: [u32; 9],
     pub is_mute: bool,
     is_dropped: bool,
@@ -260,10 +261,10 @@ impl State {
         let Some(packet) = Packet::decode(&message.body) else {
             return;
         };
-        let kind = &mut self.seen[packet.kind as usize];
-        *kind = kind.saturating_add(1);
         let reply = message.reply.as_deref();
         if is_own {
+            let kind = &mut self.seen[packet.kind as usize];
+            *kind = kind.saturating_add(1);
             return self.link.arrived(&packet, reply);
         }
         if token == "alive" {
@@ -444,7 +445,7 @@ impl Socket for NatsSocket {
         Ok(())
     }
 
-    fn broker(&mut self) -> Option<&mut NatsSocket> {
+    fn broker(&mut self) -> Option<&mut dyn Any> {
         Some(self)
     }
 }

@@ -1,11 +1,11 @@
 //! Connections to a program in another process.
 
 use super::Failure;
-use super::nats_socket::NatsSocket;
 use clap::Args;
 use duologue::attack::memory::Poke;
+use std::any::Any;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -18,8 +18,8 @@ pub trait Socket: Read + Write {
     /// Ends what this side sends.
     fn end(&mut self) -> io::Result<()>;
 
-    /// The session over a broker, if it is one.
-    fn broker(&mut self) -> Option<&mut NatsSocket> {
+    /// What it is, if it is more than a connection.
+    fn broker(&mut self) -> Option<&mut dyn Any> {
         None
     }
 
@@ -137,4 +137,23 @@ pub fn read(socket: &mut dyn Socket, bytes: &mut [u8], deadline: Instant) -> io:
             read => return read,
         }
     }
+}
+
+/// Connects over TCP to the first of the addresses of a host that accepts.
+pub fn connect(place: &str, deadline: Instant) -> io::Result<TcpStream> {
+    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in place.to_socket_addrs()? {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(socket) => {
+                socket.set_nodelay(true)?;
+                return Ok(socket);
+            }
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
 }
