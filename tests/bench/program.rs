@@ -43,7 +43,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn built(benchmark: &Benchmark) -> PathBuf {
+/// `quickly`: it need not run fast.
+fn built(benchmark: &Benchmark, quickly: bool) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let all = root.join("tests/bench");
     let own = all.join(benchmark.folder);
@@ -60,6 +61,9 @@ fn built(benchmark: &Benchmark) -> PathBuf {
     let mut compile = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     compile.args(flags().split_whitespace());
     compile.args(benchmark.flags);
+    if quickly {
+        compile.arg("-O1");
+    }
     let includes = [
         &root.join("runtime/c/include"),
         &generated,
@@ -112,7 +116,8 @@ pub fn run(benchmark: &Benchmark) -> ExitCode {
         assert!(at < words.len(), "--write needs the name of a page");
         words.remove(at)
     });
-    let mut run = Command::new(built(benchmark));
+    let quickly = words.iter().any(|word| word == "--quick");
+    let mut run = Command::new(built(benchmark, quickly));
     run.args(&words).stderr(Stdio::inherit());
     run.envs(benchmark.environment.iter().copied());
     let Some(page) = page else {

@@ -10,7 +10,7 @@
  * LENGTH: a message with a number: the counts of a session, its position and the number. FRAME: a number in a batch. BATCH: how much a
  * session may send before the receiver has read half of it.
  */
-enum { LENGTH = 16, FRAME = 9, BATCH = (16 << 10) / FRAME * FRAME, TIMEOUT = 60000 };
+enum { LENGTH = 16, FRAME = 9, BATCH = (64 << 10) / FRAME * FRAME, TIMEOUT = 60000 };
 
 #define NEEDS_NATS(call) BENCH_NEEDS((call) == NATS_OK)
 
@@ -188,5 +188,5 @@ static uint64_t consume_numbers(void *channel, uint64_t count)
 
 const bench_case library_ping_pong = {"publish and subscribe of nats.c", open_ends, {ping, pong}, close_ends, false, {0}};
 const bench_case library_request = {"request of nats.c", open_ends, {ask, pong}, close_ends, false, {0}};
-const bench_case library_batches = {"publish of nats.c, 16 KiB each", open_ends, {produce_batches, consume_batches}, close_ends, false, {0}};
+const bench_case library_batches = {"publish of nats.c, 64 KiB each", open_ends, {produce_batches, consume_batches}, close_ends, false, {0}};
 const bench_case library_numbers = {"publish of nats.c, each number", open_ends, {produce_numbers, consume_numbers}, close_ends, false, {0}};

@@ -22,7 +22,7 @@ static const bench_bar ping_pong_bars[] = {
     {"duologue", "request of nats.c", 1},
 };
 static const bench_bar stream_bars[] = {
-    {"duologue", "publish of nats.c, 16 KiB each", 1},
+    {"duologue", "publish of nats.c, 64 KiB each", 1},
     {"duologue", "publish of nats.c, each number", 1},
 };
 

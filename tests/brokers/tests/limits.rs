@@ -194,7 +194,7 @@ fn sessions_that_are_refused_leave_nothing() {
 #[test]
 fn a_peer_that_breaks_the_rules_of_credit_is_lost() {
     // In each: kind, number, received, read, bytes.
-    let too_much = [&[2, 2, 1, 0][..], &[1; 17 << 10]].concat();
+    let too_much = [&[2, 2, 1, 0][..], &[1; 65 << 10]].concat();
     let gap = vec![2, 3, 1, 0, 1];
     let never_sent = vec![4, 1, 99, 0];
     let never_used = vec![4, 1, 1, 200, 200, 200, 1];

@@ -20,7 +20,7 @@ object Main {
   private val Bars = Seq(
     Bar("withdrawal over NATS", "publish and subscribe of jnats", 1.15),
     Bar("withdrawal over NATS", "request of jnats", 1.0),
-    Bar("stream over NATS", "publish of jnats, 16 KiB each", 1.0),
+    Bar("stream over NATS", "publish of jnats, 64 KiB each", 1.0),
     Bar("stream over NATS", "publish of jnats, each number", 1.0)
   )
 

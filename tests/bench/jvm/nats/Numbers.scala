@@ -14,7 +14,7 @@ import protocols.numbers
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 class Numbers {
-  @Param(Array("publish of jnats, 16 KiB each", "duologue", "publish of jnats, each number"))
+  @Param(Array("publish of jnats, 64 KiB each", "duologue", "publish of jnats, each number"))
   var peer: String = scala.compiletime.uninitialized
 
   private var flow: Numbers.Flow = scala.compiletime.uninitialized
@@ -46,7 +46,7 @@ object Numbers {
   private val Frame = 9
 
   /** How long a batch of the library is, at most. */
-  private val Batch = 16 << 10
+  private val Batch = 64 << 10
 
   /** How long a message may take on a busy machine. */
   private val Long = Duration.ofSeconds(60L)

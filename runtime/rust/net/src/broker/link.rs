@@ -334,10 +334,8 @@ impl Link {
         let mut waker = None;
         if packet.read > state.returned {
             state.returned = packet.read;
-            // Nothing waits unless this was set, under this lock.
-            if std::mem::take(&mut state.is_blocked) {
-                self.writable.notify_all();
-            }
+            state.is_blocked = false;
+            self.writable.notify_all();
             waker = state.writer.take();
         }
         if packet.kind == Kind::Ask {

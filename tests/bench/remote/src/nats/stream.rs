@@ -10,14 +10,14 @@ use futures_util::StreamExt;
 use std::ops::Deref;
 use std::thread;
 
-const LIMIT: &str = "publish of async-nats, 16 KiB each";
+const LIMIT: &str = "publish of async-nats, 64 KiB each";
 const SINGLE: &str = "publish of async-nats, each number";
 
 /// A number in a batch: a tag and the number, as in a session.
 const FRAME: usize = 9;
 
 /// How much a session may send before the receiver has read half of it, so a batch of a session is not longer.
-const BATCH: usize = 16 << 10;
+const BATCH: usize = 64 << 10;
 
 /// How many numbers precede a slice.
 const WARM_UP: u64 = 1_000;

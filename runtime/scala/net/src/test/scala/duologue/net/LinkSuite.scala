@@ -129,7 +129,7 @@ final class LinkSuite extends NetSuite {
       "more received than was sent" -> (_.packet(Packet.Answer, 1L, 9L, 0L)),
       "more read than was sent" -> (_.packet(Packet.Answer, 1L, 1L, 1L << 40)),
       "a huge count" -> (_.packet(Packet.Answer, 1L, -1L, -1L)),
-      "more than the credit" -> (_.packet(Packet.Data, 2L, 1L, 0L, new Array[Byte](20000)))
+      "more than the credit" -> (_.packet(Packet.Data, 2L, 1L, 0L, new Array[Byte](70000)))
     )
     for ((what, make) <- wrong) {
       val broker = new MemoryBroker(2L)
