@@ -104,6 +104,36 @@ fn a_bank_in_another_process_serves_its_customers() {
     assert_eq!(teller.end(), 3);
 }
 
+/// A bank in another language leaves the group while it is full, and comes back.
+#[test]
+fn a_bank_of_another_language_that_is_full_leaves_the_group() {
+    let Some(mut serve) = other_language() else {
+        return;
+    };
+    let server = Server::start();
+    let address = server.address("bank");
+    serve.arg("serve").env("NATS_SESSIONS", "1");
+    let _teller = Teller::run(serve, &address);
+    for _ in 0..3 {
+        let mut held = None;
+        until("the bank to have space", || {
+            held = connect::<bank_client::Login>(&address).ok();
+            held.is_some()
+        });
+        until("a customer to learn that the bank is full", || {
+            let refused = connect::<bank_client::Login>(&address).map(drop);
+            matches!(
+                refused,
+                Err(Error::Refused {
+                    verdict: Verdict::Full,
+                    ..
+                })
+            )
+        });
+        drop(held);
+    }
+}
+
 /// It goes in parts.
 #[test]
 fn a_message_that_is_longer_than_nats_takes_arrives() {
