@@ -82,6 +82,8 @@ pub enum Act {
         /// What it is.
         body: Body,
     },
+    /// End the direction of this side.
+    End,
     /// Publish nothing, not even that the process is there, until the other process must have noticed.
     Mute,
 }
@@ -180,11 +182,12 @@ impl Display for Number {
 
 impl Display for Act {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let Act::Publish {
-            to, reply, body, ..
-        } = self
-        else {
-            return out.write_str("nothing for five heartbeats");
+        let (to, reply, body) = match self {
+            Act::Publish {
+                to, reply, body, ..
+            } => (to, reply, body),
+            Act::End => return out.write_str("the end"),
+            Act::Mute => return out.write_str("nothing for five heartbeats"),
         };
         match body {
             Body::Raw(bytes) => write!(out, "{} bytes", bytes.len())?,

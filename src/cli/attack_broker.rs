@@ -27,14 +27,13 @@ impl<'c> Session<'c> {
             return;
         };
         for act in &case.acts {
-            if let Act::Publish {
-                to,
-                reply,
-                headers,
-                body,
-            } = act
-            {
-                socket.with(|state| {
+            match act {
+                Act::Publish {
+                    to,
+                    reply,
+                    headers,
+                    body,
+                } => socket.with(|state| {
                     let counts = state.link.counts();
                     let longest = state.longest();
                     let bytes = body.bytes(counts, |kind| state.link.packet(kind, &[]), longest);
@@ -46,11 +45,13 @@ impl<'c> Session<'c> {
                     if let Some(subject) = subject(state, *to) {
                         state.publish_raw(&subject, reply.as_deref(), headers, &bytes);
                     }
-                });
-            } else {
-                socket.with(|state| state.is_mute = true);
-                thread::sleep(SILENCE);
-                socket.with(|state| state.is_mute = false);
+                }),
+                Act::End => socket.with(|state| state.link.end()),
+                Act::Mute => {
+                    socket.with(|state| state.is_mute = true);
+                    thread::sleep(SILENCE);
+                    socket.with(|state| state.is_mute = false);
+                }
             }
         }
     }
