@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use super::{generate_with, quiet};
-use crate::support::c::{Compiler, Program, Watch, runtime, sources_in, sources_of_pipes};
+use crate::support::c::{Compiler, Program, Watch, runtime, sources_for, sources_in};
 use crate::support::{is_named, is_tested, repository};
 use std::path::PathBuf;
 use std::process::Command;
@@ -451,7 +451,7 @@ pub(super) const PAYLOADS: &str = "tests/wire/payloads.proto";
 
 /// Runs libFuzzer and clang's sanitizers on a reader, compiled with these flags.
 pub(super) fn fuzz(case: &Case, flags: &[&str]) {
-    let sources = [case.sources.clone(), sources_of_pipes()].concat();
+    let sources = [case.sources.clone(), sources_for(&case.sources)].concat();
     let fuzzing = [
         flags,
         &[

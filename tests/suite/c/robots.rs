@@ -3,7 +3,7 @@
 use super::programs::CASES;
 use super::{generate_with, hosts, protocols, quiet};
 use crate::robots::report;
-use crate::support::c::{Compiler, Program, Watch, runtime, sources_in, sources_of_pipes};
+use crate::support::c::{Compiler, Program, Watch, runtime, sources_for, sources_in};
 use crate::support::{is_named, is_tested, repository, succeed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -124,7 +124,7 @@ fn a_fuzzer_finds_a_fault_with_a_robot() {
     let generated = generate_with("robots-fuzz", &protos, &["--robots"]);
     let mut sources = sources_in(&generated);
     sources.extend(sources_in(&runtime().join("robots")));
-    sources.extend(sources_of_pipes());
+    sources.extend(sources_for(&sources));
     sources.push(repository().join("tests/robots/fuzz.c"));
     let includes = [generated.clone()];
     let flags = ["-fsanitize=fuzzer,address,undefined", "-DFAULT"];

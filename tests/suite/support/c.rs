@@ -121,8 +121,25 @@ pub fn runtime() -> PathBuf {
     repository().join("runtime/c")
 }
 
+/// Whether a program may use sockets. What it includes is in the tests' folders, and uses them only if the program does.
+fn has_sockets(program: &[PathBuf]) -> bool {
+    let names_them = |source: &PathBuf| {
+        let text = std::fs::read(source).unwrap_or_default();
+        text.windows(3).any(|word| word == b"net")
+    };
+    program.iter().any(names_them)
+}
+
+/// The sources of the runtime that a program needs.
+pub fn sources_for(program: &[PathBuf]) -> Vec<PathBuf> {
+    match has_sockets(program) {
+        true => sources_in(&runtime().join("src")),
+        false => sources_of_pipes(),
+    }
+}
+
 /// The sources of the runtime without those of sockets, which are more than half of it.
-pub fn sources_of_pipes() -> Vec<PathBuf> {
+fn sources_of_pipes() -> Vec<PathBuf> {
     let is_of_sockets = |source: &PathBuf| {
         let name = source.file_name().unwrap_or_default();
         name.to_string_lossy().starts_with("net")
@@ -163,23 +180,18 @@ impl Program<'_> {
     pub fn link(&self) -> Result<PathBuf, String> {
         let program = self.folder.join("program");
         let is_cpp = |source: &PathBuf| source.extension().is_some_and(|ending| ending == "cpp");
-        let mut objects =
-            runtime_objects(self.compiler, self.watch, self.runtime, self.has_sockets())?;
+        let mut objects = runtime_objects(
+            self.compiler,
+            self.watch,
+            self.runtime,
+            has_sockets(self.sources),
+        )?;
         objects.extend(self.objects()?);
         objects.extend(self.objects.iter().cloned());
         let mut link = self.compiler.command(self.sources.iter().any(is_cpp));
         link.args(self.watch.flags()).args(self.flags).args(objects);
         succeed(link.arg("-o").arg(&program))?;
         Ok(program)
-    }
-
-    /// Whether the program may use sockets. What it includes is in the tests' folders, and uses them only if the program does.
-    fn has_sockets(&self) -> bool {
-        let names_them = |source: &PathBuf| {
-            let text = std::fs::read(source).unwrap_or_default();
-            text.windows(3).any(|word| word == b"net")
-        };
-        self.sources.iter().any(names_them)
     }
 
     /// The same, and runs it; returns the standard output on success.

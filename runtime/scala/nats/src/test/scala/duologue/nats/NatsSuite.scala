@@ -51,9 +51,7 @@ final class NatsSuite extends NetSuite {
 
     def close(): Unit = {
       kill()
-      val files = Files.walk(folder)
-      try files.sorted(java.util.Comparator.reverseOrder[Path]).forEach(Files.deleteIfExists(_): Unit)
-      finally files.close()
+      delete(folder)
     }
   }
 

@@ -1,7 +1,6 @@
 package duologue.net
 
 import duologue.{Bytes, abandon}
-import java.nio.file.Files
 import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 import protocols.bank
 
@@ -74,7 +73,7 @@ final class AdmitSuite extends NetSuite {
   }
 
   test("over TLS a peer has the certificates that it has presented") {
-    val certificates = new Certificates(Files.createTempDirectory("duologue-admit"))
+    val certificates = new Certificates(freshFolder())
     val listener = Listener("tls://127.0.0.1:0", tls = Some(certificates.context("server")))
     val (serves, subjects) = serving(listener)(_.certificates.headOption.map(_.getSubjectX500Principal.getName))
     visit(serves, ConnectOptions(tls = Some(certificates.context("client"))))

@@ -3,7 +3,6 @@ package duologue.net
 import duologue.{SessionClosed, Why, abandon}
 import java.io.IOException
 import java.net.{InetAddress, ServerSocket, Socket}
-import java.nio.file.Files
 import javax.net.ssl.{SSLContext, SSLSocket}
 import protocols.{bank, numbers, payloads}
 import scala.annotation.tailrec
@@ -14,7 +13,7 @@ final class TlsSuite extends NetSuite {
   // New keys after a megabyte instead of hundreds of gigabytes. JSSE reads this setting once, when it is first used.
   java.security.Security.setProperty("jdk.tls.keyLimits", "AES/GCM/NoPadding KeyUpdate 2^20, ChaCha20-Poly1305 KeyUpdate 2^20")
 
-  private lazy val certificates = new Certificates(Files.createTempDirectory("duologue-tls"))
+  private lazy val certificates = new Certificates(freshFolder())
   private lazy val ofServer: SSLContext = certificates.context("server")
   private lazy val ofClient: SSLContext = certificates.context("client")
 
