@@ -108,7 +108,7 @@ fn run(arguments: &[String], party: &str, lines: &Transcript) -> Result<(), Box<
                 println!("listening {address}");
                 return shared(case, &region, lines);
             }
-            let mut listener = match tls("server") {
+            let mut listener = match tls(party) {
                 Some(tls) if address.starts_with("tls:") => Listener::bind_tls(address, tls)?,
                 _ => Listener::bind(address)?,
             };
@@ -118,7 +118,7 @@ fn run(arguments: &[String], party: &str, lines: &Transcript) -> Result<(), Box<
             server(case, &mut listener, lines)
         }
         [serve, case, address] if serve == "serve" => {
-            let mut listener = match tls("server") {
+            let mut listener = match tls(party) {
                 Some(tls) if address.starts_with("tls:") => Listener::bind_tls(address, tls)?,
                 _ => Listener::bind(address)?,
             };
@@ -144,8 +144,11 @@ fn why(closed: &Closed) -> String {
 /// Runs one session, prints its lines, and returns the exit code.
 fn play(arguments: &[String], party: Option<&str>, held: Option<&str>) -> u8 {
     let lines = Transcript::holding(held.and_then(|after| after.parse().ok()));
-    let side = arguments.first().map_or("", String::as_str);
-    let outcome = run(arguments, party.unwrap_or(side), &lines);
+    let own = match arguments.first().map_or("", String::as_str) {
+        "serve" => "server",
+        side => side,
+    };
+    let outcome = run(arguments, party.unwrap_or(own), &lines);
     print!("{}", lines.text());
     match outcome {
         Ok(()) => 0,
