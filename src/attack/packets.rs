@@ -306,26 +306,14 @@ pub fn opens(hello: &[u8]) -> Vec<Case> {
     ] {
         ignored(name, reply, right());
     }
-    ignored(
-        "an open with the number 0",
-        Reply::Own,
-        open(0, 0, 0, 16 << 10),
-    );
-    ignored(
-        "an open with the number 2",
-        Reply::Own,
-        open(2, 0, 0, 16 << 10),
-    );
-    ignored(
-        "an open that has received something",
-        Reply::Own,
-        open(1, 1, 0, 16 << 10),
-    );
-    ignored(
-        "an open that has read something",
-        Reply::Own,
-        open(1, 0, 100, 16 << 10),
-    );
+    for (name, [number, received, read]) in [
+        ("an open with the number 0", [0, 0, 0]),
+        ("an open with the number 2", [2, 0, 0]),
+        ("an open that has received something", [1, 1, 0]),
+        ("an open that has read something", [1, 0, 100]),
+    ] {
+        ignored(name, Reply::Own, open(number, received, read, 16 << 10));
+    }
     for version in [0, 2, 255] {
         let mut bytes = vec![PacketKind::Open as u8, version, 1, 0, 0];
         write_count(&mut bytes, 16 << 10);

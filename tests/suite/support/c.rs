@@ -132,20 +132,17 @@ fn has_sockets(program: &[PathBuf]) -> bool {
 
 /// The sources of the runtime that a program needs.
 pub fn sources_for(program: &[PathBuf]) -> Vec<PathBuf> {
-    match has_sockets(program) {
-        true => sources_in(&runtime().join("src")),
-        false => sources_of_pipes(),
-    }
+    sources_of_runtime(has_sockets(program))
 }
 
-/// The sources of the runtime without those of sockets, which are more than half of it.
-fn sources_of_pipes() -> Vec<PathBuf> {
+/// The sources of the runtime. Those of sockets are more than half of it.
+fn sources_of_runtime(has_sockets: bool) -> Vec<PathBuf> {
     let is_of_sockets = |source: &PathBuf| {
         let name = source.file_name().unwrap_or_default();
         name.to_string_lossy().starts_with("net")
     };
     let mut sources = sources_in(&runtime().join("src"));
-    sources.retain(|source| !is_of_sockets(source));
+    sources.retain(|source| has_sockets || !is_of_sockets(source));
     sources
 }
 
@@ -270,10 +267,7 @@ fn runtime_objects(
         let folder = scratch(&format!(
             "runtime-{compiler:?}-{watch:?}{flags_of_all}{parts}"
         ));
-        let sources = match has_sockets {
-            true => sources_in(&runtime().join("src")),
-            false => sources_of_pipes(),
-        };
+        let sources = sources_of_runtime(has_sockets);
         let runtime = Program {
             compiler,
             watch,
