@@ -80,7 +80,7 @@ public final class FarEnd extends FarEndLink {
             out.add(states[state], index, payload, number);
             ending.message(states[state], index, true, out.size() - before, then != Pipe.STAY);
             state = states[state].next(index);
-            due = 0;
+            endTime();
             near.sequence++;
             far.state.sequence++;
             if (then == Pipe.STAY) {
@@ -113,9 +113,16 @@ public final class FarEnd extends FarEndLink {
     /** Makes the near side, which has claimed itself, ask for space exactly if too much is waiting to be written. */
     private void limit() {
         if (near.pipe.unbounded) {
-            isFull = out.isFull() && ending.why == null;
+            boolean isFull = out.isFull() && ending.why == null;
+            // Volatile stores take longer than all the rest, so there are none for most messages.
+            if (isFull != this.isFull) {
+                this.isFull = isFull;
+            }
             near.credit = isFull ? 0 : near.pipe.slots;
-            near.pipe.consumed = isFull ? near.sequence - near.pipe.slots : near.sequence;
+            // Read only by a near side without credit.
+            if (isFull) {
+                near.pipe.consumed = near.sequence - near.pipe.slots;
+            }
         }
     }
 

@@ -140,6 +140,13 @@ abstract class FarEndLink {
         }
     }
 
+    /** The state whose time has begun is over. */
+    void endTime() {
+        if (due != 0) {
+            due = 0;
+        }
+    }
+
     /** Whether the time of the current state has passed. */
     private boolean isPast() {
         long end = due;
@@ -229,7 +236,7 @@ abstract class FarEndLink {
         int then =
                 next == WireState.OVER ? Pipe.END : states[next].isClients == current.isClients ? Pipe.STAY : Pipe.TURN;
         state = next;
-        due = 0;
+        endTime();
         begin();
         ending.message(current, index, false, bytes, then != Pipe.STAY);
         if (then == Pipe.END) {

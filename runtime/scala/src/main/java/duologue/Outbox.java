@@ -8,6 +8,9 @@ final class Outbox {
     /** How much is collected before it is written. */
     static final int FULL = 64 << 10;
 
+    /** The longest buffer that is kept for what is sent next: one that is full has at most this length, unless a message is long. */
+    private static final int KEPT = 2 * FULL;
+
     private static final int SMALL = 4 << 10;
 
     private final PayloadWriter writer = new PayloadWriter();
@@ -84,7 +87,7 @@ final class Outbox {
             written += count;
         }
         if (written > FULL || isEmpty()) {
-            writer.remove(written, FULL);
+            writer.remove(written, KEPT);
             written = 0;
         }
         return isEmpty();

@@ -5,17 +5,19 @@ import io.nats.client.{Connection, ConnectionListener, Dispatcher, ErrorListener
 import java.io.IOException
 import java.time.Duration
 import java.util.ArrayList
+import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.{CopyOnWriteArrayList, CountDownLatch, ExecutionException, ExecutorService, Executors, LinkedBlockingQueue, ThreadFactory, TimeUnit, TimeoutException}
 
 /** A connection to a NATS server. */
 private[nats] final class NatsBroker private (connection: Connection, denials: NatsBroker.Denials, executors: Seq[ExecutorService]) extends Broker {
   import NatsBroker.{Close, Ending, Flush, Flushing, MostBytes, MostMessages, MostPayload, Outgoing, Publish}
 
-  /** What is to be published, in this order. A thread of its own publishes it, because the client library drops a message if the thread that
-    * publishes it is interrupted. How many messages there can be is limited by the credit of all sessions, and by what is published
-    * before [[isConnected]] returns false.
+  /** What is to be published by a thread of its own, in this order, and how much of it that thread has not published yet. The client library
+    * drops a message if the thread that publishes it is interrupted. How many messages there can be is limited by the credit of all
+    * sessions, and by what is published before [[isConnected]] returns false.
     */
   private val outgoing = new LinkedBlockingQueue[Outgoing]
+  private val unpublished = new AtomicInteger
   private val inboxes = new CopyOnWriteArrayList[Inbox]
 
   /** What threads wait for until the server has everything that was published before. */
@@ -40,9 +42,8 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
     while (isOpen)
       outgoing.take() match {
         case Publish(subject, reply, message) =>
-          // This fails only if the connection is closed for good.
-          try reply.fold(connection.publish(subject, message))(connection.publish(subject, _, message))
-          catch { case _: IllegalStateException | _: IllegalArgumentException => () }
+          send(subject, reply, message)
+          unpublished.decrementAndGet(): Unit
         case Flush(done) => unconfirmed.add(done): Unit
         case Close()     => isOpen = false
       }
@@ -74,8 +75,23 @@ private[nats] final class NatsBroker private (connection: Connection, denials: N
       case _: IllegalStateException => true
     }
 
-  def publish(subject: String, reply: Option[String], message: Array[Byte]): Unit =
-    outgoing.add(Publish(subject, reply, message)): Unit
+  private def send(subject: String, reply: Option[String], message: Array[Byte]): Unit =
+    // This fails only if the connection is closed for good.
+    try reply.fold(connection.publish(subject, message))(connection.publish(subject, _, message))
+    catch { case _: IllegalStateException | _: IllegalArgumentException => () }
+
+  /** Publishes in this thread unless it is interrupted, or something that was published before is left to the other one. If it was interrupted
+    * meanwhile, the client library has perhaps dropped the message, so it is published again: the other side ignores the second.
+    */
+  def publish(subject: String, reply: Option[String], message: Array[Byte]): Unit = {
+    val thread = Thread.currentThread
+    val isDirect = unpublished.get == 0 && !thread.isInterrupted
+    if (isDirect) send(subject, reply, message)
+    if (!isDirect || thread.isInterrupted) {
+      unpublished.incrementAndGet(): Unit
+      outgoing.add(Publish(subject, reply, message)): Unit
+    }
+  }
 
   def subscribe(subject: String, group: Option[String], inbox: Inbox): AutoCloseable = {
     def deliver(message: Message): Unit = {

@@ -4,9 +4,11 @@ import duologue.{SessionClosed, Why, abandon}
 import duologue.net.{ConnectFailed, ConnectOptions, Exchange, ExchangeOptions, Inbox, Listener, NetSuite, Refused, connect, connectThrough}
 import io.nats.client.ConnectionListener
 import java.io.{BufferedReader, InputStreamReader}
+import java.nio.ByteBuffer
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.locks.LockSupport
 import protocols.{bank, numbers}
 import scala.annotation.tailrec
 import scala.concurrent.duration.{DurationInt, DurationLong}
@@ -325,6 +327,49 @@ final class NatsSuite extends NetSuite {
       for (_ <- 1 to 8) here.publish("duo.at.there", None, message)
       here.close()
       eventually(inbox.long.get == 8)
+      there.close()
+    }
+  }
+
+  /** Whether each number follows those before it, or has arrived before. */
+  private final class Following extends Inbox {
+    @volatile var last = 0
+    @volatile var holds = true
+    def arrived(subject: String, reply: Option[String], message: Array[Byte]): Unit = {
+      val number = ByteBuffer.wrap(message).getInt
+      if (number > last + 1) holds = false
+      last = math.max(last, number)
+    }
+    def unanswered(subject: String): Unit = ()
+    def lost(): Unit = ()
+  }
+
+  test("what an interrupted thread publishes arrives, in order") {
+    at() { server =>
+      val (here, there) = (broker(server), broker(server))
+      val inbox = new Following
+      there.subscribe("duo.at.there", None, inbox): Unit
+      there.flush()
+      val most = 20000
+      val publisher = new Thread(() => {
+        for (number <- 1 to most) {
+          here.publish("duo.at.there", None, ByteBuffer.allocate(4).putInt(number).array)
+          if (number % 4 == 0) {
+            // Meanwhile, what is left to the other thread is published, so that this one publishes again.
+            val end = System.nanoTime() + 40000L
+            while (System.nanoTime() < end) Thread.onSpinWait()
+            Thread.interrupted(): Unit
+          }
+        }
+      })
+      publisher.start()
+      while (publisher.isAlive) {
+        publisher.interrupt()
+        LockSupport.parkNanos(10000L)
+      }
+      eventually(inbox.last == most)
+      assert(inbox.holds)
+      here.close()
       there.close()
     }
   }

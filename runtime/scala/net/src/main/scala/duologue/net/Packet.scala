@@ -1,6 +1,7 @@
 package duologue.net
 
 import duologue.{MalformedPayload, PayloadReader, PayloadWriter}
+import java.util.Arrays
 
 /** A message between two processes at a broker, taken apart: see `docs/wire.md`. Counts are unsigned.
   *
@@ -33,8 +34,11 @@ private[net] final class Packet(
       out.count(read)
     }
     if (hasWindow(kind)) out.count(window)
-    out.raw(bytes)
-    out.toByteArray
+    // A message can be long, so its bytes are copied only once.
+    val header = out.toByteArray
+    val message = Arrays.copyOf(header, header.length + bytes.length)
+    System.arraycopy(bytes, 0, message, header.length, bytes.length)
+    message
   }
 }
 
