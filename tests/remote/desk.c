@@ -3,6 +3,7 @@
  *
  * desk serve VERSION ADDRESS
  * desk ask VERSION ADDRESS THREADS
+ * desk accept first ADDRESS         has one session as a client of a newer version that accepts servers of the first one
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 
 #include "first_net.h"
 #include "second_net.h"
+#include "talkative_net.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -234,13 +236,44 @@ static int ask_all(bool is_first, const char *address, unsigned threads)
     return 0;
 }
 
+static duo_status ask_older(talkative_client_asking_t asking)
+{
+    const duo_str text = DUO_STR("question");
+    talkative_client_answering_t sent;
+    talkative_answering_t answer;
+    duo_status status = talkative_client_asking_send_ask(asking, text, &sent);
+    if (status == DUO_OK) status = talkative_client_answering_recv(sent, &answer);
+    if (status != DUO_OK) return status;
+    /* A server of the first version says nothing else. */
+    if (answer.tag != TALKATIVE_ANSWERING_ANSWER) abort();
+    const duo_str found = answer.as.answer.text;
+    if (found.size != text.size || memcmp(found.data, text.data, text.size) != 0) abort();
+    asking = answer.as.answer.next;
+    talkative_answering_free(&answer);
+    return talkative_client_asking_send_leave(asking);
+}
+
+static int accept_older(const char *address)
+{
+    talkative_client_asking_t asking;
+    duo_problem problem = {""};
+    const duo_net_options options = {.hello = 30 * SECOND, .problem = &problem};
+    duo_status status = talkative_client_connect(address, &options, &asking);
+    if (status != DUO_OK) return fail("connect", status, &problem);
+    begin();
+    end(ask_older(asking));
+    printf("begun %u finished %u refused %u\n", begun, finished, refused);
+    return 0;
+}
+
 int main(int count_of_arguments, char **arguments)
 {
     if (count_of_arguments >= 4) {
         bool is_first = strcmp(arguments[2], "first") == 0;
         if (count_of_arguments == 4 && strcmp(arguments[1], "serve") == 0) return serve(is_first, arguments[3]);
+        if (count_of_arguments == 4 && strcmp(arguments[1], "accept") == 0) return accept_older(arguments[3]);
         if (count_of_arguments == 5 && strcmp(arguments[1], "ask") == 0) return ask_all(is_first, arguments[3], (unsigned)atoi(arguments[4]));
     }
-    fprintf(stderr, "desk serve first|second ADDRESS, or desk ask first|second ADDRESS THREADS\n");
+    fprintf(stderr, "desk serve first|second ADDRESS, desk ask first|second ADDRESS THREADS, or desk accept first ADDRESS\n");
     return 2;
 }

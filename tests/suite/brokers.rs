@@ -11,6 +11,18 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
+/// The tests that also use the bank in C.
+const OVER_NATS: [&str; 8] = [
+    "--features",
+    "nats",
+    "--test",
+    "nats",
+    "--test",
+    "rejects",
+    "--test",
+    "soak",
+];
+
 /// Runs tests of the package.
 fn test(arguments: &[&str]) {
     test_with(arguments, None);
@@ -50,7 +62,7 @@ fn sessions_over_nats() {
         return;
     }
     require_nats();
-    test(&["--features", "nats", "--test", "nats", "--test", "soak"]);
+    test(&OVER_NATS);
 }
 
 /// The same bank in C: its customers are in Rust and in C, and those in C also use the bank in Rust.
@@ -62,8 +74,7 @@ fn sessions_over_nats_in_c() {
     }
     for watch in [Watch::Address, Watch::Thread] {
         let program = crate::c::nats_program(watch);
-        let tests = ["--features", "nats", "--test", "nats", "--test", "soak"];
-        test_with(&tests, Some(&program));
+        test_with(&OVER_NATS, Some(&program));
     }
 }
 

@@ -90,6 +90,12 @@ impl Server {
         self.child = Some(child.expect("nats-server is missing: apt-get install nats-server"));
     }
 
+    /// Changes its configuration, which it reads when it starts again. It must have one.
+    pub fn configure(&self, text: &str) {
+        let file = self.config.as_ref().expect("it has a configuration");
+        std::fs::write(file, text).expect("the folder can be written");
+    }
+
     /// Kills it.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {

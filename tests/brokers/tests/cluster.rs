@@ -400,6 +400,14 @@ fn a_rolling_upgrade_loses_no_session() {
     }
     desks.note("servers of the first version serve at three NATS servers");
 
+    // A client of a newer version that accepts servers of the first one, in C.
+    if let Some(c) = desks.programs.iter().position(|(name, _)| *name == "C") {
+        let address = desks.page.address(0);
+        let words = ["desk", "accept", "first", &address[..]].map(str::to_owned);
+        assert_eq!(desks.run_words(&words, c).end(), [1, 1, 0]);
+        others += 1;
+    }
+
     // Clients, each at another NATS server than the server in its language.
     let clients: Vec<_> = (0..3)
         .map(|place| desks.run("desk ask first ", place + 2))

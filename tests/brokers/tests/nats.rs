@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
-/// The program of another language that `DUOLOGUE_BANK` names: `serve ADDRESS`, `customer ADDRESS TURNS`, or `hold ADDRESS TURNS`.
+/// The program of another language that `DUOLOGUE_BANK` names: `serve ADDRESS`, `accept ADDRESS`, `customer ADDRESS TURNS`, or `hold ADDRESS TURNS`.
 fn other_language() -> Option<Command> {
     std::env::var_os("DUOLOGUE_BANK").map(Command::new)
 }
@@ -77,11 +77,16 @@ impl Teller {
     }
 
     /// Lets it drain. Returns how many sessions ended as they should.
-    fn end(mut self) -> u32 {
+    fn end(self) -> u32 {
+        self.last_line().parse().expect("it prints a number")
+    }
+
+    /// Lets it drain. Returns what it prints then.
+    fn last_line(mut self) -> String {
         self.input = None;
         let last = self.last.recv_timeout(2 * LONG).expect("it ends");
         assert!(self.child.wait().expect("it was started").success());
-        last.parse().expect("it prints a number")
+        last
     }
 }
 
@@ -180,6 +185,31 @@ fn customers_of_another_language_are_served_by_both() {
     }
 }
 
+/// A bank in another language that accepts one session after the other, and observes them. It and its customers in that language fail
+/// if their observers are called with something else than what they do.
+#[test]
+fn a_bank_of_another_language_accepts_and_observes() {
+    let Some(program) = other_language() else {
+        return;
+    };
+    let other = || Command::new(program.get_program());
+    let server = Server::start();
+    let address = server.address("bank");
+    let mut accept = other();
+    accept.arg("accept");
+    let teller = Teller::run(accept, &address);
+    for turns in [0, 1, 20] {
+        assert_eq!(customer(other(), &address, turns), "ok");
+        let login = connect(&address).expect("the bank accepts");
+        bank::customer(login, turns).expect("nothing is lost");
+        let login = connect(&address).expect("the bank accepts");
+        drop(bank::log_in(login).expect("nothing is lost"));
+    }
+    // Twice 0, 1 and 20 turns. Without a turn the bank receives 4 messages and sends 3; for each turn it receives 2 more, and sends one.
+    let observed = "6 sessions, 60 messages sent, 108 received";
+    assert_eq!(teller.last_line(), observed);
+}
+
 /// A bank in Rust leaves the group while it is full, which is not the same as if none ran.
 #[test]
 fn a_customer_of_another_language_learns_that_all_banks_are_full() {
@@ -251,7 +281,11 @@ fn another_language_reports_a_missing_permission() {
                   publish: [\"duo.at.>\"], subscribe: [\"duo.at.>\"] } } ] }";
     let server = Server::with(config);
     let address = server.address("bank");
-    for arguments in [&["customer", &address, "1"][..], &["serve", &address][..]] {
+    for arguments in [
+        &["customer", &address, "1"][..],
+        &["serve", &address][..],
+        &["accept", &address][..],
+    ] {
         let mut command = Command::new(program.get_program());
         // It would end by itself if its input ended.
         let mut child = command

@@ -104,8 +104,8 @@ object Main {
   /** The tables follow the first of these lines that a page has: one page also has tables of Rust. */
   private val Marks = Seq("<!-- measured in Scala -->", "<!-- measured -->")
 
-  /** Without arguments all families are measured. `--quick` runs every case once, `--write PAGE` writes the tables into a page, and
-    * every other argument selects the families whose names begin with it.
+  /** Without arguments all families are measured. `--quick` runs every case once, `--write PAGE` writes the tables into a page, after
+    * `--quick` with numbers that say nothing, and every other argument selects the families whose names begin with it.
     */
   def main(arguments: Array[String]): Unit = measure(Families, Bars, arguments)
 
@@ -123,11 +123,10 @@ object Main {
       val cases = if (round % 2 == 0) family.cases.reverse else family.cases
       cases.foreach(_.measure(quick))
     }
+    lazy val text = report(families, bars)
+    page.foreach(page => write(Path.of(page), text))
     if (quick) println("every case works, and the cases of every bar exist")
-    else {
-      val text = report(families, bars)
-      page.fold(println(text))(page => write(Path.of(page), text))
-    }
+    else if (page.isEmpty) println(text)
   }
 
   /** The name of the processor, where the system reports it. */

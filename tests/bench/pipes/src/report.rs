@@ -141,10 +141,13 @@ pub fn write(page: &Path, machine: &str, measured: &[Measured], bars: &str) -> i
     };
     let tables: Vec<String> = measured.iter().map(table).collect();
     let tables = tables.join("\n");
+    // Without verdicts there are only the two lines of the head.
+    let bars = match bars.lines().count() {
+        0..=2 => String::new(),
+        _ => format!("## Bars\n\n{bars}\n"),
+    };
     fs::write(
         page,
-        format!(
-            "{before}{BEGIN}\n{machine}.\n\n## Bars\n\n{bars}\n## Tables\n\n{tables}\n{END}{after}"
-        ),
+        format!("{before}{BEGIN}\n{machine}.\n\n{bars}## Tables\n\n{tables}\n{END}{after}"),
     )
 }

@@ -9,10 +9,11 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 const OPEN: &str = "no actor ends before the others";
 
-/// Where an actor says what its numbers add up to.
+/// Where an actor reports that it knows the others, by a 0, and later what its numbers add up to.
 type Done = UnboundedSender<u64>;
 
-/// A case in which `start` sends the first messages to all actors, which were made before.
+/// A case in which `start` sends the first messages to all actors. Each was made and knows the others before the time begins, as the
+/// tasks of the other cases do.
 fn case<A: Actor<Msg: Clone>>(
     workers: usize,
     actors: u64,
@@ -39,6 +40,9 @@ fn case<A: Actor<Msg: Clone>>(
                     ends.push(end);
                 }
                 connect(&all);
+                for _ in 0..actors {
+                    all_done.recv().await.expect(OPEN);
+                }
                 clock.start_at(Instant::now());
                 start(&all);
                 let mut sum = 0_u64;
@@ -62,16 +66,26 @@ struct Passing;
 #[derive(Clone)]
 enum Pass {
     Next(ActorRef<Pass>),
+    Start,
     Token(u64),
 }
 
 struct Passed {
     next: Option<ActorRef<Pass>>,
-    /// Whether it keeps its last token.
+    /// The token that it begins with, until it has sent it.
+    own: Option<u64>,
+    /// Whether it began with a token, and therefore keeps its last one.
     keeps: bool,
     left: u64,
     sum: u64,
     done: Done,
+}
+
+impl Passed {
+    fn pass(&self, token: u64) -> Result<(), ActorProcessingErr> {
+        let next = self.next.as_ref().expect("it is known before");
+        Ok(next.send_message(Pass::Token(token))?)
+    }
 }
 
 impl Actor for Passing {
@@ -93,18 +107,24 @@ impl Actor for Passing {
         message: Pass,
         state: &mut Passed,
     ) -> Result<(), ActorProcessingErr> {
-        match message {
-            Pass::Next(next) => state.next = Some(next),
-            Pass::Token(token) => {
-                state.left -= 1;
-                state.sum = state.sum.wrapping_add(token);
-                if state.left > 0 || !state.keeps {
-                    let next = state.next.as_ref().expect("it is known before");
-                    next.send_message(Pass::Token(token))?;
-                }
-                if state.left == 0 {
-                    state.done.send(state.sum)?;
-                }
+        if let Pass::Next(next) = message {
+            state.next = Some(next);
+            state.done.send(0)?;
+            return Ok(());
+        }
+        // A token of the actor before can arrive before the start. It must not overtake the own one: each actor keeps its last
+        // token, so in another order some actors would get other tokens.
+        if let Some(own) = state.own.take() {
+            state.pass(own)?;
+        }
+        if let Pass::Token(token) = message {
+            state.left -= 1;
+            state.sum = state.sum.wrapping_add(token);
+            if state.left > 0 || !state.keeps {
+                state.pass(token)?;
+            }
+            if state.left == 0 {
+                state.done.send(state.sum)?;
             }
         }
         Ok(())
@@ -115,6 +135,7 @@ impl Actor for Passing {
 pub fn ring(workers: usize, actors: u64, tokens: u64) -> Case {
     let make = move |number, laps, done| Passed {
         next: None,
+        own: (number < tokens).then_some(number + 1),
         keeps: number < tokens,
         left: laps,
         sum: 0,
@@ -126,10 +147,8 @@ pub fn ring(workers: usize, actors: u64, tokens: u64) -> Case {
         }
     };
     let start = move |all: &[ActorRef<Pass>]| {
-        for token in 1..=tokens {
-            // The token of an actor is passed to the next one.
-            let next = &all[(token % actors) as usize];
-            next.send_message(Pass::Token(token)).expect(OPEN);
+        for one in &all[..tokens as usize] {
+            one.send_message(Pass::Start).expect(OPEN);
         }
     };
     case(workers, actors, make, || Passing, connect, start)
@@ -188,6 +207,7 @@ impl Actor for Banging {
         match message {
             Bang::Others(others) => {
                 state.others = others;
+                state.done.send(0)?;
                 return Ok(());
             }
             Bang::Start => return state.ask(),
