@@ -36,6 +36,18 @@ fn test_in(arguments: &[&str], variables: &[(&str, OsString)]) {
     println!("{printed}");
 }
 
+/// What runs in each language.
+const NATS: [&str; 8] = [
+    "--features",
+    "nats",
+    "--test",
+    "nats",
+    "--test",
+    "soak",
+    "--test",
+    "discovery",
+];
+
 fn require_nats() {
     let found = Command::new("nats-server").arg("--version").output();
     assert!(
@@ -50,7 +62,7 @@ fn sessions_over_nats() {
         return;
     }
     require_nats();
-    test(&["--features", "nats", "--test", "nats", "--test", "soak"]);
+    test(&NATS);
 }
 
 /// The same bank in C: its customers are in Rust and in C, and those in C also use the bank in Rust.
@@ -62,8 +74,7 @@ fn sessions_over_nats_in_c() {
     }
     for watch in [Watch::Address, Watch::Thread] {
         let program = crate::c::nats_program(watch);
-        let tests = ["--features", "nats", "--test", "nats", "--test", "soak"];
-        test_with(&tests, Some(&program));
+        test_with(&NATS, Some(&program));
     }
 }
 
@@ -103,7 +114,8 @@ fn the_permissions_that_are_printed_are_those_that_are_needed() {
     let scratch = Scratch::with("permissions", &[]);
     let bank = repository().join("protocols/bank.proto");
     let mut print = scratch.duologue("nats-permissions");
-    let printed = succeed(print.arg(bank)).unwrap_or_else(|failure| panic!("{failure}"));
+    let printed = succeed(print.arg(bank).arg("--discoverable"))
+        .unwrap_or_else(|failure| panic!("{failure}"));
     scratch.write("permissions.conf", printed);
     let file = scratch.path("permissions.conf").into_os_string();
     let arguments = ["--features", "nats", "--test", "permissions"];

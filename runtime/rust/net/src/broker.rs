@@ -12,6 +12,8 @@
 //!
 //! `docs/wire.md` specifies the messages.
 
+mod discovery;
+mod endpoint;
 mod exchange;
 mod incoming;
 mod link;
@@ -38,6 +40,9 @@ use nats::shared;
 pub use options::ExchangeOptions;
 
 use crate::{Error, Fingerprint};
+
+/// Ends when it is dropped.
+type Subscription = Box<dyn Any + Send + Sync>;
 
 /// A connection to a broker: it delivers messages to the subscriptions of their subjects, at most once each. What one
 /// connection publishes to one subject arrives in order.
