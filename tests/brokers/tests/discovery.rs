@@ -319,9 +319,12 @@ mod nats {
         }
         // It drains and ends.
         drop(banks[0].0.stdin.take());
+        let mut ended = None;
         until("its end", || {
-            banks[0].0.try_wait().is_ok_and(|it| it.is_some())
+            ended = banks[0].0.try_wait().expect("it was started");
+            ended.is_some()
         });
+        assert!(ended.expect("it has ended").success());
         let left = ask_until(&server, "$SRV.PING", 1);
         assert_eq!(left.len(), 1, "{left:?}");
         banks[1].0.kill().expect("it was started");

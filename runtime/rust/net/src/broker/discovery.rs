@@ -69,17 +69,12 @@ impl Service {
 
     /// Begins to answer, and waits until the broker knows that.
     pub(super) fn announce(self: &Arc<Service>, hub: &Hub) -> Result<Vec<Subscription>, Error> {
-        let subjects: Vec<String> = VERBS
-            .iter()
-            .flat_map(|(verb, _)| {
-                let (name, id) = (&self.name, &self.id);
-                [
-                    format!("$SRV.{verb}"),
-                    format!("$SRV.{verb}.{name}"),
-                    format!("$SRV.{verb}.{name}.{id}"),
-                ]
-            })
-            .collect();
+        let (name, id) = (&self.name, &self.id);
+        let subjects = [
+            "$SRV.*".to_owned(),
+            format!("$SRV.*.{name}"),
+            format!("$SRV.*.{name}.{id}"),
+        ];
         let inbox: Arc<dyn Inbox> = Arc::new(Requests(Arc::clone(self)));
         let subscribed = subjects
             .iter()
