@@ -305,6 +305,22 @@ static void spell_subject(const duo_service *service, size_t at, char subject[DU
     else snprintf(subject, DUO_SUBJECT_SIZE, "$SRV.*.%s.%s", service->name, service->id);
 }
 
+static void unsubscribe(duo_service *service)
+{
+    for (size_t i = 0; i < SUBJECTS; i++) {
+        duo_exchange_unsubscribe(service->exchange, service->subscriptions[i]);
+        service->subscriptions[i] = NULL;
+    }
+}
+
+/* The next call tries again. */
+static duo_status fail(duo_service *service, int reason)
+{
+    unsubscribe(service);
+    errno = reason;
+    return DUO_SYSTEM;
+}
+
 duo_status duo_service_announce(duo_service *service, duo_problem *problem)
 {
     char subject[DUO_SUBJECT_SIZE];
@@ -320,13 +336,12 @@ duo_status duo_service_announce(duo_service *service, duo_problem *problem)
         if (service->subscriptions[i] != NULL) continue;
         duo_service_let_go(service);
         duo_net_explain(problem, "cannot subscribe to `%s`", subject);
-        errno = EIO;
-        return DUO_SYSTEM;
+        return fail(service, EIO);
     }
     duo_exchange_settle(service->exchange);
     for (size_t i = 0; i < SUBJECTS; i++) {
         spell_subject(service, i, subject);
-        if (duo_exchange_has_denied(service->exchange, subject, problem)) return DUO_SYSTEM;
+        if (duo_exchange_has_denied(service->exchange, subject, problem)) return fail(service, errno);
     }
     return DUO_OK;
 }
@@ -336,8 +351,5 @@ void duo_service_end(duo_service *service)
     pthread_mutex_lock(&service->lock);
     service->is_over = true;
     pthread_mutex_unlock(&service->lock);
-    for (size_t i = 0; i < SUBJECTS; i++) {
-        duo_exchange_unsubscribe(service->exchange, service->subscriptions[i]);
-        service->subscriptions[i] = NULL;
-    }
+    unsubscribe(service);
 }

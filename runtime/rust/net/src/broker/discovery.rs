@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::endpoint::{quoted, Endpoint};
@@ -75,7 +75,7 @@ impl Service {
             format!("$SRV.*.{name}"),
             format!("$SRV.*.{name}.{id}"),
         ];
-        let inbox: Arc<dyn Inbox> = Arc::new(Requests(Arc::clone(self)));
+        let inbox: Arc<dyn Inbox> = Arc::new(Requests(Arc::downgrade(self)));
         let subscribed = subjects
             .iter()
             .map(|subject| hub.join(subject, None, Arc::clone(&inbox)));
@@ -137,8 +137,8 @@ impl Service {
     }
 }
 
-/// Takes the requests.
-struct Requests(Arc<Service>);
+/// Takes the requests. It keeps neither the service nor the connection.
+struct Requests(Weak<Service>);
 
 impl Inbox for Requests {
     fn arrived(&self, subject: &str, reply: Option<&str>, _: &[u8]) {
@@ -146,10 +146,11 @@ impl Inbox for Requests {
         let verb = verb.split('.').next().unwrap_or_default();
         let found = VERBS.iter().find(|(known, _)| *known == verb);
         let reply = reply.filter(|reply| may_be_answered(reply));
-        if let (Some((verb, answer)), Some(reply)) = (found, reply) {
-            if self.0.may_answer() {
-                let answer = self.0.answer(verb, answer);
-                self.0.post.broker.publish(reply, None, answer.into_bytes());
+        let service = self.0.upgrade();
+        if let (Some((verb, answer)), Some(reply), Some(service)) = (found, reply, service) {
+            if service.may_answer() {
+                let answer = service.answer(verb, answer).into_bytes();
+                service.post.broker.publish(reply, None, answer);
             }
         }
     }
