@@ -22,6 +22,8 @@ const EXAMPLES: &str = "\
                                       for servers at nats://HOST:PORT/eu.bank, and three users
   duologue nats-permissions bank.proto --any-version
                                       also for versions of the protocol that do not exist yet
+  duologue nats-permissions bank.proto --discoverable
+                                      for servers that `nats micro ls` lists
 ";
 
 const AFTER: &str = "\
@@ -49,6 +51,9 @@ pub struct NatsPermissions {
     /// Permit every protocol at this name, not only this version and those that it accepts
     #[arg(long)]
     any_version: bool,
+    /// Permit servers to take part in the service discovery of NATS, which they do if their program says so
+    #[arg(long)]
+    discoverable: bool,
     #[command(flatten)]
     sources: Sources,
 }
@@ -100,12 +105,20 @@ impl NatsPermissions {
         for user in &self.server {
             let groups = subjects(Side::Server).into_iter();
             let groups = groups.map(|subject| format!("{subject} duo"));
-            let subscribe = [own_messages(user)].into_iter().chain(groups).collect();
-            users.push(entry(user, &[OTHERS.to_owned()], subscribe));
+            let mut subscribe: Vec<_> = [own_messages(user)].into_iter().chain(groups).collect();
+            if self.discoverable {
+                subscribe.extend(requests(&servers));
+            }
+            users.push(entry(
+                user,
+                &[OTHERS.to_owned()],
+                subscribe,
+                self.discoverable,
+            ));
         }
         for user in &self.client {
             let publish = [vec![OTHERS.to_owned()], subjects(Side::Client)].concat();
-            users.push(entry(user, &publish, vec![own_messages(user)]));
+            users.push(entry(user, &publish, vec![own_messages(user)], false));
         }
         terminal.print(format!(
             "# What users need for sessions of `{name}` at nats://HOST:PORT/{servers}.\n\
@@ -136,7 +149,18 @@ fn subjects(name: &str, versions: &[Fingerprint]) -> Vec<String> {
     all.collect()
 }
 
-fn entry(user: &str, publish: &[String], subscribe: Vec<String>) -> String {
+/// Where requests of service discovery arrive: for all servers, for those of this name, and for one.
+fn requests(name: &str) -> [String; 3] {
+    let name = name.replace('.', "_");
+    [
+        "$SRV.*".to_owned(),
+        format!("$SRV.*.{name}"),
+        format!("$SRV.*.{name}.*"),
+    ]
+}
+
+/// The permissions of a user. `responds`: it may answer each request once, wherever the answer goes.
+fn entry(user: &str, publish: &[String], subscribe: Vec<String>, responds: bool) -> String {
     let variable = user.to_uppercase().replace(['-', '.'], "_");
     let mut text = format!(
         "    {{\n      user: \"{user}\"\n      password: ${variable}_PASSWORD\n      permissions: {{\n"
@@ -148,6 +172,9 @@ fn entry(user: &str, publish: &[String], subscribe: Vec<String>) -> String {
         let lines = lines.collect::<String>();
         // Writing into memory does not fail.
         let _ = write!(text, "        {what}: [\n{lines}        ]\n");
+    }
+    if responds {
+        text += "        allow_responses: true\n";
     }
     text + "      }\n    }\n"
 }

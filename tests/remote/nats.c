@@ -9,7 +9,8 @@
  * nats hold ADDRESS TURNS       logs in, and prints `held`; after a line of its input, has this many turns and quits
  *
  * Customers print how the session has ended: `ok`, `refused VERDICT`, or the status. NATS_USER and NATS_PASSWORD are the user's, whose name
- * is also the prefix unless NATS_PREFIX is another one. A bank that serves has NATS_SESSIONS at once, if that is set.
+ * is also the prefix unless NATS_PREFIX is another one. A bank that serves has NATS_SESSIONS at once, if that is set, and with
+ * DUOLOGUE_DISCOVERABLE it takes part in service discovery.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -178,7 +179,8 @@ static int serve(const char *address)
     duo_listener *listener;
     duo_problem problem = {""};
     const char *sessions = getenv("NATS_SESSIONS");
-    const duo_net_options options = {.problem = &problem, .sessions = sessions != NULL ? (size_t)atoi(sessions) : 0};
+    const duo_net_options options = {.problem = &problem, .sessions = sessions != NULL ? (size_t)atoi(sessions) : 0,
+                                     .discoverable = getenv("DUOLOGUE_DISCOVERABLE") != NULL};
     duo_status status = duo_listen(address, &options, &listener);
     if (status != DUO_OK) return fail("listen", status, &problem);
     pthread_t thread;

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The tests that also use the bank in C.
-const OVER_NATS: [&str; 8] = [
+const OVER_NATS: [&str; 10] = [
     "--features",
     "nats",
     "--test",
@@ -21,6 +21,8 @@ const OVER_NATS: [&str; 8] = [
     "rejects",
     "--test",
     "soak",
+    "--test",
+    "discovery",
 ];
 
 /// Runs tests of the package.
@@ -114,7 +116,8 @@ fn the_permissions_that_are_printed_are_those_that_are_needed() {
     let scratch = Scratch::with("permissions", &[]);
     let bank = repository().join("protocols/bank.proto");
     let mut print = scratch.duologue("nats-permissions");
-    let printed = succeed(print.arg(bank)).unwrap_or_else(|failure| panic!("{failure}"));
+    let printed = succeed(print.arg(bank).arg("--discoverable"))
+        .unwrap_or_else(|failure| panic!("{failure}"));
     scratch.write("permissions.conf", printed);
     let file = scratch.path("permissions.conf").into_os_string();
     let arguments = ["--features", "nats", "--test", "permissions"];

@@ -20,6 +20,8 @@ typedef struct duo_net_greeting {
     bool is_ready;
     /* It comes from a broker, so the socket is one of this process, and says nothing about the peer. */
     bool is_brokered;
+    /* What counts it, at a broker; or NULL. */
+    struct duo_service_endpoint *endpoint;
     /* That of its peer, if there is a limit for each. It goes over to the session. */
     duo_net_place *place;
     /* What to poll before it continues. */

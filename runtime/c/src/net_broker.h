@@ -13,7 +13,7 @@
  * (c) *Threads.* One thread of each exchange (net_exchange.c) reads the sockets, and counts time. The threads of the broker's library call the
  *     inboxes. All of it is under the lock of the exchange, which no thread holds while it waits. Only the thread of the exchange frees links,
  *     so an event of epoll never names one that is gone.
- * (d) Locks are taken in this order: that of the openings of a listener, that of an exchange, those of the broker's library.
+ * (d) Locks are taken in this order: that of the openings of a listener, that of its service or of an exchange, those of the broker's library.
  */
 #ifndef DUOLOGUE_NET_BROKER_H
 #define DUOLOGUE_NET_BROKER_H
@@ -229,12 +229,32 @@ void duo_exchange_settle(duo_exchange *exchange);
 /* Whether the broker delivers nothing more. */
 bool duo_exchange_is_lost(duo_exchange *exchange);
 
+/* net_discovery.c */
+/* A listener as a service that programs can discover. Its subscriptions keep it. */
+typedef struct duo_service duo_service;
+/* One of its subjects, and what has arrived there. Valid as long as the service. */
+typedef struct duo_service_endpoint duo_service_endpoint;
+
+/* NULL: see `errno`. */
+duo_service *duo_service_new(duo_exchange *exchange, const char *servers);
+/* Adds the subject of a protocol, whose name stays valid. False if memory ran out. */
+bool duo_service_add(duo_service *service, const char *subject, const char *protocol);
+/* The endpoint with the same fingerprint as this subject; NULL if there is none. */
+duo_service_endpoint *duo_service_find(duo_service *service, const char *subject);
+/* Counts a hello that was answered: the session has begun, which is DUO_VERDICT_EQUAL, or was refused with this verdict. */
+void duo_service_count(duo_service_endpoint *endpoint, unsigned refused);
+/* Begins to answer requests, unless it has. DUO_SYSTEM: `problem` is set, and `errno`. Until `duo_service_end`, one thread at a time calls this. */
+duo_status duo_service_announce(duo_service *service, duo_problem *problem);
+/* Answers nothing more. */
+void duo_service_end(duo_service *service);
+void duo_service_let_go(duo_service *service);
+
 /* net_openings.c */
 /* The sessions that other processes begin with a listener. */
 typedef struct duo_openings duo_openings;
 
 /* NULL: see `errno`. */
-duo_openings *duo_openings_new(duo_exchange *exchange, const char *name);
+duo_openings *duo_openings_new(duo_exchange *exchange, const char *name, bool is_discoverable);
 /* Readable while a session waits. */
 int duo_openings_descriptor(const duo_openings *openings);
 /* Subscribes to the subjects of these protocols, unless that was done, or the listener drains. DUO_SYSTEM: see `errno`. */
@@ -246,8 +266,8 @@ duo_status duo_openings_serve(duo_openings *openings, const duo_net_offer *offer
 void duo_openings_set_full(duo_openings *openings, bool is_full);
 /* Where a byte makes the descriptor readable. */
 int duo_openings_waker(const duo_openings *openings);
-/* Takes the connection of a session. -1: see `errno`, with EAGAIN if there is none, and ENOTCONN if there will be none. */
-int duo_openings_take(duo_openings *openings);
+/* Takes the connection of a session, and what counts it. -1: see `errno`, with EAGAIN if there is none, and ENOTCONN if there will be none. */
+int duo_openings_take(duo_openings *openings, duo_service_endpoint **endpoint);
 /* Ends the subscriptions. Sessions that are requested after that are refused. */
 void duo_openings_drain(duo_openings *openings);
 /* The listener is closed. */

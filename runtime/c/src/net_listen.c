@@ -56,7 +56,7 @@ static duo_status listen_through(duo_listener *listener, const char *address)
     if (strlen(address) >= sizeof listener->address) return DUO_ADDRESS;
     duo_status status = duo_exchange_find(address, duo_net_until(limit), &exchange, &name, problem);
     if (status != DUO_OK) return status;
-    listener->openings = duo_openings_new(exchange, name);
+    listener->openings = duo_openings_new(exchange, name, listener->options.discoverable);
     if (listener->openings == NULL) return DUO_SYSTEM;
     listener->descriptor = duo_openings_descriptor(listener->openings);
     return DUO_OK;
@@ -223,6 +223,8 @@ static bool decide(duo_listener *listener, duo_net_greeting *greeting, duo_net_f
     } else if (found != DUO_NET_ALIEN) {
         duo_net_refuse(&greeting->stream, verdict, 0);
     }
+    if (greeting->endpoint != NULL && found != DUO_NET_ALIEN)
+        duo_service_count(greeting->endpoint, status == DUO_REFUSED ? verdict : DUO_VERDICT_EQUAL);
     if (status == DUO_OK) {
         arrived->net->place = greeting->place;
         if (duo_net_enter(arrived->net, listener->gate)) duo_net_cut(arrived->net);

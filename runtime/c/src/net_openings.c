@@ -28,10 +28,13 @@ struct duo_openings {
     int pipe[2];
     /* The ring of those that wait. */
     int waiting[MOST_WAITING];
+    duo_service_endpoint *endpoints[MOST_WAITING];
     size_t first;
     size_t count;
     /* The listener, and the subscriptions that may still deliver. */
     size_t holders;
+    duo_service *service;
+    bool is_discoverable;
     bool is_draining;
     /* The broker delivers nothing more. */
     bool is_lost;
@@ -40,7 +43,7 @@ struct duo_openings {
     pthread_mutex_t serving;
 };
 
-duo_openings *duo_openings_new(duo_exchange *exchange, const char *name)
+duo_openings *duo_openings_new(duo_exchange *exchange, const char *name, bool is_discoverable)
 {
     duo_openings *made = duo_allocate(sizeof *made);
     if (made == NULL) {
@@ -48,10 +51,16 @@ duo_openings *duo_openings_new(duo_exchange *exchange, const char *name)
         return NULL;
     }
     memset(made, 0, sizeof *made);
-    if (!duo_net_pipe(made->pipe)) {
+    made->service = duo_service_new(exchange, name);
+    bool has_pipe = made->service != NULL && duo_net_pipe(made->pipe);
+    if (!has_pipe) {
+        int reason = errno;
+        if (made->service != NULL) duo_service_let_go(made->service);
         duo_release(made);
+        errno = reason;
         return NULL;
     }
+    made->is_discoverable = is_discoverable;
     memcpy(made->name, name, strlen(name) + 1);
     made->exchange = exchange;
     made->holders = 1;
@@ -92,20 +101,22 @@ static void let_go(duo_openings *openings)
     }
     pthread_mutex_destroy(&openings->lock);
     pthread_mutex_destroy(&openings->serving);
+    duo_service_let_go(openings->service);
     duo_release(openings);
 }
 
 static void arrived(void *context, const char *subject, const char *reply, const void *bytes, size_t size)
 {
     duo_openings *openings = context;
-    (void)subject;
     pthread_mutex_lock(&openings->lock);
     unsigned verdict = openings->is_draining                ? DUO_VERDICT_DRAINING
                        : openings->count == MOST_WAITING    ? DUO_VERDICT_SESSIONS_FULL
                                                             : DUO_VERDICT_EQUAL;
     int descriptor = duo_exchange_accept(openings->exchange, reply, bytes, size, verdict);
     if (descriptor >= 0) {
-        openings->waiting[(openings->first + openings->count) % MOST_WAITING] = descriptor;
+        size_t at = (openings->first + openings->count) % MOST_WAITING;
+        openings->waiting[at] = descriptor;
+        openings->endpoints[at] = duo_service_find(openings->service, subject);
         openings->count += 1;
         (void)!write(openings->pipe[1], "", 1);
     }
@@ -135,8 +146,8 @@ static bool is_served(const duo_openings *openings, const duo_fingerprint *finge
     return one != NULL;
 }
 
-/* Subscribes to the subjects of these fingerprints. */
-static duo_status serve(duo_openings *openings, const duo_fingerprint *fingerprints, size_t count, duo_problem *problem)
+/* Subscribes to the subjects of these fingerprints of a protocol. */
+static duo_status serve(duo_openings *openings, const char *protocol, const duo_fingerprint *fingerprints, size_t count, duo_problem *problem)
 {
     for (size_t i = 0; i < count; i++) {
         if (is_served(openings, &fingerprints[i])) continue;
@@ -146,6 +157,12 @@ static duo_status serve(duo_openings *openings, const duo_fingerprint *fingerpri
         duo_exchange_subject(subject, openings->name, &fingerprints[i], DUO_SERVERS_READY);
         const duo_inbox inbox = {arrived, unanswered, ended, openings};
         hold(openings);
+        /* First, so that it finds the endpoint. */
+        if (duo_service_find(openings->service, subject) == NULL && !duo_service_add(openings->service, subject, protocol)) {
+            let_go(openings);
+            duo_release(made);
+            return DUO_NO_MEMORY;
+        }
         made->ready = duo_exchange_subscribe(openings->exchange, subject, &inbox, problem);
         if (made->ready == NULL) {
             duo_release(made);
@@ -169,10 +186,12 @@ duo_status duo_openings_serve(duo_openings *openings, const duo_net_offer *offer
     for (size_t i = 0; i < count && status == DUO_OK && !is_draining; i++) {
         const duo_wire_protocol *protocol = offers[i].protocol;
         const duo_net_options *options = &offers[i].options;
-        status = serve(openings, &protocol->fingerprint, 1, problem);
-        if (status == DUO_OK) status = serve(openings, options->accepts, options->accepts_count, problem);
-        if (status == DUO_OK) status = serve(openings, protocol->accepts[offers[i].role], protocol->accepts_count[offers[i].role], problem);
+        status = serve(openings, protocol->name, &protocol->fingerprint, 1, problem);
+        if (status == DUO_OK) status = serve(openings, protocol->name, options->accepts, options->accepts_count, problem);
+        const duo_fingerprint *older = protocol->accepts[offers[i].role];
+        if (status == DUO_OK) status = serve(openings, protocol->name, older, protocol->accepts_count[offers[i].role], problem);
     }
+    if (status == DUO_OK && openings->is_discoverable && !is_draining) status = duo_service_announce(openings->service, problem);
     pthread_mutex_unlock(&openings->serving);
     return status;
 }
@@ -208,7 +227,7 @@ void duo_openings_set_full(duo_openings *openings, bool is_full)
     pthread_mutex_unlock(&openings->serving);
 }
 
-int duo_openings_take(duo_openings *openings)
+int duo_openings_take(duo_openings *openings, duo_service_endpoint **endpoint)
 {
     char byte;
     int descriptor = -1;
@@ -217,6 +236,7 @@ int duo_openings_take(duo_openings *openings)
     if (openings->count == 0) while (read(openings->pipe[0], &byte, 1) > 0) continue;
     if (openings->count > 0) {
         descriptor = openings->waiting[openings->first];
+        *endpoint = openings->endpoints[openings->first];
         openings->first = (openings->first + 1) % MOST_WAITING;
         openings->count -= 1;
         (void)!read(openings->pipe[0], &byte, 1);
@@ -230,7 +250,8 @@ int duo_openings_take(duo_openings *openings)
 /* Refuses those that the listener has not taken: their peers try other servers. */
 static void refuse_waiting(duo_openings *openings)
 {
-    for (int descriptor; (descriptor = duo_openings_take(openings)) >= 0;) {
+    duo_service_endpoint *ignored;
+    for (int descriptor; (descriptor = duo_openings_take(openings, &ignored)) >= 0;) {
         const duo_net_stream stream = duo_net_plain(descriptor, true);
         duo_net_refuse(&stream, DUO_VERDICT_DRAINING, 0);
         duo_net_hang_up(&stream);
@@ -244,6 +265,7 @@ void duo_openings_drain(duo_openings *openings)
     openings->is_draining = true;
     pthread_mutex_unlock(&openings->lock);
     refuse_waiting(openings);
+    duo_service_end(openings->service);
     bool has_served = openings->all != NULL;
     while (openings->all != NULL) {
         served *one = openings->all;

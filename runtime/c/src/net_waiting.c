@@ -147,7 +147,7 @@ static void refuse(const duo_listener *listener, duo_net_greeting *greeting)
 }
 
 /* Lets a new connection wait; false if memory ran out. */
-static bool wait_for_hello(duo_listener *listener, int taken, bool is_socket)
+static bool wait_for_hello(duo_listener *listener, int taken, bool is_socket, duo_service_endpoint *endpoint)
 {
     const uint64_t now = duo_net_now();
     const uint64_t limit = listener->options.hello != 0 ? listener->options.hello : DUO_NET_HELLO;
@@ -164,6 +164,7 @@ static bool wait_for_hello(duo_listener *listener, int taken, bool is_socket)
     made->stage = listener->tls != NULL ? DUO_NET_SHAKES_HANDS : DUO_NET_GREETS;
     made->stream = duo_net_plain(taken, is_socket);
     made->is_brokered = listener->openings != NULL;
+    made->endpoint = endpoint;
     /* A broker does not say which process a message comes from. */
     size_t most = made->is_brokered ? 0 : listener->options.per_peer;
     if (most != 0) made->place = duo_net_take_place(listener->gate, taken, most);
@@ -186,9 +187,10 @@ static void make_place(duo_listener *listener)
 }
 
 /* The next connection; -1: see `errno`. */
-static int take_connection(const duo_listener *listener)
+static int take_connection(const duo_listener *listener, duo_service_endpoint **endpoint)
 {
-    if (listener->openings != NULL) return duo_openings_take(listener->openings);
+    *endpoint = NULL;
+    if (listener->openings != NULL) return duo_openings_take(listener->openings, endpoint);
 #ifdef __linux__
     return accept4(listener->descriptor, NULL, NULL, SOCK_CLOEXEC);
 #else
@@ -202,7 +204,8 @@ void duo_net_take_connections(duo_listener *listener)
     make_place(listener);
     if (now < listener->recovers_at) return;
     while (duo_net_may_accept(listener)) {
-        int taken = take_connection(listener);
+        duo_service_endpoint *endpoint;
+        int taken = take_connection(listener, &endpoint);
         if (taken < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
         /* A broker that delivers nothing more. */
         if (taken < 0 && errno == ENOTCONN && listener->openings != NULL) {
@@ -220,7 +223,7 @@ void duo_net_take_connections(duo_listener *listener)
         setsockopt(taken, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         is_prepared = duo_net_prepare(taken, &is_socket);
 #endif
-        if (!is_prepared || !wait_for_hello(listener, taken, is_socket)) {
+        if (!is_prepared || !wait_for_hello(listener, taken, is_socket, endpoint)) {
             close(taken);
             listener->recovers_at = now + RECOVERY;
             return;

@@ -206,11 +206,13 @@ fn deliver(shared: &Shared) {
 
 /// What gets a message: every subscription without a group, and one of each group.
 fn receivers(state: &State, subject: &str) -> Vec<Arc<dyn Inbox>> {
-    let matches = |pattern: &str| match pattern.strip_suffix('*') {
-        Some(start) => subject
-            .strip_prefix(start)
-            .is_some_and(|rest| !rest.is_empty() && !rest.contains('.')),
-        None => pattern == subject,
+    let matches = |pattern: &str| {
+        let (mut patterns, mut tokens) = (pattern.split('.'), subject.split('.'));
+        let all_fit = patterns.by_ref().all(|pattern| {
+            let token = tokens.next();
+            token.is_some_and(|token| pattern == "*" || pattern == token)
+        });
+        all_fit && tokens.next().is_none()
     };
     let mut groups: BTreeMap<&str, Vec<&Subscription>> = BTreeMap::new();
     let mut found = Vec::new();

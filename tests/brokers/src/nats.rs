@@ -3,10 +3,13 @@
 use crate::memory::until;
 use duologue_net::Error;
 use duologue_net::broker::{ConnectOptions, Exchange, ExchangeOptions};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
 
 /// A NATS server on a free port, with a folder of its own. It is killed when this is dropped.
 pub struct Server {
@@ -109,13 +112,33 @@ impl Server {
         self.kill();
         self.run(&self.port.to_string());
         until("the NATS server", || {
-            std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok()
+            TcpStream::connect(("127.0.0.1", self.port)).is_ok()
         });
     }
 
     /// Connects to it.
     pub fn exchange(&self, client: ConnectOptions) -> Result<Exchange, Error> {
         Exchange::nats(&self.host(), client, &ExchangeOptions::new())
+    }
+
+    /// The answers to a request of service discovery, as a program gets them that knows only the protocol of NATS and waits for a moment.
+    /// `user` is for the command `CONNECT`, without braces.
+    pub fn discover(&self, user: &str, subject: &str) -> Vec<String> {
+        let mut stream = TcpStream::connect(self.host()).expect("it listens");
+        let timeout = Some(Duration::from_millis(400));
+        stream.set_read_timeout(timeout).expect("it is open");
+        let request = format!(
+            "CONNECT {{\"verbose\":false{user}}}\r\nSUB _INBOX.test 1\r\nPUB {subject} _INBOX.test 0\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
+        while let Ok(count) = stream.read(&mut chunk) {
+            assert!(count > 0, "the server keeps the connection");
+            bytes.extend_from_slice(&chunk[..count]);
+        }
+        let text = String::from_utf8(bytes).expect("answers are text");
+        let lines = text.lines().filter(|line| line.starts_with("{\"type\""));
+        lines.map(str::to_owned).collect()
     }
 
     /// Where it listens, as `host:port`.

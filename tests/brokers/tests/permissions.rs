@@ -37,14 +37,39 @@ fn start(config: &str) -> Server {
     Server::with_variables(config, &passwords)
 }
 
+/// A further user, who may ask which servers there are.
+const WATCHER: &str = r#"{ user: watcher, password: "1234", permissions: { publish: ["$SRV.>"], subscribe: ["_INBOX.>"] } }"#;
+
+/// How that user connects.
+const CREDENTIALS: &str = r#","user":"watcher","pass":"1234""#;
+
+/// Whether each kind of request of service discovery is answered, which may take a while after the server listens.
+fn is_discovered(server: &Server) -> Result<(), String> {
+    let end = Instant::now() + PATIENCE;
+    for suffix in ["PING", "INFO.bank", "STATS.bank"] {
+        while server
+            .discover(CREDENTIALS, &format!("$SRV.{suffix}"))
+            .is_empty()
+        {
+            if Instant::now() > end {
+                return Err(format!("no answer to {suffix}"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Has a session, and another one that is refused because the server is full.
-fn sessions(config: &str) -> Result<(), String> {
-    let server = start(config);
+fn sessions(config: &str, is_discoverable: bool) -> Result<(), String> {
+    let server = start(&config.replace("users: [", &format!("users: [ {WATCHER}")));
     let said = |error: Error| format!("{error:?}");
     let there = exchange(&server, "server").map_err(said)?;
     let here = exchange(&server, "client").map_err(said)?;
     let mut listener = Listener::bind_through(&there, "bank").map_err(said)?;
     listener.max_sessions(1);
+    if is_discoverable {
+        listener.discoverable();
+    }
     listener.serve(|login| {
         let _ended = bank::teller(login);
     });
@@ -63,6 +88,9 @@ fn sessions(config: &str) -> Result<(), String> {
             Err(error) => return Err(said(error)),
         }
     };
+    if is_discoverable {
+        is_discovered(&server)?;
+    }
     let connected = bank::log_in(login).map_err(|closed| closed.to_string())?;
     let is_full = loop {
         match connect(&here) {
@@ -88,11 +116,15 @@ fn each_permission_is_needed_and_all_are_enough() {
         return;
     };
     let config = std::fs::read_to_string(file).expect("the file is there");
-    sessions(&config).expect("these permissions are enough");
-    let is_subject = |line: &&str| line.trim().starts_with("\"duo.");
+    sessions(&config, true).expect("these permissions are enough");
+    let is_discovery = |line: &&str| line.contains("$SRV") || line.contains("allow_responses");
+    let others: Vec<&str> = config.lines().filter(|line| !is_discovery(line)).collect();
+    sessions(&others.join("\n"), false).expect("without discovery the others are enough");
+    let is_subject = |line: &&str| line.trim().starts_with("\"duo.") || is_discovery(line);
     let subjects: Vec<&str> = config.lines().filter(is_subject).collect();
-    // Two users, each of which may publish and subscribe: to own messages, to others, and to both groups of servers.
-    assert_eq!(subjects.len(), 8, "{config}");
+    // Two users, each of which may publish and subscribe: to own messages, to others, and to both groups of servers;
+    // and three subjects and the answers of service discovery.
+    assert_eq!(subjects.len(), 12, "{config}");
     let without: Vec<_> = (0..subjects.len())
         .map(|left_out| {
             let mut subject = 0;
@@ -108,7 +140,7 @@ fn each_permission_is_needed_and_all_are_enough() {
             }
             (
                 subjects[left_out].to_owned(),
-                thread::spawn(move || sessions(&text)),
+                thread::spawn(move || sessions(&text, true)),
             )
         })
         .collect();

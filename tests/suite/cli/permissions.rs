@@ -59,6 +59,31 @@ fn users_get_their_versions() {
     assert!(output.contains("password: $SERVER_PASSWORD"), "{output}");
 }
 
+/// Only servers answer requests, and only those with their name.
+#[test]
+fn servers_may_be_discoverable() {
+    let scratch = scratch("nats-discoverable");
+    let command = "nats-permissions versions.proto#numbers --name shop.numbers --any-version";
+    let output = scratch.transcript(&format!("{command} --discoverable"));
+    assert_eq!(
+        subjects(&output, "server", "subscribe")[2..],
+        ["$SRV.*", "$SRV.*.shop_numbers", "$SRV.*.shop_numbers.*"]
+    );
+    assert_eq!(
+        output.matches("allow_responses: true").count(),
+        1,
+        "{output}"
+    );
+    let client = output
+        .split("user: \"client\"")
+        .nth(1)
+        .expect("it is there");
+    assert!(!client.contains("allow_responses"), "{output}");
+    assert!(!client.contains("$SRV"), "{output}");
+    let without = scratch.transcript(command);
+    assert!(!without.contains("$SRV") && !without.contains("allow_responses"));
+}
+
 #[test]
 fn names_and_users_are_those_of_the_installation() {
     let scratch = scratch("nats-users");

@@ -52,7 +52,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "net",
         may_use: "floor ring link wire",
-        files: "net.c net.h net_accept.c net_accept.h net_address.c net_begin.c net_broker.h net_buffer.c net_connect.c net_descriptor.c net_exchange.c net_exchange.h net_greet.c \
+        files: "net.c net.h net_accept.c net_accept.h net_address.c net_begin.c net_broker.h net_buffer.c net_connect.c net_descriptor.c net_discovery.c net_exchange.c net_exchange.h net_greet.c \
                 net_hello.c net_lane.c net_link.c net_listen.c net_listener.h net_observe.c net_openings.c net_packet.c net_peers.c net_recv.c net_send.c \
                 net_serve.c net_stream.h net_system.c net_value.c net_waiting.c net_watch.c net_writer.c",
     },

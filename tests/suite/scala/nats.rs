@@ -92,3 +92,12 @@ fn sessions_over_nats_in_scala_2() {
         keeps_its_contract(Scala::Two);
     }
 }
+
+/// The module has no other way to know its version.
+#[test]
+fn the_version_that_is_discovered_is_that_of_the_runtime() {
+    let file = "runtime/scala/net/src/main/scala/duologue/net/Discovery.scala";
+    let text = std::fs::read_to_string(repository().join(file)).expect("it is there");
+    let version = format!("val Version = \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&version), "{file} has another version");
+}

@@ -37,7 +37,7 @@ struct duo_broker {
      */
     void (*publish)(duo_broker *broker, const char *subject, const char *reply, const void *bytes, size_t size);
     /*
-     * Delivers the messages of a subject, whose last token may be `*`. Of the subscriptions with the same `group`, which may be NULL, one
+     * Delivers the messages of a subject, of whose tokens some may be `*`. Of the subscriptions with the same `group`, which may be NULL, one
      * gets each message. NULL: it is not possible, and `ended` is not called.
      */
     duo_subscription *(*subscribe)(duo_broker *broker, const char *subject, const char *group, const duo_inbox *inbox);

@@ -260,6 +260,11 @@ typedef struct duo_net_options {
      * not; the listener continues. It is called by the thread that accepts, with `context`.
      */
     void (*failed)(const duo_problem *problem, void *context);
+    /*
+     * Listeners at addresses `nats://`: whether programs can find it with the service discovery of NATS, such as `nats micro ls`, from when
+     * it first accepts. Its user needs further permissions, which docs/wire.md lists under "Discovery".
+     */
+    bool discoverable;
     /* For logs and metrics; NULL means none. Without it nothing is counted, and the clock is not read. */
     const duo_observer *observer;
 } duo_net_options;

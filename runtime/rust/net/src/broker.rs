@@ -12,6 +12,8 @@
 //!
 //! `docs/wire.md` specifies the messages.
 
+mod discovery;
+mod endpoint;
 mod exchange;
 mod incoming;
 mod link;
@@ -39,6 +41,9 @@ pub use options::ExchangeOptions;
 
 use crate::{Error, Fingerprint};
 
+/// Ends when it is dropped.
+type Subscription = Box<dyn Any + Send + Sync>;
+
 /// A connection to a broker: it delivers messages to the subscriptions of their subjects, at most once each. What one
 /// connection publishes to one subject arrives in order.
 ///
@@ -49,7 +54,7 @@ pub trait Broker: Send + Sync + 'static {
     /// limited by the credit of the sessions, if [`is_connected`](Broker::is_connected) returns false then.
     fn publish(&self, subject: &str, reply: Option<&str>, message: Vec<u8>);
 
-    /// Delivers the messages of a subject, whose last token may be `*`, one after the other. Of the subscriptions with the
+    /// Delivers the messages of a subject, of whose tokens some may be `*`, one after the other. Of the subscriptions with the
     /// same `group`, one gets each message. Dropping the result ends the subscription.
     ///
     /// # Errors

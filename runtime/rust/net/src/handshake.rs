@@ -108,6 +108,7 @@ impl Default for Policy {
 /// A protocol, and the side of it that is served.
 #[derive(Clone)]
 pub(crate) struct Served {
+    protocol: &'static str,
     fingerprint: Fingerprint,
     older: Vec<Fingerprint>,
     sends_first: bool,
@@ -123,6 +124,7 @@ impl Served {
 
     pub(crate) fn of<E: Open>(older: &[Fingerprint]) -> Served {
         Served {
+            protocol: E::State::PROTOCOL,
             fingerprint: Fingerprint(E::State::FINGERPRINT),
             older: [older, E::ACCEPTS].concat(),
             sends_first: E::SENDS_FIRST,
@@ -130,11 +132,11 @@ impl Served {
         }
     }
 
-    /// All versions of the protocol that are understood.
-    pub(crate) fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> + '_ {
-        [self.fingerprint]
-            .into_iter()
-            .chain(self.older.iter().copied())
+    /// The name of the protocol, with each version that is understood.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = (&'static str, Fingerprint)> + '_ {
+        let own = [self.fingerprint].into_iter();
+        let all = own.chain(self.older.iter().copied());
+        all.map(|fingerprint| (self.protocol, fingerprint))
     }
 
     pub(crate) fn admitting<V: Send + 'static>(
@@ -243,6 +245,7 @@ impl Policy {
                 return None;
             }
         };
+        stream.decided(decided.as_ref().err().copied());
         let name = hello.as_ref().ok().map(|hello| hello.name.as_str());
         match decided {
             Ok((answer, begun)) => {

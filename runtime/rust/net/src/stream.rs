@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{socket_domain, socket_peercred};
 use rustix::net::{recv, send, shutdown, AddressFamily, RecvFlags, SendFlags, Shutdown};
 
+use crate::error::Verdict;
 #[cfg(feature = "tls")]
 use crate::input::SMALL_BUFFER;
 
@@ -92,6 +93,10 @@ pub trait Stream: Send + Sync + 'static {
     fn certificate(&self) -> Option<Vec<u8>> {
         None
     }
+
+    /// The hello is about to be answered: the session begins, or is refused.
+    #[doc(hidden)]
+    fn decided(&self, _refused: Option<Verdict>) {}
 }
 
 /// A deadline in the past, for calls that must not wait. The clock is read once only, because a session makes such a call for each message.

@@ -1,5 +1,5 @@
 //! A bank in a process of its own: `teller ADDRESS`. Prints a line for each session. When its input ends, it drains and prints how
-//! many sessions ended as they should.
+//! many sessions ended as they should. With the variable `DUOLOGUE_DISCOVERABLE` it takes part in service discovery.
 #![forbid(unsafe_code)]
 
 use brokers::bank;
@@ -14,6 +14,9 @@ use std::time::Duration;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).ok_or("teller ADDRESS")?;
     let mut listener = Listener::bind(&address)?;
+    if std::env::var_os("DUOLOGUE_DISCOVERABLE").is_some() {
+        listener.discoverable();
+    }
     let done = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&done);
     listener.serve(move |login| {

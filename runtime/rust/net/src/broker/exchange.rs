@@ -1,6 +1,5 @@
 //! A process at a broker: its sessions, and the processes at their other ends.
 
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
@@ -15,7 +14,7 @@ use super::link::{cost, BrokerStream, Link, Peer, Ticked};
 use super::options::ExchangeOptions;
 use super::packet::{Kind, Packet};
 use super::post::{self, Post};
-use super::{Broker, Inbox, Servers};
+use super::{Broker, Inbox, Servers, Subscription};
 use crate::error::Verdict;
 use crate::hello::{refusal, Hello};
 use crate::stream::left;
@@ -28,7 +27,10 @@ const ALIVE: &str = "alive";
 const MISSED: u32 = 3;
 
 /// How long the broker may take to deliver a message of this process to itself.
-const ECHO: Duration = Duration::from_secs(5);
+pub(super) const ECHO: Duration = Duration::from_secs(5);
+
+/// The group of servers with one name and protocol, of which one gets each client.
+pub(super) const GROUP: Option<&str> = Some("duo");
 
 /// How many sessions a process may have, also such that are over and wait until their peers confirm that.
 const MOST_LINKS: usize = 64 << 10;
@@ -50,11 +52,11 @@ impl fmt::Debug for Exchange {
 }
 
 pub(super) struct Hub {
-    post: Arc<Post>,
+    pub(super) post: Arc<Post>,
     table: Mutex<Table>,
     /// Where messages of this process to itself are awaited.
     echoes: Mutex<BTreeMap<String, SyncSender<()>>>,
-    subscription: OnceLock<Box<dyn Any + Send + Sync>>,
+    subscription: OnceLock<Subscription>,
     /// Whether the broker delivers nothing more.
     is_lost: AtomicBool,
     /// When this is dropped, the thread for heartbeats ends.
@@ -167,13 +169,14 @@ impl Hub {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Subscribes to messages that begin sessions.
+    /// Subscribes to a subject, as a member of this group.
     pub(super) fn join(
         &self,
         subject: &str,
+        group: Option<&str>,
         inbox: Arc<dyn Inbox>,
-    ) -> Result<Box<dyn Any + Send + Sync>, Error> {
-        let subscribed = self.post.broker.subscribe(subject, Some("duo"), inbox);
+    ) -> Result<Subscription, Error> {
+        let subscribed = self.post.broker.subscribe(subject, group, inbox);
         subscribed.map_err(Error::io(format!("subscribe to {subject}")))
     }
 
@@ -182,8 +185,8 @@ impl Hub {
         &self,
         subject: &str,
         inbox: Arc<dyn Inbox>,
-    ) -> Result<Box<dyn Any + Send + Sync>, Error> {
-        let subscribed = self.join(subject, inbox)?;
+    ) -> Result<Subscription, Error> {
+        let subscribed = self.join(subject, GROUP, inbox)?;
         self.settle(ECHO)?;
         match self.denied(subject) {
             Some(denied) => Err(denied),

@@ -1,18 +1,21 @@
 //! The sessions that other processes begin with a listener.
 
-use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rustix::event::{eventfd, EventfdFlags};
 
-use super::exchange::{subject, Hub};
+use super::discovery::Service;
+use super::endpoint::Endpoint;
+use super::exchange::{subject, Hub, GROUP};
 use super::link::BrokerStream;
-use super::{Inbox, Servers};
+use super::{Inbox, Servers, Subscription};
 use crate::error::Verdict;
 use crate::hello::refusal;
 use crate::stream::{write_all, Stream};
@@ -33,12 +36,15 @@ pub(crate) struct Openings {
     name: String,
     waiting: Arc<Waiting>,
     served: Mutex<BTreeMap<[u8; 16], Groups>>,
+    service: Arc<Service>,
+    is_discoverable: AtomicBool,
+    /// The subscriptions of the service, if there are any.
+    announced: Mutex<Vec<Subscription>>,
 }
-
-type Subscription = Box<dyn Any + Send + Sync>;
 
 /// The groups of one protocol. Those of a listener that is full leave `ready`, and what is in `full` stays.
 struct Groups {
+    inbox: Arc<Opens>,
     ready: Option<Subscription>,
     full: Option<Subscription>,
 }
@@ -78,26 +84,47 @@ impl Openings {
                 state: Mutex::default(),
             }),
             served: Mutex::default(),
+            service: Arc::new(Service::new(&hub.post, name)?),
+            is_discoverable: AtomicBool::new(false),
+            announced: Mutex::default(),
         })
     }
 
-    /// Subscribes to the subjects of these fingerprints, unless the listener has done that, or drains.
+    /// Lets programs find this listener with the service discovery of NATS, from the next call of `serve` on.
+    pub(crate) fn set_discoverable(&self) {
+        self.is_discoverable.store(true, SeqCst);
+    }
+
+    /// Subscribes to the subjects of these fingerprints of protocols, unless the listener has done that, or drains.
     pub(crate) fn serve(
         &self,
-        fingerprints: impl Iterator<Item = Fingerprint>,
+        protocols: impl Iterator<Item = (&'static str, Fingerprint)>,
     ) -> Result<(), Error> {
         let mut served = lock(&self.served);
-        for fingerprint in fingerprints {
+        for (protocol, fingerprint) in protocols {
             if lock(&self.waiting.state).is_draining || served.contains_key(&fingerprint.0) {
                 continue;
             }
             let subject = subject(&self.name, fingerprint, Servers::Ready);
-            let inbox = Arc::clone(&self.waiting) as _;
+            let endpoint = Arc::new(Endpoint::new(subject, protocol, fingerprint));
+            let inbox = Arc::new(Opens {
+                waiting: Arc::clone(&self.waiting),
+                endpoint: Arc::clone(&endpoint),
+            });
+            let listening = self.hub.listen(&endpoint.subject, Arc::clone(&inbox) as _);
             let groups = Groups {
-                ready: Some(self.hub.listen(&subject, inbox)?),
+                inbox,
+                ready: Some(listening?),
                 full: None,
             };
             served.insert(fingerprint.0, groups);
+            self.service.add(&endpoint);
+        }
+        drop(served);
+        let mut announced = lock(&self.announced);
+        let is_wanted = self.is_discoverable.load(SeqCst) && announced.is_empty();
+        if is_wanted && !lock(&self.waiting.state).is_draining {
+            *announced = self.service.announce(&self.hub)?;
         }
         Ok(())
     }
@@ -110,20 +137,20 @@ impl Openings {
         if lock(&self.waiting.state).is_draining {
             return;
         }
-        let join = |fingerprint, servers| {
-            let subject = subject(&self.name, Fingerprint(fingerprint), servers);
-            self.hub.join(&subject, Arc::clone(&self.waiting) as _).ok()
+        let join = |inbox: &Arc<Opens>, servers| {
+            let subject = subject(&self.name, inbox.endpoint.fingerprint, servers);
+            self.hub.join(&subject, GROUP, Arc::clone(inbox) as _).ok()
         };
-        for (fingerprint, groups) in served.iter_mut() {
+        for groups in served.values_mut() {
             if is_full && groups.ready.is_some() {
                 // First, so that clients always find somebody who says that all are full.
                 groups.full = groups
                     .full
                     .take()
-                    .or_else(|| join(*fingerprint, Servers::Full));
+                    .or_else(|| join(&groups.inbox, Servers::Full));
                 left.extend(groups.ready.take());
             } else if !is_full && groups.ready.is_none() {
-                groups.ready = join(*fingerprint, Servers::Ready);
+                groups.ready = join(&groups.inbox, Servers::Ready);
             }
         }
         // Not under the lock, because that is code of the broker.
@@ -171,6 +198,8 @@ impl Openings {
             state.is_draining = true;
             std::mem::take(&mut state.opened)
         };
+        self.service.end();
+        drop(std::mem::take(&mut *lock(&self.announced)));
         let ended = std::mem::take(&mut *lock(&self.served));
         let was_listening = !ended.is_empty();
         drop(ended);
@@ -193,20 +222,27 @@ fn refuse(opened: &BrokerStream, verdict: Verdict) {
     opened.close();
 }
 
-impl Inbox for Waiting {
+/// Takes the messages that begin sessions of one protocol.
+struct Opens {
+    waiting: Arc<Waiting>,
+    endpoint: Arc<Endpoint>,
+}
+
+impl Inbox for Opens {
     fn arrived(&self, _: &str, reply: Option<&str>, message: &[u8]) {
-        let Some(hub) = self.hub.upgrade() else {
+        let waiting = &*self.waiting;
+        let Some(hub) = waiting.hub.upgrade() else {
             return;
         };
-        let mut state = lock(&self.state);
+        let mut state = lock(&waiting.state);
         let verdict = if state.is_draining {
             Some(Verdict::Draining)
         } else {
             (state.opened.len() >= MOST_WAITING).then_some(Verdict::Full)
         };
         if let Some(opened) = hub.accept(reply, message, verdict) {
-            state.opened.push_back(opened);
-            let _full = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+            state.opened.push_back(opened.counted(&self.endpoint));
+            let _full = rustix::io::write(&waiting.event, &1_u64.to_ne_bytes());
         }
         // What has been opened keeps the process, too: nothing ends under the lock.
         drop(state);
@@ -216,11 +252,11 @@ impl Inbox for Waiting {
     fn unanswered(&self, _: &str) {}
 
     fn lost(&self) {
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.waiting.state);
         // A listener that drains waits for no further session.
         state.is_lost = !state.is_draining;
         if state.is_lost {
-            let _full = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+            let _full = rustix::io::write(&self.waiting.event, &1_u64.to_ne_bytes());
         }
     }
 }

@@ -23,6 +23,15 @@ impl Listener {
         Listener::bind_to(Bound::Broker(Arc::new(openings), None), None)
     }
 
+    /// Lets programs find this listener with the service discovery of NATS, such as `nats micro ls`, while it runs or after it has first
+    /// accepted sessions. Its user needs further permissions: `docs/wire.md`, "Discovery", lists them. At an address of a socket this does nothing.
+    pub fn discoverable(&mut self) -> &mut Listener {
+        if let Some(openings) = &self.shared.openings {
+            openings.set_discoverable();
+        }
+        self
+    }
+
     /// At a broker, subscribes to what is served: this side, or those of the handlers.
     pub(super) fn subscribe(&self, bound: &Bound, served: Option<&Served>) -> Result<(), Error> {
         let Bound::Broker(openings, _) = bound else {
@@ -33,6 +42,6 @@ impl Listener {
             Some(served) => vec![served],
             None => handlers.collect(),
         };
-        openings.serve(all.iter().flat_map(|served| served.fingerprints()))
+        openings.serve(all.iter().flat_map(|served| served.versions()))
     }
 }

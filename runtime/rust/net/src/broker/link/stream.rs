@@ -12,10 +12,11 @@ use std::time::Instant;
 use rustix::event::{eventfd, EventfdFlags};
 
 use super::{cost, Ended, Link, State, To, UNHEARD};
+use crate::broker::endpoint::Endpoint;
 use crate::broker::packet::Kind;
 use crate::broker::post::OVERHEAD;
 use crate::stream::{left, Stream};
-use crate::sync;
+use crate::{sync, Verdict};
 
 /// The stream of a session. It keeps the connection to the broker.
 pub(crate) struct BrokerStream {
@@ -23,6 +24,8 @@ pub(crate) struct BrokerStream {
     /// Closed when this is dropped, although the link may stay for a while.
     event: OnceLock<Arc<OwnedFd>>,
     _exchange: Arc<dyn Any + Send + Sync>,
+    /// What counts the session, if this is the accepting side.
+    endpoint: Option<Arc<Endpoint>>,
 }
 
 /// What is known about a session that has not begun.
@@ -55,7 +58,14 @@ impl BrokerStream {
             link,
             event: OnceLock::new(),
             _exchange: exchange,
+            endpoint: None,
         }
+    }
+
+    /// Lets the endpoint count the answer to the hello.
+    pub(in crate::broker) fn counted(mut self, endpoint: &Arc<Endpoint>) -> BrokerStream {
+        self.endpoint = Some(Arc::clone(endpoint));
+        self
     }
 
     pub(crate) fn attempt(&self) -> Attempt {
@@ -207,6 +217,12 @@ impl Stream for BrokerStream {
 
     fn user(&self) -> Option<u32> {
         None
+    }
+
+    fn decided(&self, refused: Option<Verdict>) {
+        if let Some(endpoint) = &self.endpoint {
+            endpoint.count(refused);
+        }
     }
 }
 

@@ -3,6 +3,7 @@ package duologue.nats
 import duologue.{SessionClosed, Why, abandon}
 import duologue.net.{ConnectFailed, ConnectOptions, Exchange, ExchangeOptions, Inbox, Listener, NetSuite, Refused, connect, connectThrough}
 import io.nats.client.ConnectionListener
+import io.nats.service.Discovery
 import java.io.{BufferedReader, InputStreamReader}
 import java.nio.ByteBuffer
 import java.nio.file.{Files, Path}
@@ -12,7 +13,7 @@ import java.util.concurrent.locks.LockSupport
 import protocols.{bank, numbers}
 import scala.annotation.tailrec
 import scala.concurrent.duration.{DurationInt, DurationLong}
-import scala.jdk.CollectionConverters.IteratorHasAsScala
+import scala.jdk.CollectionConverters.{IteratorHasAsScala, ListHasAsScala}
 
 /** Sessions over a NATS server, which each test starts for itself. The programs in Rust are those of `tests/brokers`. */
 final class NatsSuite extends NetSuite {
@@ -156,6 +157,41 @@ final class NatsSuite extends NetSuite {
       for (turns <- List("0", "200")) ended(program("customer", address, turns))
       eventually(listener.size == 0)
       assert(listener.drain(Patience.seconds))
+    }
+  }
+
+  test("the client library discovers servers in Scala and Rust that say so, and no other") {
+    at() { server =>
+      val address = "nats://" + server.address + "/bank"
+      val hidden = serving(Listener(address))
+      val listener = serving(Listener(address).discoverable())
+      val command = Path.of(System.getProperty("duologue.programs")).resolve("teller").toString
+      val builder = new ProcessBuilder(command, address).redirectOutput(ProcessBuilder.Redirect.DISCARD)
+      builder.environment.put("DUOLOGUE_DISCOVERABLE", "1"): Unit
+      val rust = ending(builder.start())
+      val connection = io.nats.client.Nats.connect("nats://" + server.address)
+      try {
+        val discovery = new Discovery(connection, 500L, 0)
+        def languages() = discovery.ping("bank").asScala.map(_.getMetadata.get("language")).toList.sorted
+        eventually(languages() == List("rust", "scala"))
+        eventually(discovery.info("bank").size == 2)
+        discovery.info("bank").asScala.foreach { info =>
+          assertEquals(info.getName, "bank")
+          val endpoint = info.getEndpoints.get(0)
+          assertEquals(endpoint.getQueueGroup, "duo")
+          assertEquals(endpoint.getSubject, "duo.bank." + endpoint.getMetadata.get("fingerprint"))
+        }
+        hidden.close()
+        eventually {
+          customer(connected(connect(bank.client, address, patient)), 1)
+          val stats = discovery.stats("bank").asScala
+          stats.size == 2 && stats.forall(_.getEndpointStatsList.get(0).getNumRequests > 0L)
+        }
+        assert(listener.drain(Patience.seconds))
+        eventually(languages() == List("rust"))
+        rust.getOutputStream.close()
+        ended(rust)
+      } finally connection.close()
     }
   }
 

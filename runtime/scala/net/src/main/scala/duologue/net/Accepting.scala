@@ -8,8 +8,8 @@ private[net] class ServedSide(val role: Role, more: Seq[Fingerprint]) {
   private val accepts: Set[Fingerprint] = more.toSet ++ Fingerprint.acceptedBy(role)
   val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
 
-  /** That of its protocol file, and those that it accepts as well. */
-  def fingerprints: Seq[Fingerprint] = fingerprint +: (accepts - fingerprint).toSeq
+  /** The name of the protocol, with the fingerprint of its file and those that it accepts as well. */
+  def versions: Seq[(String, Fingerprint)] = (fingerprint +: (accepts - fingerprint).toSeq).map(role.$protocol.name -> _)
   val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
 
   /** The verdict with which a session could begin, if the versions of the protocol fit. */

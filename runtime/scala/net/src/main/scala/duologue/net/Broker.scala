@@ -15,7 +15,7 @@ trait Broker extends AutoCloseable {
     */
   def publish(subject: String, reply: Option[String], message: Array[Byte]): Unit
 
-  /** Delivers the messages of a subject, whose last token may be `*`, one after the other. Of the subscriptions with the same
+  /** Delivers the messages of a subject, of whose tokens some may be `*`, one after the other. Of the subscriptions with the same
     * `group`, one gets each message. Closing the result ends the subscription. Throws `IOException` if the broker does not accept it.
     */
   def subscribe(subject: String, group: Option[String], inbox: Inbox): AutoCloseable

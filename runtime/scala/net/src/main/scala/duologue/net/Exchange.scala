@@ -92,6 +92,8 @@ final class Exchange private (post: Post, options: ExchangeOptions, isKept: Bool
     }
   }
 
+  private[net] def broker: Broker = post.broker
+
   /** Subscribes to messages that begin sessions. */
   private[net] def join(subject: String, inbox: Inbox): AutoCloseable = post.broker.subscribe(subject, Some("duo"), inbox)
 
@@ -276,7 +278,7 @@ object Exchange {
   private val Missed = 3
 
   /** How long the broker may take to deliver a message of this process to itself, in nanoseconds. */
-  private val Echo = 5000000000L
+  private[net] val Echo = 5000000000L
 
   /** How many sessions a process may have, also such that are over and wait until their peers confirm that. */
   private val MostLinks = 64 << 10

@@ -85,12 +85,20 @@ final class Listener private (
     serve(healthprotocol.health.server)(health.serve(_, () => isDraining))
   }
 
+  /** At a broker, lets programs find this listener with the service discovery of NATS, such as `nats micro ls`. Its user needs further
+    * permissions: `docs/wire.md`, "Discovery", lists them. At an address of a socket this does nothing. Call it before [[start]].
+    */
+  def discoverable(): Listener = {
+    source.discoverable()
+    this
+  }
+
   /** Begins to serve, in separate threads. Throws `IOException` if a broker does not permit that. If the connection to the broker is
     * closed for good later, so that no further session can begin, an `IOException` goes to the uncaught exception handler of the thread
     * that takes sessions. That is also the case if the program closes the exchange before the listener.
     */
   def start(): Listener = synchronized {
-    source.serve(served.flatMap(_.fingerprints))
+    source.serve(served.flatMap(_.versions))
     if (acceptor == null) {
       acceptor = new Thread(() => run(), "duologue-accept " + address)
       acceptor.start()
@@ -236,6 +244,7 @@ final class Listener private (
         dialogue.secure()
         val judged = judge(dialogue, channel, hello => name = Some(hello.name))
         isCounted = judged.exists(_.isRight)
+        judged.foreach(decision => incoming.decided(decision.left.toOption))
         judged.foreach {
           case Left(verdict)           => dialogue.write(Answer.refusal(verdict).encode)
           case Right((answer, _, _)) => dialogue.write(answer.encode)

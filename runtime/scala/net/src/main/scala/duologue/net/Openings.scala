@@ -34,16 +34,23 @@ private[net] final class Openings(
   private val subscriptions = new java.util.LinkedHashMap[String, AutoCloseable]
 
   /** What the listener serves. */
-  private val served = new java.util.LinkedHashSet[Fingerprint]
+  private val served = new java.util.LinkedHashMap[Fingerprint, Inbox]
 
-  private val inbox = new Inbox {
+  private val service = new Service(exchange, name)
+  @volatile private var isDiscoverable = false
+
+  /** The subscriptions of the service. */
+  private var announced = Vector.empty[AutoCloseable]
+
+  /** Takes the messages that begin sessions of one protocol. */
+  private final class Opens(endpoint: ServiceEndpoint) extends Inbox {
     def arrived(subject: String, reply: Option[String], message: Array[Byte]): Unit = locked {
       val verdict =
         if (isDraining || isStopped) Some(Verdict.Draining)
         else if (opened.size >= MostWaiting) Some(Verdict.Full)
         else None
       exchange.accept(reply, message, verdict).foreach { link =>
-        opened.add(new Opened(link, System.nanoTime() + limits.hello.toNanos)): Unit
+        opened.add(new Opened(link, System.nanoTime() + limits.hello.toNanos, endpoint)): Unit
         changed.signalAll()
       }
     }
@@ -64,20 +71,25 @@ private[net] final class Openings(
 
   def isOpen: Boolean = locked(!isStopped && !isLost)
 
-  def serve(fingerprints: Seq[Fingerprint]): Unit = subscriptions.synchronized {
-    fingerprints.foreach { fingerprint =>
-      if (isServing && !served.contains(fingerprint)) {
-        val subject = Subjects.subject(name, fingerprint)
-        subscriptions.put(subject, exchange.listen(subject, inbox)): Unit
-        served.add(fingerprint): Unit
+  def discoverable(): Unit = isDiscoverable = true
+
+  def serve(protocols: Seq[(String, Fingerprint)]): Unit = subscriptions.synchronized {
+    protocols.foreach { case (protocol, fingerprint) =>
+      if (isServing && !served.containsKey(fingerprint)) {
+        val endpoint = new ServiceEndpoint(Subjects.subject(name, fingerprint), protocol, fingerprint)
+        val inbox = new Opens(endpoint)
+        subscriptions.put(endpoint.subject, exchange.listen(endpoint.subject, inbox)): Unit
+        served.put(fingerprint, inbox): Unit
+        service.add(endpoint)
       }
     }
+    if (isDiscoverable && isServing && announced.isEmpty) announced = service.announce()
   }
 
   private def isServing: Boolean = locked(!isDraining && !isStopped)
 
   /** Subscribes, if that is possible now; otherwise the next call tries again. */
-  private def join(subject: String): Unit =
+  private def join(subject: String, inbox: Inbox): Unit =
     if (!subscriptions.containsKey(subject))
       try subscriptions.put(subject, exchange.join(subject, inbox)): Unit
       catch { case _: IOException => () }
@@ -85,15 +97,15 @@ private[net] final class Openings(
   /** While it is full, leaves the group, so that the broker chooses others. */
   def counted(isFull: () => Boolean): Unit = {
     val left = subscriptions.synchronized {
-      val all = if (isServing) served.toArray(Array.empty[Fingerprint]).toVector else Vector.empty
+      val all = if (isServing) served.keySet.toArray(Array.empty[Fingerprint]).toVector else Vector.empty
       if (isFull()) all.flatMap { fingerprint =>
         val ready = Subjects.subject(name, fingerprint)
         // First, so that clients always find somebody who says that all are full.
-        if (subscriptions.containsKey(ready)) join(Subjects.subject(name, fingerprint, isFull = true))
+        if (subscriptions.containsKey(ready)) join(Subjects.subject(name, fingerprint, isFull = true), served.get(fingerprint))
         Option(subscriptions.remove(ready))
       }
       else {
-        all.foreach(fingerprint => join(Subjects.subject(name, fingerprint)))
+        all.foreach(fingerprint => join(Subjects.subject(name, fingerprint), served.get(fingerprint)))
         Vector.empty
       }
     }
@@ -136,9 +148,11 @@ private[net] final class Openings(
       opened.clear()
       all
     }
+    service.end()
     val ended = subscriptions.synchronized {
-      val all = subscriptions.values.toArray(Array.empty[AutoCloseable])
+      val all = subscriptions.values.toArray(Array.empty[AutoCloseable]) ++ announced
       subscriptions.clear()
+      announced = Vector.empty
       all
     }
     ended.foreach(Dialogue.hangUp(_))
@@ -174,7 +188,8 @@ private[net] object Openings {
   /** How long a listener that drains waits for sessions that are requested at the same moment, in nanoseconds. */
   private val Settling = 1000000000L
 
-  private final class Opened(link: Link, deadline: Long) extends Incoming(deadline, () => ()) {
+  private final class Opened(link: Link, deadline: Long, endpoint: ServiceEndpoint) extends Incoming(deadline, () => ()) {
+    override def decided(refused: Option[Int]): Unit = endpoint.count(refused)
     def peer: Option[String] = None
     def carry(): Channel = link
     protected def end(): Unit = link.close()

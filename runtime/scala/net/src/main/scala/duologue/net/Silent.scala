@@ -76,7 +76,8 @@ private[net] final class Silent(
 
   def address: String = bound.address
   def isOpen: Boolean = bound.channel.isOpen
-  def serve(fingerprints: Seq[Fingerprint]): Unit = ()
+  def serve(protocols: Seq[(String, Fingerprint)]): Unit = ()
+  def discoverable(): Unit = ()
   def counted(isFull: () => Boolean): Unit = ()
   def drain(): Unit = ()
   def flush(): Unit = ()

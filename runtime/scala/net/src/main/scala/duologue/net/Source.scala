@@ -15,6 +15,9 @@ private[net] abstract class Incoming(val deadline: Long, leave: () => Unit) exte
   /** Begins with the connection, which closes what is below it. Called once. */
   def carry(): Channel
 
+  /** Its hello is about to be answered: the session begins, or is refused with this verdict. */
+  def decided(refused: Option[Int]): Unit = ()
+
   /** Refuses the peer before its hello is read, if that can be sent at once. */
   def refuse(answer: Array[Byte]): Unit
 
@@ -40,8 +43,11 @@ private[net] trait Source extends AutoCloseable {
   /** Whether it may still get connections. */
   def isOpen: Boolean
 
-  /** Has connections delivered that begin with these protocols. Called again when there are more. */
-  def serve(fingerprints: Seq[Fingerprint]): Unit
+  /** Has connections delivered that begin with these protocols, which have names. Called again when there are more. */
+  def serve(protocols: Seq[(String, Fingerprint)]): Unit
+
+  /** Lets programs discover the listener from the next call of [[serve]] on, if that is possible there. */
+  def discoverable(): Unit
 
   /** Waits until something happens, and handles it. One thread calls this. Throws `ClosedChannelException` or the like once this is stopped, and
     * another `IOException` if no connection can arrive any more for another reason.

@@ -21,7 +21,7 @@ private[net] object Subjects {
     bytes.map(byte => f"$byte%02x").mkString
   }
 
-  private def isPlain(byte: Char): Boolean =
+  def isPlain(byte: Char): Boolean =
     byte >= 'a' && byte <= 'z' || byte >= 'A' && byte <= 'Z' || byte >= '0' && byte <= '9' || byte == '-' || byte == '_'
 
   /** Whether this is one or more tokens of a subject, separated by dots. */

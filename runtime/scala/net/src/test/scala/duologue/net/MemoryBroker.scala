@@ -110,11 +110,10 @@ private[net] object MemoryBroker {
   private final class Message(val subject: String, val reply: Option[String], val bytes: Array[Byte])
 
   private final class Subscribed(subject: String, val group: Option[String], val inbox: Inbox) {
-    def takes(other: String): Boolean =
-      if (!subject.endsWith("*")) subject == other
-      else {
-        val start = subject.stripSuffix("*")
-        other.length > start.length && other.startsWith(start) && other.indexOf('.'.toInt, start.length) < 0
-      }
+    private val tokens = subject.split("\\.", -1)
+    def takes(other: String): Boolean = {
+      val others = other.split("\\.", -1)
+      tokens.length == others.length && tokens.zip(others).forall { case (token, other) => token == "*" || token == other }
+    }
   }
 }
