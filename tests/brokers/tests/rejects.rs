@@ -12,6 +12,8 @@ use std::process::{Child, Command, Stdio};
 fn other_language(arguments: [&str; 2]) -> Option<Command> {
     let mut command = Command::new(std::env::var_os("DUOLOGUE_BANK")?);
     command.args(arguments);
+    // The client library of C does not join the threads of a connection that has failed for good. All else counts.
+    command.env("TSAN_OPTIONS", "report_thread_leaks=0");
     command
         .env("NATS_USER", "holk")
         .env("NATS_PASSWORD", "1234");
