@@ -6,6 +6,8 @@ pub mod memory;
 #[cfg(feature = "nats")]
 pub mod nats;
 #[cfg(feature = "nats")]
+pub mod process;
+#[cfg(feature = "nats")]
 pub mod proxy;
 
 mod wire {

@@ -4,11 +4,12 @@
 
 use brokers::memory::until;
 use brokers::nats::Server;
+use brokers::process::{Process, bank_at};
 use brokers::protocols::bank::client as bank_client;
 use brokers::proxy::Proxy;
 use duologue_net::connect;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// The script in which a customer uses the bank.
 fn script() -> String {
@@ -37,34 +38,15 @@ fn printed(output: &Output) -> (String, Option<i32>) {
     )
 }
 
-/// A bank in a process of its own, which is killed when this is dropped.
-struct Teller(Child);
-
-impl Teller {
-    /// Starts it, and waits until it serves. Through a proxy it has another address than its clients.
-    fn start(own: &str, address: &str) -> Teller {
-        let mut command = match std::env::var_os("DUOLOGUE_BANK") {
-            Some(program) => {
-                let mut command = Command::new(program);
-                command.arg("serve");
-                command
-            }
-            None => Command::new(env!("CARGO_BIN_EXE_teller")),
-        };
-        command.arg(own).stdin(Stdio::piped()).stdout(Stdio::null());
-        let teller = Teller(command.spawn().expect("it was built"));
-        until("the bank to serve", || {
-            connect::<bank_client::Login>(address).is_ok()
-        });
-        teller
-    }
-}
-
-impl Drop for Teller {
-    fn drop(&mut self) {
-        let _ended = self.0.kill();
-        let _status = self.0.wait();
-    }
+/// Starts a bank in a process of its own, and waits until it serves. Through a proxy it has another address than its clients.
+fn start(own: &str, address: &str) -> Process {
+    let mut command = bank_at(own, env!("CARGO_BIN_EXE_teller"));
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let teller = Process::start(command);
+    until("the bank to serve", || {
+        connect::<bank_client::Login>(address).is_ok()
+    });
+    teller
 }
 
 fn talks(address: &str) {
@@ -81,7 +63,7 @@ fn a_bank_is_used_and_holds() {
     let (words, code) = printed(&run(&["talk", "--connect", &address, "--timeout", "5"]));
     assert_eq!(code, Some(3), "{words}");
     assert!(words.contains("no server has subscribed to"), "{words}");
-    let _teller = Teller::start(&address, &address);
+    let _teller = start(&address, &address);
     talks(&address);
     // A line that says something else than the bank does.
     let folder = std::env::temp_dir().join(format!("duologue-talk-{}", std::process::id()));
@@ -127,7 +109,7 @@ fn mistakes_of_a_bank_are_found() {
     for (kind, expected, change) in flaws {
         let proxy = Proxy::changing(server.port(), change).expect("a port is free");
         let own = format!("nats://127.0.0.1:{}/bank", proxy.port());
-        let _teller = Teller::start(&own, &address);
+        let _teller = start(&own, &address);
         let arguments = ["attack", "--connect", &address, "--script", &script()];
         let more = ["--only", kind, "--findings", "1", "--timeout", "2"];
         let (words, code) = printed(&run(&[&arguments[..], &more].concat()));

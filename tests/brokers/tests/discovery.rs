@@ -230,9 +230,10 @@ mod nats {
     use brokers::bank;
     use brokers::memory::until;
     use brokers::nats::Server;
+    use brokers::process::{Process, bank_at};
     use duologue_net::connect;
     use serde_json::Value;
-    use std::process::{Child, Command, Stdio};
+    use std::process::Stdio;
 
     fn ask(server: &Server, subject: &str) -> Vec<Value> {
         let answers = server.discover("", subject);
@@ -240,33 +241,15 @@ mod nats {
         parsed.collect::<Result<_, _>>().expect("answers are JSON")
     }
 
-    /// A bank in another process, in the language of `DUOLOGUE_BANK` if that is set. It is killed when this is dropped.
-    struct Bank(Child);
-
-    impl Bank {
-        fn start(address: &str, is_discoverable: bool) -> Bank {
-            let mut command = match std::env::var_os("DUOLOGUE_BANK") {
-                Some(program) => {
-                    let mut command = Command::new(program);
-                    command.arg("serve");
-                    command
-                }
-                None => Command::new(env!("CARGO_BIN_EXE_teller")),
-            };
-            command.arg(address).env_remove("DUOLOGUE_DISCOVERABLE");
-            if is_discoverable {
-                command.env("DUOLOGUE_DISCOVERABLE", "1");
-            }
-            command.stdin(Stdio::piped()).stdout(Stdio::null());
-            Bank(command.spawn().expect("it was built"))
+    /// A bank in another process.
+    fn start(address: &str, is_discoverable: bool) -> Process {
+        let mut command = bank_at(address, env!("CARGO_BIN_EXE_teller"));
+        command.env_remove("DUOLOGUE_DISCOVERABLE");
+        if is_discoverable {
+            command.env("DUOLOGUE_DISCOVERABLE", "1");
         }
-    }
-
-    impl Drop for Bank {
-        fn drop(&mut self) {
-            let _ended = self.0.kill();
-            let _status = self.0.wait();
-        }
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        Process::start(command)
     }
 
     /// The answers of this many servers. It may take a while until they answer.
@@ -288,10 +271,10 @@ mod nats {
         let server = Server::start();
         let address = server.address("bank");
         let serves = || connect(&address).is_ok_and(|it| bank::customer(it, 1).is_ok());
-        let hidden = Bank::start(&address, false);
+        let hidden = start(&address, false);
         until("the bank", serves);
         assert_eq!(ask(&server, "$SRV.PING"), [] as [Value; 0]);
-        let mut banks = [(); 2].map(|()| Bank::start(&address, true));
+        let mut banks = [(); 2].map(|()| start(&address, true));
         let all = ask_until(&server, "$SRV.PING", 2);
         assert_eq!(ids(&all).len(), 2, "{all:?}");
         drop(hidden);

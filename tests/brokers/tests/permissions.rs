@@ -4,10 +4,11 @@
 
 use brokers::bank;
 use brokers::nats::Server;
+use brokers::process::Process;
 use brokers::protocols::bank::client as bank_client;
 use duologue_net::broker::{ConnectOptions, Exchange, ExchangeOptions};
 use duologue_net::{Connector, Error, Listener, Verdict};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -150,16 +151,6 @@ fn each_permission_is_needed_and_all_are_enough() {
     }
 }
 
-/// A bank that is killed when this is dropped.
-struct Bank(Child);
-
-impl Drop for Bank {
-    fn drop(&mut self) {
-        let _ended = self.0.kill();
-        let _status = self.0.wait();
-    }
-}
-
 /// The bank in another language, and its customers, with the permissions of their users.
 #[test]
 fn programs_in_another_language_have_a_prefix() {
@@ -179,7 +170,7 @@ fn programs_in_another_language_have_a_prefix() {
     };
     let mut serve = command("server", "server", &["serve", &address]);
     serve.stdin(Stdio::piped()).stdout(Stdio::null());
-    let _bank = Bank(serve.spawn().expect("it is there"));
+    let _bank = Process::start(serve);
     let customer = |prefix| {
         let mut customer = command("client", prefix, &["customer", &address, "3"]);
         let output = customer.output().expect("it is there");

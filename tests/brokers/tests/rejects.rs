@@ -3,10 +3,11 @@
 
 use brokers::memory::until;
 use brokers::nats::Server;
+use brokers::process::Process;
 use brokers::protocols::bank::client as bank_client;
 use duologue_net::{Error, connect};
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// The program of another language that `DUOLOGUE_BANK` names, with these arguments, as the user `holk` with the password 1234.
 fn other_language(arguments: [&str; 2]) -> Option<Command> {
@@ -24,33 +25,17 @@ fn other_language(arguments: [&str; 2]) -> Option<Command> {
     Some(command)
 }
 
-/// A process that is killed when this is dropped.
-struct Process(Child);
-
-impl Process {
-    fn start(mut command: Command) -> Process {
-        Process(command.spawn().expect("it can be started"))
-    }
-
-    /// Waits until it fails. Returns what it reports.
-    fn errors(mut self) -> String {
-        until("the process to end", || {
-            self.0.try_wait().expect("it was started").is_some()
-        });
-        let mut errors = String::new();
-        let mut pipe = self.0.stderr.take().expect("it is piped");
-        pipe.read_to_string(&mut errors).expect("it can be read");
-        let status = self.0.wait().expect("it was started");
-        assert_eq!(status.code(), Some(1), "{errors}");
-        errors
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ended = self.0.kill();
-        let _status = self.0.wait();
-    }
+/// Waits until the process fails. Returns what it reports.
+fn errors_of(mut process: Process) -> String {
+    until("the process to end", || {
+        process.0.try_wait().expect("it was started").is_some()
+    });
+    let mut errors = String::new();
+    let mut pipe = process.0.stderr.take().expect("it is piped");
+    pipe.read_to_string(&mut errors).expect("it can be read");
+    let status = process.0.wait().expect("it was started");
+    assert_eq!(status.code(), Some(1), "{errors}");
+    errors
 }
 
 /// The error says what to change.
@@ -68,7 +53,7 @@ fn a_server_whose_messages_are_too_short_is_rejected() {
         let Some(command) = other_language([mode, &address]) else {
             return;
         };
-        let errors = Process::start(command).errors();
+        let errors = errors_of(Process::start(command));
         assert!(errors.contains("set its `max_payload` to 8192"), "{errors}");
     }
 }
@@ -99,7 +84,7 @@ fn a_bank_of_another_language_that_is_rejected_later_ends() {
     server.configure(&users("changed"));
     server.restart();
     for (mode, bank) in banks {
-        let errors = bank.errors();
+        let errors = errors_of(bank);
         let what = if mode == "serve" {
             "cannot run"
         } else {
