@@ -15,12 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "duologue/ready.h"
-#ifdef WITH_TLS
 #include <openssl/ssl.h>
 
+#include "duologue/ready.h"
 #include "duologue/tls.h"
-#endif
 #include "pingpong_net.h"
 
 /* How many events are handled before the listener gets its turn again. */
@@ -182,7 +180,6 @@ static void guard(const char *address, size_t connections)
 /* The certificates of the server, from the folder that the environment names, if it names one. They are needed until the program ends. */
 static void secure(duo_net_options *options)
 {
-#ifdef WITH_TLS
     const char *folder = getenv("DUOLOGUE_TLS");
     if (folder == NULL) return;
     static char authorities[512], chain[512], key[512];
@@ -194,12 +191,7 @@ static void secure(duo_net_options *options)
     duo_problem problem;
     require(duo_tls_new(&files, &certificates, &problem) == DUO_OK, "the certificates");
     options->tls = certificates;
-#else
-    (void)options;
-#endif
 }
-
-#ifdef WITH_TLS
 
 /* One side's settings of OpenSSL, as sessions have them. */
 static SSL_CTX *settings(const SSL_METHOD *method, const char *party)
@@ -264,8 +256,6 @@ static void connect_alone(size_t connections)
     SSL_CTX_free(servers);
 }
 
-#endif
-
 int main(int count, char **arguments)
 {
     require(count == 5, "load server|guard|library ADDRESS SESSIONS TURNS");
@@ -279,12 +269,8 @@ int main(int count, char **arguments)
         return 0;
     }
     if (strcmp(arguments[1], "library") == 0) {
-#ifdef WITH_TLS
         connect_alone(sessions);
         return 0;
-#else
-        require(false, "load library needs TLS");
-#endif
     }
     duo_net_options options = {.sessions = sessions};
     secure(&options);

@@ -17,11 +17,8 @@
 #include <unistd.h>
 
 #include "cases.h"
-#include "transcript.h"
-
-#ifdef WITH_TLS
 #include "duologue/tls.h"
-#endif
+#include "transcript.h"
 
 struct run {
     const char *name;
@@ -140,7 +137,6 @@ static duo_status share(const struct run *run, const char *name, bool is_server,
     return status;
 }
 
-#ifdef WITH_TLS
 static duo_tls *certificates;
 
 /* The certificates of a party, from the folder that the environment names, if it names one. */
@@ -157,7 +153,6 @@ static duo_status secure(const char *party)
     options.tls = certificates;
     return DUO_OK;
 }
-#endif
 
 static int play(const char *side, const char *name, const char *address, const char *party, const char *held)
 {
@@ -166,22 +161,16 @@ static int play(const char *side, const char *name, const char *address, const c
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         if (strcmp(runs[i].name, name) != 0) continue;
         struct transcript *transcript = transcript_new();
-        (void)party;
         if (held != NULL) transcript_hold(transcript, strtoul(held, NULL, 10));
         bool is_server = strcmp(side, "server") == 0;
-        duo_status status = DUO_OK;
-#ifdef WITH_TLS
-        status = secure(party);
-#endif
+        duo_status status = secure(party);
         const char *region = region_name(address);
         if (status == DUO_OK && region != NULL) status = share(&runs[i], region, is_server, transcript);
         else if (status == DUO_OK && is_server) status = serve(&runs[i], address, transcript);
         else if (status == DUO_OK) status = runs[i].client(address, transcript);
         transcript_free(transcript);
-#ifdef WITH_TLS
         duo_tls_free(certificates);
         options.tls = certificates = NULL;
-#endif
         return report(status);
     }
     fprintf(stderr, "no such case: %s\n", name);

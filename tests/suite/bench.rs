@@ -1,7 +1,7 @@
 //! The benchmarks of the pipes, of sessions over sockets and of `check`: every case works and transfers what it claims to. How long it takes is not checked.
 
 use crate::support::program::run;
-use crate::support::{is_named, repository, succeed};
+use crate::support::{repository, succeed};
 use std::path::Path;
 use std::process::Command;
 
@@ -21,76 +21,69 @@ fn works(choice: &[&str], ending: &str) {
     );
 }
 
-/// The benchmark in its quick form, where `DUOLOGUE_TEST_WITH` names it: nothing else compiles the crates that it compares against.
+/// The benchmark in its quick form: nothing else compiles the crates that it compares against.
 #[test]
+#[ignore = "nightly: benchmarks"]
 fn every_case_of_the_benchmark_works() {
-    if is_named("bench") {
-        works(
-            &["--workspace", "--bench", "pipes"],
-            "every case works, and the cases of every bar exist\n",
-        );
-    }
+    works(
+        &["--workspace", "--bench", "pipes"],
+        "every case works, and the cases of every bar exist\n",
+    );
 }
 
 /// The same for sessions over sockets.
 #[test]
+#[ignore = "nightly: benchmarks"]
 fn every_case_of_the_benchmark_over_sockets_works() {
-    if is_named("bench") {
-        works(&["--workspace", "--bench", "remote"], "every case works\n");
-    }
+    works(&["--workspace", "--bench", "remote"], "every case works\n");
 }
 
 /// The same with the cases of other libraries, which nothing else compiles.
 #[test]
+#[ignore = "nightly: benchmarks"]
 fn every_case_of_other_libraries_over_sockets_works() {
-    if is_named("peers") {
-        works(
-            &["-p", "duologue-bench-remote", "--features", "peers"],
-            "every case works\n",
-        );
-        works(
-            &["-p", "duologue-bench", "--features", "peers"],
-            "every case works, and the cases of every bar exist\n",
-        );
-    }
+    works(
+        &["-p", "duologue-bench-remote", "--features", "peers"],
+        "every case works\n",
+    );
+    works(
+        &["-p", "duologue-bench", "--features", "peers"],
+        "every case works, and the cases of every bar exist\n",
+    );
 }
 
 /// The same over a NATS server, in Rust and in C. It compiles the client of NATS with the benchmark, so the nightly workflow runs it.
 #[test]
+#[ignore = "nightly: benchmarks"]
 fn every_case_of_the_benchmarks_over_nats_works() {
-    if is_named("peers") && is_named("nats") {
-        let rust = ["-p", "duologue-bench-remote", "--features", "nats"];
-        works(
-            &[&rust[..], &["--bench", "nats"]].concat(),
-            "every case works\n",
-        );
-        works(&["--bench", "nats"], "every case works\n");
-    }
+    let rust = ["-p", "duologue-bench-remote", "--features", "nats"];
+    works(
+        &[&rust[..], &["--bench", "nats"]].concat(),
+        "every case works\n",
+    );
+    works(&["--bench", "nats"], "every case works\n");
 }
 
 /// The same in Scala, with the client library of Java.
 #[test]
+#[ignore = "nightly: benchmarks"]
 fn every_case_of_the_benchmarks_over_nats_in_scala_works() {
-    if is_named("peers") && is_named("nats") && is_named("jmh") {
-        works_in_scala(&["--nats"], "bench-jvm-nats");
-    }
+    works_in_scala(&["--nats"], "bench-jvm-nats");
 }
 
 /// The same for the language server.
 #[test]
+#[ignore = "nightly: benchmarks"]
 fn every_case_of_the_benchmark_of_lsp_works() {
-    if is_named("bench") {
-        works(&["--workspace", "--bench", "lsp"], "every case works\n");
-    }
+    works(&["--workspace", "--bench", "lsp"], "every case works\n");
 }
 
 /// The same for the Scala pipes. The benchmark needs JDK 21 or newer: the one whose `java` is named by `DUOLOGUE_JAVA`, or the one
 /// in `PATH`.
 #[test]
+#[ignore = "nightly: benchmarks"]
 fn every_case_of_the_benchmark_in_scala_works() {
-    if is_named("jmh") {
-        works_in_scala(&[], "bench-jvm");
-    }
+    works_in_scala(&[], "bench-jvm");
 }
 
 /// Runs a benchmark in Scala in its quick form. `folder` is where its classes are.
@@ -118,17 +111,15 @@ fn works_in_scala(choice: &[&str], folder: &str) {
 
 /// The same for C.
 #[test]
+#[ignore = "nightly: benchmarks"]
 fn every_case_of_the_c_benchmark_works() {
-    if is_named("bench") {
-        works(&["--workspace", "--bench", "c"], "every case works\n");
-    }
+    works(&["--workspace", "--bench", "c"], "every case works\n");
 }
 
 /// The same for `check`, with `protoc` where it is installed, and for `trace check`.
 #[test]
+#[ignore = "nightly: benchmarks"]
 fn every_case_of_the_benchmarks_of_check_and_trace_works() {
-    if is_named("bench") {
-        works(&["--workspace", "--bench", "check"], "every case works\n");
-        works(&["--workspace", "--bench", "trace"], "every case works\n");
-    }
+    works(&["--workspace", "--bench", "check"], "every case works\n");
+    works(&["--workspace", "--bench", "trace"], "every case works\n");
 }

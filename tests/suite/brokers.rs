@@ -2,10 +2,8 @@
 
 #[cfg(target_os = "linux")]
 use crate::support::c::Watch;
-#[cfg(target_os = "linux")]
-use crate::support::is_tested;
 use crate::support::program::Scratch;
-use crate::support::{is_named, repository, succeed};
+use crate::support::{repository, succeed};
 use duologue::talk::{Fate, Link, Packet, PacketKind, name_problem, process_of_side};
 use std::ffi::OsString;
 use std::path::Path;
@@ -43,9 +41,6 @@ fn test_in(arguments: &[&str], variables: &[(&str, OsString)]) {
     cargo.args(["test", "--quiet", "--locked", "--package", "brokers"]);
     cargo.args(arguments);
     cargo.envs(variables.iter().map(|(name, value)| (name, value)));
-    if std::env::var_os("DUOLOGUE_SOAK_SECONDS").is_none() && is_named("soak") {
-        cargo.env("DUOLOGUE_SOAK_SECONDS", "60");
-    }
     let printed = succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"));
     println!("{printed}");
 }
@@ -59,21 +54,17 @@ fn require_nats() {
 }
 
 #[test]
+#[ignore = "with nats-server"]
 fn sessions_over_nats() {
-    if !is_named("nats") {
-        return;
-    }
     require_nats();
     test(&OVER_NATS);
 }
 
 /// The same bank in C: its customers are in Rust and in C, and those in C also use the bank in Rust.
 #[test]
+#[ignore = "with nats-server"]
 #[cfg(target_os = "linux")]
 fn sessions_over_nats_in_c() {
-    if !is_named("nats") || !is_tested("c") {
-        return;
-    }
     for watch in [Watch::Address, Watch::Thread] {
         let program = crate::c::nats_program(watch);
         test_with(&OVER_NATS, Some(&program));
@@ -82,20 +73,14 @@ fn sessions_over_nats_in_c() {
 
 /// A rolling upgrade at three NATS servers, with servers and clients in the three languages.
 #[test]
+#[ignore = "with nats-server"]
 #[cfg(target_os = "linux")]
 fn a_rolling_upgrade_at_a_cluster_of_nats_servers() {
-    if !is_named("nats") {
-        return;
-    }
     let mut desks = Vec::new();
-    if is_tested("c") {
-        let program = crate::c::desk_program();
-        desks.push(("DUOLOGUE_DESK_C", program.into_os_string()));
-    }
-    if is_tested("scala") {
-        let command = crate::scala::desk_command().join("\n");
-        desks.push(("DUOLOGUE_DESK_SCALA", command.into()));
-    }
+    let program = crate::c::desk_program();
+    desks.push(("DUOLOGUE_DESK_C", program.into_os_string()));
+    let command = crate::scala::desk_command().join("\n");
+    desks.push(("DUOLOGUE_DESK_SCALA", command.into()));
     let arguments = [
         "--features",
         "nats",
@@ -109,10 +94,8 @@ fn a_rolling_upgrade_at_a_cluster_of_nats_servers() {
 
 /// What the command prints is what a server and a client need.
 #[test]
+#[ignore = "with nats-server"]
 fn the_permissions_that_are_printed_are_those_that_are_needed() {
-    if !is_named("nats") {
-        return;
-    }
     let scratch = Scratch::with("permissions", &[]);
     let bank = repository().join("protocols/bank.proto");
     let mut print = scratch.duologue("nats-permissions");
@@ -123,7 +106,7 @@ fn the_permissions_that_are_printed_are_those_that_are_needed() {
     let arguments = ["--features", "nats", "--test", "permissions"];
     let mut variables = vec![("DUOLOGUE_PERMISSIONS", file)];
     #[cfg(target_os = "linux")]
-    if is_tested("c") {
+    {
         let program = crate::c::nats_program(Watch::Plain).into_os_string();
         variables.push(("DUOLOGUE_BANK", program));
     }
@@ -295,16 +278,14 @@ fn a_session_of_the_command_line_notices_losses() {
 
 /// `talk` and `attack` use and attack a bank in Rust, and one in C.
 #[test]
+#[ignore = "with nats-server"]
 fn the_commands_use_and_attack_servers_over_nats() {
-    if !is_named("nats") {
-        return;
-    }
     require_nats();
     let tests = ["--features", "nats", "--test", "commands"];
     let command = ("DUOLOGUE_COMMAND", env!("CARGO_BIN_EXE_duologue").into());
     test_in(&tests, std::slice::from_ref(&command));
     #[cfg(target_os = "linux")]
-    if is_tested("c") {
+    {
         let program = crate::c::nats_program(Watch::Address).into_os_string();
         test_in(&tests, &[command, ("DUOLOGUE_BANK", program)]);
     }
@@ -313,12 +294,11 @@ fn the_commands_use_and_attack_servers_over_nats() {
 /// Faults at random, for as many seconds as `DUOLOGUE_SOAK_SECONDS` says, or 60: those that a broker in memory can have, and those of
 /// a NATS server and the connections to it.
 #[test]
+#[ignore = "nightly: soak"]
 fn sessions_over_brokers_with_faults_for_a_long_time() {
-    if is_named("soak") {
-        require_nats();
-        test(&["--test", "memory", "--", "--nocapture", "soak"]);
-        let tests = ["--features", "nats", "--test", "soak", "--", "--nocapture"];
-        let program = cfg!(target_os = "linux").then(|| crate::c::nats_program(Watch::Address));
-        test_with(&tests, program.as_deref());
-    }
+    require_nats();
+    test(&["--test", "memory", "--", "--nocapture", "soak"]);
+    let tests = ["--features", "nats", "--test", "soak", "--", "--nocapture"];
+    let program = cfg!(target_os = "linux").then(|| crate::c::nats_program(Watch::Address));
+    test_with(&tests, program.as_deref());
 }

@@ -20,7 +20,7 @@ mod symbols;
 mod tls;
 
 use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch};
-use crate::support::{is_tested, repository, succeed};
+use crate::support::{repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -109,171 +109,108 @@ fn check_test_with(
 
 #[test]
 fn an_answer_is_not_mistaken_for_ones_own_message() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("turn.c");
 }
 
 #[test]
 fn closed_empty_and_full_are_told_apart() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("close.c");
 }
 
 #[test]
 fn a_second_use_is_reported() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("used.c");
 }
 
 #[test]
 fn sessions_have_the_layout_that_generated_code_expects() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("shape.c");
 }
 
 #[test]
 fn a_waiting_thread_yields_as_long_as_that_is_cheap() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("backoff.c");
 }
 
 #[test]
 fn no_side_sleeps_after_what_it_waits_for_has_happened() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("asleep.c");
 }
 
 #[test]
 fn a_receiver_spins_once_before_it_sleeps() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("spins.c");
 }
 
 #[test]
 fn lines_are_made_ready_before_the_receiver_looks_there() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("lines.c");
 }
 
 #[test]
 fn unread_messages_are_destroyed_once() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("unread.c");
 }
 
 #[test]
 fn two_threads_agree() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("stress.c");
 }
 
 #[test]
 fn two_threads_disconnect_anywhere() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("walks.c");
 }
 
 #[test]
 fn waiting_for_one_of_many() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("ready.c");
 }
 
 #[test]
 fn any_thread_adds_to_a_set() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("give.c");
 }
 
 #[test]
 fn another_thread_ends_a_wait() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("cancel.c");
     check_runtime_with("cancel.c", Compiler::Gcc, Watch::Plain, &["-DDUO_NO_FUTEX"]);
 }
 
 #[test]
 fn room_is_waited_for() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("credit.c");
 }
 
 #[test]
 fn an_endpoint_is_used_elsewhere_while_it_is_in_a_set() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("taken.c");
 }
 
 #[test]
 fn many_send_through_one_endpoint() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("shared.c");
 }
 
 #[test]
 fn memory_is_released_when_it_runs_out() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("memory.c");
 }
 
 #[test]
 fn untrusted_text_can_be_shown() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("text.c");
 }
 
 #[test]
 fn the_headers_are_cpp_too() {
-    if !is_tested("c") {
-        return;
-    }
     check_runtime("header.cpp");
 }
 
 /// The runtime in other configurations.
 #[test]
 fn without_futex_and_with_checked_turns() {
-    if !is_tested("c") {
-        return;
-    }
     for test in [
         "turn.c", "asleep.c", "close.c", "used.c", "stress.c", "credit.c", "taken.c",
     ] {
@@ -285,9 +222,6 @@ fn without_futex_and_with_checked_turns() {
 /// Setting the system's clock neither ends a wait nor makes it longer.
 #[test]
 fn time_limits_use_a_clock_that_cannot_be_set() {
-    if !is_tested("c") {
-        return;
-    }
     let tests = runtime().join("tests");
     let folder = scratch("runtime-clock");
     let sources = [tests.join("golden.c"), tests.join("clock.c")];
@@ -313,9 +247,6 @@ fn time_limits_use_a_clock_that_cannot_be_set() {
 /// Without the system's asymmetric barrier, every message is published with an atomic swap.
 #[test]
 fn without_the_barrier() {
-    if !is_tested("c") {
-        return;
-    }
     for test in [
         "turn.c", "asleep.c", "close.c", "lines.c", "stress.c", "walks.c", "ready.c", "credit.c",
         "taken.c",
@@ -333,9 +264,6 @@ fn without_the_barrier() {
 #[cfg(target_os = "linux")]
 #[test]
 fn where_the_barrier_is_refused() {
-    if !is_tested("c") {
-        return;
-    }
     for refused in ["-DREFUSED_EARLY", "-DREFUSED_LATE"] {
         for test in [
             "turn.c",
@@ -359,9 +287,6 @@ fn where_the_barrier_is_refused() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_barrier_is_refused_while_two_threads_walk() {
-    if !is_tested("c") {
-        return;
-    }
     for watch in [Watch::Plain, Watch::Address] {
         check_test_with("walks.c", Compiler::Gcc, watch, &["-DREFUSED_MIDWAY"], &[]);
     }
@@ -371,18 +296,12 @@ fn the_barrier_is_refused_while_two_threads_walk() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_waiter_that_is_missed_without_the_barrier_still_wakes() {
-    if !is_tested("c") {
-        return;
-    }
     check_test_with("unseen.c", Compiler::Gcc, Watch::Plain, &[], &[]);
 }
 
 /// Built so that a forgotten sleeper is not woken by a time limit, an occasional check or another message.
 #[test]
 fn no_sleeper_is_forgotten_where_nothing_else_wakes_it() {
-    if !is_tested("c") {
-        return;
-    }
     for test in [
         "lockstep.c",
         "stress.c",
@@ -413,18 +332,12 @@ fn no_sleeper_is_forgotten_where_nothing_else_wakes_it() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_program_does_without_the_barrier() {
-    if !is_tested("c") {
-        return;
-    }
     check_test_with("without.c", Compiler::Gcc, Watch::Plain, &[], &[]);
 }
 
 /// Epochs wrap around after a million turns, and here after a few.
 #[test]
 fn epochs_come_round() {
-    if !is_tested("c") {
-        return;
-    }
     for test in ["turn.c", "close.c", "lines.c", "stress.c", "walks.c"] {
         check_runtime_with(test, Compiler::Gcc, Watch::Address, &["-DDUO_RENEWAL=5"]);
     }

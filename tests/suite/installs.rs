@@ -2,7 +2,7 @@
 //! `installs`. The same bytes are released.
 
 use crate::support::scala::tool;
-use crate::support::{copy, is_named, repository, succeed};
+use crate::support::{copy, repository, succeed};
 use crate::web::server::Server;
 use std::collections::BTreeMap;
 use std::fs;
@@ -195,18 +195,16 @@ fn has_the_playground(mut program: Command) {
 }
 
 #[test]
+#[ignore = "nightly: installs"]
 fn the_archive_for_x86_64() {
-    if is_named("installs") {
-        archive_runs("x86_64");
-    }
+    archive_runs("x86_64");
 }
 
 /// Under QEMU, on other processors.
 #[test]
+#[ignore = "nightly: installs"]
 fn the_archive_for_aarch64() {
-    if is_named("installs") {
-        archive_runs("aarch64");
-    }
+    archive_runs("aarch64");
 }
 
 /// The wheel for a processor.
@@ -229,10 +227,8 @@ fn environment(folder: &Path) -> PathBuf {
 
 /// pip has no index to fetch from, and the program finds nothing else in its `PATH`.
 #[test]
+#[ignore = "nightly: installs"]
 fn the_wheel() {
-    if !is_named("installs") {
-        return;
-    }
     let wheel = wheel(std::env::consts::ARCH);
     let home = environment(&folder("wheel"));
     let mut install = Command::new(home.join("bin/pip"));
@@ -248,10 +244,8 @@ fn the_wheel() {
 
 /// This machine's pip installs it for the other processor, and QEMU runs it.
 #[test]
+#[ignore = "nightly: installs"]
 fn the_wheel_for_the_other_processor() {
-    if !is_named("installs") {
-        return;
-    }
     let other = ["aarch64", "x86_64"]
         .into_iter()
         .find(|processor| *processor != std::env::consts::ARCH)
@@ -274,10 +268,8 @@ fn the_wheel_for_the_other_processor() {
 
 /// The only program in its `PATH` is Node.
 #[test]
+#[ignore = "nightly: installs"]
 fn the_npm_package_runs_without_an_install_script() {
-    if !is_named("installs") {
-        return;
-    }
     let package = package(&format!("duologue-cli-{VERSION}.tgz"));
     let home = folder("npm");
     fs::write(home.join("package.json"), "{}").expect("the folder is empty");
@@ -370,10 +362,8 @@ const PROJECT: &str = "<modelVersion>4.0.0</modelVersion>\
 
 /// One artifact without classifiers, compiled to bytecode.
 #[test]
+#[ignore = "nightly: installs"]
 fn the_compiler_for_the_java_virtual_machine() {
-    if !is_named("installs") {
-        return;
-    }
     let project = folder("jvm");
     let dependency = format!(
         "<dependencies><dependency><groupId>io.github.duologue</groupId>\
@@ -399,10 +389,8 @@ fn the_compiler_for_the_java_virtual_machine() {
 
 /// The configuration in `docs/installing.md`.
 #[test]
+#[ignore = "nightly: installs"]
 fn the_maven_plugin() {
-    if !is_named("installs") {
-        return;
-    }
     let project = folder("maven-plugin");
     let page = repository().join("docs/installing.md");
     let page = fs::read_to_string(page).expect("the page is there");

@@ -6,7 +6,7 @@ use crate::scala::net;
 use crate::support::program::{Scratch, path_with_compiler};
 use crate::support::running::Running;
 use crate::support::scala::sources_in;
-use crate::support::{is_named, is_tested, repository, succeed};
+use crate::support::{repository, succeed};
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
@@ -14,8 +14,6 @@ use std::process::Command;
 
 /// A block of the page.
 struct Block<'p> {
-    /// The heading of its section.
-    section: &'p str,
     /// What the comment before it says: `file: PATH`, `edit: PATH`, `run` or `serve`; empty without one.
     what: &'p str,
     text: &'p str,
@@ -23,21 +21,15 @@ struct Block<'p> {
 
 fn blocks(page: &str) -> Vec<Block<'_>> {
     let mut rest = page;
-    let mut section = "";
     let mut blocks = Vec::new();
     while let Some((before, after)) = rest.split_once("\n```") {
         let (_, block) = after.split_once('\n').expect("a block has lines");
         let (text, after) = block.split_once("```\n").expect("a block is closed");
-        let mut lines = before.lines().rev();
-        let comment = lines.next().unwrap_or_default();
+        let comment = before.lines().next_back().unwrap_or_default();
         let what = comment
             .strip_prefix("<!-- ")
             .and_then(|text| text.strip_suffix(" -->"));
-        section = lines
-            .find_map(|line| line.strip_prefix("## "))
-            .unwrap_or(section);
         blocks.push(Block {
-            section,
             what: what.unwrap_or_default(),
             text,
         });
@@ -129,9 +121,6 @@ pub fn write_scala(scratch: &Scratch) {
 
 #[test]
 fn the_tutorial_is_what_happens() {
-    if !is_tested("rust") || !is_tested("c") {
-        return;
-    }
     // The page's port may be in use here.
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let free = free.expect("a port is free").port();
@@ -142,8 +131,7 @@ fn the_tutorial_is_what_happens() {
     let scratch = Scratch::new("networking/game");
     let lock = fs::read(repository().join("Cargo.lock")).expect("the lock file is there");
     scratch.write("server/Cargo.lock", lock);
-    let mut blocks = blocks(&page);
-    blocks.retain(|block| block.section != "TLS" || is_named("tls"));
+    let blocks = blocks(&page);
     let expected = |at: usize| blocks.get(at + 1).map_or("", |block| block.text);
     let mut server = None;
     let mut outputs = Vec::new();
@@ -170,10 +158,8 @@ fn the_tutorial_is_what_happens() {
             }
             _ => {
                 if let Some(arguments) = arguments_of_sbt(block.text) {
-                    if is_tested("scala") {
-                        let printed = run_in_scala(&scratch, arguments);
-                        assert_eq!(printed, expected(at));
-                    }
+                    let printed = run_in_scala(&scratch, arguments);
+                    assert_eq!(printed, expected(at));
                     outputs.push(expected(at));
                 }
             }
@@ -187,8 +173,6 @@ fn the_tutorial_is_what_happens() {
     let mut all = game.to_vec();
     all.extend(["Rust: Serving\n", "C: serving\n", "Scala: Serving\n"]);
     all.push("the protocol is not served there\n");
-    if is_named("tls") {
-        all.extend(game);
-    }
+    all.extend(game);
     assert_eq!(outputs, all);
 }

@@ -4,8 +4,8 @@
 mod faulty;
 
 use crate::support::program::{Scratch, run};
+use crate::support::repository;
 use crate::support::rust::protocols_in;
-use crate::support::{is_named, repository};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;
@@ -324,10 +324,8 @@ fn documented() -> String {
 }
 
 #[test]
+#[ignore = "with python3"]
 fn plugins_in_python() {
-    if !is_named("python") {
-        return;
-    }
     let scratch = Scratch::new("plugin-python");
     let program = |name: &str| repository().join(format!("tests/plugins/{name}.py"));
     let lines = fs::read_to_string(program("mermaid")).expect("it is there");

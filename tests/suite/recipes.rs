@@ -5,7 +5,7 @@ use crate::c::cmake::{installed, tool};
 use crate::support::c::scratch;
 use crate::support::program::path_with_compiler;
 use crate::support::scala::{Scala, folder, maven, tool as jvm_tool};
-use crate::support::{copy, edit, is_named, repository, succeed};
+use crate::support::{copy, edit, repository, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,10 +37,8 @@ fn thermostat(source: &Path) {
 }
 
 #[test]
+#[ignore = "nightly: recipes"]
 fn meson() {
-    if !is_named("meson") {
-        return;
-    }
     let folder = scratch("meson");
     let prefix = installed();
     let (source, build) = (folder.join("the example"), folder.join("build"));
@@ -80,10 +78,8 @@ fn meson() {
 }
 
 #[test]
+#[ignore = "nightly: recipes"]
 fn make() {
-    if !is_named("cmake") {
-        return;
-    }
     let folder = scratch("make");
     let prefix = installed();
     let source = folder.join("example");
@@ -129,10 +125,8 @@ fn make() {
 
 /// The runtime as two files, made in a copy of the repository's folder and compiled by one command.
 #[test]
+#[ignore = "nightly: recipes"]
 fn two_files() {
-    if !is_named("cmake") {
-        return;
-    }
     let folder = scratch("two-files");
     let (clone, source) = (folder.join("clone"), folder.join("example"));
     for part in ["runtime/c", "LICENSE-MIT"] {
@@ -206,10 +200,8 @@ fn mill_project(name: &str, recipe: &str) -> (PathBuf, PathBuf) {
 }
 
 #[test]
+#[ignore = "nightly: recipes"]
 fn mill() {
-    if !is_named("mill") {
-        return;
-    }
     let (project, mill) = mill_project("mill", &text("Mill", "scala"));
     let run = |task: &str| {
         let mut run = Command::new("sh");
@@ -227,10 +219,8 @@ fn mill() {
 /// The recipe with the changes that `docs/installing.md` describes, and the artifact that `packaging/maven` built.
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "nightly: installs"]
 fn mill_without_a_native_compiler() {
-    if !is_named("installs") {
-        return;
-    }
     let page = repository().join("docs/installing.md");
     let page = fs::read_to_string(page).expect("the page is there");
     let (_, section) = page.split_once("\n## Mill").expect("a section");
@@ -256,10 +246,8 @@ fn mill_without_a_native_compiler() {
 }
 
 #[test]
+#[ignore = "nightly: recipes"]
 fn maven() {
-    if !is_named("maven-recipe") {
-        return;
-    }
     let project = project("maven");
     let main = project.join("src/main");
     copy(&repository().join("tests/sbt/src/main"), &main);

@@ -2,7 +2,7 @@
 
 use super::{generate_with, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, scratch, sources_in};
-use crate::support::{is_tested, repository, succeed};
+use crate::support::{repository, succeed};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -14,9 +14,6 @@ fn desk(name: &str) -> PathBuf {
 
 #[test]
 fn a_loop_that_knows_no_state_serves_sessions() {
-    if !is_tested("c") {
-        return;
-    }
     for watch in [Watch::Plain, Watch::Address, Watch::Thread] {
         let generated = desk(&format!("events-{watch:?}"));
         let program = repository().join("tests/events/desk.c");
@@ -37,9 +34,6 @@ fn a_loop_that_knows_no_state_serves_sessions() {
 /// `duologue.hpp`: endpoints and messages that are closed and freed by their destructors; in C++20 also its spans.
 #[test]
 fn scopes_of_cpp_close_and_free() {
-    if !is_tested("c") {
-        return;
-    }
     let generated = desk("events-cpp");
     let main = repository().join("tests/events/desk.cpp");
     let sources = sources_in(&generated);
@@ -75,9 +69,6 @@ fn scopes_of_cpp_close_and_free() {
 /// A program that includes the header and does not use it has the same code as one that does not include it.
 #[test]
 fn callbacks_that_are_not_used_cost_nothing() {
-    if !is_tested("c") {
-        return;
-    }
     let generated = desk("events-unused");
     let folder = scratch("events-unused-code");
     let code = |header: &str| {
@@ -109,9 +100,6 @@ fn callbacks_that_are_not_used_cost_nothing() {
 /// Callbacks and conversions are as strict as everything else: each of these lines is rejected, and without it the program compiles.
 #[test]
 fn callbacks_that_are_wrong_do_not_compile() {
-    if !is_tested("c") {
-        return;
-    }
     let generated = desk("events-misuse");
     let folder = scratch("events-misused");
     let lines = [

@@ -2,7 +2,7 @@
 
 use super::{generate, generate_with, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, scratch, sources_in};
-use crate::support::{is_tested, repository, succeed};
+use crate::support::{repository, succeed};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -85,9 +85,6 @@ pub fn sources_of_a_device() -> Vec<PathBuf> {
 
 #[test]
 fn devices_without_an_allocator_have_dialogues() {
-    if !is_tested("c") {
-        return;
-    }
     for example in [TELLER, BANK] {
         let name = format!("firmware-{}", example.protocol);
         let generated = example.generate(&name);
@@ -117,9 +114,6 @@ fn devices_without_an_allocator_have_dialogues() {
 
 #[test]
 fn a_device_needs_little() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = scratch("firmware-size");
     let sources = sources_of_a_device();
     let runtime = Program {
@@ -165,9 +159,6 @@ fn a_device_needs_little() {
 /// Code that needs an allocator is rejected when it is compiled, with the reason; code that does not need one compiles.
 #[test]
 fn what_needs_an_allocator_is_refused_by_its_header() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = repository().join("protocols");
     let wishes = [
         (
@@ -243,9 +234,6 @@ fn compiles_without_allocator(name: &str, proto: &PathBuf, text: &str) -> Result
 #[cfg(target_os = "linux")]
 #[test]
 fn there_are_no_sessions_between_processes_without_threads() {
-    if !is_tested("c") {
-        return;
-    }
     let proto = repository().join("protocols/pingpong.proto");
     let generated = generate_with("firmware-processes", &[proto], &["--c-shm"]);
     let main = generated.join("main.c");

@@ -2,7 +2,7 @@
 
 use super::{generate, generate_with, hosts, protocols, quiet};
 use crate::support::c::{Compiler, LIBRARIES, Program, Watch, files_in, scratch, sources_in};
-use crate::support::{is_tested, repository, succeed};
+use crate::support::{repository, succeed};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -61,9 +61,6 @@ fn check_compiles(generated: &Path, hosts: &[PathBuf]) {
 
 #[test]
 fn all_protocols_compile() {
-    if !is_tested("c") {
-        return;
-    }
     check_compiles(
         &generate_with(
             "protocols",
@@ -76,9 +73,6 @@ fn all_protocols_compile() {
 
 #[test]
 fn names_that_libraries_use_compile() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = repository().join("tests/nasty");
     let protos = [folder.join("names.proto")];
     check_compiles(
@@ -90,9 +84,6 @@ fn names_that_libraries_use_compile() {
 /// Also for sessions between processes, since no host supplies anything here.
 #[test]
 fn names_that_generated_code_uses_compile() {
-    if !is_tested("c") {
-        return;
-    }
     for name in [
         "sides",
         "tables",
@@ -111,9 +102,6 @@ fn names_that_generated_code_uses_compile() {
 /// The first protocol can run between processes and the second cannot, whatever states they have that no session reaches.
 #[test]
 fn states_that_no_session_reaches_decide_nothing() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = repository().join("tests/nasty");
     let protos = [folder.join("unreached.proto")];
     let generated = generate_with("unreached", &protos, &["--c-shm"]);
@@ -130,9 +118,6 @@ fn states_that_no_session_reaches_decide_nothing() {
 
 #[test]
 fn protocols_that_mention_each_other_compile() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = repository().join("tests/nasty");
     let protos = [folder.join("shapes.proto")];
     check_compiles(
@@ -143,9 +128,6 @@ fn protocols_that_mention_each_other_compile() {
 
 #[test]
 fn what_travels_between_processes_compiles() {
-    if !is_tested("c") {
-        return;
-    }
     let files = [
         ("wire/payloads.proto", &["--c-shm"][..]),
         ("processes/talk.proto", &["--c-shm"]),
@@ -198,9 +180,6 @@ fn generated_text() {
 /// Generated code and the runtime must have the same version except for the patch number: what Cargo and CMake consider compatible.
 #[test]
 fn headers_of_another_version_are_refused() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = scratch("versions");
     let proto = folder.join("ask.proto");
     let text = "struct note { value: u64 }\nproto! ask { start:send { pay(note) -> ! } }\n";
@@ -263,9 +242,6 @@ fn headers_of_another_version_are_refused() {
 /// The page describes how, with this example.
 #[test]
 fn two_packages_have_a_protocol_of_the_same_name() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = scratch("two-packages");
     let mut sources = Vec::new();
     for package in ["acme", "river"] {
@@ -312,9 +288,6 @@ fn a_message_is_named_like_a_send_with_a_time_limit() {
 /// Both headers have the same include guard, which would silently hide the second.
 #[test]
 fn two_packages_have_a_protocol_of_the_same_name_and_no_prefix() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = scratch("two-packages-bare");
     for (package, file) in [("package acme;", "a"), ("package river;", "a"), ("", "b")] {
         let proto = folder.join(format!("{file}.proto"));
@@ -394,9 +367,6 @@ int main(void)
 /// Parts that are built in two different ways and linked together: the linker reports which build is missing.
 #[test]
 fn a_mixture_does_not_link() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = scratch("mixture");
     let proto = repository().join("protocols/pingpong.proto");
     let generated = generate("mixture-generated", &[proto]);

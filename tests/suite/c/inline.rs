@@ -2,7 +2,7 @@
 
 use super::{generate_with, quiet};
 use crate::support::c::{Program, Watch, runtime, scratch, sources_in};
-use crate::support::{is_named, is_tested, repository};
+use crate::support::repository;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -15,22 +15,20 @@ fn builds(watches: Vec<Watch>) -> Vec<(Watch, &'static [&'static str])> {
     let none: &[&str] = &[];
     let mut builds: Vec<_> = watches.into_iter().map(|watch| (watch, none)).collect();
     builds.push((Watch::Address, &["-fshort-enums"]));
-    if is_named("m32") {
-        builds.push((Watch::Address, &["-m32"]));
-    }
     builds
 }
 
 #[test]
 fn inline_values_arrive_or_are_refused() {
-    if !is_tested("c") {
-        return;
-    }
-    let generated = generate_with("inline", &[proto()], &["--c-inline-bounds"]);
+    arrive("inline", &builds(Watch::all()));
+}
+
+pub(super) fn arrive(name: &str, builds: &[(Watch, &[&str])]) {
+    let generated = generate_with(name, &[proto()], &["--c-inline-bounds"]);
     let program = repository().join("tests/payloads/inline.c");
     let sources = [sources_in(&generated), vec![program]].concat();
     let includes = [generated.clone(), runtime().join("tests")];
-    for (watch, flags) in builds(Watch::all()) {
+    for &(watch, flags) in builds {
         let program = Program {
             flags,
             runtime: flags,
@@ -46,17 +44,22 @@ fn inline_values_arrive_or_are_refused() {
 #[cfg(target_os = "linux")]
 #[test]
 fn inline_values_leave_their_process() {
-    if !is_tested("c") {
-        return;
-    }
-    let folder = scratch("inline-processes");
+    leave(
+        "inline-processes",
+        &builds(vec![Watch::Plain, Watch::Address]),
+    );
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn leave(name: &str, builds: &[(Watch, &[&str])]) {
+    let folder = scratch(name);
     let remote = ["--c-shm", "--remote"];
     let prefixed = ["--c-inline-bounds", "--c-prefix", "in_"];
     let kinds = [("inline", &prefixed[..]), ("views", &[])];
     let mut sources = Vec::new();
     for (kind, options) in kinds {
         let options = [options, &remote].concat();
-        let generated = generate_with(&format!("inline-processes/{kind}"), &[proto()], &options);
+        let generated = generate_with(&format!("{name}/{kind}"), &[proto()], &options);
         sources.extend(sources_in(&generated));
     }
     let programs = repository().join("tests/processes");
@@ -67,7 +70,7 @@ fn inline_values_leave_their_process() {
         runtime().join("tests"),
         runtime().join("src"),
     ];
-    for (watch, flags) in builds(vec![Watch::Plain, Watch::Address]) {
+    for &(watch, flags) in builds {
         let program = Program {
             flags,
             runtime: flags,

@@ -4,7 +4,7 @@
 
 use super::{generate_with, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_for, sources_in};
-use crate::support::{is_named, is_tested, repository};
+use crate::support::repository;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -76,9 +76,6 @@ impl Case {
 
 #[test]
 fn two_processes_meet() {
-    if !is_tested("c") {
-        return;
-    }
     // Some versions of Valgrind in use do not support `membarrier`.
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
@@ -87,18 +84,12 @@ fn two_processes_meet() {
 
 #[test]
 fn a_peer_that_leaves_or_dies_is_noticed() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new("processes-leave", "tests/processes/talk.proto", "leave.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn waiting_for_many_sessions() {
-    if !is_tested("c") {
-        return;
-    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-ready", "tests/processes/talk.proto", "ready.c").run(&watches, &[]);
@@ -106,9 +97,6 @@ fn waiting_for_many_sessions() {
 
 #[test]
 fn waiting_for_space_in_many_sessions() {
-    if !is_tested("c") {
-        return;
-    }
     let case = Case::new(
         "processes-writable",
         "tests/processes/talk.proto",
@@ -121,9 +109,6 @@ fn waiting_for_space_in_many_sessions() {
 /// As on Linux before 5.16, and where a thread does not sleep on a futex.
 #[test]
 fn waiting_for_many_sessions_on_an_older_system() {
-    if !is_tested("c") {
-        return;
-    }
     let case = Case::new("processes-older", "tests/processes/talk.proto", "ready.c");
     for runtime in ["-DDUO_NO_FUTEX_WAITV", "-DDUO_NO_FUTEX"] {
         let program = Program {
@@ -139,9 +124,6 @@ fn waiting_for_many_sessions_on_an_older_system() {
 /// A system call filter, or a kernel that is out of memory, must not make a waiting thread spin.
 #[test]
 fn waiting_for_many_sessions_where_the_system_refuses() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new(
         "processes-refused",
         "tests/processes/talk.proto",
@@ -152,27 +134,18 @@ fn waiting_for_many_sessions_where_the_system_refuses() {
 
 #[test]
 fn a_side_is_held_as_long_as_its_program_runs() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new("processes-attach", "tests/processes/talk.proto", "attach.c")
         .run(&[Watch::Plain, Watch::Address, Watch::Thread], &[]);
 }
 
 #[test]
 fn a_name_left_behind_by_a_crash_is_usable() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new("processes-names", "tests/processes/talk.proto", "names.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn a_region_has_all_of_its_memory() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new("processes-space", "tests/processes/talk.proto", "space.c").run(
         &[Watch::Plain, Watch::Address],
         &["-Wl,--wrap=posix_fallocate"],
@@ -181,9 +154,6 @@ fn a_region_has_all_of_its_memory() {
 
 #[test]
 fn a_child_of_busy_threads_has_sessions_of_its_own() {
-    if !is_tested("c") {
-        return;
-    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-fork", "tests/processes/talk.proto", "fork.c").run(&watches, &[]);
@@ -192,9 +162,6 @@ fn a_child_of_busy_threads_has_sessions_of_its_own() {
 /// The thread sanitizer mistakes the parent's thread for one that the child leaked.
 #[test]
 fn a_child_of_a_thread_in_its_first_session_has_sessions_of_its_own() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new("processes-first", "tests/processes/talk.proto", "first.c").run(
         &[Watch::Plain, Watch::Address],
         &["-Wl,--wrap=pthread_mutex_unlock"],
@@ -203,9 +170,6 @@ fn a_child_of_a_thread_in_its_first_session_has_sessions_of_its_own() {
 
 #[test]
 fn many_threads_send_to_another_process() {
-    if !is_tested("c") {
-        return;
-    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-shared", "tests/processes/talk.proto", "shared.c").run(&watches, &[]);
@@ -213,36 +177,24 @@ fn many_threads_send_to_another_process() {
 
 #[test]
 fn messages_of_every_length_arrive() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new("processes-long", "tests/processes/talk.proto", "long.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn a_sender_gives_up_when_its_time_is_over() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new("processes-limits", "tests/processes/talk.proto", "limits.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn numbers_arrive_in_any_order() {
-    if !is_tested("c") {
-        return;
-    }
     let watches = [Watch::Plain, Watch::Address];
     Case::new("processes-mixed", "tests/processes/talk.proto", "mixed.c").run(&watches, &[]);
 }
 
 #[test]
 fn turns_of_one_number_and_others_arrive() {
-    if !is_tested("c") {
-        return;
-    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     let case = Case::new("processes-turns", "tests/processes/talk.proto", "turns.c");
@@ -254,9 +206,6 @@ fn turns_of_one_number_and_others_arrive() {
 
 #[test]
 fn streams_stop_and_go_on_anywhere() {
-    if !is_tested("c") {
-        return;
-    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     let case = Case::new("processes-stream", "tests/processes/talk.proto", "stream.c");
@@ -268,9 +217,6 @@ fn streams_stop_and_go_on_anywhere() {
 
 #[test]
 fn ends_change_hands_in_the_middle_of_a_stream() {
-    if !is_tested("c") {
-        return;
-    }
     let mut watches = Watch::all();
     watches.retain(|watch| !matches!(watch, Watch::Valgrind));
     Case::new("processes-moved", "tests/processes/talk.proto", "moved.c").run(&watches, &["-O2"]);
@@ -278,9 +224,6 @@ fn ends_change_hands_in_the_middle_of_a_stream() {
 
 #[test]
 fn without_the_barrier_of_the_system() {
-    if !is_tested("c") {
-        return;
-    }
     let case = Case::new("processes-heavy", "tests/processes/talk.proto", "long.c");
     let program = Program {
         runtime: &["-DDUO_NO_MEMBARRIER"],
@@ -293,9 +236,6 @@ fn without_the_barrier_of_the_system() {
 
 #[test]
 fn garbage_is_answered() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new(
         "processes-garbage",
         "tests/wire/payloads.proto",
@@ -305,32 +245,30 @@ fn garbage_is_answered() {
 }
 
 /// The program `side` of the package `conversations` is the victim.
-#[test]
-fn a_side_in_rust_withstands_a_peer_in_c() {
-    if !is_tested("c") || !is_tested("rust") {
-        return;
-    }
+fn withstands_a_peer_in_c(side: &Command) {
     let case = Case::new(
         "processes-hostile",
         "tests/wire/payloads.proto",
         "hostile.c",
     );
-    let withstands = |side: Command| {
-        let flag = format!("-DSIDE=\"{}\"", side.get_program().display());
-        case.run(&[Watch::Plain], &[&flag]);
-    };
-    withstands(crate::rust::side_program());
-    // Not the thread sanitizer, which does not understand the standard library's locks, and sees no race between processes.
-    if is_named("sanitizers") {
-        withstands(crate::rust::side_program_under("address"));
-    }
+    let flag = format!("-DSIDE=\"{}\"", side.get_program().display());
+    case.run(&[Watch::Plain], &[&flag]);
+}
+
+#[test]
+fn a_side_in_rust_withstands_a_peer_in_c() {
+    withstands_a_peer_in_c(&crate::rust::side_program());
+}
+
+/// Not under the thread sanitizer, which does not understand the standard library's locks, and sees no race between processes.
+#[test]
+#[ignore = "slow: sanitizers"]
+fn a_side_in_rust_withstands_a_peer_in_c_under_the_address_sanitizer() {
+    withstands_a_peer_in_c(&crate::rust::side_program_under("address"));
 }
 
 #[test]
 fn messages_with_descriptors_leak_none() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new(
         "processes-letters",
         "tests/processes/talk.proto",
@@ -341,9 +279,6 @@ fn messages_with_descriptors_leak_none() {
 
 #[test]
 fn every_wait_for_a_region_can_be_canceled() {
-    if !is_tested("c") {
-        return;
-    }
     let watches = [Watch::Plain, Watch::Address, Watch::Thread];
     Case::new(
         "processes-canceled",
@@ -356,9 +291,6 @@ fn every_wait_for_a_region_can_be_canceled() {
 /// In the header, and where everything goes through the library.
 #[test]
 fn senders_get_errors_for_invalid_values() {
-    if !is_tested("c") {
-        return;
-    }
     let case = Case::new("processes-sound", "tests/processes/sound.proto", "sound.c");
     case.run(&[Watch::Plain, Watch::Address], &[]);
     for flag in ["-DDUO_CHECKED", "-Os"] {
@@ -368,9 +300,6 @@ fn senders_get_errors_for_invalid_values() {
 
 #[test]
 fn memory_of_ended_sessions_is_released() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new(
         "processes-given-back",
         "tests/processes/talk.proto",
@@ -382,27 +311,18 @@ fn memory_of_ended_sessions_is_released() {
 
 #[test]
 fn the_memory_that_a_peer_can_claim_is_bounded() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new("processes-bounds", "tests/wire/payloads.proto", "bounds.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn sizes_that_no_memory_has_are_refused() {
-    if !is_tested("c") {
-        return;
-    }
     Case::new("processes-sizes", "tests/processes/talk.proto", "sizes.c")
         .run(&[Watch::Plain, Watch::Address], &[]);
 }
 
 #[test]
 fn payloads_are_the_bytes_of_the_page() {
-    if !is_tested("c") {
-        return;
-    }
     let vectors = repository().join("tests/wire/payloads.txt");
     let flag = format!("-DVECTORS=\"{}\"", vectors.display());
     Case::new("processes-wire", "tests/wire/payloads.proto", "vectors.c")
@@ -412,9 +332,6 @@ fn payloads_are_the_bytes_of_the_page() {
 /// Every case transfers three values; how long it takes is not checked.
 #[test]
 fn the_benchmark_works() {
-    if !is_tested("c") {
-        return;
-    }
     let bench = repository().join("tests/bench");
     let proto = "tests/bench/processes/bench.proto";
     let mut case = Case::new("processes-bench", proto, "../bench/processes/main.c");
@@ -440,10 +357,9 @@ fn the_benchmark_works() {
 
 /// A short run; `tests/processes/fuzz.c` says how to make a longer one.
 #[test]
+#[ignore = "nightly: fuzz"]
 fn a_fuzzer_finds_nothing() {
-    if is_named("clang") {
-        fuzz(&Case::new("processes-fuzz", PAYLOADS, "fuzz.c"), &[]);
-    }
+    fuzz(&Case::new("processes-fuzz", PAYLOADS, "fuzz.c"), &[]);
 }
 
 /// The protocol whose payloads are fuzzed.

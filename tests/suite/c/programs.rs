@@ -3,7 +3,7 @@
 use super::firmware::BANK;
 use super::{generate, generate_with, hosts, protocols, quiet};
 use crate::support::c::{Program, Watch, runtime, sources_in, tls_objects};
-use crate::support::{is_named, is_tested, repository, succeed};
+use crate::support::{repository, succeed};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -57,9 +57,6 @@ pub fn case_header(case: &str, prefix: &str, state: &str, room: Option<u32>) -> 
 
 #[test]
 fn conversations_run() {
-    if !is_tested("c") {
-        return;
-    }
     check_conversations(Watch::Plain, None);
 }
 
@@ -67,18 +64,12 @@ fn conversations_run() {
 #[cfg(target_os = "linux")]
 #[test]
 fn conversations_run_between_processes() {
-    if !is_tested("c") {
-        return;
-    }
     check_conversations(Watch::Plain, Some(0));
     check_conversations(Watch::Address, Some(4096));
 }
 
 #[test]
 fn conversations_leak_nothing() {
-    if !is_tested("c") {
-        return;
-    }
     check_conversations(Watch::Address, None);
 }
 
@@ -140,9 +131,6 @@ fn every_case_is_spoken() {
 /// with `RIGHT` defined, so there is no other reason), or `runs`, and succeeds.
 #[test]
 fn misuse_is_found() {
-    if !is_tested("c") {
-        return;
-    }
     let generated = generate("misuse", &[repository().join("protocols/bank.proto")]);
     let includes = [generated.clone()];
     let programs = sources_in(&repository().join("tests/misuse/c"));
@@ -192,9 +180,6 @@ fn misuse_is_found() {
 /// With `-DDUO_DEBUG`, also under the address sanitizer, which sees the block but not the views.
 #[test]
 fn freed_messages_are_poisoned() {
-    if !is_tested("c") {
-        return;
-    }
     for watch in [Watch::Plain, Watch::Address] {
         let protos = [repository().join("protocols/bank.proto")];
         let generated = generate(&format!("poison-{watch:?}"), &protos);
@@ -213,9 +198,6 @@ fn freed_messages_are_poisoned() {
 
 #[test]
 fn forgotten_endpoints_are_reported() {
-    if !is_tested("c") {
-        return;
-    }
     for watch in [Watch::Plain, Watch::Address] {
         let protos = [repository().join("protocols/bank.proto")];
         let generated = generate(&format!("forgotten-{watch:?}"), &protos);
@@ -236,9 +218,6 @@ fn forgotten_endpoints_are_reported() {
 
 #[test]
 fn payloads_arrive_and_what_is_left_is_destroyed_once() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = repository().join("tests/payloads");
     for watch in Watch::all() {
         let generated = generate(
@@ -255,9 +234,6 @@ fn payloads_arrive_and_what_is_left_is_destroyed_once() {
 
 #[test]
 fn copies_outlive_their_message() {
-    if !is_tested("c") {
-        return;
-    }
     let kept = repository().join("tests/payloads/kept.proto");
     let generated = generate("copies", &[protocols(), vec![kept]].concat());
     let tables = [
@@ -284,9 +260,6 @@ fn copies_outlive_their_message() {
 /// `--c-ring`: a session uses no more memory than requested, and an unbounded run still works.
 #[test]
 fn a_ring_is_as_small_as_requested() {
-    if !is_tested("c") {
-        return;
-    }
     for (bytes, least) in [("0", "640"), ("1024", "1024"), ("8192", "8192")] {
         let name = format!("small-ring-{bytes}");
         let protos = [repository().join("protocols/stream.proto")];
@@ -313,9 +286,6 @@ fn has_robots(folder: &std::path::Path) -> bool {
 /// Every program of the page is complete: it compiles, runs, and prints what the page says.
 #[test]
 fn the_programs_of_the_page_print_what_it_says() {
-    if !is_tested("c") {
-        return;
-    }
     let page =
         std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
     let options = ["--c-shm", "--remote", "--c-events", "--robots"];
@@ -350,9 +320,6 @@ fn the_programs_of_the_page_print_what_it_says() {
         }
         programs += 1;
         let uses_tls = text.contains("duologue/tls.h");
-        if uses_tls && !is_named("tls") {
-            continue;
-        }
         let folder = generated.join(format!("program-{position}"));
         std::fs::create_dir(&folder).expect("it can be written");
         let source = folder.join(if *language == "c" {

@@ -4,7 +4,7 @@ use super::programs::CASES;
 use super::{generate_with, hosts, protocols, quiet};
 use crate::robots::report;
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_for, sources_in};
-use crate::support::{is_named, is_tested, repository, succeed};
+use crate::support::{repository, succeed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
@@ -78,9 +78,6 @@ fn run(watch: Watch, program: &Path, arguments: &[&str]) -> String {
 /// The transcripts are those of every language. `INSTA_UPDATE=always` writes them.
 #[test]
 fn robots_play_the_same_sessions_as_in_other_languages() {
-    if !is_tested("c") {
-        return;
-    }
     let path = repository().join("tests/robots/transcripts.txt");
     for watch in [Watch::Address, Watch::Thread] {
         let program = program(watch);
@@ -116,10 +113,8 @@ fn robots_play_the_same_sessions_as_in_other_languages() {
 
 /// libFuzzer plays a client against a server with a fault, and finds it.
 #[test]
+#[ignore = "nightly: fuzz"]
 fn a_fuzzer_finds_a_fault_with_a_robot() {
-    if !is_tested("c") || !is_named("clang") {
-        return;
-    }
     let protos = [repository().join("protocols/bank.proto")];
     let generated = generate_with("robots-fuzz", &protos, &["--robots"]);
     let mut sources = sources_in(&generated);

@@ -5,15 +5,12 @@
 use super::processes::Case;
 use super::{check_test_with, generate, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_in};
-use crate::support::{is_tested, repository};
+use crate::support::repository;
 
 const SHORT: [&str; 1] = ["-fshort-enums"];
 
 #[test]
 fn sessions_go_as_ever() {
-    if !is_tested("c") {
-        return;
-    }
     for test in [
         "turn.c", "close.c", "used.c", "ready.c", "credit.c", "lines.c",
     ] {
@@ -24,9 +21,6 @@ fn sessions_go_as_ever() {
 /// Values with enums arrive, and what messages own is freed, whatever comes between the tag and the rest.
 #[test]
 fn owned_payloads_are_freed() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = repository().join("tests/payloads");
     for (name, flags) in [("int", &[][..]), ("short", &SHORT[..])] {
         for program in ["payloads.c", "tags.c"] {
@@ -53,9 +47,6 @@ fn owned_payloads_are_freed() {
 /// A tag has as many bytes as the tables say, whatever the compiler's setting.
 #[test]
 fn tags_have_the_bytes_that_tables_say() {
-    if !is_tested("c") {
-        return;
-    }
     let case = Case::new("enums", "tests/processes/talk.proto", "enums.c");
     case.run_watched_as(Watch::Address, &[], &[]);
 }
@@ -63,9 +54,6 @@ fn tags_have_the_bytes_that_tables_say() {
 /// The bytes that travel do not depend on the flag.
 #[test]
 fn payloads_travel_between_processes() {
-    if !is_tested("c") {
-        return;
-    }
     let vectors = repository().join("tests/wire/payloads.txt");
     let vectors = format!("-DVECTORS=\"{}\"", vectors.display());
     for (program, proto) in [

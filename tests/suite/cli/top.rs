@@ -1,6 +1,5 @@
 //! `duologue top`: what a program's registry says, from files and sockets, and from a terminal.
 
-use crate::support::is_named;
 use crate::support::program::{Scratch, run};
 use crate::support::running::Running;
 use insta::assert_snapshot;
@@ -253,10 +252,8 @@ fn a_source_that_was_read_is_read_again_after_a_failure() {
 /// In a terminal the sessions replace those before, until the program ends.
 #[cfg(unix)]
 #[test]
+#[ignore = "with tmux"]
 fn a_terminal_shows_the_sessions_again_and_again() {
-    if !is_named("tmux") {
-        return;
-    }
     let scratch = Scratch::new("top-terminal");
     let free = stuck_with("\"in_flight\":8", "\"in_flight\":0");
     serve(&scratch.path("program"), vec![STUCK.into(), free.into()]);

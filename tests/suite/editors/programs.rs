@@ -3,7 +3,7 @@
 
 use crate::support::program::Scratch;
 use crate::support::rust::tool;
-use crate::support::{is_named, repository, succeed};
+use crate::support::{repository, succeed};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
@@ -66,21 +66,16 @@ fn colored(editor: &str, arguments: &[&str], package: &str) -> String {
 }
 
 #[test]
+#[ignore = "nightly: editors"]
 fn vim_and_neovim_color_and_indent_a_protocol() {
-    if is_named("neovim") {
-        insta::assert_snapshot!("vim", colored("nvim", &["--headless"], "neovim"));
-    }
-    if is_named("vim") {
-        insta::assert_snapshot!("vim", colored("vim", &["-e", "-s"], "vim"));
-    }
+    insta::assert_snapshot!("vim", colored("nvim", &["--headless"], "neovim"));
+    insta::assert_snapshot!("vim", colored("vim", &["-e", "-s"], "vim"));
 }
 
 /// Neovim loads the committed parser, accepts the queries, and colors a buffer with them.
 #[test]
+#[ignore = "nightly: editors"]
 fn neovim_colors_a_protocol_by_tree_sitter() {
-    if !is_named("neovim") {
-        return;
-    }
     let scratch = Scratch::new("neovim-tree-sitter");
     std::fs::create_dir_all(scratch.path("parser")).expect("a folder can be created");
     let grammar = repository().join("editors/tree-sitter-duologue/src");
@@ -109,10 +104,8 @@ fn neovim_colors_a_protocol_by_tree_sitter() {
 }
 
 #[test]
+#[ignore = "nightly: editors"]
 fn emacs_colors_and_indents_a_protocol() {
-    if !is_named("emacs") {
-        return;
-    }
     let install = "apt-get install emacs-nox";
     let (scratch, files) = scratch("emacs-mode");
     let mut command = tool("emacs", install);
@@ -224,10 +217,8 @@ fn drawn(file: &str, scratch: &Scratch) -> String {
 }
 
 #[test]
+#[ignore = "nightly: editors"]
 fn kakoune_colors_a_protocol() {
-    if !is_named("kakoune") {
-        return;
-    }
     let (scratch, files) = scratch("kakoune");
     let everything = repository().join(EVERYTHING);
     insta::assert_snapshot!(

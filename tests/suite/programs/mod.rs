@@ -12,7 +12,7 @@ use crate::support::c::{self, Compiler};
 use crate::support::choices::Choices;
 use crate::support::rust::{self, Edition};
 use crate::support::scala::{Scala, sources_in};
-use crate::support::{is_named, succeed};
+use crate::support::succeed;
 use generator::{Generator, RandomProgram};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -219,10 +219,8 @@ const C_HOST: &str = "#ifndef ZZ_VALUE\n#define ZZ_VALUE\n#ifdef __cplusplus\nex
     struct zz_value;\nvoid zz_value_free(struct zz_value *value);\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 
 #[test]
+#[ignore = "slow: random programs"]
 fn random_programs_compile_in_rust() {
-    if !is_named("programs") {
-        return;
-    }
     let folder = rust::scratch("programs");
     let derives = "#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]";
     let mut text = format!(
@@ -259,10 +257,8 @@ fn random_programs_compile_in_rust() {
 }
 
 #[test]
+#[ignore = "slow: random programs"]
 fn random_programs_compile_in_c() {
-    if !is_named("programs") {
-        return;
-    }
     let folder = c::scratch("programs");
     fs::write(folder.join("zz_value.h"), C_HOST).expect("it can be written");
     let next = AtomicUsize::new(0);
@@ -304,9 +300,6 @@ fn random_programs_compile_in_c() {
 }
 
 fn compile_in(scala: Scala) {
-    if !is_named("programs") {
-        return;
-    }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("programs-classes")
         .join(scala.name());
@@ -333,11 +326,13 @@ fn compile_in(scala: Scala) {
 }
 
 #[test]
+#[ignore = "slow: random programs"]
 fn random_programs_compile_in_scala_3() {
     compile_in(Scala::Three);
 }
 
 #[test]
+#[ignore = "slow: random programs"]
 fn random_programs_compile_in_scala_2() {
     compile_in(Scala::Two);
 }

@@ -4,8 +4,8 @@ use super::attack_flawed::{ALL, Flaw, PROTOCOL, serve};
 use super::programs::Language;
 use super::{Sockets, unix};
 use crate::support::program::{Scratch, run};
+use crate::support::repository;
 use crate::support::running::Running;
-use crate::support::{is_tested, repository};
 use std::io::Write;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
@@ -31,9 +31,6 @@ pub fn attack(
 /// Servers in each language hold over TLS, and those that present no certificate are not attacked.
 #[test]
 fn a_server_holds_over_tls() {
-    if !is_tested("rust") {
-        return;
-    }
     let (scratch, certificates) = (Scratch::new("attack-tls"), Sockets::new());
     let folder = certificates.path("").display().to_string();
     crate::rust::write_certificates(folder.as_ref());
@@ -78,9 +75,6 @@ pub fn tls_files(folder: &str) -> [String; 6] {
 }
 
 fn holds(language: Language) {
-    if !is_tested(language.name()) {
-        return;
-    }
     let scratch = Scratch::new(&format!("attack-{}", language.name()));
     for (case, protocol) in [
         ("bank", "bank.proto"),

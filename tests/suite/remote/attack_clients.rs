@@ -4,8 +4,8 @@ use super::attack::tls_files;
 use super::programs::{Language, Player};
 use super::{Sockets, unix};
 use crate::support::program::{Scratch, run};
+use crate::support::repository;
 use crate::support::running::{Outcome, Running};
-use crate::support::{is_tested, repository};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,9 +77,6 @@ impl Attack<'_> {
 
 /// Attacks clients over a Unix socket.
 fn clients_hold(language: Language) {
-    if !is_tested(language.name()) {
-        return;
-    }
     let sockets = Sockets::new();
     let address = unix(&sockets.path("s"));
     let options = format!("--timeout 3 --only {KINDS}");
@@ -106,9 +103,6 @@ fn a_client_in_c_holds() {
 /// A Java machine takes too long to start for each attack, so one has the sessions one after the other.
 #[test]
 fn a_client_in_scala_holds() {
-    if !is_tested("scala") {
-        return;
-    }
     let (scratch, sockets) = (Scratch::new("attack-clients-scala"), Sockets::new());
     let address = unix(&sockets.path("s"));
     let options = format!("--timeout 3 --only {KINDS}");
@@ -160,9 +154,6 @@ fn against(name: &str, options: &str, shell: &str) -> (String, Option<i32>) {
 
 #[test]
 fn a_command_is_run_for_each_attack() {
-    if !is_tested("rust") {
-        return;
-    }
     for (name, shell, options, code, words) in [
         (
             "right",
@@ -201,9 +192,6 @@ fn a_command_is_run_for_each_attack() {
 
 #[test]
 fn a_client_holds_over_tls() {
-    if !is_tested("rust") {
-        return;
-    }
     let (scratch, certificates) = (Scratch::new("attack-clients-tls"), Sockets::new());
     let folder = certificates.path("").display().to_string();
     crate::rust::write_certificates(Path::new(&folder));

@@ -7,16 +7,13 @@ use super::attack_clients::Attack;
 use super::programs::Language;
 use crate::support::c::{Compiler, runtime};
 use crate::support::program::{Scratch, run};
-use crate::support::{is_tested, repository, succeed};
+use crate::support::{repository, succeed};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 
 /// Attacks both sides.
 fn holds(language: Language) {
-    if !is_tested(language.name()) {
-        return;
-    }
     let all = "hello,frame,control,payload,turn,cut,legal";
     for (case, protocol, side, own, kinds) in [
         (
@@ -93,9 +90,6 @@ fn against(program: &Path, flaw: &str, options: &str) -> (String, Option<i32>) {
 
 #[test]
 fn each_flaw_of_a_server_in_memory_is_found() {
-    if !is_tested("c") {
-        return;
-    }
     let folder = crate::support::c::scratch("attack-memory");
     let program = folder.join("flawed");
     let mut compiler = Compiler::Gcc.command(false);
@@ -139,9 +133,6 @@ fn each_flaw_of_a_server_in_memory_is_found() {
 #[test]
 fn the_layout_of_shared_memory_is_that_of_the_runtime() {
     use duologue::attack::memory as layout;
-    if !is_tested("c") {
-        return;
-    }
     let mut text = "#include \"shm.h\"\n".to_owned();
     let side = |field: &str| format!("offsetof(duo_shm_side, {field})");
     let hello =

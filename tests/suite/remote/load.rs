@@ -4,13 +4,12 @@
 use super::programs::Language;
 use super::{Sockets, unix};
 use crate::support::running::Running;
-use crate::support::{is_named, is_tested};
 use std::path::Path;
 
-/// How many sessions there are in every run of the tests, and how many with `DUOLOGUE_TEST_WITH=load`.
+/// How many sessions there are in every run of the tests, and how many each night.
 pub const SOME: usize = 1_000;
 pub const MANY: usize = 10_000;
-/// How many there are over TLS with `load`: their handshakes take longer.
+/// How many there are over TLS each night: their handshakes take longer.
 const MANY_OVER_TLS: usize = 4_000;
 
 /// How many turns a session has on average after all are open.
@@ -78,9 +77,6 @@ pub fn numbers(program: &mut Running, word: &str) -> Vec<usize> {
 
 /// Over TLS, if there are certificates in this folder.
 fn check(server: Language, wanted: usize, certificates: Option<&Path>) {
-    if !is_tested(server.name()) || !is_tested("rust") {
-        return;
-    }
     let sessions = sessions(wanted);
     let sockets = Sockets::new();
     let start = |language: Language, role: &str, address: &str| {
@@ -129,12 +125,10 @@ fn check(server: Language, wanted: usize, certificates: Option<&Path>) {
     for outcome in [serving.end(), playing.end()] {
         assert_eq!(outcome.code, Some(0), "{server:?}: {outcome:?}");
     }
-    if is_named("load") {
-        eprintln!(
-            "{server:?} at {address}: {sessions} sessions, {memory} bytes each, {of_library} of them the TLS library's; from {least} to {most} turns, {TURNS} on average after the \
-             first; ended {drained} ms after draining began, for which the server used a processor for {used} ms"
-        );
-    }
+    println!(
+        "{server:?} at {address}: {sessions} sessions, {memory} bytes each, {of_library} of them the TLS library's; from {least} to {most} turns, {TURNS} on average after the \
+         first; ended {drained} ms after draining began, for which the server used a processor for {used} ms"
+    );
 }
 
 /// Fails unless the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`, has virtual threads.
@@ -154,58 +148,77 @@ fn require_virtual_threads() {
     );
 }
 
-fn check_some_and_many(server: Language) {
-    check(server, SOME, None);
-    if is_named("load") {
-        // A system has no 10,000 threads for one process.
-        if server == Language::Scala && is_tested(server.name()) {
-            require_virtual_threads();
-        }
-        check(server, MANY, None);
-    }
+#[test]
+fn c_serves_some_sessions() {
+    check(Language::C, SOME, None);
+}
+
+/// With virtual threads in a Java that has them: the one whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
+#[test]
+fn scala_serves_some_sessions() {
+    check(Language::Scala, SOME, None);
 }
 
 #[test]
+fn rust_serves_some_sessions() {
+    check(Language::Rust, SOME, None);
+}
+
+#[test]
+#[ignore = "nightly: load"]
 fn c_serves_many_sessions() {
-    check_some_and_many(Language::C);
+    check(Language::C, MANY, None);
 }
 
-/// With virtual threads in a Java that has them: the one whose path is `DUOLOGUE_JAVA`, or the one in `PATH`. 10,000 sessions require one.
+/// A system has no 10,000 threads for one process.
 #[test]
+#[ignore = "nightly: load"]
 fn scala_serves_many_sessions() {
-    check_some_and_many(Language::Scala);
+    require_virtual_threads();
+    check(Language::Scala, MANY, None);
 }
 
 #[test]
+#[ignore = "nightly: load"]
 fn rust_serves_many_sessions() {
-    check_some_and_many(Language::Rust);
+    check(Language::Rust, MANY, None);
 }
 
-fn check_over_tls(server: Language) {
-    if !is_tested("rust") || !is_tested(server.name()) || !server.has_tls() {
-        return;
-    }
+fn check_over_tls(server: Language, wanted: usize) {
     let files = Sockets::new();
     crate::rust::write_certificates(&files.0);
-    let wanted = if is_named("load") {
-        MANY_OVER_TLS
-    } else {
-        SOME
-    };
     check(server, wanted, Some(&files.0));
 }
 
 #[test]
+fn rust_serves_some_sessions_over_tls() {
+    check_over_tls(Language::Rust, SOME);
+}
+
+#[test]
+fn c_serves_some_sessions_over_tls() {
+    check_over_tls(Language::C, SOME);
+}
+
+#[test]
+fn scala_serves_some_sessions_over_tls() {
+    check_over_tls(Language::Scala, SOME);
+}
+
+#[test]
+#[ignore = "nightly: load"]
 fn rust_serves_many_sessions_over_tls() {
-    check_over_tls(Language::Rust);
+    check_over_tls(Language::Rust, MANY_OVER_TLS);
 }
 
 #[test]
+#[ignore = "nightly: load"]
 fn c_serves_many_sessions_over_tls() {
-    check_over_tls(Language::C);
+    check_over_tls(Language::C, MANY_OVER_TLS);
 }
 
 #[test]
+#[ignore = "nightly: load"]
 fn scala_serves_many_sessions_over_tls() {
-    check_over_tls(Language::Scala);
+    check_over_tls(Language::Scala, MANY_OVER_TLS);
 }

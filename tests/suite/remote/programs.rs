@@ -1,7 +1,6 @@
 //! The programs of each language, and how two of them hold a conversation.
 
 use super::expected;
-use crate::support::is_named;
 use crate::support::running::{self, Outcome, Running};
 use std::path::Path;
 use std::process::Command;
@@ -15,20 +14,12 @@ pub enum Language {
 }
 
 impl Language {
-    /// As `DUOLOGUE_TARGETS` names it.
+    /// Its name in the names of files.
     pub fn name(self) -> &'static str {
         match self {
             Language::Rust => "rust",
             Language::C => "c",
             Language::Scala => "scala",
-        }
-    }
-
-    /// Whether sessions of this language can use TLS.
-    pub fn has_tls(self) -> bool {
-        match self {
-            Language::Rust | Language::Scala => true,
-            Language::C => is_named("tls"),
         }
     }
 

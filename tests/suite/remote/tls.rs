@@ -2,7 +2,6 @@
 
 use super::Sockets;
 use super::programs::{Language, Player};
-use crate::support::is_tested;
 use std::path::Path;
 
 const LANGUAGES: [Language; 3] = [Language::Rust, Language::C, Language::Scala];
@@ -147,19 +146,13 @@ fn check(listening: Language, clients: &mut [(Language, Player)], certificates: 
 
 #[test]
 fn wrong_certificates_are_reported_in_every_language() {
-    let all = LANGUAGES.into_iter();
-    let all = all.filter(|one| one.has_tls() && is_tested(one.name()));
-    let all: Vec<Language> = all.collect();
-    if all.is_empty() {
-        return;
-    }
     let certificates = Sockets::new();
     crate::rust::write_certificates(&certificates.0);
-    let clients = all
+    let clients = LANGUAGES
         .iter()
         .map(|one| (*one, Player::start(*one, Some(&certificates.0))));
     let mut clients: Vec<(Language, Player)> = clients.collect();
-    for listening in &all {
+    for listening in &LANGUAGES {
         check(*listening, &mut clients, &certificates.0);
     }
 }

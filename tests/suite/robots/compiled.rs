@@ -1,13 +1,13 @@
 //! Mutants of the example servers in C and Scala, compiled once: a robot finds each of them.
 
 use super::answers::{change_c, change_scala};
-use super::mutants::{Case, bytes_of, inputs, plan, played, script};
+use super::mutants::{Case, Played, all, bytes_of, inputs, plan, sample, script};
 use super::source::Source;
 use super::wraps::{Language, Wraps};
 use crate::support::c::{runtime, sources_in};
 use crate::support::program::Scratch;
 use crate::support::scala::{Scala, folder};
-use crate::support::{is_named, is_tested, repository, rust, succeed};
+use crate::support::{repository, rust, succeed};
 use duologue::protocol::Program;
 use duologue::robots::Makeable;
 use duologue::target::Options;
@@ -115,8 +115,8 @@ fn mutate(program: &Program, case: &Case, language: Language, first: usize) -> M
 }
 
 /// Checks what the program has found: all mutants but those that are listed.
-fn check(language: &str, printed: &str, mutants: &[String]) {
-    let cases: BTreeSet<&str> = played().map(|case| case.folder).collect();
+fn check(language: &str, played: &Played, printed: &str, mutants: &[String]) {
+    let cases: BTreeSet<&str> = played.iter().map(|case| case.folder).collect();
     for case in &cases {
         let original = format!("missed {case} original");
         assert!(
@@ -158,21 +158,22 @@ fn check(language: &str, printed: &str, mutants: &[String]) {
         found.len(),
         crashed.count()
     );
-    let least = if is_named("mutants") { 100 } else { 30 };
+    let least = if cases.len() > 3 { 100 } else { 30 };
     assert!(mutants.len() >= least, "{} mutants", mutants.len());
 }
 
 /// The types that all examples and their mutants use.
-fn checked(name: &str) -> duologue::check::CheckedProgram {
-    rust::generate(&inputs(), &Options::default(), &rust::scratch(name))
+fn checked(name: &str, played: &Played) -> duologue::check::CheckedProgram {
+    let tree = rust::scratch(&format!("mutants-{name}-tree-{}", played.len()));
+    rust::generate(&inputs(played), &Options::default(), &tree)
 }
 
 /// Writes the servers and the list of their mutants; returns their names.
-fn write_c(program: &Program, tree: &Path, scratch: &Scratch) -> Vec<String> {
+fn write_c(program: &Program, played: &Played, tree: &Path, scratch: &Scratch) -> Vec<String> {
     let mut head = String::new();
     let (mut cases, mut list) = ("#define CASES".to_owned(), "#define MUTANTS".to_owned());
     let mut names = Vec::new();
-    for case in played() {
+    for case in played {
         let name = case.folder;
         let prefix = case.module.rsplit("::").next().unwrap_or_default();
         let state = case.state.to_lowercase();
@@ -209,23 +210,24 @@ fn write_c(program: &Program, tree: &Path, scratch: &Scratch) -> Vec<String> {
     names
 }
 
-#[test]
-fn robots_find_mutants_in_c() {
-    if !is_tested("c") {
-        return;
-    }
-    let checked = checked("mutants-c-tree");
-    let tree = crate::c::generate_with("mutants", &inputs(), &["--robots"]);
+fn find_mutants_in_c(played: &Played) {
+    let (checked, count) = (checked("c", played), played.len());
+    let tree = crate::c::generate_with(&format!("mutants-{count}"), &inputs(played), &["--robots"]);
     let names = write_c(
         checked.program(),
+        played,
         &tree,
-        &Scratch::new("robots-mutants-in-c"),
+        &Scratch::new(&format!("robots-mutants-{count}-in-c")),
     );
     let (root, robots) = (repository(), repository().join("tests/robots"));
     let mut sources = sources_in(&tree);
     sources.extend(sources_in(&runtime().join("robots")));
     sources.push(robots.join("mutants.c"));
-    sources.extend(played().map(|case| tree.join(format!("case-{}/server.c", case.folder))));
+    sources.extend(
+        played
+            .iter()
+            .map(|case| tree.join(format!("case-{}/server.c", case.folder))),
+    );
     let includes = [
         tree.clone(),
         robots,
@@ -244,22 +246,19 @@ fn robots_find_mutants_in_c() {
     let printed = succeed(&mut Command::new(&program));
     check(
         "c",
+        played,
         &printed.unwrap_or_else(|complaint| panic!("{complaint}")),
         &names,
     );
 }
 
-#[test]
-fn robots_find_mutants_in_scala() {
-    if !is_tested("scala") {
-        return;
-    }
-    let checked = checked("mutants-scala-tree");
-    let scratch = Scratch::new("robots-mutants-in-scala");
+fn find_mutants_in_scala(played: &Played) {
+    let (checked, count) = (checked("scala", played), played.len());
+    let scratch = Scratch::new(&format!("robots-mutants-{count}-in-scala"));
     let mut main = "package cases\n\nobject MutantCases {\n".to_owned();
     let mut calls = String::new();
     let (mut names, mut sources) = (Vec::new(), Vec::new());
-    for case in played() {
+    for case in played {
         let name = case.folder;
         let path = match case.module.contains("::") {
             true => case.module.replace("::", "."),
@@ -299,7 +298,10 @@ fn robots_find_mutants_in_scala() {
     main += &format!("  def main(arguments: Array[String]): Unit = {{\n{calls}  }}\n}}\n");
     scratch.write("MutantCases.scala", main);
     sources.push(scratch.path("MutantCases.scala"));
-    let (scala, out) = (Scala::Three, folder("mutants").join("classes"));
+    let (scala, out) = (
+        Scala::Three,
+        folder("mutants").join(format!("classes-{count}")),
+    );
     let programs = [crate::scala::programs(scala), scala.runtime()];
     scala
         .compile_strictly(&["-nowarn"], &scala.path_with(&programs), &sources, &out)
@@ -308,7 +310,30 @@ fn robots_find_mutants_in_scala() {
     let printed = scala.run(&[out, programs, runtime], "cases.MutantCases", &[]);
     check(
         "scala",
+        played,
         &printed.unwrap_or_else(|failure| panic!("{failure}")),
         &names,
     );
+}
+
+#[test]
+fn robots_find_mutants_in_c() {
+    find_mutants_in_c(&sample());
+}
+
+#[test]
+fn robots_find_mutants_in_scala() {
+    find_mutants_in_scala(&sample());
+}
+
+#[test]
+#[ignore = "nightly: mutants"]
+fn robots_find_all_mutants_in_c() {
+    find_mutants_in_c(&all());
+}
+
+#[test]
+#[ignore = "nightly: mutants"]
+fn robots_find_all_mutants_in_scala() {
+    find_mutants_in_scala(&all());
 }

@@ -4,7 +4,7 @@ use super::mutations::{change_answers, change_code};
 use super::source::Source;
 use crate::support::program::{Scratch, run};
 use crate::support::rust::{Edition, generate, rustc, scratch};
-use crate::support::{is_named, repository, succeed};
+use crate::support::{repository, succeed};
 use duologue::protocol::Program;
 use duologue::relation::View;
 use duologue::robots::{Makeable, Plan};
@@ -69,17 +69,21 @@ const CASES: [Case; 11] = [
 /// The examples with whose mutants robots play in each run of the tests. They have mutants of every rule.
 const SAMPLE: [&str; 3] = ["bank", "buyer", "calculator"];
 
-/// The examples with whose mutants robots play: all of them where `DUOLOGUE_TEST_WITH` names `mutants`.
-pub fn played() -> impl Iterator<Item = &'static Case> {
-    let is_all = is_named("mutants");
-    CASES
-        .iter()
-        .filter(move |case| is_all || SAMPLE.contains(&case.folder))
+/// Examples with whose mutants robots play.
+pub type Played = Vec<&'static Case>;
+
+pub fn sample() -> Played {
+    let cases = CASES.iter();
+    cases.filter(|case| SAMPLE.contains(&case.folder)).collect()
+}
+
+pub fn all() -> Played {
+    CASES.iter().collect()
 }
 
 /// The files of the protocols of these examples, and of types that they import.
-pub fn inputs() -> Vec<PathBuf> {
-    let mut names: Vec<&str> = played().map(|case| case.file).collect();
+pub fn inputs(played: &Played) -> Vec<PathBuf> {
+    let mut names: Vec<&str> = played.iter().map(|case| case.file).collect();
     if names.contains(&"file_server") {
         names.push("types");
     }
@@ -189,19 +193,19 @@ fn module(program: &Program, scratch: &Scratch, case: &Case) -> (String, usize) 
 }
 
 /// All examples and their mutants in one program.
-fn program() -> (String, usize) {
+fn program(played: &Played) -> (String, usize) {
     let root = repository();
-    let mut inputs = inputs();
+    let mut inputs = inputs(played);
     // The harness has hooks for two of them, and needs a session that is closed for mutants that close.
     let own = ["double_buffer", "pingpong", "work_queue"];
     inputs.extend(own.map(|name| root.join(format!("protocols/{name}.proto"))));
     inputs.sort();
     inputs.dedup();
-    let tree = scratch("mutants-tree");
+    let tree = scratch(&format!("mutants-tree-{}", played.len()));
     let mut options = Options::default();
     options.robots = true;
     let checked = generate(&inputs, &options, &tree);
-    let folder = Scratch::new("robots-mutants");
+    let folder = Scratch::new(&format!("robots-mutants-{}", played.len()));
     let mut text = format!(
         "#![allow(warnings)]\nmod conversations {{\n    #[path = {:?}]\n    mod transcript;\n    \
          pub use transcript::{{Transcript, hex, option, quoted}};\n    \
@@ -213,7 +217,7 @@ fn program() -> (String, usize) {
     );
     let mut main = "fn main() {\n    quiet();\n    std::thread::scope(|scope| {\n".to_owned();
     let mut count = 0;
-    for case in played() {
+    for case in played {
         let (module, mutants) = module(checked.program(), &folder, case);
         text += &module;
         let _ = writeln!(main, "        on(scope, case_{}::hunt);", case.folder);
@@ -223,10 +227,9 @@ fn program() -> (String, usize) {
 }
 
 /// The rules change each example wherever they can, one place at a time.
-#[test]
-fn robots_find_mutants_of_the_examples() {
-    let (text, count) = program();
-    let folder = scratch("mutants-program");
+fn robots_find_mutants(played: &Played, least: usize) {
+    let (text, count) = program(played);
+    let folder = scratch(&format!("mutants-program-{}", played.len()));
     let (source, binary) = (folder.join("program.rs"), folder.join("program"));
     fs::write(&source, text).expect("the target folder can be written");
     let mut compiler = rustc(Edition::E2024);
@@ -248,6 +251,16 @@ fn robots_find_mutants_of_the_examples() {
         .count();
     assert_eq!(found, count, "{printed}");
     println!("rust: {count} mutants, {found} found");
-    let least = if is_named("mutants") { 150 } else { 40 };
     assert!(count >= least, "{count} mutants:\n{printed}");
+}
+
+#[test]
+fn robots_find_mutants_of_examples() {
+    robots_find_mutants(&sample(), 40);
+}
+
+#[test]
+#[ignore = "nightly: mutants"]
+fn robots_find_all_mutants_of_the_examples() {
+    robots_find_mutants(&all(), 150);
 }

@@ -1,7 +1,7 @@
 //! The tests of the Rust runtime in builds other than Cargo's default: optimized, under loom, under sanitizers.
 
 use crate::support::rust::{checked, compile_runtime, protocols_in, scratch, tool};
-use crate::support::{is_named, repository, succeed};
+use crate::support::{repository, succeed};
 use crate::tidy::files;
 use duologue::target::{self, Options, Target};
 use std::fs;
@@ -17,10 +17,8 @@ fn the_runtime_keeps_its_contract_when_it_is_optimized() {
 }
 
 #[test]
+#[ignore = "slow: models in loom"]
 fn all_interleavings_of_short_conversations_are_sound() {
-    if !is_named("loom") {
-        return;
-    }
     let mut tests = tests_of_the_runtime("loom", &["--test", "loom"]);
     succeed_in(tests.env("RUSTFLAGS", "--cfg duologue_loom"));
 }
@@ -65,6 +63,7 @@ fn each_mechanism_can_be_left_out() {
 /// With `membarrier`, messages of a run are stored; without it, all are swapped. Both builds free memory at once, because a list of
 /// free blocks would hide its use afterwards.
 #[test]
+#[ignore = "slow: sanitizers"]
 fn the_runtime_is_clean_under_the_address_sanitizer() {
     for features in [&["--features", "membarrier"] as &[&str], &[]] {
         under_sanitizer("address", &[&["--no-default-features"], features].concat());
@@ -74,6 +73,7 @@ fn the_runtime_is_clean_under_the_address_sanitizer() {
 /// Sessions over sockets and in shared memory: runs, slow and silent peers, time limits, ends, and hostile memory.
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "slow: sanitizers"]
 fn sessions_between_processes_are_clean_under_the_address_sanitizer() {
     let tests = [
         "remote_runs",
@@ -89,6 +89,7 @@ fn sessions_between_processes_are_clean_under_the_address_sanitizer() {
 /// with such threads are left out.
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "slow: sanitizers"]
 fn sessions_between_processes_are_clean_under_the_thread_sanitizer() {
     let scopes = ["garbage_while_it", "a_name_that_many_open_at_once"];
     let tokio = ["tasks_send_long_runs", "tasks_wait_for_messages"];
@@ -105,9 +106,6 @@ fn sessions_between_processes_are_clean_under_the_thread_sanitizer() {
 /// them, such as the compiler of protocols, is compiled once.
 #[cfg(target_os = "linux")]
 fn between_processes_under(sanitizer: &str, names: &[&str], choice: &[&str]) {
-    if !is_named("sanitizers") {
-        return;
-    }
     let mut tests = tool("cargo", "rustup toolchain install stable");
     tests.args([
         "test",
@@ -141,6 +139,7 @@ fn known_races() -> String {
 
 /// The standard library is not compiled for the sanitizer, which both the compiler and the sanitizer have to allow for.
 #[test]
+#[ignore = "slow: sanitizers"]
 fn the_runtime_is_clean_under_the_thread_sanitizer() {
     for features in [&[] as &[&str], &["--no-default-features"]] {
         under_sanitizer("thread", features);
@@ -166,9 +165,6 @@ pub fn flags_of(sanitizer: &str) -> String {
 
 /// Runs under a sanitizer the tests that need only their own threads.
 fn under_sanitizer(sanitizer: &str, features: &[&str]) {
-    if !is_named("sanitizers") {
-        return;
-    }
     let host = host();
     let programs = [
         "--lib", "--test", "sessions", "--test", "exchange", "--test", "wakers",

@@ -2,17 +2,13 @@
 
 use super::{Needs, read};
 use crate::support::scala::{Scala, folder, generate, maven, sources_in, tool};
-use crate::support::{is_named, repository, succeed};
+use crate::support::{repository, succeed};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Compiles an adapter as strictly as the runtime, and runs its suites, in both versions. Maven fetches many files for
-/// it, so only where `DUOLOGUE_TEST_WITH` names it.
+/// Compiles an adapter as strictly as the runtime, and runs its suites, in both versions.
 fn talks(name: &str, pom: &'static str, suites: [&str; 2]) {
-    if !is_named(name) {
-        return;
-    }
     let root = repository();
     let generated = folder("adapters").join(name).join("protocols");
     let protocols = ["bank", "word_count", "stream"].map(|protocol| {
@@ -65,6 +61,7 @@ fn documented(name: &str) -> PathBuf {
 }
 
 #[test]
+#[ignore = "nightly: effects"]
 fn sessions_in_zio() {
     talks(
         "zio",
@@ -77,6 +74,7 @@ fn sessions_in_zio() {
 }
 
 #[test]
+#[ignore = "nightly: effects"]
 fn sessions_in_cats_effect() {
     talks(
         "cats",
@@ -90,10 +88,8 @@ fn sessions_in_cats_effect() {
 
 /// The page's program with ox and jox, which need what virtual threads need.
 #[test]
+#[ignore = "nightly: virtual-threads"]
 fn sessions_in_scopes_of_ox() {
-    if !is_named("virtual-threads") {
-        return;
-    }
     let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
     let out = folder("ox");
     let programs = super::programs(Scala::Three);

@@ -2,7 +2,7 @@
 
 use super::net;
 use crate::support::scala::{Scala, folder, maven, sources_in, tool};
-use crate::support::{is_named, repository, succeed};
+use crate::support::{repository, succeed};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
@@ -80,17 +80,15 @@ fn keeps_its_contract(scala: Scala) {
 }
 
 #[test]
+#[ignore = "with nats-server"]
 fn sessions_over_nats_in_scala_3() {
-    if is_named("nats") {
-        keeps_its_contract(Scala::Three);
-    }
+    keeps_its_contract(Scala::Three);
 }
 
 #[test]
+#[ignore = "with nats-server"]
 fn sessions_over_nats_in_scala_2() {
-    if is_named("nats") {
-        keeps_its_contract(Scala::Two);
-    }
+    keeps_its_contract(Scala::Two);
 }
 
 /// The module has no other way to know its version.

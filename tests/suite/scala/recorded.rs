@@ -4,7 +4,7 @@ use super::{folder, net, programs, read, sources_in};
 use crate::support::program::{Scratch, run};
 use crate::support::running::Running;
 use crate::support::scala::{Scala, tool};
-use crate::support::{is_named, is_tested, repository, succeed};
+use crate::support::{repository, succeed};
 use crate::trace::recorded::check;
 use std::fs;
 use std::process::Command;
@@ -14,9 +14,6 @@ use std::time::{Duration, Instant};
 /// The programs of the conversations and of the page, in a process that records its sessions. The program of the page about records stops one.
 #[test]
 fn the_programs_are_recorded() {
-    if !is_tested("scala") {
-        return;
-    }
     let scala = Scala::Three;
     let log = folder("recorded").join("sessions.jsonl");
     fs::create_dir_all(folder("recorded")).expect("the target folder can be written");
@@ -46,9 +43,6 @@ fn the_programs_are_recorded() {
 /// A side that finds that its peer has left has an end in the log, and what a file does not take counts as missing.
 #[test]
 fn what_is_missing_is_counted() {
-    if !is_tested("scala") {
-        return;
-    }
     let log = folder("recorded-missing").join("sessions.jsonl");
     fs::create_dir_all(folder("recorded-missing")).expect("the target folder can be written");
     let records = |file: &str| {
@@ -76,9 +70,6 @@ fn what_is_missing_is_counted() {
 /// Monitors, and a server that answers health checks: in a process that records its sessions.
 #[test]
 fn sessions_over_sockets_are_recorded() {
-    if !is_tested("scala") {
-        return;
-    }
     let log = folder("recorded-net").join("sessions.jsonl");
     fs::create_dir_all(folder("recorded-net")).expect("the target folder can be written");
     let mut java = tool("java");
@@ -138,16 +129,16 @@ fn top_names_a_deadlock(scala: Scala, java: Command, is_virtual: bool) {
 
 #[test]
 fn sessions_that_are_stuck_are_in_the_registry() {
-    if !is_tested("scala") {
-        return;
-    }
     for scala in [Scala::Three, Scala::Two] {
         top_names_a_deadlock(scala, tool("java"), false);
     }
-    if is_named("virtual-threads") {
-        let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
-        top_names_a_deadlock(Scala::Three, Command::new(java), true);
-    }
+}
+
+#[test]
+#[ignore = "nightly: virtual-threads"]
+fn sessions_on_virtual_threads_that_are_stuck_are_in_the_registry() {
+    let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
+    top_names_a_deadlock(Scala::Three, Command::new(java), true);
 }
 
 /// Without the properties, the JIT compiler removes what records and registers sessions: everything that does so is called only where a

@@ -1,8 +1,8 @@
 //! Robots in Scala play with each other. They are part of the programs that are compiled once for each version.
 
 use super::{folder, package_of, programs, read, sources_in};
+use crate::support::repository;
 use crate::support::scala::{Scala, generate_with};
-use crate::support::{is_tested, repository};
 use duologue::check::CheckedProgram;
 use duologue::target::Options;
 use std::collections::BTreeSet;
@@ -89,16 +89,10 @@ fn robots_play(scala: Scala) {
 
 #[test]
 fn robots_play_the_same_sessions_in_scala_3() {
-    if !is_tested("scala") {
-        return;
-    }
     robots_play(Scala::Three);
 }
 
 #[test]
 fn robots_play_the_same_sessions_in_scala_2() {
-    if !is_tested("scala") {
-        return;
-    }
     robots_play(Scala::Two);
 }

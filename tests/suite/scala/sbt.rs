@@ -3,7 +3,7 @@
 #[cfg(target_os = "linux")]
 use crate::support::program::Scratch;
 use crate::support::scala::{folder, maven, tool};
-use crate::support::{copy, edit, is_named, repository, succeed};
+use crate::support::{copy, edit, repository, succeed};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -49,10 +49,8 @@ fn sbt(example: &Path, root: &Path) -> Result<String, String> {
 }
 
 #[test]
+#[ignore = "nightly: recipes"]
 fn an_edit_of_a_protocol_triggers_a_build_and_errors_have_positions() {
-    if !is_named("sbt") {
-        return;
-    }
     let folder = folder("sbt");
     let _ = fs::remove_dir_all(&folder);
     let (root, example) = (folder.join("root"), folder.join("example"));
@@ -134,10 +132,8 @@ fn an_edit_of_a_protocol_triggers_a_build_and_errors_have_positions() {
 /// The compiler runs in sbt itself: `PATH` has neither Rust nor a program `duologue`. Its artifact is the one that `packaging/maven` built.
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "nightly: installs"]
 fn a_project_compiles_without_a_native_compiler() {
-    if !is_named("installs") {
-        return;
-    }
     let folder = folder("sbt-installed");
     let _ = fs::remove_dir_all(&folder);
     let (root, example) = (folder.join("root"), folder.join("example"));
@@ -173,10 +169,8 @@ fn a_project_compiles_without_a_native_compiler() {
 
 /// Everything is published into a folder of the tests. A project that has nothing else runs.
 #[test]
+#[ignore = "nightly: recipes"]
 fn a_project_needs_only_what_is_published() {
-    if !is_named("sbt") {
-        return;
-    }
     let folder = folder("sbt-published");
     let _ = fs::remove_dir_all(&folder);
     let (scala, example) = (folder.join("scala"), folder.join("example"));

@@ -6,7 +6,7 @@ use super::net::{self, lines_of, remote_program};
 use super::{folders_in, read};
 use crate::support::running::converse;
 use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in, tool};
-use crate::support::{is_tested, repository, succeed};
+use crate::support::{repository, succeed};
 use duologue::target::{Options, ScalaVersion};
 use std::fs;
 use std::path::PathBuf;
@@ -130,18 +130,12 @@ fn runs(main: &str) {
 
 #[test]
 fn programs_for_scala_3_alone_run() {
-    if !is_tested("scala") {
-        return;
-    }
     runs("cases.Files");
     runs("example.ScalaThree");
 }
 
 #[test]
 fn code_for_scala_3_alone_has_the_encoding_of_all_languages() {
-    if !is_tested("scala") {
-        return;
-    }
     let mut java = built().java();
     java.arg(format!("-Dduologue.repository={}", repository().display()));
     java.args(["org.junit.runner.JUnitCore", "duologue.net.WireSuite"]);
@@ -150,9 +144,6 @@ fn code_for_scala_3_alone_has_the_encoding_of_all_languages() {
 
 #[test]
 fn a_program_for_scala_3_alone_talks_to_one_for_scala_2() {
-    if !is_tested("scala") {
-        return;
-    }
     let socket = folder("three").join("bank.sock");
     let _ = fs::remove_file(&socket);
     let mut client = built().java();
@@ -167,9 +158,6 @@ fn a_program_for_scala_3_alone_talks_to_one_for_scala_2() {
 
 #[test]
 fn the_scala_3_compiler_reports_misuse_of_its_own_types() {
-    if !is_tested("scala") {
-        return;
-    }
     let built = built();
     let driver = [built.programs.clone()];
     misuse::is_reported_by_the_compiler(Scala::Three, &misuses(), &driver, &built.class_path());

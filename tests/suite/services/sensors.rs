@@ -5,8 +5,8 @@
 use crate::c::{generate_with, quiet};
 use crate::remote::{Sockets, unix};
 use crate::support::c::{Compiler, Program, Watch, scratch, sources_in};
+use crate::support::repository;
 use crate::support::running::{Outcome, Running};
-use crate::support::{is_tested, repository};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
@@ -79,9 +79,6 @@ pub fn programs(compiler: Compiler, watch: Watch) -> Programs {
 /// Runs a test under every checker: with clang under the address sanitizer, with gcc under the others, and under valgrind only the
 /// gateway.
 fn with_programs(test: impl Fn(&Place)) {
-    if !is_tested("c") {
-        return;
-    }
     let has_clang = Compiler::all().contains(&Compiler::Clang);
     for watch in Watch::all() {
         let compiler = if has_clang && watch == Watch::Address {

@@ -8,7 +8,6 @@ use super::sensors::{Programs, find, finish, programs};
 use crate::remote::{Sockets, unix};
 use crate::rust::jobs_program;
 use crate::support::c::{Compiler, Watch};
-use crate::support::is_tested;
 use crate::support::running::Running;
 use crate::support::scala::Scala;
 use std::process::Command;
@@ -97,9 +96,6 @@ impl Services {
 
 #[test]
 fn services_in_three_languages_work_together() {
-    if !["rust", "c", "scala"].into_iter().all(is_tested) {
-        return;
-    }
     let sockets = Sockets::new();
     let mut services = Services::start(&sockets);
     let (mut trader, mut sensor) = (services.trader(), services.sensor());

@@ -1,6 +1,6 @@
 //! The C toolchain as the tests call it.
 
-use super::{is_named, repository, succeed};
+use super::{repository, succeed};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,11 @@ pub enum Watch {
     Valgrind,
 }
 
+/// Whether the tests of C are repeated with this tool: `.ci/nightly` sets `DUOLOGUE_REPEAT_WITH` to `clang` or `valgrind`.
+fn is_repeated_with(tool: &str) -> bool {
+    std::env::var("DUOLOGUE_REPEAT_WITH").is_ok_and(|named| named == tool)
+}
+
 /// The warnings that generated code and the runtime must not cause, in C.
 pub const C_WARNINGS: &str = "-std=c11 -Wall -Wextra -Wpedantic -Werror -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes";
 
@@ -44,10 +49,10 @@ pub const LIBRARIES: &str = "#ifndef __cplusplus\n#include <complex.h>\n#include
     #include <unistd.h>\n#include <wchar.h>\n";
 
 impl Compiler {
-    /// gcc, and clang where `DUOLOGUE_TEST_WITH` names it.
+    /// gcc, and clang where tests are repeated with it.
     pub fn all() -> Vec<Compiler> {
         let mut all = vec![Compiler::Gcc];
-        if is_named("clang") {
+        if is_repeated_with("clang") {
             all.push(Compiler::Clang);
         }
         all
@@ -79,10 +84,10 @@ impl Compiler {
 }
 
 impl Watch {
-    /// Every checker, valgrind only where `DUOLOGUE_TEST_WITH` names it.
+    /// Every checker, valgrind only where tests are repeated with it.
     pub fn all() -> Vec<Watch> {
         let mut all = vec![Watch::Plain, Watch::Address, Watch::Thread];
-        if is_named("valgrind") {
+        if is_repeated_with("valgrind") {
             all.push(Watch::Valgrind);
         }
         all
@@ -283,14 +288,14 @@ fn runtime_objects(
     cell.get_or_init(build).clone()
 }
 
-/// The objects of the library for TLS, and the libraries that it needs. For what they test, `DUOLOGUE_TEST_WITH` names `tls`.
+/// The objects of the library for TLS, and the libraries that it needs.
 pub fn tls_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
     let mut objects = library_objects("tls", "openssl/ssl.h", "libssl-dev", watch, folder);
     objects.extend(["-lssl", "-lcrypto"].map(PathBuf::from));
     objects
 }
 
-/// The objects of the library for NATS, and the client library that it needs. For what they test, `DUOLOGUE_TEST_WITH` names `nats`.
+/// The objects of the library for NATS, and the client library that it needs.
 pub fn nats_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
     let mut objects = library_objects("nats", "nats/nats.h", "libnats-dev", watch, folder);
     objects.push(PathBuf::from("-lnats"));

@@ -11,7 +11,6 @@ pub mod spin;
 pub mod texts;
 
 use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,37 +90,4 @@ pub fn edit(file: &Path, from: &str, to: &str) {
 fn unique() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// Whether `DUOLOGUE_TEST_WITH` names the tool.
-pub fn is_named(tool: &str) -> bool {
-    let named = std::env::var("DUOLOGUE_TEST_WITH").unwrap_or_default();
-    named.split(',').any(|name| name.trim() == tool)
-}
-
-/// Whether the tests of a language run: all do, unless `DUOLOGUE_TARGETS` lists others. A test that is left out reports itself on
-/// standard error, past the harness, which shows nothing that a passing test prints with a macro.
-pub fn is_tested(language: &str) -> bool {
-    const LANGUAGES: [&str; 3] = ["rust", "c", "scala"];
-    let Ok(listed) = std::env::var("DUOLOGUE_TARGETS") else {
-        return true;
-    };
-    let listed: Vec<&str> = listed.split(',').map(str::trim).collect();
-    for word in &listed {
-        assert!(
-            LANGUAGES.contains(word),
-            "DUOLOGUE_TARGETS lists `{word}`: it can list rust, c and scala, with commas between them"
-        );
-    }
-    let is_tested = listed.contains(&language);
-    if !is_tested {
-        let thread = std::thread::current();
-        let test = thread.name().unwrap_or("a test");
-        writeln!(
-            std::io::stderr(),
-            "left out: {test} (DUOLOGUE_TARGETS does not list {language})"
-        )
-        .expect("standard error can be written");
-    }
-    is_tested
 }
