@@ -1,5 +1,4 @@
 //! `duologue doc`: the pages are complete and well formed, hostile comments do nothing, and the stepper plays what the protocols allow.
-//! The scripts run under `DUOLOGUE_TEST_WITH=node` and `chromium`.
 
 mod browser;
 mod command;

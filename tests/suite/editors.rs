@@ -1,4 +1,4 @@
-//! The grammars and extensions in `editors/`, where `DUOLOGUE_TEST_WITH` names the tool that they need, and the pictures of editors.
+//! The grammars and extensions in `editors/` and the pictures of editors.
 
 mod programs;
 mod tree_sitter;

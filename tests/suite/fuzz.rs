@@ -1,4 +1,4 @@
-//! Coverage-guided fuzzing of the front end and of what arrives from other processes, for a bounded time, where `DUOLOGUE_TEST_WITH` names `fuzz`.
+//! Coverage-guided fuzzing of the front end and of what arrives from other processes, for a bounded time.
 //! `tests/fuzz/README.md` says how to run it for longer.
 
 use crate::support::rust::tool;

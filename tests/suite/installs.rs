@@ -1,5 +1,4 @@
-//! The packages that `packaging/all` wrote, each installed in an environment that has nothing else, where `DUOLOGUE_TEST_WITH` names
-//! `installs`. The same bytes are released.
+//! The packages that `packaging/all` wrote, each installed in an environment that has nothing else. The same bytes are released.
 
 use crate::support::scala::tool;
 use crate::support::{copy, repository, succeed};

@@ -40,12 +40,14 @@ mod programs;
 mod readme;
 mod recipes;
 mod relations;
+#[cfg(target_os = "linux")]
 mod remote;
 mod reports;
 mod robots;
 mod rules;
 mod rust;
 mod scala;
+#[cfg(target_os = "linux")]
 mod services;
 mod talk;
 mod tidy;

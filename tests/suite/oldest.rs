@@ -1,5 +1,4 @@
-//! The oldest Rust that each package supports, as its manifest says. Where `DUOLOGUE_TEST_WITH` names `msrv`, it compiles them:
-//! rustup has to have it.
+//! The oldest Rust that each package supports, as its manifest says. Each night it compiles them: rustup has to have it.
 
 use crate::support::{repository, succeed};
 use serde_json::Value;

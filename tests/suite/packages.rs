@@ -1,4 +1,4 @@
-//! The packages as they are published, where `DUOLOGUE_TEST_WITH` names `packages`: Cargo fetches their dependencies.
+//! The packages as they are published: Cargo fetches their dependencies.
 
 use crate::oldest::RUNTIMES;
 use crate::support::{repository, succeed};

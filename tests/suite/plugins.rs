@@ -1,5 +1,5 @@
 //! `gen --plugin`: what a plugin reads, what happens to its answer, and that a faulty one does no harm. Most plugins here are
-//! scripts of the shell; those in Python need `DUOLOGUE_TEST_WITH=python`.
+//! scripts of the shell.
 
 mod faulty;
 

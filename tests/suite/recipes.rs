@@ -1,5 +1,4 @@
-//! The recipes in `docs/building.md` for make, Meson, Mill, Maven and no build system, taken from the page and run where `DUOLOGUE_TEST_WITH` names
-//! `cmake`, `meson`, `mill` or `maven-recipe`.
+//! The recipes in `docs/building.md` for make, Meson, Mill, Maven and no build system, taken from the page and run.
 
 use crate::c::cmake::{installed, tool};
 use crate::support::c::scratch;

@@ -155,7 +155,7 @@ fn the_runtime_keeps_its_contract_in_scala_2() {
     runtime_keeps_its_contract(Scala::Two);
 }
 
-/// Runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`, where `DUOLOGUE_TEST_WITH` names `virtual-threads`. There
+/// Runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`. There
 /// is one carrier thread, so a wait that kept it would block all others. 100,000 sessions have to fit into 2 GB.
 #[test]
 #[ignore = "nightly: virtual-threads"]

@@ -1,6 +1,7 @@
 //! The structure of the repository: which module may use which, how long files may be, and, in `machine`, that no file is unfinished or
 //! mentions the machine it was written on.
 
+mod ignored;
 mod machine;
 mod rooms;
 

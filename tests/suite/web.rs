@@ -1,5 +1,4 @@
-//! The compiler as WebAssembly and the playground, under `DUOLOGUE_TEST_WITH=wasm`; with `chromium` also in a browser. And the server of
-//! `duologue play`, which needs no tool.
+//! The compiler as WebAssembly, the playground, and the server of `duologue play`.
 
 pub mod server;
 

@@ -1,4 +1,4 @@
-//! The runtime as two files, where `DUOLOGUE_TEST_WITH` names `cmake`; and, always, that its sources can be one file.
+//! The runtime as two files, and that its sources can be one file.
 
 use super::cmake::tool;
 use super::generate_with;

@@ -1,5 +1,5 @@
-//! Static analysis of the runtime and of the code generated from `protocols/`: by gcc's analyzer, and by clang's and
-//! cppcheck where `DUOLOGUE_TEST_WITH` names them.
+//! Static analysis of the runtime and of the code generated from `protocols/`: by the analyzers of gcc and
+//! clang, and by cppcheck.
 
 use super::cmake::tool;
 use super::firmware::BANK;

@@ -1,4 +1,4 @@
-//! The CMake package and the pkg-config file of the runtime, where `DUOLOGUE_TEST_WITH` names `cmake`.
+//! The CMake package and the pkg-config file of the runtime.
 
 use crate::support::c::{runtime, scratch};
 use crate::support::{edit, repository, succeed};

@@ -1,4 +1,4 @@
-//! Sessions on Cortex-M, in QEMU, if `DUOLOGUE_TEST_WITH` names `firmware`.
+//! Sessions on Cortex-M, in QEMU.
 
 use super::firmware::{BANK, BARE, TELLER, sources_of_a_device};
 use crate::support::c::{C_WARNINGS, runtime, scratch, sources_in};

@@ -1,4 +1,4 @@
-//! The runtime for 32 bits: with `m32` in `DUOLOGUE_TEST_WITH`.
+//! The runtime for 32 bits.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 

@@ -1,5 +1,5 @@
 //! Random programs: every target generates code for whatever `check` accepts, and every compiler accepts that code without a
-//! warning. They run where `DUOLOGUE_TEST_WITH` names `programs`.
+//! warning.
 //!
 //! The seed is different in each run, and printed. Programs are numbered consecutively from it, and a failure shows the programs
 //! that it names, each with the settings that run it alone: `DUOLOGUE_SEED=NUMBER DUOLOGUE_PROGRAMS=1`. `DUOLOGUE_PROGRAMS=COUNT`

@@ -1,4 +1,4 @@
-//! The sbt plugin and its example, where `DUOLOGUE_TEST_WITH` names `sbt`: Maven fetches the launcher, which fetches sbt.
+//! The sbt plugin and its example: Maven fetches the launcher, which fetches sbt.
 
 #[cfg(target_os = "linux")]
 use crate::support::program::Scratch;

@@ -4,7 +4,7 @@ use crate::support::scala::{Scala, folder, maven, sources_in, tool};
 use crate::support::{repository, succeed};
 use std::fs;
 
-/// Where `DUOLOGUE_TEST_WITH` names `jcstress`. Waits sleep at once, so that the races involve sleeping.
+/// Waits sleep at once, so that the races involve sleeping.
 #[test]
 #[ignore = "nightly: jcstress"]
 fn every_race_of_the_runtime_has_an_allowed_outcome() {

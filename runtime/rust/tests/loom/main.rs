@@ -54,12 +54,14 @@ fn explore_with(
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let conversation = Arc::new(conversation);
+    let more = std::env::var("DUOLOGUE_MORE_PREEMPTIONS");
+    let more: usize = more.map_or(0, |more| more.parse().expect("a number"));
     for &(is_there, is_lost) in barriers {
         duologue::model_barrier(is_there);
         duologue::model_lost_barrier(is_lost);
         duologue::model_light_barrier(is_fenced);
         let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(preemptions);
+        builder.preemption_bound = Some(preemptions + more);
         let conversation = conversation.clone();
         let sessions = duologue::model_sessions();
         builder.check(move || {
