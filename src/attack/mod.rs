@@ -1,20 +1,15 @@
 //! What a hostile peer can send over a byte stream, by `docs/wire.md`: for the hello and for each state of a protocol, the bytes that are
 //! wrong, each with what the other side must do about them.
 
-pub mod act;
 mod answer;
 mod frames;
 mod hello;
-pub mod memory;
-mod packets;
 mod payload;
 mod sample;
 
 pub use answer::{answers, half_an_answer};
 pub use frames::{after_the_end, in_their_turn, in_turn};
 pub use hello::{half_a_hello, hellos};
-pub use memory::{memory_cases, regions};
-pub use packets::{in_a_session, opens};
 pub use payload::Payloads;
 
 use crate::protocol::{Program, Side};
@@ -42,13 +37,11 @@ pub enum Kind {
     Silence,
     /// Something unusual that is allowed.
     Legal,
-    /// A message of a broker, or its address.
-    Packet,
 }
 
 impl Kind {
     /// All kinds, in the order in which they are counted.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Hello,
         Kind::Frame,
         Kind::Control,
@@ -58,7 +51,6 @@ impl Kind {
         Kind::End,
         Kind::Silence,
         Kind::Legal,
-        Kind::Packet,
     ];
 
     /// The word for it on the command line.
@@ -74,7 +66,6 @@ impl Kind {
             Kind::End => "end",
             Kind::Silence => "silence",
             Kind::Legal => "legal",
-            Kind::Packet => "packet",
         }
     }
 }
@@ -98,14 +89,6 @@ pub enum Expected {
     Closed,
     /// Take everything. The session has been left at the end, so the connection closes, but not because the format was broken.
     Taken,
-    /// Say that something was lost.
-    Lost,
-    /// Say that it does not know the session.
-    Gone,
-    /// Not answer, and not begin a session.
-    Ignored,
-    /// Send nothing without credit.
-    Starved,
 }
 
 impl Expected {
@@ -125,10 +108,6 @@ impl Expected {
             }
             Expected::Closed => "to close the connection".to_owned(),
             Expected::Taken => "to accept it".to_owned(),
-            Expected::Lost => "to report that something was lost".to_owned(),
-            Expected::Gone => "to report that there is no such session".to_owned(),
-            Expected::Ignored => "to ignore it".to_owned(),
-            Expected::Starved => "to send nothing without credit".to_owned(),
         }
     }
 }
@@ -142,10 +121,6 @@ pub struct Case {
     pub name: String,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// What is done instead to memory that the two processes share.
-    pub pokes: Vec<memory::Poke>,
-    /// What is done after the bytes at a message broker.
-    pub acts: Vec<act::Act>,
     /// Whether they are sent one at a time.
     pub is_slow: bool,
     /// Whether this side then ends what it sends.
@@ -162,8 +137,6 @@ impl Case {
             kind,
             name: name.into(),
             bytes,
-            pokes: Vec::new(),
-            acts: Vec::new(),
             is_slow: false,
             is_cut: false,
             message: None,

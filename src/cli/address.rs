@@ -1,12 +1,8 @@
 //! Addresses at which programs meet.
 
 use super::Failure;
-use super::nats::Server;
-use super::nats_socket::{Group, NatsSocket};
 use super::socket::{Credentials, Socket, connect};
 use super::socket_tls::{self, Tls};
-use duologue::fingerprint::Fingerprint;
-use duologue::talk::{is_dotted, name_problem};
 use std::io;
 use std::net::{TcpListener, TcpStream};
 #[cfg(unix)]
@@ -17,7 +13,7 @@ use std::time::Instant;
 
 /// Where a program is reached.
 pub struct Address {
-    /// As it was written, without a password.
+    /// As it was written.
     pub text: String,
     place: Place,
 }
@@ -28,8 +24,6 @@ enum Place {
     /// A host and a port.
     Tcp(String),
     Tls(String, Tls),
-    /// The servers of one name at a NATS server.
-    Nats(Group),
 }
 
 impl Address {
@@ -55,56 +49,15 @@ impl Address {
         } else if let Some(place) = text.strip_prefix("tls://") {
             check_port(place).map_err(usage)?;
             Place::Tls(place.to_owned(), Tls::new(place, credentials)?)
-        } else if let Some(rest) = text.strip_prefix("nats://") {
-            return Address::of_nats(rest, credentials);
         } else {
-            return Err(usage(
-                "its scheme is not `unix:`, `tcp://`, `tls://` or `nats://`",
-            ));
+            return Err(usage("its scheme is not `unix:`, `tcp://` or `tls://`"));
         };
         let text = text.to_owned();
         Ok(Address { text, place })
     }
 
-    /// Reads `[USER:PASSWORD@]HOST:PORT/NAME`.
-    fn of_nats(rest: &str, credentials: &Credentials) -> Result<Address, Failure> {
-        let (server, name) = match rest.rsplit_once('/') {
-            Some((server, name)) => (Server::parse(server), name),
-            None => (Server::parse(rest), ""),
-        };
-        let text = format!("nats://{}/{name}", server.place());
-        let usage = |words: &str| Failure::Usage(format!("`{text}`: {words}"));
-        if name.is_empty() {
-            return Err(usage(
-                "the name of the servers is missing after the port: `nats://HOST:PORT/NAME`",
-            ));
-        }
-        if let Some(problem) = name_problem(name) {
-            return Err(usage(problem));
-        }
-        check_port(server.place()).map_err(usage)?;
-        let prefix = credentials.nats_prefix.clone();
-        if let Some(prefix) = &prefix
-            && (!is_dotted(prefix) || prefix.len() > 128)
-        {
-            let words = "a prefix has at most 128 letters, digits, `-`, `_` and dots between them";
-            return Err(Failure::Usage(format!("`{prefix}`: {words}")));
-        }
-        let place = Place::Nats(Group {
-            server,
-            name: name.to_owned(),
-            prefix,
-        });
-        Ok(Address { text, place })
-    }
-
-    /// Whether sessions run over a message broker.
-    pub fn is_broker(&self) -> bool {
-        matches!(self.place, Place::Nats(_))
-    }
-
-    /// Opens a connection for sessions of this protocol.
-    pub fn open(&self, fingerprint: Fingerprint, deadline: Instant) -> io::Result<Box<dyn Socket>> {
+    /// Opens a connection.
+    pub fn open(&self, deadline: Instant) -> io::Result<Box<dyn Socket>> {
         Ok(match &self.place {
             #[cfg(unix)]
             Place::Unix(path) => Box::new(connect_unix(path, deadline)?),
@@ -112,7 +65,6 @@ impl Address {
             Place::Tls(place, tls) => {
                 socket_tls::connect(tls, connect(place, deadline)?, deadline)?
             }
-            Place::Nats(group) => Box::new(NatsSocket::connect(group, fingerprint, deadline)?),
         })
     }
 }
@@ -146,10 +98,6 @@ impl Lobby {
             }),
             Place::Tcp(place) => listen(&place).map(Listener::Tcp),
             Place::Tls(place, tls) => listen(&place).map(|listener| Listener::Tls(listener, tls)),
-            Place::Nats(_) => {
-                let words = "the command does not listen at NATS servers: use `unix:`, `tcp://` or `tls://`";
-                return Err(Failure::Usage(format!("`{text}`: {words}")));
-            }
         };
         let listener = opened
             .map_err(|error| Failure::Environment(format!("cannot listen at `{text}`: {error}")))?;

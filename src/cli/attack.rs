@@ -3,8 +3,6 @@
 use super::address::{Address, Lobby};
 use super::args::{Shape, Sources};
 use super::attack_campaign::{Campaign, Wanted};
-#[cfg(target_os = "linux")]
-use super::attack_position::RegionName;
 use super::attack_report::Report;
 use super::attack_target::{Door, Known, Target};
 use super::attack_way::Course;
@@ -33,8 +31,6 @@ const EXAMPLES: &str = "\
                                       the same, with the messages of a transcript before each state
   duologue attack bank.proto --connect tcp://localhost:7000 --only hello,payload --format json
                                       only what is wrong in hellos and payloads; report it as JSON
-  duologue attack bank.proto --connect nats://localhost:4222/bank
-                                      also with what a peer can publish at the message broker
   duologue attack bank.proto --listen unix:bank.sock -- ./client unix:bank.sock
                                       start this client for each attack, and be a hostile server
 ";
@@ -49,10 +45,10 @@ const EXAMPLES: &str = "\
 pub struct Attack {
     /// A protocol file; FILE#NAME names a protocol or an instance in it
     file: PathBuf,
-    /// The address of the server: unix:PATH, tcp://HOST:PORT, tls://HOST:PORT or nats://HOST:PORT/NAME
+    /// The address of the server: unix:PATH, tcp://HOST:PORT or tls://HOST:PORT
     #[arg(long, value_name = "ADDRESS", required_unless_present = "listen")]
     connect: Option<String>,
-    /// Attack the clients that connect to this address, or with shm:/NAME the programs that attach to this memory
+    /// Attack the clients that connect to this address
     #[arg(long, value_name = "ADDRESS", conflicts_with = "connect")]
     listen: Option<String>,
     /// The side of the protocol to play: client or server; without it, server with --listen and client otherwise
@@ -66,7 +62,7 @@ pub struct Attack {
     /// A transcript; the way to a state has its messages and values
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Only these kinds: hello, frame, control, payload, turn, cut, end, silence, legal, packet
+    /// Only these kinds: hello, frame, control, payload, turn, cut, end, silence, legal
     #[arg(
         long,
         value_delimiter = ',',
@@ -178,16 +174,6 @@ impl Attack {
                 let token = self.credentials.token()?;
                 let hello = Stream::new(&talk).hello(&talk, fingerprint, own, token);
                 (Door::Connect(parse(address)?), hello)
-            }
-            #[cfg(target_os = "linux")]
-            (None, Some(listen)) if listen.starts_with("shm:") => {
-                let name = listen.strip_prefix("shm:").and_then(RegionName::parse);
-                let name = name.ok_or_else(|| {
-                    let words = "a name of memory begins with a slash and has no other";
-                    Failure::Usage(format!("`{listen}`: {words}"))
-                })?;
-                let command = std::mem::take(&mut self.command);
-                (Door::Share(name, command), Vec::new())
             }
             (None, listen) => {
                 let address = parse(listen.as_deref().unwrap_or_default())?;

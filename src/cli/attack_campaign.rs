@@ -8,7 +8,6 @@ use super::terminal::Terminal;
 use super::{Failure, Outcome};
 use duologue::attack::{
     Case, Expected, Kind, Model, after_the_end, answers, half_a_hello, half_an_answer, hellos,
-    in_a_session, memory_cases, opens, regions,
 };
 use duologue::sizes::Sizes;
 use std::time::{Duration, Instant};
@@ -62,11 +61,9 @@ impl<'c> Campaign<'_, 'c> {
             seed: self.wanted.seed,
             accepts: target.listens(),
         };
-        let greetings = match (target.shares(), target.listens()) {
-            (true, _) => regions(),
-            (false, true) => answers(&target.greeting),
-            (false, false) if target.is_broker() => opens(&target.greeting),
-            (false, false) => hellos(&target.greeting),
+        let greetings = match target.listens() {
+            true => answers(&target.greeting),
+            false => hellos(&target.greeting),
         };
         for case in greetings {
             if self.is_over() {
@@ -77,13 +74,7 @@ impl<'c> Campaign<'_, 'c> {
             }
         }
         for (index, node) in target.plan.nodes.iter().enumerate() {
-            let mut cases = match target.shares() {
-                true => memory_cases(&model, node),
-                false => model.cases(node),
-            };
-            if target.is_broker() {
-                cases.extend(in_a_session(index == 0));
-            }
+            let mut cases = model.cases(node);
             let state = target.plan.state(node);
             if let Some(within) = state.within
                 && node.sender == target.own
@@ -122,21 +113,6 @@ impl<'c> Campaign<'_, 'c> {
     /// Attacks with something that is sent instead of a hello.
     fn at_connecting(&mut self, case: Case) -> Result<(), Failure> {
         let deadline = Instant::now() + self.target.patience;
-        #[cfg(target_os = "linux")]
-        if self.target.shares() {
-            let (mut region, mut victim) = self.target.share(&case.pokes)?;
-            let mut judgment = Judgment::Held;
-            if !region.is_given_up(&mut victim, deadline) {
-                judgment = Judgment::Wrong("it does not end the session in time".to_owned());
-            }
-            // It may have ended the session before.
-            let _ = region.poke(&duologue::attack::memory::Poke::Leave);
-            if let Some(words) = victim.complaint(self.target.patience) {
-                judgment = Judgment::Wrong(words);
-            }
-            self.note(case, "connecting", Vec::new(), judgment);
-            return Ok(());
-        }
         loop {
             let mut session = match Session::open(self.target)? {
                 Ok(session) => session,
@@ -261,10 +237,6 @@ impl<'c> Campaign<'_, 'c> {
         if self.is_over() || !self.wanted.is_chosen(Kind::Silence) {
             return Ok(());
         }
-        // At a broker nothing has begun before a hello.
-        if self.target.shares() || self.target.is_broker() {
-            return Ok(());
-        }
         if self.target.listens() {
             for case in half_an_answer(&self.target.greeting) {
                 if !self.is_over() {
@@ -353,8 +325,6 @@ fn late(milliseconds: u64) -> Case {
         kind: Kind::Silence,
         name: format!("no message within {milliseconds} ms"),
         bytes: Vec::new(),
-        pokes: Vec::new(),
-        acts: Vec::new(),
         is_slow: false,
         is_cut: false,
         message: None,

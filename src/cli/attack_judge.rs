@@ -19,22 +19,7 @@ impl<'c> Session<'c> {
     /// Waits for what the server does about an attack. `wait`: how long.
     pub fn judge(&mut self, target: &Target<'c>, case: &Case, wait: Duration) -> Judgment {
         let deadline = Instant::now() + wait;
-        if let Some(judgment) = self.judge_broker(case, deadline) {
-            return judgment;
-        }
-        let judgment = self.judge_bytes(target, case, deadline);
-        match self.complaint_of_broker(case) {
-            Some(words) => Judgment::Wrong(words),
-            None => judgment,
-        }
-    }
-
-    /// What the server does, as far as it depends on bytes alone.
-    fn judge_bytes(&mut self, target: &Target<'c>, case: &Case, deadline: Instant) -> Judgment {
         match case.expected {
-            Expected::Lost | Expected::Gone | Expected::Ignored | Expected::Starved => {
-                Judgment::Wrong("nobody has judged it".to_owned())
-            }
             Expected::Dropped
             | Expected::Refused(_)
             | Expected::Begun
@@ -107,11 +92,7 @@ impl<'c> Session<'c> {
             | Expected::Broken
             | Expected::Late
             | Expected::Closed
-            | Expected::Taken
-            | Expected::Lost
-            | Expected::Gone
-            | Expected::Ignored
-            | Expected::Starved => answer.is_empty() || answer.len() == 16 && answer[9] >= 16,
+            | Expected::Taken => answer.is_empty() || answer.len() == 16 && answer[9] >= 16,
         };
         match is_right {
             true => Judgment::Held,
@@ -183,16 +164,9 @@ impl<'c> Session<'c> {
             | Expected::Begun
             | Expected::BegunOrDropped
             | Expected::Closed
-            | Expected::Taken
-            | Expected::Lost
-            | Expected::Gone
-            | Expected::Ignored
-            | Expected::Starved => return Judgment::Held,
+            | Expected::Taken => return Judgment::Held,
         };
         match left {
-            Some((255, _)) if target.shares() => wrong("it takes it as the last message"),
-            // Memory does not say why.
-            _ if target.shares() => Judgment::Held,
             Some((reason, _)) if reason == wanted => Judgment::Held,
             // The program left before it read the attack.
             Some((0, true)) => Judgment::Held,
@@ -214,7 +188,6 @@ impl<'c> Session<'c> {
 /// What an error of a read says, after which the connection is not closed.
 fn not_closed(error: &io::Error, case: &Case) -> String {
     match is_late(error) {
-        true if !case.pokes.is_empty() => "it does not end the session in time".to_owned(),
         true if case.is_cut => "it does not close a connection that has ended".to_owned(),
         true => "it does not close the connection in time".to_owned(),
         false => error.to_string(),

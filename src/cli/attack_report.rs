@@ -3,7 +3,7 @@
 use super::args::Shape;
 use super::terminal::{ERROR, Terminal, harmless};
 use super::{Failure, Outcome};
-use duologue::attack::{Case, Expected, Kind};
+use duologue::attack::{Case, Kind};
 use duologue::protocol::Side;
 use duologue::robots::Plan;
 use serde::Serialize;
@@ -25,12 +25,6 @@ pub struct Finding {
     /// What was sent, in hexadecimal.
     bytes: String,
     length: usize,
-    /// What was done to shared memory.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    memory: Vec<String>,
-    /// What was published at a broker.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    messages: Vec<String>,
     expected: String,
     observed: String,
 }
@@ -44,20 +38,10 @@ impl Finding {
             way: way.to_vec(),
             bytes: hex(&case.bytes),
             length: case.bytes.len(),
-            memory: case.pokes.iter().map(ToString::to_string).collect(),
-            messages: case.acts.iter().map(ToString::to_string).collect(),
-            expected: match must_end_memory(case) {
-                true => "to end the session".to_owned(),
-                false => case.expected.words(),
-            },
+            expected: case.expected.words(),
             observed: harmless(&observed).into_owned(),
         }
     }
-}
-
-/// Whether the other side must end a session in memory, which has no connection, and in which it does not say why.
-fn must_end_memory(case: &Case) -> bool {
-    !case.pokes.is_empty() && matches!(case.expected, Expected::Broken | Expected::Closed)
 }
 
 /// Bytes in hexadecimal, as many as are shown.
@@ -157,8 +141,6 @@ impl<'a> Report<'a> {
                 text += &format!("  after     {}\n", harmless(line));
             }
             let bytes = match finding.length {
-                0 if !finding.memory.is_empty() => finding.memory.join("; "),
-                0 if !finding.messages.is_empty() => finding.messages.join("; "),
                 0 => "nothing".to_owned(),
                 length => format!("{} ({length} bytes)", finding.bytes),
             };

@@ -5,7 +5,7 @@ use super::attack_target::Target;
 use super::attack_victim::Victim;
 use super::attack_way::{Goal, LONGEST_WAY, step};
 use super::socket::{Socket, read, reason, write_all};
-use duologue::attack::{Case, Expected};
+use duologue::attack::Case;
 use duologue::protocol::StateId;
 use duologue::talk::{Arrival, Event, Robot, Stream, Talk};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub enum Judgment {
 
 /// A connection that is attacked.
 pub struct Session<'c> {
-    pub socket: Box<dyn Socket + 'c>,
+    pub socket: Box<dyn Socket>,
     pub stream: Stream,
     pub talk: Talk<'c>,
     /// The program that is attacked, if this side has started it.
@@ -107,9 +107,7 @@ impl<'c> Session<'c> {
                 Err(words) => return Ok(Err(words)),
             };
             // A server that refuses may close the connection before it has read the hello.
-            if !target.shares() {
-                let _ = write_all(&mut *session.socket, &target.greeting, deadline);
-            }
+            let _ = write_all(&mut *session.socket, &target.greeting, deadline);
             if target.listens() {
                 return Ok(Ok(session));
             }
@@ -305,25 +303,6 @@ impl<'c> Session<'c> {
     /// Sends the bytes of an attack.
     pub fn send(&mut self, target: &Target<'c>, case: &Case) {
         let deadline = Instant::now() + target.patience;
-        if !case.acts.is_empty() {
-            self.is_unanswered = !self.unsent.is_empty();
-            // What the other side does not read has no effect.
-            let _ = self.flush(deadline);
-            let _ = write_all(&mut *self.socket, &case.bytes, deadline);
-            self.publish(case);
-            if case.expected == Expected::Taken {
-                self.leave_after(target);
-            }
-            return;
-        }
-        if !case.pokes.is_empty() {
-            self.is_unanswered = !self.unsent.is_empty();
-            // What cannot be done to the region any more has no effect, and the other side is judged by what it does.
-            let _ = self.flush(deadline);
-            let mut pokes = case.pokes.iter();
-            let _ = pokes.try_for_each(|poke| self.socket.poke(poke));
-            return;
-        }
         let mut bytes = std::mem::take(&mut self.unsent);
         self.is_unanswered = !bytes.is_empty();
         // A server may close the connection before it has read everything. What it sends says why.

@@ -2,15 +2,9 @@
 
 use super::Failure;
 use super::address::{Address, Lobby};
-#[cfg(target_os = "linux")]
-use super::attack_position::RegionName;
-#[cfg(target_os = "linux")]
-use super::attack_region::Region;
 use super::attack_victim::{PAUSE, Victim};
 use super::attack_way::Course;
 use super::socket::{Socket, reason};
-#[cfg(target_os = "linux")]
-use duologue::attack::memory::Poke;
 use duologue::fingerprint::Fingerprint;
 use duologue::protocol::{Instance, Program, ProtocolId, Side, StateId};
 use duologue::robots::Plan;
@@ -54,32 +48,15 @@ pub enum Door {
     Connect(Address),
     /// The other side connects, each time from the program of this command if there is one.
     Listen(Lobby, Vec<String>),
-    /// The program of this command attaches to memory with this name, which this side creates.
-    #[cfg(target_os = "linux")]
-    Share(RegionName, Vec<String>),
 }
 
 /// A connection, and the program that has opened it if this side has started one.
-pub type Opened<'c> = (Box<dyn Socket + 'c>, Option<Victim>);
+pub type Opened = (Box<dyn Socket>, Option<Victim>);
 
 impl<'c> Target<'c> {
     /// Whether this side waits for the other.
     pub fn listens(&self) -> bool {
-        !matches!(self.door, Door::Connect(_))
-    }
-
-    /// Whether the two sides share memory.
-    pub fn shares(&self) -> bool {
-        match &self.door {
-            Door::Connect(_) | Door::Listen(..) => false,
-            #[cfg(target_os = "linux")]
-            Door::Share(..) => true,
-        }
-    }
-
-    /// Whether sessions run over a message broker.
-    pub fn is_broker(&self) -> bool {
-        matches!(&self.door, Door::Connect(address) if address.is_broker())
+        matches!(self.door, Door::Listen(..))
     }
 
     /// What is attacked, in words.
@@ -87,16 +64,14 @@ impl<'c> Target<'c> {
         match &self.door {
             Door::Connect(address) => address.text.clone(),
             Door::Listen(lobby, _) => format!("a client at {}", lobby.text),
-            #[cfg(target_os = "linux")]
-            Door::Share(name, _) => format!("a program at {}", name.text()),
         }
     }
 
     /// Opens a connection, on which nothing is sent yet. The inner error says why there is none.
-    pub fn open(&self) -> Result<Result<Opened<'c>, String>, Failure> {
+    pub fn open(&self) -> Result<Result<Opened, String>, Failure> {
         let deadline = Instant::now() + self.patience;
         match &self.door {
-            Door::Connect(address) => Ok(match address.open(self.fingerprint, deadline) {
+            Door::Connect(address) => Ok(match address.open(deadline) {
                 Ok(socket) => Ok((socket, None)),
                 Err(error) => Err(format!(
                     "cannot connect to {}: {}",
@@ -120,33 +95,7 @@ impl<'c> Target<'c> {
                 };
                 Ok(wait_for(lobby, victim.as_mut(), self.patience).map(|socket| (socket, victim)))
             }
-            #[cfg(target_os = "linux")]
-            Door::Share(..) => {
-                let (mut region, mut victim) = self.share(&[])?;
-                let met = region.meet(&mut victim, deadline);
-                Ok(met.map(|()| (Box::new(region) as _, Some(victim))))
-            }
         }
-    }
-
-    /// Creates a region, does this to it, and starts the program that attaches to it.
-    #[cfg(target_os = "linux")]
-    pub fn share(&self, pokes: &[Poke]) -> Result<(Region<'c>, Victim), Failure> {
-        let Door::Share(name, command) = &self.door else {
-            unreachable!("the two sides share memory")
-        };
-        let (program, plan) = (self.program, self.plan);
-        let mut region = Region::create(name, program, plan, self.own, self.fingerprint)?;
-        for poke in pokes {
-            let done = region.poke(poke);
-            done.map_err(|error| Failure::Environment(format!("the region: {error}")))?;
-        }
-        let (program, arguments) = command.split_first().ok_or_else(|| {
-            let words = "a region has one session: name the program to attack after `--`";
-            Failure::Usage(words.to_owned())
-        })?;
-        let victim = Victim::start(program, arguments, &name.text(), self.is_verbose)?;
-        Ok((region, victim))
     }
 
     /// How long a server may be away. Before the first session, one that does not listen was probably not started.

@@ -4,19 +4,10 @@ mod address;
 mod answer;
 mod args;
 mod attack;
-mod attack_broker;
 mod attack_campaign;
-#[cfg(target_os = "linux")]
-mod attack_frames;
 mod attack_judge;
-#[cfg(target_os = "linux")]
-mod attack_position;
-#[cfg(target_os = "linux")]
-mod attack_region;
 mod attack_report;
 mod attack_session;
-#[cfg(target_os = "linux")]
-mod attack_shared;
 mod attack_target;
 mod attack_victim;
 mod attack_way;
@@ -48,9 +39,6 @@ mod man;
 mod mapping;
 mod model;
 mod named;
-mod nats;
-mod nats_permissions;
-mod nats_socket;
 mod play;
 mod play_server;
 mod plugin;
@@ -136,7 +124,6 @@ enum Command {
     Guarantee(guarantee::Guarantee),
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
-    NatsPermissions(nats_permissions::NatsPermissions),
     Model(model::Model),
     Play(play::Play),
     Talk(talk::TalkArguments),
@@ -205,7 +192,6 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Guarantee(guarantee) => guarantee.run(&terminal),
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
-        Command::NatsPermissions(permissions) => permissions.run(&terminal),
         Command::Model(model) => model.run(&terminal),
         Command::Play(play) => play.run(&terminal),
         Command::Talk(talk) => talk.run(&terminal),
@@ -222,14 +208,13 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 18] = [
+    let unused: [(&str, &[&str]); 17] = [
         ("explain", &["quiet", "verbose"]),
         ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
         ("graph", &["quiet", "verbose"]),
         ("guarantee", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
-        ("nats-permissions", &["verbose"]),
         ("model", &["quiet", "verbose"]),
         ("play", &["verbose"]),
         ("talk", &["verbose"]),

@@ -2,8 +2,6 @@
 
 use super::Failure;
 use clap::Args;
-use duologue::attack::memory::Poke;
-use std::any::Any;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
@@ -17,16 +15,6 @@ pub trait Socket: Read + Write {
 
     /// Ends what this side sends.
     fn end(&mut self) -> io::Result<()>;
-
-    /// What it is, if it is more than a connection.
-    fn broker(&mut self) -> Option<&mut dyn Any> {
-        None
-    }
-
-    /// Does something to memory that is shared with the other side.
-    fn poke(&mut self, _: &Poke) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
 }
 
 impl Socket for TcpStream {
@@ -70,9 +58,6 @@ pub struct Credentials {
     /// A token that the hello carries, for servers that admit by it
     #[arg(long, value_name = "TEXT")]
     pub token: Option<String>,
-    /// What the subjects of this process begin with, for addresses nats://HOST:PORT/NAME and users with permissions
-    #[arg(long, value_name = "PREFIX")]
-    pub nats_prefix: Option<String>,
 }
 
 /// How many bytes a token has at most, so that it fits into a hello with the longest name.

@@ -45,7 +45,7 @@ pub struct TalkArguments {
     /// The side that plays by itself: client, server or both
     #[arg(long, value_enum, hide_possible_values = true, value_name = "SIDE")]
     robot: Option<Robots>,
-    /// Play with the server at this address: unix:PATH, tcp://HOST:PORT, tls://HOST:PORT or nats://HOST:PORT/NAME
+    /// Play with the server at this address: unix:PATH, tcp://HOST:PORT or tls://HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
     connect: Option<String>,
     /// The side to play with the server: client or server

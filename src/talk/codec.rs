@@ -26,7 +26,7 @@ pub fn write_count(out: &mut Vec<u8>, mut count: u64) {
 ///
 /// # Errors
 /// If it does not fit into 64 bits, or is longer than necessary.
-pub fn read_count(bytes: &[u8]) -> Result<Option<(u64, usize)>, &'static str> {
+pub(super) fn read_count(bytes: &[u8]) -> Result<Option<(u64, usize)>, &'static str> {
     let mut count = 0_u64;
     for (index, byte) in bytes.iter().enumerate() {
         let low = u64::from(byte & 0x7f);
@@ -145,7 +145,7 @@ pub fn is_payload(
 
 /// The length of the payload of such a message at the beginning of `bytes`, if there is one.
 #[must_use]
-pub fn payload_length(
+fn payload_length(
     program: &Program,
     sizes: &Sizes,
     entries: &[Entry],

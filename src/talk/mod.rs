@@ -2,8 +2,6 @@
 
 mod bytes;
 mod codec;
-mod link;
-mod packet;
 mod reader;
 mod robot;
 mod session;
@@ -11,9 +9,7 @@ mod stream;
 mod value;
 
 pub use bytes::bytes_of;
-pub use codec::{is_payload, payload_length, read_count, write_count};
-pub use link::{Counts, Fate, Link, OVERHEAD, Outgoing};
-pub use packet::{Packet, PacketKind, address, is_dotted, name_problem, process_of_side};
+pub use codec::{is_payload, write_count};
 pub use robot::Robot;
 pub use session::{Event, Talk};
 pub use stream::{Arrival, Control, Greeting, Stream};

@@ -52,25 +52,6 @@ fn every_case_of_other_libraries_over_sockets_works() {
     );
 }
 
-/// The same over a NATS server, in Rust and in C. It compiles the client of NATS with the benchmark, so the nightly workflow runs it.
-#[test]
-#[ignore = "nightly: benchmarks"]
-fn every_case_of_the_benchmarks_over_nats_works() {
-    let rust = ["-p", "duologue-bench-remote", "--features", "nats"];
-    works(
-        &[&rust[..], &["--bench", "nats"]].concat(),
-        "every case works\n",
-    );
-    works(&["--bench", "nats"], "every case works\n");
-}
-
-/// The same in Scala, with the client library of Java.
-#[test]
-#[ignore = "nightly: benchmarks"]
-fn every_case_of_the_benchmarks_over_nats_in_scala_works() {
-    works_in_scala(&["--nats"], "bench-jvm-nats");
-}
-
 /// The same for the language server.
 #[test]
 #[ignore = "nightly: benchmarks"]
@@ -83,17 +64,17 @@ fn every_case_of_the_benchmark_of_lsp_works() {
 #[test]
 #[ignore = "nightly: benchmarks"]
 fn every_case_of_the_benchmark_in_scala_works() {
-    works_in_scala(&[], "bench-jvm");
+    works_in_scala();
 }
 
-/// Runs a benchmark in Scala in its quick form. `folder` is where its classes are.
-fn works_in_scala(choice: &[&str], folder: &str) {
+/// Runs the benchmark in Scala in its quick form.
+fn works_in_scala() {
     let mut command = Command::new(repository().join("tests/bench/jvm/run"));
-    command.args(choice).arg("--quick");
+    command.arg("--quick");
     command.env("DUOLOGUE", env!("CARGO_BIN_EXE_duologue"));
     command.env(
         "DUOLOGUE_BENCH_OUT",
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder),
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-jvm"),
     );
     if let Some(java) = std::env::var_os("DUOLOGUE_JAVA") {
         let java = Path::new(&java)

@@ -34,16 +34,6 @@ pub fn limits_program(side: &str) -> Command {
     Command::new(net::limits(side))
 }
 
-/// A bank over NATS, and its customers, under a checker.
-pub fn nats_program(watch: crate::support::c::Watch) -> std::path::PathBuf {
-    net::nats(watch)
-}
-
-/// A service of two versions over NATS, and its clients.
-pub fn desk_program() -> std::path::PathBuf {
-    net::desk()
-}
-
 /// The server of many sessions at once.
 pub fn load_program() -> Command {
     Command::new(net::load())

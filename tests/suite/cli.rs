@@ -2,7 +2,6 @@
 
 mod manual;
 mod mixed;
-mod permissions;
 mod robots;
 mod top;
 mod unreadable;
@@ -293,7 +292,6 @@ mod usage {
             "guarantee",
             "breaking",
             "fingerprint",
-            "nats-permissions",
             "model",
             "play",
             "talk",

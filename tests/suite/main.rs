@@ -5,7 +5,6 @@ mod support;
 mod attack;
 mod beginners;
 mod bench;
-mod brokers;
 mod build_script;
 mod c;
 mod cases;

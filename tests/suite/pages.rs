@@ -117,14 +117,7 @@ fn the_documentation_knows_every_command() {
     );
     for line in commands {
         let variant = line.trim().split('(').next().unwrap_or_default();
-        // `NatsPermissions` is `nats-permissions`.
-        let mut name = String::new();
-        for letter in variant.chars() {
-            if letter.is_uppercase() && !name.is_empty() {
-                name.push('-');
-            }
-            name.push(letter.to_ascii_lowercase());
-        }
+        let name = variant.to_ascii_lowercase();
         let shown = format!("\n## duologue {name}\n");
         assert!(
             page.contains(&shown),

@@ -2,7 +2,6 @@
 
 mod adapters;
 mod misuse;
-mod nats;
 pub mod net;
 mod recorded;
 mod robots;
@@ -51,8 +50,6 @@ pub fn remote_program() -> Command {
     net::remote_program(Scala::Three)
 }
 
-pub use nats::desk as desk_command;
-
 /// The server of many sessions at once. It runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
 pub fn load_program() -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
@@ -94,7 +91,7 @@ pub fn limits_program() -> Command {
 #[test]
 fn no_scala_code_uses_reflection() {
     let root = repository();
-    let modules = [".", "net", "nats", "zio", "cats"];
+    let modules = [".", "net", "zio", "cats"];
     let main = |module| root.join("runtime/scala").join(module).join("src/main");
     let mut sources: Vec<PathBuf> = modules
         .iter()
@@ -130,13 +127,9 @@ fn no_scala_code_uses_reflection() {
             }
         }
     }
-    // A constant name, and services, which are resolved when the image is built.
-    let known = [
-        r#"return Class.forName("java.lang.BaseVirtualThread", false, null);"#,
-        "import java.util.ServiceLoader",
-        "val found = ServiceLoader.load(classOf[BrokerConnector], classOf[BrokerConnector].getClassLoader).iterator",
-    ];
-    assert_eq!(found, known);
+    // A constant name.
+    let known = r#"return Class.forName("java.lang.BaseVirtualThread", false, null);"#;
+    assert_eq!(found, [known]);
 }
 
 fn runtime_keeps_its_contract(scala: Scala) {

@@ -232,8 +232,6 @@ static void leave_gate(duo_net *net)
     *net->gated_by = net->next_gated;
     if (net->next_gated != NULL) net->next_gated->gated_by = net->gated_by;
     gate->sessions -= 1;
-    if (gate->waker >= 0) (void)!write(gate->waker, "", 1);
-    gate->waker = -1;
     duo_net_leave_place(gate, net->place);
     net->place = NULL;
     pthread_cond_broadcast(&gate->changed);

@@ -104,8 +104,6 @@ typedef struct duo_net_gate {
     /* A drain has ended its sessions; one that joins later is ended at once. */
     bool is_cut;
     struct duo_net *first;
-    /* Where the end of a session is reported, with one byte, because the listener is full and has left the group of its subjects at a broker; or -1. */
-    int waker;
 } duo_net_gate;
 
 /* What an observed session has counted. */

@@ -98,7 +98,7 @@ duo_peer duo_net_peer(const duo_net_greeting *greeting, const duo_net_hello *hel
                      .token = hello->token,
                      .trace = hello->trace,
                      .certificate = {greeting->certificate, greeting->certificate_size}};
-    peer.has_user = !greeting->is_brokered && duo_net_find_user(greeting->stream.descriptor, &peer.user);
+    peer.has_user = duo_net_find_user(greeting->stream.descriptor, &peer.user);
     return peer;
 }
 
@@ -119,17 +119,11 @@ void duo_net_report_refused(const duo_net_greeting *greeting, const duo_observer
     if (observer == NULL) return;
     char address[DUO_NET_ADDRESS];
     int reason = errno;
-    duo_net_spell_peer(greeting, is_tls, address, sizeof address);
+    duo_net_spell(greeting->stream.descriptor, true, is_tls, address, sizeof address);
     errno = reason;
     const duo_observed_refusal refused = {
         .accepted = true, .protocol = name, .peer = address, .status = status, .verdict = verdict};
     duo_net_report_refusal(observer, refused, problem);
-}
-
-void duo_net_spell_peer(const duo_net_greeting *greeting, bool is_tls, char *text, size_t room)
-{
-    text[0] = '\0';
-    if (!greeting->is_brokered) duo_net_spell(greeting->stream.descriptor, true, is_tls, text, room);
 }
 
 void duo_net_free_greeting(duo_net_greeting *greeting)

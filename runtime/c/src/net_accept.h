@@ -18,10 +18,6 @@ typedef struct duo_net_greeting {
     bool is_silent;
     /* Something may have arrived since it was last read. */
     bool is_ready;
-    /* It comes from a broker, so the socket is one of this process, and says nothing about the peer. */
-    bool is_brokered;
-    /* What counts it, at a broker; or NULL. */
-    struct duo_service_endpoint *endpoint;
     /* That of its peer, if there is a limit for each. It goes over to the session. */
     duo_net_place *place;
     /* What to poll before it continues. */
@@ -54,8 +50,6 @@ duo_peer duo_net_peer(const duo_net_greeting *greeting, const duo_net_hello *hel
  */
 void duo_net_report_refused(const duo_net_greeting *greeting, const duo_observer *observer, bool is_tls, duo_str name,
                             duo_status status, unsigned verdict, const duo_problem *problem);
-/* Writes the address of its peer; empty if there is none. */
-void duo_net_spell_peer(const duo_net_greeting *greeting, bool is_tls, char *text, size_t room);
 /* Its connection is no longer part of it. */
 void duo_net_free_greeting(duo_net_greeting *greeting);
 

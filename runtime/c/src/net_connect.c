@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "net_broker.h"
+#include "net.h"
 
 /* What this side sends first. */
 static size_t write_hello(uint8_t *bytes, const duo_wire_protocol *protocol, duo_role role,
@@ -131,79 +131,6 @@ static duo_status connect_until(int descriptor, const duo_tls *tls, const char *
     return status;
 }
 
-/* How often a server that drains, or is full, may be chosen. */
-enum { MOST_ATTEMPTS = 8 };
-
-/* Asks the servers of one protocol, this many at most. DUO_EMPTY: there are none. */
-static duo_status ask(duo_exchange *exchange, const char *subject, const char *address, const duo_wire_protocol *protocol, duo_role role,
-                      const duo_net_options *options, unsigned most, uint64_t until, duo_endpoint *endpoint)
-{
-    for (unsigned attempts = 1;;) {
-        int descriptor;
-        duo_link *link;
-        bool is_unanswered, is_unheard;
-        duo_status status = duo_exchange_open(exchange, subject, until, &descriptor, &link, options->problem);
-        if (status != DUO_OK) return status;
-        status = connect_until(descriptor, NULL, NULL, address, protocol, role, options, until, endpoint);
-        duo_exchange_release(exchange, link, &is_unanswered, &is_unheard);
-        if (status == DUO_OK) return DUO_OK;
-        if (is_unanswered) return DUO_EMPTY;
-        bool is_over = duo_net_gives_up(until);
-        if (is_unheard || status == DUO_LATE) {
-            if (duo_exchange_has_denied(exchange, subject, options->problem)) return DUO_SYSTEM;
-            /* The broker has lost the hello, or has delivered it to a server that had just left the group. */
-            if (is_over) return DUO_LATE;
-            continue;
-        }
-        /* The server was about to leave the group, because it drains or is full. There may be others. */
-        bool is_leaving = status == DUO_REFUSED && (options->refusal->verdict == DUO_VERDICT_DRAINING ||
-                                                    options->refusal->verdict == DUO_VERDICT_SESSIONS_FULL);
-        if (!is_leaving || attempts >= most || is_over) return status;
-        attempts += 1;
-    }
-}
-
-/* The fingerprint of this side's protocol, and after it those that it accepts; NULL after the last. */
-static const duo_fingerprint *fingerprint_at(const duo_wire_protocol *protocol, duo_role role, const duo_net_options *options, size_t i)
-{
-    if (i == 0) return &protocol->fingerprint;
-    if (i - 1 < options->accepts_count) return &options->accepts[i - 1];
-    size_t rest = i - 1 - options->accepts_count;
-    return i <= DUO_NET_MOST_ACCEPTS && rest < protocol->accepts_count[role] ? &protocol->accepts[role][rest] : NULL;
-}
-
-/*
- * Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts. If there are none of these either, they
- * may all be full.
- */
-static duo_status connect_through(const char *address, const duo_wire_protocol *protocol, duo_role role, const duo_net_options *options,
-                                  uint64_t until, duo_endpoint *endpoint)
-{
-    static const duo_servers all[] = {DUO_SERVERS_READY, DUO_SERVERS_FULL};
-    duo_exchange *exchange;
-    const char *name;
-    const duo_fingerprint *fingerprint;
-    char subject[DUO_SUBJECT_SIZE];
-    duo_problem problem = {""};
-    duo_refusal refusal = {0, 0};
-    duo_net_options own = *options;
-    if (own.problem == NULL) own.problem = &problem;
-    if (own.refusal == NULL) own.refusal = &refusal;
-    duo_status status = duo_exchange_find(address, until, &exchange, &name, own.problem);
-    if (status != DUO_OK) return status;
-    for (size_t servers = 0; servers < 2; servers++) {
-        /* That all are full does not change at once. */
-        unsigned most = all[servers] == DUO_SERVERS_READY ? MOST_ATTEMPTS : 1;
-        for (size_t i = 0; (fingerprint = fingerprint_at(protocol, role, options, i)) != NULL; i++) {
-            duo_exchange_subject(subject, name, fingerprint, all[servers]);
-            status = ask(exchange, subject, address, protocol, role, &own, most, until, endpoint);
-            if (status != DUO_EMPTY) return status;
-        }
-    }
-    *own.refusal = (duo_refusal){DUO_VERDICT_UNKNOWN_PROTOCOL, 0};
-    return DUO_REFUSED;
-}
-
 /* Over the descriptor if `address` is NULL. */
 static duo_status attempt(int descriptor, const char *address, const duo_wire_protocol *protocol, duo_role role,
                           const duo_net_options *options, duo_endpoint *endpoint)
@@ -211,7 +138,6 @@ static duo_status attempt(int descriptor, const char *address, const duo_wire_pr
     uint64_t until = until_of(options);
     const duo_tls *tls = NULL;
     char host[DUO_NET_HOST] = "";
-    if (address != NULL && duo_exchange_has(address)) return connect_through(address, protocol, role, options, until, endpoint);
     if (address != NULL) {
         duo_status status = duo_net_find_tls(address, false, options, &tls, host);
         if (status == DUO_OK) status = duo_net_dial(address, until, &descriptor);

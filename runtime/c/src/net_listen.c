@@ -5,16 +5,10 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "net_broker.h"
 #include "net_listener.h"
 
 enum { SESSIONS = 1024 };
@@ -33,7 +27,6 @@ static duo_net_gate *new_gate(void)
     if (gate == NULL) return NULL;
     memset(gate, 0, sizeof *gate);
     gate->holders = 1;
-    gate->waker = -1;
     pthread_mutex_init(&gate->lock, NULL);
     duo_net_make_condition(&gate->changed);
     return gate;
@@ -44,22 +37,6 @@ static void free_listener(duo_listener *listener)
     pthread_mutex_destroy(&listener->lock);
     pthread_cond_destroy(&listener->turned);
     duo_release(listener);
-}
-
-/* Prepares to get sessions through a broker. */
-static duo_status listen_through(duo_listener *listener, const char *address)
-{
-    duo_problem ignored = {""}, *problem = listener->options.problem != NULL ? listener->options.problem : &ignored;
-    duo_exchange *exchange;
-    const char *name;
-    uint64_t limit = listener->options.hello != 0 ? listener->options.hello : DUO_NET_HELLO;
-    if (strlen(address) >= sizeof listener->address) return DUO_ADDRESS;
-    duo_status status = duo_exchange_find(address, duo_net_until(limit), &exchange, &name, problem);
-    if (status != DUO_OK) return status;
-    listener->openings = duo_openings_new(exchange, name, listener->options.discoverable);
-    if (listener->openings == NULL) return DUO_SYSTEM;
-    listener->descriptor = duo_openings_descriptor(listener->openings);
-    return DUO_OK;
 }
 
 duo_status duo_listen(const char *address, const duo_net_options *options, duo_listener **listener)
@@ -77,10 +54,8 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
     if (made->gate != NULL) status = duo_net_pipe(made->wakers) ? DUO_OK : DUO_SYSTEM;
     bool has_pipe = status == DUO_OK;
     char host[DUO_NET_HOST];
-    bool is_brokered = duo_exchange_has(address);
-    if (status == DUO_OK && is_brokered) status = listen_through(made, address);
-    if (status == DUO_OK && !is_brokered) status = duo_net_find_tls(address, true, &made->options, &made->tls, host);
-    if (status == DUO_OK && !is_brokered) status = duo_net_bind(address, &made->descriptor, made->path, sizeof made->path);
+    if (status == DUO_OK) status = duo_net_find_tls(address, true, &made->options, &made->tls, host);
+    if (status == DUO_OK) status = duo_net_bind(address, &made->descriptor, made->path, sizeof made->path);
     if (status != DUO_OK) {
         int reason = errno;
         if (has_pipe) close(made->wakers[0]);
@@ -95,8 +70,7 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
         made->device = (uint64_t)file.st_dev;
         made->inode = (uint64_t)file.st_ino;
     }
-    if (is_brokered) snprintf(made->address, sizeof made->address, "%s", address);
-    else duo_net_spell(made->descriptor, false, made->tls != NULL, made->address, sizeof made->address);
+    duo_net_spell(made->descriptor, false, made->tls != NULL, made->address, sizeof made->address);
     *listener = made;
     return DUO_OK;
 }
@@ -131,14 +105,8 @@ void duo_listener_close(duo_listener *listener)
     bool is_ours = listener->path[0] != '\0' && lstat(listener->path, &file) == 0 &&
                    (uint64_t)file.st_dev == listener->device && (uint64_t)file.st_ino == listener->inode;
     if (is_ours) unlink(listener->path);
-    pthread_mutex_lock(&listener->gate->lock);
-    listener->gate->waker = -1;
-    pthread_mutex_unlock(&listener->gate->lock);
-    if (listener->openings != NULL) duo_openings_close(listener->openings);
-    else close(listener->descriptor);
+    close(listener->descriptor);
     while (listener->greetings != NULL) {
-        /* Its peer tries another server. */
-        if (listener->openings != NULL) duo_net_refuse(&listener->greetings->stream, DUO_VERDICT_DRAINING, 0);
         duo_net_hang_up_greeting(listener, listener->greetings);
         duo_net_end_greeting(listener, &listener->greetings);
     }
@@ -183,21 +151,6 @@ static void give_place(duo_listener *listener)
     pthread_mutex_unlock(&gate->lock);
 }
 
-/*
- * At a broker, leaves the group while no further session may begin. The end of a session then makes the descriptor readable, so the thread
- * that accepts comes back to this. It has to be called after the descriptor was read.
- */
-static void leave_group_if_full(const duo_listener *listener)
-{
-    duo_net_gate *gate = listener->gate;
-    if (listener->openings == NULL) return;
-    pthread_mutex_lock(&gate->lock);
-    bool is_full = gate->sessions >= most_sessions(listener);
-    gate->waker = is_full ? duo_openings_waker(listener->openings) : -1;
-    pthread_mutex_unlock(&gate->lock);
-    duo_openings_set_full(listener->openings, is_full);
-}
-
 /* Decides about a hello that is complete, or wrong: true if a session has begun. */
 static bool decide(duo_listener *listener, duo_net_greeting *greeting, duo_net_found found,
                    const duo_net_offer *offers, size_t count, duo_net_arrival *arrived)
@@ -218,13 +171,11 @@ static bool decide(duo_listener *listener, duo_net_greeting *greeting, duo_net_f
     }
     duo_status status = DUO_REFUSED;
     if (offer != NULL) {
-        duo_net_spell_peer(greeting, listener->tls != NULL, arrived->address, sizeof arrived->address);
+        duo_net_spell(greeting->stream.descriptor, true, listener->tls != NULL, arrived->address, sizeof arrived->address);
         status = duo_net_admit(greeting, hello, arrived->address, offer, &verdict, &arrived->net, &arrived->endpoint);
     } else if (found != DUO_NET_ALIEN) {
         duo_net_refuse(&greeting->stream, verdict, 0);
     }
-    if (greeting->endpoint != NULL && found != DUO_NET_ALIEN)
-        duo_service_count(greeting->endpoint, status == DUO_REFUSED ? verdict : DUO_VERDICT_EQUAL);
     if (status == DUO_OK) {
         arrived->net->place = greeting->place;
         if (duo_net_enter(arrived->net, listener->gate)) duo_net_cut(arrived->net);
@@ -313,23 +264,13 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
     if (!take_turn(listener, until)) return DUO_EMPTY;
     duo_status status = DUO_OK;
     bool has_polled = false;
-    duo_problem ignored = {""}, *problem = listener->options.problem != NULL ? listener->options.problem : &ignored;
-    if (listener->openings != NULL) status = duo_openings_serve(listener->openings, offers, count, problem);
-    while (status == DUO_OK) {
+    for (;;) {
         if (duo_atomic_load(&listener->is_stopped, memory_order_acquire)) {
-            status = listener->is_lost ? DUO_SYSTEM : DUO_CLOSED;
-            if (listener->is_lost) duo_net_explain(problem, "the connection to the broker is closed");
-            if (listener->is_lost) errno = ENOTCONN;
+            status = DUO_CLOSED;
             break;
         }
         duo_net_take_connections(listener);
-        /* The broker may deliver nothing more. */
-        if (listener->openings != NULL && duo_atomic_load(&listener->is_stopped, memory_order_acquire)) continue;
-        leave_group_if_full(listener);
-        if (continue_greetings(listener, offers, count, arrived)) {
-            leave_group_if_full(listener);
-            break;
-        }
+        if (continue_greetings(listener, offers, count, arrived)) break;
         if (has_polled && duo_net_gives_up(until)) {
             status = DUO_EMPTY;
             break;
@@ -337,9 +278,7 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
         has_polled = true;
         duo_net_await_connections(listener, until);
     }
-    int reason = errno;
     give_turn(listener);
-    errno = reason;
     return status;
 }
 

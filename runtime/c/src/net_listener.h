@@ -4,16 +4,11 @@
 
 #include "net_accept.h"
 
-/* Addresses of brokers are longer than those of sockets. */
-enum { DUO_LISTENER_ADDRESS = 512 };
-
 struct duo_listener {
     duo_net_options options;
     int descriptor;
     /* NULL if the address does not use TLS. */
     const duo_tls *tls;
-    /* Where sessions over a broker come from; NULL at other addresses. */
-    struct duo_openings *openings;
     /* A pipe that is readable once the listener is stopped. */
     int wakers[2];
     /* For loops of the program: see net_descriptor.c. Both are -1 until they are requested. Under `lock`. */
@@ -25,8 +20,6 @@ struct duo_listener {
     pthread_mutex_t lock;
     pthread_cond_t turned;
     bool has_turn;
-    /* The broker delivers nothing more, so the listener has stopped by itself. */
-    bool is_lost;
     /* In the order in which they came. Those that have sent nothing yet count as silent, the others as greetings. */
     duo_net_greeting *greetings;
     size_t greeting_count;
@@ -46,7 +39,7 @@ struct duo_listener {
     char path[DUO_NET_ADDRESS];
     uint64_t device;
     uint64_t inode;
-    char address[DUO_LISTENER_ADDRESS];
+    char address[DUO_NET_ADDRESS];
 };
 
 /* A session that has begun. `greeting` belongs to the caller; the texts of `hello` point into it. */

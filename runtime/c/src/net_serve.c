@@ -1,8 +1,6 @@
 /* Serving: each session is handled on a thread of its own. */
-#include <errno.h>
 #include <string.h>
 
-#include "net_broker.h"
 #include "net_listener.h"
 
 /* How often a draining listener checks whether its sessions are over, in nanoseconds. */
@@ -120,17 +118,13 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
 duo_status duo_listener_run(duo_listener *listener)
 {
     duo_net_gate *gate = listener->gate;
-    duo_status result = DUO_OK;
     for (;;) {
         duo_net_arrival arrived;
         duo_status status =
             duo_listener_next(listener, listener->offers, listener->offer_count, DUO_FOREVER, &arrived);
         if (status == DUO_OK) start(listener, &arrived);
         else if (status == DUO_CLOSED || duo_is_canceled()) break;
-        else if (status != DUO_EMPTY) result = status;
-        if (result != DUO_OK) break;
     }
-    int reason = errno;
     /* A signal handler may have stopped it, which can notify nobody. */
     notify_of_drain(listener);
     pthread_mutex_lock(&gate->lock);
@@ -139,8 +133,7 @@ duo_status duo_listener_run(duo_listener *listener)
     bool has_last = take_ended(gate, &last);
     pthread_mutex_unlock(&gate->lock);
     if (has_last) pthread_join(last, NULL);
-    errno = reason;
-    return result;
+    return DUO_OK;
 }
 
 void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds)
@@ -148,7 +141,6 @@ void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds)
     duo_net_gate *gate = listener->gate;
     uint64_t until = duo_net_until(nanoseconds);
     duo_atomic_store(&listener->is_draining, true, memory_order_release);
-    if (listener->openings != NULL) duo_openings_drain(listener->openings);
     notify_of_drain(listener);
     pthread_mutex_lock(&gate->lock);
     while (gate->sessions > 0 && !duo_net_is_past(until)) {

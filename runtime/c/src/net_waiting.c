@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net_broker.h"
 #include "net_listener.h"
 
 enum { HANDSHAKES = 64, SILENT = 512, LONGEST_HELLO = DUO_NET_HEAD + DUO_NET_MOST_HELLO_WITH_TOKEN };
@@ -147,7 +146,7 @@ static void refuse(const duo_listener *listener, duo_net_greeting *greeting)
 }
 
 /* Lets a new connection wait; false if memory ran out. */
-static bool wait_for_hello(duo_listener *listener, int taken, bool is_socket, duo_service_endpoint *endpoint)
+static bool wait_for_hello(duo_listener *listener, int taken, bool is_socket)
 {
     const uint64_t now = duo_net_now();
     const uint64_t limit = listener->options.hello != 0 ? listener->options.hello : DUO_NET_HELLO;
@@ -163,10 +162,7 @@ static bool wait_for_hello(duo_listener *listener, int taken, bool is_socket, du
     made->is_silent = made->is_ready = true;
     made->stage = listener->tls != NULL ? DUO_NET_SHAKES_HANDS : DUO_NET_GREETS;
     made->stream = duo_net_plain(taken, is_socket);
-    made->is_brokered = listener->openings != NULL;
-    made->endpoint = endpoint;
-    /* A broker does not say which process a message comes from. */
-    size_t most = made->is_brokered ? 0 : listener->options.per_peer;
+    const size_t most = listener->options.per_peer;
     if (most != 0) made->place = duo_net_take_place(listener->gate, taken, most);
     if (most != 0 && made->place == NULL) {
         refuse(listener, made);
@@ -187,10 +183,8 @@ static void make_place(duo_listener *listener)
 }
 
 /* The next connection; -1: see `errno`. */
-static int take_connection(const duo_listener *listener, duo_service_endpoint **endpoint)
+static int take_connection(const duo_listener *listener)
 {
-    *endpoint = NULL;
-    if (listener->openings != NULL) return duo_openings_take(listener->openings, endpoint);
 #ifdef __linux__
     return accept4(listener->descriptor, NULL, NULL, SOCK_CLOEXEC);
 #else
@@ -204,14 +198,8 @@ void duo_net_take_connections(duo_listener *listener)
     make_place(listener);
     if (now < listener->recovers_at) return;
     while (duo_net_may_accept(listener)) {
-        duo_service_endpoint *endpoint;
-        int taken = take_connection(listener, &endpoint);
+        int taken = take_connection(listener);
         if (taken < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-        /* A broker that delivers nothing more. */
-        if (taken < 0 && errno == ENOTCONN && listener->openings != NULL) {
-            listener->is_lost = true;
-            duo_atomic_store(&listener->is_stopped, true, memory_order_release);
-        }
         bool lacks_descriptors = taken < 0 && (errno == EMFILE || errno == ENFILE);
         if (lacks_descriptors && (end_failed(listener) || end_silent(listener))) continue;
         /* No connection is waiting; or no descriptor is free, and another attempt at once would fail as well. */
@@ -223,7 +211,7 @@ void duo_net_take_connections(duo_listener *listener)
         setsockopt(taken, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         is_prepared = duo_net_prepare(taken, &is_socket);
 #endif
-        if (!is_prepared || !wait_for_hello(listener, taken, is_socket, endpoint)) {
+        if (!is_prepared || !wait_for_hello(listener, taken, is_socket)) {
             close(taken);
             listener->recovers_at = now + RECOVERY;
             return;

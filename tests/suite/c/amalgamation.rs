@@ -45,7 +45,7 @@ fn place(files: &[String; 2], folder: &Path) -> PathBuf {
 /// Sessions over sockets are not in the two files.
 fn is_in_two_files(file: &&PathBuf) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    !["net", "tls", "health", "robots", "broker", "nats"]
+    !["net", "tls", "health", "robots"]
         .iter()
         .any(|part| name.starts_with(part))
 }

@@ -235,14 +235,12 @@ fn pkg_config_finds_the_runtime() {
     let folder = scratch("pkg-config");
     let prefix = installed();
     // What needs other libraries is built only where it is asked for.
-    for absent in ["tls", "nats"] {
-        for file in [
-            format!("include/duologue/{absent}.h"),
-            format!("lib/pkgconfig/duologue-{absent}.pc"),
-            format!("lib/libduologue_{absent}.a"),
-        ] {
-            assert!(!prefix.join(&file).exists(), "{file}");
-        }
+    for file in [
+        "include/duologue/tls.h",
+        "lib/pkgconfig/duologue-tls.pc",
+        "lib/libduologue_tls.a",
+    ] {
+        assert!(!prefix.join(file).exists(), "{file}");
     }
     assert!(prefix.join("lib/libduologue_net.a").is_file());
     for (library, option, more) in [
@@ -358,19 +356,4 @@ fn tls_is_a_library_of_its_own() {
         if (duo_tls_new(&none, &tls, &problem) == DUO_TLS) printf(\"%s\\n\", problem.text);\n    return 0;\n}\n";
     let says = "cannot use the authorities for TLS: set the name of its file, or its text, in `duo_tls_options`\n";
     is_of_its_own("tls", &["-DDUOLOGUE_TLS=ON"], program, says);
-}
-
-/// A program that calls nothing of the library has addresses of NATS, also if the library is shared. Nothing listens at this one.
-#[test]
-#[ignore = "nightly: recipes"]
-fn nats_is_a_library_of_its_own() {
-    let program = "#include <stdio.h>\n#include \"duologue/net.h\"\nint main(void)\n{\n    duo_listener *listener;\n    \
-        duo_problem problem = {{0}};\n    duo_net_options options = {0};\n    options.problem = &problem;\n    \
-        if (duo_listen(\"nats://127.0.0.1:1/name\", &options, &listener) == DUO_SYSTEM) printf(\"%s\\n\", problem.text);\n    \
-        return 0;\n}\n";
-    let says = "cannot connect to `nats://127.0.0.1:1`: No server available for connection\n";
-    for shared in ["OFF", "ON"] {
-        let shared = format!("-DBUILD_SHARED_LIBS={shared}");
-        is_of_its_own("nats", &["-DDUOLOGUE_NATS=ON", &shared], program, says);
-    }
 }

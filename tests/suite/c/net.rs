@@ -6,7 +6,7 @@
 use super::processes::{Case, PAYLOADS, fuzz};
 use super::programs::{AT_HOME, CASES};
 use super::{generate_with, hosts, protocols, quiet};
-use crate::support::c::{Compiler, Program, Watch, nats_objects, runtime, sources_in, tls_objects};
+use crate::support::c::{Compiler, Program, Watch, runtime, sources_in, tls_objects};
 use crate::support::repository;
 use crate::support::running::converse;
 use std::collections::BTreeMap;
@@ -48,30 +48,6 @@ fn bytes_are_those_of_the_format() {
     let flag = format!("-DSTREAMS=\"{}\"", streams.display());
     for watch in CHECKED {
         case.run_watched_as(watch, &[&flag, &folder(&case)], &[]);
-    }
-}
-
-#[test]
-fn messages_of_brokers_are_those_of_the_format() {
-    let case = case("net-brokers", "protocols/bank.proto", "brokers.c");
-    let brokers = repository().join("tests/wire/brokers.txt");
-    let flag = format!("-DBROKERS=\"{}\"", brokers.display());
-    case.run_watched_as(Watch::Address, &[&flag], &[]);
-}
-
-#[test]
-fn over_a_broker_with_faults_sessions_are_complete_or_lost() {
-    let case = case("net-faults", "protocols/stream.proto", "faults.c");
-    for watch in [Watch::Address, Watch::Thread] {
-        case.run_watched_as(watch, &[], &[]);
-    }
-}
-
-#[test]
-fn a_full_server_leaves_the_group_at_a_broker() {
-    let case = case("net-full", "protocols/stream.proto", "full.c");
-    for watch in [Watch::Address, Watch::Thread] {
-        case.run_watched_as(watch, &[], &[]);
     }
 }
 
@@ -256,42 +232,6 @@ pub fn limits(side: &str) -> PathBuf {
 pub fn load() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| with_pingpong("load")).clone()
-}
-
-/// A bank over NATS, and its customers.
-pub fn nats(watch: Watch) -> PathBuf {
-    over_nats("nats", "protocols/bank.proto", watch)
-}
-
-/// A service of two versions, and its clients.
-pub fn desk() -> PathBuf {
-    over_nats("desk", "tests/wire/versions.proto", Watch::Plain)
-}
-
-/// A program of `tests/remote` with sessions over NATS, built once in a run of the tests.
-fn over_nats(name: &str, proto: &str, watch: Watch) -> PathBuf {
-    static BUILT: Mutex<BTreeMap<(String, Watch), PathBuf>> = Mutex::new(BTreeMap::new());
-    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-    let program = built.entry((name.to_owned(), watch));
-    program
-        .or_insert_with(|| build_over_nats(name, proto, watch))
-        .clone()
-}
-
-fn build_over_nats(name: &str, proto: &str, watch: Watch) -> PathBuf {
-    let proto = repository().join(proto);
-    let generated = generate_with(&format!("net-{name}-{watch:?}"), &[proto], &["--remote"]);
-    let mut sources = sources_in(&generated);
-    sources.push(repository().join(format!("tests/remote/{name}.c")));
-    let includes = [generated.clone()];
-    let objects = nats_objects(watch, &generated);
-    let program = Program {
-        objects: &objects,
-        ..quiet(watch, &sources, &includes, &generated)
-    };
-    program
-        .link()
-        .unwrap_or_else(|complaint| panic!("{complaint}"))
 }
 
 /// A server that is asked about its services, and a client that asks, built once in a run of the tests.

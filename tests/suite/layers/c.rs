@@ -1,7 +1,7 @@
 //! The layers of the C runtime. A file uses another one by including it, or by naming a function that is defined there. Tables of functions
 //! count too. An inline function of a header belongs to each file that calls it.
 //!
-//! A new file of `runtime/c/src`, `runtime/c/tls`, `runtime/c/nats` or `runtime/c/robots` goes into a layer below.
+//! A new file of `runtime/c/src`, `runtime/c/tls` or `runtime/c/robots` goes into a layer below.
 
 use super::listed::{Layer, Use, assert_none, circles, code, faults};
 use super::{Uses, in_circle};
@@ -52,8 +52,8 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "net",
         may_use: "floor ring link wire",
-        files: "net.c net.h net_accept.c net_accept.h net_address.c net_begin.c net_broker.h net_buffer.c net_connect.c net_descriptor.c net_discovery.c net_exchange.c net_exchange.h net_greet.c \
-                net_hello.c net_lane.c net_link.c net_listen.c net_listener.h net_observe.c net_openings.c net_packet.c net_peers.c net_recv.c net_send.c \
+        files: "net.c net.h net_accept.c net_accept.h net_address.c net_buffer.c net_connect.c net_descriptor.c net_greet.c \
+                net_hello.c net_lane.c net_listen.c net_listener.h net_observe.c net_peers.c net_recv.c net_send.c \
                 net_serve.c net_stream.h net_system.c net_value.c net_waiting.c net_watch.c net_writer.c",
     },
     Layer {
@@ -66,11 +66,6 @@ const LAYERS: &[Layer] = &[
         name: "tls",
         may_use: "floor net",
         files: "tls/failure.c tls/peer.c tls/stream.c tls/tls.c tls/tls.h",
-    },
-    Layer {
-        name: "nats",
-        may_use: "floor net",
-        files: "nats/nats.c",
     },
     Layer {
         name: "robots",
@@ -119,7 +114,6 @@ fn texts() -> BTreeMap<String, String> {
     for (folder, prefix) in [
         ("runtime/c/src/", ""),
         ("runtime/c/tls/", "tls/"),
-        ("runtime/c/nats/", "nats/"),
         ("runtime/c/robots/", "robots/"),
     ] {
         for file in files(folder) {

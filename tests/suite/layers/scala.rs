@@ -64,11 +64,10 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "net",
         may_use: "floor wire link typed many",
-        files: "net/Accepting.scala net/Address.scala net/Broker.scala net/Buffers.scala net/ByteStream.scala net/Channel.scala \
-                net/Discovery.scala net/Exchange.scala net/Exchanges.scala net/Link.scala net/Openings.scala net/Packet.scala net/Post.scala net/Source.scala \
+        files: "net/Accepting.scala net/Address.scala net/Buffers.scala net/ByteStream.scala net/Channel.scala \
                 net/Connection.scala net/Dialogue.scala net/Handshake.scala net/Health.scala net/healthprotocol/health.scala \
                 net/healthprotocol/healthTypes.scala net/Listener.scala net/Observer.scala net/Options.scala net/Peer.scala \
-                net/Reactor.scala net/Reports.scala net/Secure.scala net/Sessions.scala net/Silent.scala net/Sockets.scala net/Subjects.scala \
+                net/Reactor.scala net/Reports.scala net/Secure.scala net/Sessions.scala net/Silent.scala net/Sockets.scala \
                 net/Tls.scala net/TraceContext.scala net/errors.scala net/package.scala",
     },
 ];

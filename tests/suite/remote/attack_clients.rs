@@ -14,80 +14,52 @@ use std::thread;
 /// All kinds but silence, which takes as long as a client waits.
 const KINDS: &str = "hello,frame,control,payload,turn,cut,legal";
 
-/// What is attacked, in a case of `tests/run`, with the address and a file to which the program adds what it reports.
-pub struct Attack<'a> {
-    pub case: &'a str,
-    pub protocol: &'a str,
-    pub address: &'a str,
-    /// The options besides.
-    pub options: &'a str,
-    /// The kinds of which there are attacks, separated by commas.
-    pub kinds: &'a str,
+/// The case of `tests/run` whose clients are attacked.
+const CASE: &str = "word_count";
+
+/// The attack on the clients that connect to an address.
+fn attack(scratch: &Scratch, address: &str) -> Command {
+    let options = format!("--timeout 3 --only {KINDS}");
+    let mut command = scratch.duologue(&format!("attack --format json {options}"));
+    let root = repository();
+    let protocol = format!("{}/protocols/{CASE}.proto#{CASE}", root.display());
+    command.args([&protocol, "--listen", address, "--script"]);
+    command.arg(root.join("tests/run").join(CASE).join("expected.txt"));
+    command
 }
 
-impl Attack<'_> {
-    fn command(&self, scratch: &Scratch) -> Command {
-        let options = self.options;
-        let mut command = scratch.duologue(&format!("attack --format json {options}"));
-        let protocol = format!("{}/protocols/{}", repository().display(), self.protocol);
-        let folder = repository().join("tests/run").join(self.case);
-        command.args([&protocol, "--listen", self.address]);
-        command.arg("--script").arg(folder.join("expected.txt"));
-        command
-    }
-
-    /// Checks the result of an attack that has found nothing.
-    fn held(&self, output: &std::process::Output) {
-        let errors = String::from_utf8_lossy(&output.stderr);
-        let printed = serde_json::from_slice::<serde_json::Value>(&output.stdout);
-        let printed = printed.unwrap_or_else(|error| panic!("{error}: {errors}"));
-        let case = self.case;
-        assert_eq!(output.status.code(), Some(0), "{case}: {printed:#}{errors}");
-        assert_eq!(
-            printed["not_reached"],
-            serde_json::json!([]),
-            "{case}: {printed:#}"
-        );
-        for kind in self.kinds.split(',') {
-            let cases = printed["cases"][kind].as_u64();
-            assert!(cases > Some(0), "{case}, {kind}: {printed:#}");
-        }
-    }
-
-    /// Attacks one side of the case in a program that is started for each attack.
-    pub fn holds(&self, language: Language, side: &str) {
-        let name = self.address.replace(['/', ':'], "-");
-        let scratch = Scratch::new(&format!("attack-{side}-{}-{name}", language.name()));
-        let log = scratch.path("log");
-        let mut command = self.command(&scratch);
-        let shell = "\"$0\" \"$3\" \"$2\" \"$1\" >>\"$4\"";
-        command.args(["--", "sh", "-c", shell]);
-        command.arg(language.command().get_program());
-        command.args([self.address, self.case, side]).arg(&log);
-        self.held(&run(command, b""));
-        // The program itself learns the reason.
-        let reported = std::fs::read_to_string(log).expect("the program has written to it");
-        let mut lines = reported.lines();
-        assert!(
-            lines.any(|line| line == "why broken"),
-            "{language:?}: {reported}"
-        );
+/// Checks the result of an attack that has found nothing.
+fn held(output: &std::process::Output) {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let printed = serde_json::from_slice::<serde_json::Value>(&output.stdout);
+    let printed = printed.unwrap_or_else(|error| panic!("{error}: {errors}"));
+    assert_eq!(output.status.code(), Some(0), "{printed:#}{errors}");
+    assert_eq!(printed["not_reached"], serde_json::json!([]), "{printed:#}");
+    for kind in KINDS.split(',') {
+        let cases = printed["cases"][kind].as_u64();
+        assert!(cases > Some(0), "{kind}: {printed:#}");
     }
 }
 
-/// Attacks clients over a Unix socket.
+/// Attacks clients over a Unix socket. For each attack a program is started.
 fn clients_hold(language: Language) {
     let sockets = Sockets::new();
     let address = unix(&sockets.path("s"));
-    let options = format!("--timeout 3 --only {KINDS}");
-    let attack = Attack {
-        case: "word_count",
-        protocol: "word_count.proto#word_count",
-        address: &address,
-        options: &options,
-        kinds: KINDS,
-    };
-    attack.holds(language, "client");
+    let scratch = Scratch::new(&format!("attack-client-{}", language.name()));
+    let log = scratch.path("log");
+    let mut command = attack(&scratch, &address);
+    let shell = "\"$0\" client \"$2\" \"$1\" >>\"$3\"";
+    command.args(["--", "sh", "-c", shell]);
+    command.arg(language.command().get_program());
+    command.args([&address, CASE]).arg(&log);
+    held(&run(command, b""));
+    // The program itself learns the reason.
+    let reported = std::fs::read_to_string(log).expect("the program has written to it");
+    let mut lines = reported.lines();
+    assert!(
+        lines.any(|line| line == "why broken"),
+        "{language:?}: {reported}"
+    );
 }
 
 #[test]
@@ -105,15 +77,7 @@ fn a_client_in_c_holds() {
 fn a_client_in_scala_holds() {
     let (scratch, sockets) = (Scratch::new("attack-clients-scala"), Sockets::new());
     let address = unix(&sockets.path("s"));
-    let options = format!("--timeout 3 --only {KINDS}");
-    let attack = Attack {
-        case: "word_count",
-        protocol: "word_count.proto#word_count",
-        address: &address,
-        options: &options,
-        kinds: KINDS,
-    };
-    let command = attack.command(&scratch);
+    let command = attack(&scratch, &address);
     let mut player = Player::start(Language::Scala, None);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -124,11 +88,11 @@ fn a_client_in_scala_holds() {
         });
         let mut was_broken = false;
         while !is_over.load(Ordering::Acquire) {
-            player.begin("client", "word_count", &address, "");
+            player.begin("client", CASE, &address, "");
             let Outcome { lines, .. } = player.outcome();
             was_broken |= lines.last().is_some_and(|line| line == "why broken");
         }
-        attack.held(&attacker.join().expect("it does not panic"));
+        held(&attacker.join().expect("it does not panic"));
         assert!(was_broken, "the program itself learns the reason");
     });
 }

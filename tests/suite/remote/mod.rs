@@ -5,7 +5,6 @@ mod ask;
 mod attack;
 mod attack_clients;
 mod attack_flawed;
-mod attack_memory;
 mod killed;
 mod limits;
 mod load;

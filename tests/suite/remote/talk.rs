@@ -304,7 +304,7 @@ fn what_cannot_be_connected_is_a_mistake_of_the_command_line() {
             "bank",
             "http://localhost:1",
             2,
-            "its scheme is not `unix:`, `tcp://`, `tls://` or `nats://`",
+            "its scheme is not `unix:`, `tcp://` or `tls://`",
         ),
         ("bank", "tcp://localhost", 2, "the port is missing"),
         ("bank", "unix:", 2, "the path is missing"),

@@ -180,7 +180,6 @@ fn a_project_needs_only_what_is_published() {
             "project",
             "src/main",
             "net/src/main",
-            "nats",
             "zio",
             "cats",
             "sbt",
@@ -194,7 +193,6 @@ fn a_project_needs_only_what_is_published() {
     for name in [
         "duologue-runtime",
         "duologue-net",
-        "duologue-nats",
         "duologue-zio",
         "duologue-cats",
     ] {

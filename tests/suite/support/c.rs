@@ -295,13 +295,6 @@ pub fn tls_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
     objects
 }
 
-/// The objects of the library for NATS, and the client library that it needs.
-pub fn nats_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
-    let mut objects = library_objects("nats", "nats/nats.h", "libnats-dev", watch, folder);
-    objects.push(PathBuf::from("-lnats"));
-    objects
-}
-
 /// The objects of a library beside the runtime, whose sources include this header of a package.
 fn library_objects(
     name: &str,

@@ -5,10 +5,9 @@
  * `P_client_connect` or `P_server_accept`, and then uses the same endpoint types and functions as within a process.
  * `duologue gen --c DIR --remote` generates these functions into `P_net.h`. docs/wire.md defines the bytes.
  *
- * An address is text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`, `tls://host:7000`,
- * `nats://host:4222/bank`. DUO_ADDRESS is the result for anything else. Addresses with TLS require certificates: see
- * duologue/tls.h. Those of NATS require its library: see duologue/nats.h. Host names are looked up with `getaddrinfo`, to
- * which no time limit applies.
+ * An address is text: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000` or
+ * `tls://host:7000`. DUO_ADDRESS is the result for anything else. Addresses with TLS require certificates: see
+ * duologue/tls.h. Host names are looked up with `getaddrinfo`, to which no time limit applies.
  */
 #ifndef DUOLOGUE_NET_H
 #define DUOLOGUE_NET_H
@@ -203,10 +202,7 @@ typedef struct duo_net_options {
      * there; 0 means never. The peer considers this side lost (DUO_LOST) after three times as long.
      */
     uint16_t heartbeat;
-    /*
-     * Listeners: how many sessions there may be at once; 0 means 1,024. Over a broker, clients get other servers while there are that
-     * many, if there are others. A program that waits for `duo_listener_descriptor` then also has to accept when it has ended a session.
-     */
+    /* Listeners: how many sessions there may be at once; 0 means 1,024. */
     size_t sessions;
     /* Listeners: how many connections may be in the handshake at once; 0 means 64. */
     size_t handshakes;
@@ -250,21 +246,13 @@ typedef struct duo_net_options {
     duo_refusal *refusal;
     /* For addresses `tls://host:port`. Other addresses, and connections that the program provides, do not use it. */
     const duo_tls *tls;
-    /*
-     * Connecting, and `duo_listen`: set if the result is DUO_TLS or DUO_CERTIFICATES; at a broker, also with other results, and
-     * by what accepts.
-     */
+    /* Connecting, and `duo_listen`: set if the result is DUO_TLS or DUO_CERTIFICATES. */
     duo_problem *problem;
     /*
      * Listeners: called for each connection on which TLS could not begin, or whose peer begins TLS where this side does
      * not; the listener continues. It is called by the thread that accepts, with `context`.
      */
     void (*failed)(const duo_problem *problem, void *context);
-    /*
-     * Listeners at addresses `nats://`: whether programs can find it with the service discovery of NATS, such as `nats micro ls`, from when
-     * it first accepts. Its user needs further permissions, which docs/wire.md lists under "Discovery".
-     */
-    bool discoverable;
     /* For logs and metrics; NULL means none. Without it nothing is counted, and the clock is not read. */
     const duo_observer *observer;
 } duo_net_options;
@@ -337,8 +325,8 @@ int duo_listener_descriptor(duo_listener *listener);
 /*
  * Called by the generated functions `_accept`: waits for a session of one protocol, for at most that many nanoseconds.
  * Slow handshakes do not delay other connections, and connections that are refused are not reported. DUO_EMPTY:
- * no session began in time. DUO_CLOSED: `duo_listener_stop` was called. DUO_SYSTEM, only at a broker: it is not possible
- * to subscribe, or the broker delivers nothing more; see `errno`. Several threads may call this; they take turns.
+ * no session began in time. DUO_CLOSED: `duo_listener_stop` was called. Several threads may call this; they take
+ * turns.
  */
 DUO_MUST_CHECK duo_status duo_net_accept(duo_listener *listener, const duo_wire_protocol *protocol,
                                          duo_role role, uint64_t nanoseconds, duo_endpoint *endpoint);
@@ -361,8 +349,7 @@ DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_w
 
 /*
  * Accepts sessions of the protocols that are served, until another thread calls `duo_listener_stop` or
- * `duo_listener_drain`; then waits until the handlers' threads have exited, and returns DUO_OK. At a broker it also ends if it
- * cannot subscribe, or the broker delivers nothing more, with DUO_SYSTEM: see `errno`.
+ * `duo_listener_drain`; then waits until the handlers' threads have exited, and returns DUO_OK.
  */
 DUO_MUST_CHECK duo_status duo_listener_run(duo_listener *listener);
 

@@ -9,7 +9,6 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,19 +16,14 @@ use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-use crate::broker::{self, Opened, Openings};
-use crate::stream::{is_early, left, Socket, Stream};
+use crate::stream::{is_early, left, Socket};
 use crate::Error;
 
 /// How long to wait before another attempt to connect: at first, and at most.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long connecting a listener to a broker may take.
-const BROKER: Duration = Duration::from_secs(10);
-
-/// Where a listener is: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`, `tls://host:7000` or
-/// `nats://host:4222/bank`.
+/// Where a listener is: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000` or `tls://host:7000`.
 ///
 /// ```
 /// let address: duologue_net::Address = "tcp://127.0.0.1:7000".parse()?;
@@ -45,8 +39,6 @@ pub enum Address {
     Tcp(String),
     /// A TCP port for sessions over TLS, with its host: `host:port`.
     Tls(String),
-    /// The servers of one name at a NATS server: `host:port`, and the name.
-    Nats(String, String),
 }
 
 impl FromStr for Address {
@@ -63,23 +55,11 @@ impl FromStr for Address {
                 path => Ok(Address::Unix(path.into())),
             };
         }
-        if let Some(rest) = text.strip_prefix("nats://") {
-            let (server, name) = rest.split_once('/').ok_or_else(|| {
-                wrong("the name of the servers is missing after the port: `nats://host:port/name`")
-            })?;
-            if let Some(problem) = broker::name_problem(name) {
-                return Err(wrong(problem));
-            }
-            check_host(server).map_err(wrong)?;
-            return Ok(Address::Nats(server.to_owned(), name.to_owned()));
-        }
         let (rest, is_tls) = match (text.strip_prefix("tcp://"), text.strip_prefix("tls://")) {
             (Some(rest), _) => (rest, false),
             (None, Some(rest)) => (rest, true),
             (None, None) => {
-                return Err(wrong(
-                    "its scheme is not `unix:`, `tcp://`, `tls://` or `nats://`",
-                ));
+                return Err(wrong("its scheme is not `unix:`, `tcp://` or `tls://`"));
             }
         };
         check_host(rest).map_err(wrong)?;
@@ -114,7 +94,6 @@ impl fmt::Display for Address {
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
             Address::Tcp(host) => write!(f, "tcp://{host}"),
             Address::Tls(host) => write!(f, "tls://{host}"),
-            Address::Nats(server, name) => write!(f, "nats://{server}/{name}"),
         }
     }
 }
@@ -137,11 +116,11 @@ impl Address {
     pub(crate) fn tls_host(&self) -> Option<&str> {
         match self {
             Address::Tls(host) => Some(host.rsplit_once(':').map_or(host, |(host, _)| host)),
-            Address::Unix(_) | Address::Tcp(_) | Address::Nats(..) => None,
+            Address::Unix(_) | Address::Tcp(_) => None,
         }
     }
 
-    /// Connects a socket. An address of a broker has none.
+    /// Connects a socket.
     pub(crate) fn connect(&self, deadline: Instant) -> Result<Socket, Error> {
         let failed = |source: io::Error| {
             if is_early(&source) {
@@ -170,7 +149,6 @@ impl Address {
                 }
                 Err(last.map_or(Error::TimedOut, failed))
             }
-            Address::Nats(..) => Err(failed(io::ErrorKind::Unsupported.into())),
         }
     }
 
@@ -194,11 +172,6 @@ impl Address {
                 let all: Vec<SocketAddr> = host.to_socket_addrs().map_err(failed)?.collect();
                 let listener = TcpListener::bind(&all[..]).map_err(failed)?;
                 Ok(Bound::Tcp(listener, self.is_tls()))
-            }
-            Address::Nats(server, name) => {
-                let exchange = broker::of_server(server, Instant::now() + BROKER)?;
-                let openings = exchange.listen(name)?;
-                Ok(Bound::Broker(Arc::new(openings), Some(self.clone())))
             }
         }
     }
@@ -274,27 +247,10 @@ impl Origin {
     }
 }
 
-/// What a listener has accepted.
-#[derive(Debug)]
-pub(crate) enum Connection {
-    Socket(Socket),
-    /// Its hello has arrived.
-    Broker(Opened),
-}
-
-impl Connection {
-    pub(crate) fn stream(&self) -> &dyn Stream {
-        match self {
-            Connection::Socket(socket) => socket,
-            Connection::Broker(opened) => opened,
-        }
-    }
-}
-
 /// A connection, and where it comes from. The other end of a Unix socket has no address.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    pub(crate) connection: Connection,
+    pub(crate) socket: Socket,
     pub(crate) peer: Option<Address>,
     pub(crate) origin: Origin,
 }
@@ -305,8 +261,6 @@ pub(crate) enum Bound {
     Unix(UnixListener, PathBuf),
     /// The second value: whether it is for sessions over TLS.
     Tcp(TcpListener, bool),
-    /// A group of servers at a broker, and its address, if it has one.
-    Broker(Arc<Openings>, Option<Address>),
 }
 
 impl Bound {
@@ -318,10 +272,6 @@ impl Bound {
                 let text = address.map_or("unknown:0".to_owned(), |address| address.to_string());
                 Address::of_host(text, *is_tls)
             }
-            Bound::Broker(openings, address) => {
-                let unknown = || Address::Nats("unknown:0".to_owned(), openings.name().to_owned());
-                address.clone().unwrap_or_else(unknown)
-            }
         }
     }
 
@@ -332,7 +282,7 @@ impl Bound {
                 Ok(Incoming {
                     peer: None,
                     origin: Origin::of_user(&stream),
-                    connection: Connection::Socket(Socket::of(stream.into())),
+                    socket: Socket::of(stream.into()),
                 })
             }
             Bound::Tcp(listener, is_tls) => {
@@ -342,14 +292,9 @@ impl Bound {
                 Ok(Incoming {
                     origin: Origin::of_ip(peer.ip()),
                     peer: Some(Address::of_host(peer.to_string(), *is_tls)),
-                    connection: Connection::Socket(Socket::of(stream.into())),
+                    socket: Socket::of(stream.into()),
                 })
             }
-            Bound::Broker(openings, _) => Ok(Incoming {
-                peer: None,
-                origin: Origin::Unknown,
-                connection: Connection::Broker(openings.take()?),
-            }),
         }
     }
 
@@ -357,7 +302,6 @@ impl Bound {
         match self {
             Bound::Unix(listener, _) => listener.as_fd(),
             Bound::Tcp(listener, _) => listener.as_fd(),
-            Bound::Broker(openings, _) => openings.descriptor(),
         }
     }
 }

@@ -5,16 +5,12 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
 
-use crate::broker::{self, BrokerStream, Exchange, Servers};
 use crate::hello::{Answered, Hello, HEAD, MOST_ACCEPTED, SMALLEST_LIMIT};
 use crate::observe::{self, Cause, Observer, Refusal, Seen};
 use crate::session::{self, Terms};
-use crate::stream::{is_early, left, read_all, write_all, Stream};
+use crate::stream::{is_early, read_all, write_all, Stream};
 use crate::tls::{self, Tls};
-use crate::{Address, Error, Fingerprint, TraceContext, Verdict};
-
-/// How many servers of a group may refuse because they are about to leave it.
-const MOST_ATTEMPTS: u32 = 8;
+use crate::{Address, Error, Fingerprint, TraceContext};
 
 /// Begins a session with a listener, as the side whose first endpoint is `E`. Waits until the listener has accepted.
 ///
@@ -169,10 +165,6 @@ impl Connector {
     }
 
     fn connect_at<E: Open>(&self, address: &Address, deadline: Instant) -> Result<E, Error> {
-        if let Address::Nats(server, name) = address {
-            let exchange = broker::of_server(server, deadline)?;
-            return self.begin_through(&exchange, name, Some(address), deadline);
-        }
         let Some(host) = address.tls_host() else {
             let socket = address.connect(deadline)?;
             return self.begin(Box::new(socket), Some(address), deadline);
@@ -183,97 +175,6 @@ impl Connector {
         let socket = address.connect(deadline)?;
         let stream = tls.connect(socket, host, deadline)?;
         self.begin(stream, Some(address), deadline)
-    }
-
-    /// Begins a session with one of the servers of this name, over a broker.
-    ///
-    /// # Errors
-    /// If no server understands this side, or the one that gets the request refuses it.
-    pub fn connect_through<E: Open>(&self, exchange: &Exchange, name: &str) -> Result<E, Error> {
-        let deadline = Instant::now() + self.timeout;
-        let begun = match broker::name_problem(name) {
-            None => self.begin_through(exchange, name, None, deadline),
-            Some(problem) => Err(Error::Name {
-                text: name.to_owned(),
-                problem,
-            }),
-        };
-        begun.inspect_err(|error| self.failed::<E>(None, error))
-    }
-
-    /// Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts. If there are none of
-    /// these either, they may all be full.
-    fn begin_through<E: Open>(
-        &self,
-        exchange: &Exchange,
-        name: &str,
-        peer: Option<&Address>,
-        deadline: Instant,
-    ) -> Result<E, Error> {
-        let own = Fingerprint(E::State::FINGERPRINT);
-        for servers in [Servers::Ready, Servers::Full] {
-            for fingerprint in [own].into_iter().chain(self.accepted::<E>()) {
-                let open = || exchange.open(name, fingerprint, servers, deadline);
-                let denied = || exchange.denied(name, fingerprint, servers);
-                // That all are full does not change at once.
-                let most = match servers {
-                    Servers::Ready => MOST_ATTEMPTS,
-                    Servers::Full => 1,
-                };
-                if let Some(first) = self.ask(peer, deadline, most, &open, &denied)? {
-                    return Ok(first);
-                }
-            }
-        }
-        Err(Error::Refused {
-            verdict: Verdict::UnknownProtocol,
-            retry_after: None,
-        })
-    }
-
-    /// Asks the servers of one protocol, this many at most. `None`: there are none.
-    fn ask<E: Open>(
-        &self,
-        peer: Option<&Address>,
-        deadline: Instant,
-        most: u32,
-        open: &dyn Fn() -> Result<BrokerStream, Error>,
-        denied: &dyn Fn() -> Option<Error>,
-    ) -> Result<Option<E>, Error> {
-        let mut attempts = 0;
-        loop {
-            let stream = open()?;
-            let attempt = stream.attempt();
-            let error = match self.begin(Box::new(stream), peer, deadline) {
-                Ok(first) => return Ok(Some(first)),
-                Err(error) => error,
-            };
-            if attempt.is_unanswered() {
-                return Ok(None);
-            }
-            if attempt.is_unheard() || matches!(error, Error::TimedOut) {
-                if let Some(denied) = denied() {
-                    return Err(denied);
-                }
-                // The broker has lost the hello, or delivered it to a server that had just left the group and ended.
-                if left(deadline).is_some() {
-                    continue;
-                }
-                return Err(Error::TimedOut);
-            }
-            attempts += 1;
-            // The server was about to leave the group, because it drains or is full. There may be others.
-            let is_leaving = matches!(
-                error,
-                Error::Refused {
-                    verdict: Verdict::Draining | Verdict::Full,
-                    ..
-                }
-            );
-            if !is_leaving || attempts >= most || left(deadline).is_none() {
-                return Err(error);
-            }
-        }
     }
 
     /// The older protocols that this side accepts.

@@ -19,20 +19,8 @@ pub enum Error {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// The text cannot be used as the name of servers at a broker, or as a prefix of subjects.
-    Name {
-        /// The text.
-        text: String,
-        /// What is wrong with it.
-        problem: &'static str,
-    },
     /// A `tls://` address was used without certificates.
     NoCertificates {
-        /// The address.
-        address: String,
-    },
-    /// A `nats://` address was used without the feature `nats`.
-    NoNats {
         /// The address.
         address: String,
     },
@@ -95,9 +83,8 @@ impl fmt::Display for Error {
         match self {
             Error::Address { text, problem } => write!(
                 f,
-                "`{text}` is not an address: {problem}; write `unix:/path/to.sock`, `tcp://host:port`, `tls://host:port` or `nats://host:port/name`"
+                "`{text}` is not an address: {problem}; write `unix:/path/to.sock`, `tcp://host:port` or `tls://host:port`"
             ),
-            Error::Name { text, problem } => write!(f, "cannot use `{text}` in the subjects of a broker: {problem}"),
             Error::NoCertificates { address } if cfg!(feature = "tls") => write!(
                 f,
                 "`{address}` requires certificates: pass them to `Connector::tls` or `Listener::bind_tls`"
@@ -105,10 +92,6 @@ impl fmt::Display for Error {
             Error::NoCertificates { address } => write!(
                 f,
                 "`{address}` requires TLS: add the feature `tls` to the dependency on `duologue-net`"
-            ),
-            Error::NoNats { address } => write!(
-                f,
-                "`{address}` requires NATS: add the feature `nats` to the dependency on `duologue-net`"
             ),
             Error::Credentials { what, problem } => write!(f, "cannot use {what} for TLS: {problem}"),
             Error::Tls { cause } => write!(f, "TLS did not begin: {cause}"),
@@ -150,9 +133,7 @@ impl error::Error for Error {
             Error::Io { source, .. } => Some(source),
             Error::Ended(closed) => Some(closed),
             Error::Address { .. }
-            | Error::Name { .. }
             | Error::NoCertificates { .. }
-            | Error::NoNats { .. }
             | Error::Credentials { .. }
             | Error::Tls { .. }
             | Error::SpeaksTls

@@ -36,10 +36,7 @@ pub(crate) fn later(session: &Arc<Session>) {
     STARTED.call_once(|| {
         let thread = thread::Builder::new().name("duologue-flush".to_owned());
         // Without the thread, what was collected is written when the run ends.
-        let _started = thread.spawn(|| {
-            sync::never_wait();
-            run()
-        });
+        let _started = thread.spawn(run);
     });
     let mut due = due();
     due.push_back((Instant::now() + LONGEST, Arc::downgrade(session)));

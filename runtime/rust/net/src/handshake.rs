@@ -11,7 +11,7 @@ use crate::error::Verdict;
 use crate::hello::{refusal, Answer, Hello, HEAD};
 use crate::observe::{self, Cause, Observer, Refusal, Seen};
 use crate::session::Terms;
-use crate::stream::{is_early, read_all, write_all, Stream};
+use crate::stream::{is_early, read_all, user, write_all, Stream};
 use crate::{Address, Error, Fingerprint, TraceContext};
 
 /// Decides whether a side is admitted.
@@ -108,7 +108,6 @@ impl Default for Policy {
 /// A protocol, and the side of it that is served.
 #[derive(Clone)]
 pub(crate) struct Served {
-    protocol: &'static str,
     fingerprint: Fingerprint,
     older: Vec<Fingerprint>,
     sends_first: bool,
@@ -124,19 +123,11 @@ impl Served {
 
     pub(crate) fn of<E: Open>(older: &[Fingerprint]) -> Served {
         Served {
-            protocol: E::State::PROTOCOL,
             fingerprint: Fingerprint(E::State::FINGERPRINT),
             older: [older, E::ACCEPTS].concat(),
             sends_first: E::SENDS_FIRST,
             admits: None,
         }
-    }
-
-    /// The name of the protocol, with each version that is understood.
-    pub(crate) fn versions(&self) -> impl Iterator<Item = (&'static str, Fingerprint)> + '_ {
-        let own = [self.fingerprint].into_iter();
-        let all = own.chain(self.older.iter().copied());
-        all.map(|fingerprint| (self.protocol, fingerprint))
     }
 
     pub(crate) fn admitting<V: Send + 'static>(
@@ -245,7 +236,6 @@ impl Policy {
                 return None;
             }
         };
-        stream.decided(decided.as_ref().err().copied());
         let name = hello.as_ref().ok().map(|hello| hello.name.as_str());
         match decided {
             Ok((answer, begun)) => {
@@ -327,7 +317,7 @@ impl Policy {
             token: hello.token.as_deref(),
             trace,
             address,
-            user: stream.user(),
+            user: user(stream),
             certificate: certificate.as_deref(),
         };
         let value = (self.admits)(&peer).then(|| served[which].admit(&peer));

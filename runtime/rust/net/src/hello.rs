@@ -16,9 +16,6 @@ pub(crate) const HEAD: usize = 12;
 /// The smallest limit for payloads that a side may announce.
 pub(crate) const SMALLEST_LIMIT: u32 = 1_024;
 
-/// No hello is longer.
-const LONGEST: usize = HEAD + 4_096;
-
 const RECEIVES_FIRST: u8 = 1;
 const HAS_CONTEXT: u8 = 2;
 const HAS_TOKEN: u8 = 4;
@@ -85,17 +82,6 @@ impl Hello {
             return Err(Some(Verdict::Malformed));
         }
         Ok(length)
-    }
-
-    /// Whether this is exactly one hello, as far as its length shows; or the beginning of one that is refused.
-    pub(crate) fn is_whole(bytes: &[u8]) -> bool {
-        let Some(head) = bytes.first_chunk() else {
-            return false;
-        };
-        match Hello::length(head) {
-            Ok(length) => bytes.len() == HEAD + length,
-            Err(refused) => refused.is_some() && bytes.len() <= LONGEST,
-        }
     }
 
     /// Reads what follows the head, which has these flags.

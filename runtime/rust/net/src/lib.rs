@@ -39,10 +39,6 @@
 //! With the feature `tls`, `tls://host:port` is an address as well. Both sides authenticate with certificates, which they
 //! give as `Tls` to `Connector::tls` and `Listener::bind_tls`.
 //!
-//! # Brokers
-//!
-//! With the feature `nats`, `nats://host:port/name` is an address as well: sessions over a NATS server. See [`broker`].
-//!
 //! # Tasks
 //!
 //! Tasks work with any executor: one thread of the process reads their connections. With the feature `tokio`, the runtime of
@@ -66,7 +62,6 @@
 #![cfg(target_os = "linux")]
 
 mod address;
-pub mod broker;
 mod connect;
 mod error;
 mod flush;

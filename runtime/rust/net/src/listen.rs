@@ -5,7 +5,6 @@ mod health;
 mod next;
 mod shared;
 mod silent;
-mod through;
 
 use std::fmt;
 use std::io;
@@ -17,12 +16,12 @@ use std::time::{Duration, Instant};
 use duologue::transport::{Open, Start};
 use rustix::event::{eventfd, EventfdFlags};
 
-use crate::address::{Bound, Connection, Incoming};
+use crate::address::{Bound, Incoming};
 use crate::handshake::{Begun, Peer, Policy, Served, Value};
 use crate::hello::SMALLEST_LIMIT;
 use crate::observe::Observer;
 use crate::session;
-use crate::stream::Stream;
+use crate::stream::{Socket, Stream};
 use crate::tls::Tls;
 use crate::{sync, Address, Error, Fingerprint};
 
@@ -117,10 +116,6 @@ impl Listener {
     }
 
     fn bind_to(bound: Bound, tls: Option<Tls>) -> Result<Listener, Error> {
-        let openings = match &bound {
-            Bound::Broker(openings, _) => Some(Arc::clone(openings)),
-            Bound::Unix(..) | Bound::Tcp(..) => None,
-        };
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let event = eventfd(0, flags).map_err(io::Error::from);
         Ok(Listener {
@@ -132,7 +127,6 @@ impl Listener {
                 event: event.map_err(Error::io("listen"))?,
                 state: Mutex::new(State::default()),
                 ended: Condvar::new(),
-                openings,
             }),
             silent: Silent::new().map_err(Error::io("listen"))?,
             handlers: Vec::new(),
@@ -147,7 +141,7 @@ impl Listener {
     }
 
     /// How many sessions may be open at once; 1,024 unless set. Further hellos are refused as
-    /// [`Full`](crate::Verdict::Full). Over a broker, a listener that has this many leaves the group of its servers until one has ended.
+    /// [`Full`](crate::Verdict::Full).
     pub fn max_sessions(&mut self, count: usize) -> &mut Listener {
         self.shared.policy().max_sessions = count;
         self
@@ -278,10 +272,7 @@ impl Listener {
                 let policy = shared.policy().clone();
                 let mut permit = None;
                 let mut take_permit = || {
-                    let taken = Permit::take(shared, policy.max_sessions);
-                    // Before the peer gets its answer, so that no other one comes here.
-                    shared.leave_group_if_full();
-                    permit = Some(taken?);
+                    permit = Some(Permit::take(shared, policy.max_sessions)?);
                     Ok(())
                 };
                 let begun = policy.answer(&*stream, peer, served, &mut take_permit, deadline);
@@ -368,9 +359,7 @@ impl Listener {
                 let policy = shared.policy().clone();
                 let mut permit = None;
                 let mut take_permit = || {
-                    let taken = Beginning::take(shared, policy.max_sessions);
-                    shared.leave_group_if_full();
-                    permit = Some(taken?);
+                    permit = Some(Beginning::take(shared, policy.max_sessions)?);
                     Ok(())
                 };
                 let begun = policy.answer(&*stream, peer, [&served], &mut take_permit, deadline);
@@ -402,7 +391,6 @@ impl Listener {
         let Some(bound) = &self.bound else {
             return Ok(None);
         };
-        self.subscribe(bound, served)?;
         next::next(
             bound,
             &self.shared,
@@ -431,9 +419,7 @@ impl Listener {
         let under_way = UnderWay::begin(&self.shared);
         let tls = self.tls.clone();
         let Waiting {
-            incoming: Incoming {
-                connection, peer, ..
-            },
+            incoming: Incoming { socket, peer, .. },
             deadline,
             place,
             ..
@@ -442,7 +428,7 @@ impl Listener {
         let from = peer.clone();
         let started = thread.spawn(move || {
             let shared = Arc::clone(&under_way.0);
-            let start = match secured(connection, tls.as_ref(), deadline) {
+            let start = match secured(socket, tls.as_ref(), deadline) {
                 Ok(stream) => answer(&shared, stream, peer, deadline, place),
                 Err(error) => {
                     let policy = shared.policy().clone();
@@ -464,16 +450,11 @@ impl Listener {
     }
 }
 
-/// The stream of the session: the connection, or TLS over a socket once its handshake is over.
-fn secured(
-    connection: Connection,
-    tls: Option<&Tls>,
-    deadline: Instant,
-) -> Result<Box<dyn Stream>, Error> {
-    match (connection, tls) {
-        (Connection::Socket(socket), Some(tls)) => tls.accept(socket, deadline),
-        (Connection::Socket(socket), None) => Ok(Box::new(socket)),
-        (Connection::Broker(opened), _) => Ok(Box::new(opened)),
+/// The stream of the session: the socket, or TLS over it once its handshake is over.
+fn secured(socket: Socket, tls: Option<&Tls>, deadline: Instant) -> Result<Box<dyn Stream>, Error> {
+    match tls {
+        Some(tls) => tls.accept(socket, deadline),
+        None => Ok(Box::new(socket)),
     }
 }
 

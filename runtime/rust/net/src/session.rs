@@ -9,10 +9,9 @@
 //! their runtime can do the reading (`reactor`). Another thread writes what a sender has collected for too long
 //! (`flush`), and a third does timed work (`timer`).
 //!
-//! These three and the runtime never wait for a connection; at a broker, the runtime waits at most for half a second where a
-//! session ends. The sender of a message waits until it is written, unless tasks use the
-//! session (`never_waits`). Where no thread waits and the connection accepts nothing, what was sent stays in the ring
-//! until `watch` has written what came before it.
+//! These three and the runtime never wait for a connection. The sender of a message waits until it is written, unless
+//! tasks use the session (`never_waits`). Where no thread waits and the connection accepts nothing, what was sent stays
+//! in the ring until `watch` has written what came before it.
 //!
 //! # Locks
 //!

@@ -5,7 +5,6 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
-use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -13,7 +12,6 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{socket_domain, socket_peercred};
 use rustix::net::{recv, send, shutdown, AddressFamily, RecvFlags, SendFlags, Shutdown};
 
-use crate::error::Verdict;
 #[cfg(feature = "tls")]
 use crate::input::SMALL_BUFFER;
 
@@ -63,40 +61,27 @@ pub trait Stream: Send + Sync + 'static {
     #[doc(hidden)]
     fn shrink(&self) {}
 
-    /// Calls the waker once when a write that found no space may be repeated. `None`: the descriptor shows that.
-    /// `Some(false)`: it may be repeated now, and the waker is not called.
-    #[doc(hidden)]
-    fn wakes_writer(&self, _: &Waker) -> Option<bool> {
-        None
-    }
-
-    /// Ends reads, also the one that waits: they find the end of the stream.
-    #[doc(hidden)]
-    fn end_reads(&self) {
-        if let Some(descriptor) = self.descriptor() {
-            let _ended_already = shutdown(descriptor, Shutdown::Read);
-        }
-    }
-
-    /// The user at the other end of a Unix socket.
-    #[doc(hidden)]
-    fn user(&self) -> Option<u32> {
-        let descriptor = self.descriptor()?;
-        if socket_domain(descriptor) != Ok(AddressFamily::UNIX) {
-            return None;
-        }
-        let credentials = socket_peercred(descriptor).ok()?;
-        Some(credentials.uid.as_raw())
-    }
-
     /// The certificate of the other side, in DER, if the stream has verified one.
     fn certificate(&self) -> Option<Vec<u8>> {
         None
     }
+}
 
-    /// The hello is about to be answered: the session begins, or is refused.
-    #[doc(hidden)]
-    fn decided(&self, _refused: Option<Verdict>) {}
+/// Ends reads, also the one that waits: they find the end of the stream.
+pub(crate) fn end_reads(stream: &dyn Stream) {
+    if let Some(descriptor) = stream.descriptor() {
+        let _ended_already = shutdown(descriptor, Shutdown::Read);
+    }
+}
+
+/// The user at the other end of a Unix socket.
+pub(crate) fn user(stream: &dyn Stream) -> Option<u32> {
+    let descriptor = stream.descriptor()?;
+    if socket_domain(descriptor) != Ok(AddressFamily::UNIX) {
+        return None;
+    }
+    let credentials = socket_peercred(descriptor).ok()?;
+    Some(credentials.uid.as_raw())
 }
 
 /// A deadline in the past, for calls that must not wait. The clock is read once only, because a session makes such a call for each message.

@@ -1,26 +1,11 @@
-//! Locks, which are also used after a thread has panicked while it held them, and which threads may wait.
+//! Locks, which are also used after a thread has panicked while it held them.
 //!
 //! The standard library is compiled without the thread sanitizer, which does not see what the functions of the library do in which a
 //! thread waits. So under the sanitizer no thread waits in them: it tries to lock until it succeeds, and it sleeps instead of
 //! waiting for a change.
 
-use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
-
-thread_local! {
-    static NEVER_WAITS: Cell<bool> = const { Cell::new(false) };
-}
-
-/// This thread works for all sessions: it does not wait for one.
-pub(crate) fn never_wait() {
-    NEVER_WAITS.set(true);
-}
-
-/// Whether this thread may wait for what a session has sent last.
-pub(crate) fn may_wait() -> bool {
-    !NEVER_WAITS.get()
-}
 
 /// Takes the lock, and waits for it if necessary.
 #[cfg(not(duologue_tsan))]

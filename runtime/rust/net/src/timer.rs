@@ -67,10 +67,7 @@ pub(crate) fn at(at: Instant, what: What, session: &Arc<Session>) {
     STARTED.call_once(|| {
         let thread = thread::Builder::new().name("duologue-timer".to_owned());
         // Without the thread no heartbeats are sent, so a peer that expects them considers the session lost.
-        let _started = thread.spawn(|| {
-            sync::never_wait();
-            run()
-        });
+        let _started = thread.spawn(run);
     });
     let session = Arc::downgrade(session);
     add(Entry { at, what, session });

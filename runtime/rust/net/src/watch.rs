@@ -8,7 +8,6 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
-use std::task::{Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
 use crate::flush;
-use crate::session::{guarded, Session, Written};
+use crate::session::{Session, Written};
 use crate::stream::{past, Stream};
 use crate::sync;
 
@@ -112,12 +111,7 @@ impl Watcher {
             last: AtomicU64::new(0),
         };
         let thread = thread::Builder::new().name("duologue-watch".to_owned());
-        thread
-            .spawn(|| {
-                sync::never_wait();
-                run()
-            })
-            .ok()?;
+        thread.spawn(run).ok()?;
         Some(watcher)
     }
 
@@ -159,12 +153,6 @@ pub(crate) fn until_readable(session: &Arc<Session>, is_full: bool) {
 
 /// Writes what is left when the connection accepts more.
 pub(crate) fn until_written(session: &Arc<Session>) {
-    let waker = Waker::from(Arc::new(Writes(Arc::downgrade(session))));
-    match session.stream().wakes_writer(&waker) {
-        None => {}
-        Some(true) => return,
-        Some(false) => return flush::again(session),
-    }
     let mut wanted = session.watch().wanted();
     wanted.writes = true;
     if register(session, *wanted, false).is_none() {
@@ -185,18 +173,6 @@ fn write(session: &Arc<Session>) {
         Written::Everything => {}
         Written::Some => until_written(session),
         Written::Unknown => flush::again(session),
-    }
-}
-
-/// Wakes a session by writing.
-struct Writes(Weak<Session>);
-
-impl Wake for Writes {
-    fn wake(self: Arc<Writes>) {
-        if let Some(session) = self.0.upgrade() {
-            // Destructors of payloads, streams and observers run here.
-            guarded(move || write(&session));
-        }
     }
 }
 

@@ -20,24 +20,19 @@ final class Case(val family: Family, val peer: String) {
       .verbosity(VerboseMode.SILENT)
       .shouldFailOnError(true)
     family.threads.foreach(threads => base.param("threads", threads.toString))
-    for (name <- Main.Passed; value <- Option(System.getProperty(name))) base.jvmArgsAppend("-D" + name + "=" + value)
-    // The system counts the time of processors in steps of 10 ms, and the threads of sessions take longer to be compiled.
-    val (warmUp, slice) = if (family.isOfProcessors) (3000L, 1000L) else (500L, 200L)
     val sized =
       if (quick) base.forks(0).warmupIterations(0).measurementIterations(1).measurementTime(TimeValue.milliseconds(1))
       else
         base
           .forks(1)
           .warmupIterations(2)
-          .warmupTime(TimeValue.milliseconds(warmUp))
+          .warmupTime(TimeValue.milliseconds(500))
           .measurementIterations(5)
-          .measurementTime(TimeValue.milliseconds(slice))
+          .measurementTime(TimeValue.milliseconds(200))
           .addProfiler(classOf[GCProfiler])
-          .addProfiler(classOf[ProcessorTime])
           .jvmArgs("-XX:+UseParallelGC", "-Xms1g", "-Xmx1g")
     for (result <- new Runner(sized.build()).run().asScala; run <- result.getBenchmarkResults.asScala; each <- run.getIterationResults.asScala) {
-      val processors = each.getSecondaryResults.asScala.get(ProcessorTime.Name).filter(_ => family.isOfProcessors)
-      scores :+= processors.fold(each.getPrimaryResult.getScore)(_.getScore)
+      scores :+= each.getPrimaryResult.getScore
       each.getSecondaryResults.asScala.get("gc.alloc.rate.norm").foreach(allocated => bytes = allocated.getScore)
     }
     assert(scores.nonEmpty, family.name + ", " + peer + ": nothing was measured")
@@ -47,10 +42,8 @@ final class Case(val family: Family, val peer: String) {
   def quantile(part: Double): Double = scores.sorted.apply(((scores.size - 1) * part).round.toInt)
 }
 
-/** Cases that do the same; ratios are relative to the first. `isOfProcessors`: what counts is the time of processors that all threads of the virtual
-  * machine take, where much of the work is that of other threads, and of waking them.
-  */
-final class Family(val name: String, val benchmark: Class[?], val threads: Option[Int], val isOfProcessors: Boolean = false) {
+/** Cases that do the same; ratios are relative to the first. */
+final class Family(val name: String, val benchmark: Class[?], val threads: Option[Int]) {
   val cases: Seq[Case] =
     benchmark.getDeclaredField("peer").getAnnotation(classOf[Param]).value.toSeq.map(peer => new Case(this, peer))
 
@@ -63,9 +56,6 @@ final case class Bar(family: String, to: String, most: Double)
 
 object Main {
   private val Ours = "duologue"
-
-  /** The properties of the system that the virtual machines of the cases have too. */
-  val Passed: Seq[String] = Seq("duologue.bench.nats")
 
   private val Families = Seq(
     new Family("ping-pong", classOf[PingPong], None),
@@ -83,9 +73,7 @@ object Main {
     "ping-pong" -> "round trip",
     "bank session" -> "session",
     "word count" -> "word",
-    "withdrawal over a Unix socket" -> "withdrawal",
-    "withdrawal over NATS" -> "withdrawal",
-    "stream over NATS" -> "number"
+    "withdrawal over a Unix socket" -> "withdrawal"
   ).withDefaultValue("message")
 
   private val Bars = Seq(
@@ -107,23 +95,20 @@ object Main {
   /** Without arguments all families are measured. `--quick` runs every case once, `--write PAGE` writes the tables into a page, after
     * `--quick` with numbers that say nothing, and every other argument selects the families whose names begin with it.
     */
-  def main(arguments: Array[String]): Unit = measure(Families, Bars, arguments)
-
-  /** The same with these families and bars. */
-  def measure(all: Seq[Family], bars: Seq[Bar], arguments: Array[String]): Unit = {
+  def main(arguments: Array[String]): Unit = {
     val quick = arguments.contains("--quick")
     val page = arguments.sliding(2).collectFirst { case Array("--write", page) => page }
     val names = arguments.filterNot(word => word.startsWith("--") || page.contains(word))
-    val families = all.filter(family => names.isEmpty || names.exists(name => family.name.startsWith(name)))
-    assert(families.nonEmpty, "no family has such a name; there are: " + all.map(_.name).mkString(", "))
-    for (bar <- bars) all.find(_.name == bar.family).get.apply(bar.to): Unit
+    val families = Families.filter(family => names.isEmpty || names.exists(name => family.name.startsWith(name)))
+    assert(families.nonEmpty, "no family has such a name; there are: " + Families.map(_.name).mkString(", "))
+    for (bar <- Bars) Families.find(_.name == bar.family).get.apply(bar.to): Unit
 
     val rounds = if (quick) 1 else 3
     for (family <- families; round <- 1 to rounds) {
       val cases = if (round % 2 == 0) family.cases.reverse else family.cases
       cases.foreach(_.measure(quick))
     }
-    lazy val text = report(families, bars)
+    lazy val text = report(families)
     page.foreach(page => write(Path.of(page), text))
     if (quick) println("every case works, and the cases of every bar exist")
     else if (page.isEmpty) println(text)
@@ -136,9 +121,9 @@ object Main {
     lines.find(_.startsWith("model name")).map(_.dropWhile(_ != ':').drop(1).trim)
   }
 
-  private def report(families: Seq[Family], bars: Seq[Bar]): String = {
+  private def report(families: Seq[Family]): String = {
     val machine = processor.fold("")(_ + ", ") + "JDK " + Runtime.version.feature.toString + ", " + Runtime.getRuntime.availableProcessors.toString + " processors."
-    val judged = for (bar <- bars; family <- families if family.name == bar.family) yield {
+    val judged = for (bar <- Bars; family <- families if family.name == bar.family) yield {
       val ratio = family(Ours).quantile(0.1) / family(bar.to).quantile(0.1)
       val verdict = if (ratio <= bar.most) "met" else "**missed**"
       f"| ${bar.family} | ${bar.to} | ${bar.most}%.2f | $ratio%.2f | $verdict |"
@@ -149,8 +134,7 @@ object Main {
         val ratio = each.quantile(0.1) / limit.quantile(0.1)
         f"| ${each.peer} | ${each.quantile(0.5)}%.1f | ${each.quantile(0.1)}%.1f | $ratio%.2f | ${each.bytes}%.0f |"
       }
-      val clock = if (family.isOfProcessors) " of processors" else ""
-      s"### ${family.name}\n\nNanoseconds$clock per ${Units(family.name)}; ratios to *${limit.peer}*, by tenth percentiles.\n\n" +
+      s"### ${family.name}\n\nNanoseconds per ${Units(family.name)}; ratios to *${limit.peer}*, by tenth percentiles.\n\n" +
         "| case | median | tenth percentile | ratio | bytes |\n| --- | ---: | ---: | ---: | ---: |\n" + rows.mkString("\n")
     }
     val verdicts = Seq("## Bars", "| family | compared with | at most | measured | |\n| --- | --- | ---: | ---: | --- |\n" + judged.mkString("\n"), "## Tables")

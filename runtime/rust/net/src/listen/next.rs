@@ -11,7 +11,7 @@ use rustix::fd::AsFd;
 
 use super::shared::{Place, Shared, State};
 use super::silent::{Silent, Waiting};
-use crate::address::{Bound, Connection, Incoming};
+use crate::address::{Bound, Incoming};
 use crate::handshake::Served;
 use crate::stream::{is_early, left, poll_until};
 use crate::Error;
@@ -30,7 +30,6 @@ pub(super) fn next(
         if ends(&shared.state()) {
             return Ok(None);
         }
-        shared.leave_group_if_full();
         let (handshakes, most) = {
             let policy = shared.policy();
             (policy.max_handshakes, policy.max_silent)
@@ -98,8 +97,6 @@ pub(super) fn next(
             Err(error) if is_fatal(&error) => {
                 return Err(Error::io("accept a connection")(error));
             }
-            // Another thread drains.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(_) if is_late(deadline) => return Err(Error::TimedOut),
             Err(error) => {
                 let gives_way = !is_busy && is_full(&error);
@@ -118,8 +115,6 @@ fn count(shared: &Arc<Shared>, incoming: Incoming, served: Option<&Served>) -> O
         let policy = shared.policy();
         (policy.deadline(), policy.max_per_peer)
     };
-    // A broker does not say which process a message comes from.
-    let most = most.filter(|_| matches!(incoming.connection, Connection::Socket(_)));
     let place = match most {
         None => None,
         Some(most) => match Place::take(shared, incoming.origin, most) {
@@ -127,11 +122,7 @@ fn count(shared: &Arc<Shared>, incoming: Incoming, served: Option<&Served>) -> O
             None => {
                 let is_plain = !incoming.peer.as_ref().is_some_and(|peer| peer.is_tls());
                 let policy = shared.policy().clone();
-                policy.refuse_at_once(
-                    incoming.connection.stream(),
-                    is_plain,
-                    incoming.peer.as_ref(),
-                );
+                policy.refuse_at_once(&incoming.socket, is_plain, incoming.peer.as_ref());
                 return None;
             }
         },
@@ -157,10 +148,6 @@ pub(super) fn is_late(deadline: Option<Instant>) -> bool {
 /// Whether accepting will never work again. Other errors concern one connection or are temporary: `accept` also reports
 /// pending errors of the network, and connections that a firewall forbids.
 fn is_fatal(error: &io::Error) -> bool {
-    // A broker that delivers nothing more.
-    if error.kind() == io::ErrorKind::NotConnected {
-        return true;
-    }
     let code = error.raw_os_error();
     let codes = [
         rustix::io::Errno::BADF,

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use rustix::fd::OwnedFd;
 
 use crate::address::Origin;
-use crate::broker::Openings;
 use crate::error::Verdict;
 use crate::handshake::{Policy, Served, Value};
 use crate::health::Health;
@@ -35,8 +34,6 @@ pub(super) struct Shared {
     pub(super) event: OwnedFd,
     pub(super) state: Mutex<State>,
     pub(super) ended: Condvar,
-    /// Where sessions over a broker come from.
-    pub(super) openings: Option<Arc<Openings>>,
 }
 
 #[derive(Default)]
@@ -130,17 +127,6 @@ impl Shared {
         sync::lock(&self.policy)
     }
 
-    /// At a broker, leaves the group while no further session may begin. Each thread that changes this signals the listener's thread, which
-    /// asks again.
-    pub(super) fn leave_group_if_full(&self) {
-        let Some(openings) = &self.openings else {
-            return;
-        };
-        let most = self.policy().max_sessions;
-        let is_full = matches!(self.state().refusal(most), Err(Verdict::Full));
-        openings.set_full(is_full);
-    }
-
     pub(super) fn signal(&self) {
         let _full = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
@@ -158,9 +144,6 @@ impl Drain {
         state.is_draining = true;
         let served = state.health.clone();
         drop(state);
-        if let Some(openings) = &self.0.openings {
-            openings.drain();
-        }
         self.0.signal();
         for health in served {
             health.wake();
@@ -177,8 +160,6 @@ impl Drain {
         let mut state = self.0.state();
         loop {
             if state.has_ended() {
-                drop(state);
-                self.flush();
                 return true;
             }
             let left = patience.saturating_sub(began.elapsed());
@@ -197,15 +178,7 @@ impl Drain {
         for session in left {
             session.cut();
         }
-        self.flush();
         false
-    }
-
-    /// At a broker, waits for a short time until the system has what the sessions have sent last.
-    fn flush(&self) {
-        if let Some(openings) = &self.0.openings {
-            openings.flush();
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::shared::Place;
-use crate::address::{Connection, Incoming};
+use crate::address::Incoming;
 use crate::handshake::Served;
 use crate::stream::{left, poll_until, Stream};
 
@@ -33,10 +33,7 @@ impl Waiting {
             let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
             poll_until(&mut polled, Some(Instant::now())).is_ok()
         };
-        match &self.incoming.connection {
-            Connection::Socket(socket) => socket.descriptor().is_some_and(is_readable),
-            Connection::Broker(_) => true,
-        }
+        self.incoming.socket.descriptor().is_some_and(is_readable)
     }
 }
 
@@ -78,7 +75,7 @@ impl Silent {
     /// Adds one; drops it if the system has no memory for that.
     pub(super) fn add(&mut self, waiting: Waiting) -> io::Result<()> {
         self.last += 1;
-        if let Some(descriptor) = waiting.incoming.connection.stream().descriptor() {
+        if let Some(descriptor) = waiting.incoming.socket.descriptor() {
             let number = EventData::new_u64(self.last);
             epoll::add(&self.epoll, descriptor, number, EventFlags::IN)?;
         }
@@ -95,7 +92,7 @@ impl Silent {
     /// Takes the one with this number. Its descriptor may live longer, for example in another process, so it leaves the set.
     fn take(&mut self, number: u64) -> Option<Waiting> {
         let waiting = self.all.remove(&number)?;
-        if let Some(descriptor) = waiting.incoming.connection.stream().descriptor() {
+        if let Some(descriptor) = waiting.incoming.socket.descriptor() {
             let _known = epoll::delete(&self.epoll, descriptor);
         }
         Some(waiting)

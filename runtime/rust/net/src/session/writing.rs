@@ -12,7 +12,7 @@ use super::{
 };
 use crate::frame;
 use crate::input::{FIRST_BUFFER, SMALL_BUFFER};
-use crate::stream::{is_early, left, past};
+use crate::stream::{end_reads, is_early, left, past};
 use crate::timer::What;
 use crate::{flush, watch};
 
@@ -188,7 +188,7 @@ impl Session {
             None => guarded(|| self.stream.close()),
         }
         // A thread that waits for the peer finds the end of the connection.
-        guarded(|| self.stream.end_reads());
+        guarded(|| end_reads(&*self.stream));
     }
 
     /// Ends the session after the last message of the protocol.

@@ -7,9 +7,6 @@ import java.io.IOException
 private[net] class ServedSide(val role: Role, more: Seq[Fingerprint]) {
   private val accepts: Set[Fingerprint] = more.toSet ++ Fingerprint.acceptedBy(role)
   val fingerprint: Fingerprint = Fingerprint.of(role.$protocol.fingerprint)
-
-  /** The name of the protocol, with the fingerprint of its file and those that it accepts as well. */
-  def versions: Seq[(String, Fingerprint)] = (fingerprint +: (accepts - fingerprint).toSeq).map(role.$protocol.name -> _)
   val receivesFirst: Boolean = role.$isClient != role.$protocol.isClientFirst
 
   /** The verdict with which a session could begin, if the versions of the protocol fit. */

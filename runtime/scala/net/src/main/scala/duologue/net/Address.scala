@@ -6,22 +6,16 @@ import java.nio.file.{Files, Path}
 import java.util.concurrent.atomic.AtomicBoolean
 import jdk.net.{ExtendedSocketOptions, UnixDomainPrincipal}
 
-/** The address of a listener: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000`,
-  * `tls://host:7000`, `nats://host:4222/bank`.
+/** The address of a listener: `unix:/run/bank.sock`, `tcp://host:7000`, `tcp://[::1]:7000` or
+  * `tls://host:7000`.
   */
-private[net] sealed trait Address
+private[net] sealed trait Address {
+  def open(): SocketChannel
+  def socketAddress: SocketAddress
+  def listen(): Address.Bound
+}
 
 private[net] object Address {
-
-  /** The address of a socket. */
-  sealed trait OfSocket extends Address {
-    def open(): SocketChannel
-    def socketAddress: SocketAddress
-    def listen(): Bound
-  }
-
-  /** The servers of one name at a NATS server. `server` is a host and a port. */
-  final case class Nats(server: String, name: String) extends Address
 
   /** A socket that listens, and its address. */
   final class Bound(val channel: ServerSocketChannel, val address: String, path: Option[Path]) {
@@ -71,7 +65,7 @@ private[net] object Address {
     (if (isSecure) "tls://" else "tcp://") + shown + ":" + port.toString
   }
 
-  final case class Unix(path: String) extends OfSocket {
+  final case class Unix(path: String) extends Address {
     def open(): SocketChannel = SocketChannel.open(StandardProtocolFamily.UNIX)
     def socketAddress: SocketAddress = UnixDomainSocketAddress.of(path)
 
@@ -101,7 +95,7 @@ private[net] object Address {
     }
   }
 
-  final case class Tcp(host: String, port: Int, isSecure: Boolean) extends OfSocket {
+  final case class Tcp(host: String, port: Int, isSecure: Boolean) extends Address {
     def open(): SocketChannel = {
       val channel = SocketChannel.open()
       channel.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
@@ -129,8 +123,6 @@ private[net] object Address {
 
   private val WithPort = """(tcp|tls)://(\[([^\]]+)\]|[^:/\[\]]+):(\d{1,5})/?""".r
 
-  private val OfServers = """nats://((?:\[[^\]]+\]|[^:/@\[\]]+):(\d{1,5}))/(.*)""".r
-
   def apply(text: String): Address = text match {
     case WithPort(scheme, host, bare, port) if port.toInt <= 0xffff =>
       Tcp(if (bare == null) host else bare, port.toInt, isSecure = scheme == "tls")
@@ -140,12 +132,6 @@ private[net] object Address {
       val path = text.stripPrefix("unix:")
       if (path.isEmpty) throw new AddressMalformed(text, "write unix:PATH")
       Unix(path)
-    case OfServers(server, port, name) if port.toInt <= 0xffff =>
-      Subjects.problemOf(name).foreach(problem => throw new AddressMalformed(text, problem))
-      Nats(server, name)
-    case _ if text.startsWith("nats:") =>
-      val credentials = if (text.contains('@')) "; pass credentials to `duologue.nats.Nats`, so that addresses can be logged" else ""
-      throw new AddressMalformed(text, "write nats://HOST:PORT/NAME" + credentials)
-    case _ => throw new AddressMalformed(text, "it begins with none of unix:, tcp://, tls:// and nats://")
+    case _ => throw new AddressMalformed(text, "it begins with none of unix:, tcp:// and tls://")
   }
 }

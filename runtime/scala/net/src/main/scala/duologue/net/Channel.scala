@@ -4,9 +4,6 @@ import java.nio.ByteBuffer
 import java.nio.channels.{SelectionKey, Selector, SocketChannel}
 import java.security.cert.X509Certificate
 
-/** A thread that works for all sessions, so it does not wait for anything that only one needs. */
-private[net] trait NeverWaits
-
 /** What has to learn that a channel is ready. */
 private[net] trait Watcher {
 
@@ -65,10 +62,8 @@ private[net] trait Channel extends AutoCloseable {
   /** What a thread waits with for this channel. */
   def waiting(): Waiting
 
-  /** Makes the thread of this selector call the watcher once, when one of these operations may be possible. Only that thread calls this. A channel
-    * without a socket passes the watcher to `resume`, in any thread.
-    */
-  def arm(selector: Selector, interest: Int, watcher: Watcher, resume: Watcher => Unit): Unit
+  /** Makes the thread of this selector call the watcher once, when one of these operations may be possible. Only that thread calls this. */
+  def arm(selector: Selector, interest: Int, watcher: Watcher): Unit
 }
 
 /** A connection with a socket. */
@@ -89,7 +84,7 @@ private[net] abstract class OverSocket(val socket: SocketChannel) extends Channe
     }
   }
 
-  def arm(selector: Selector, interest: Int, watcher: Watcher, resume: Watcher => Unit): Unit = {
+  def arm(selector: Selector, interest: Int, watcher: Watcher): Unit = {
     val key = socket.keyFor(selector)
     if (key == null) socket.register(selector, interest, watcher): Unit
     else key.interestOps(key.interestOps() | interest): Unit

@@ -169,13 +169,6 @@ private[net] object Handshake {
       else Some(Right(length))
     }
 
-  /** Whether this is exactly one hello, as far as its length shows; or the beginning of one that is refused. */
-  def isWhole(bytes: Array[Byte]): Boolean = bytes.length >= Head && (helloHead(bytes) match {
-    case Some(Right(length)) => bytes.length == Head + length
-    case Some(Left(_))       => bytes.length <= Head + MostRest
-    case None                => false
-  })
-
   /** How many bytes follow the first ones of an answer. Throws [[MalformedPayload]] if it is not an answer. */
   def answerHead(head: Array[Byte]): Int = {
     if (!head.startsWith(Magic)) throw new MalformedPayload("the peer is not a Duologue listener")

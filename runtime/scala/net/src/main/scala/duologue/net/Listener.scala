@@ -26,7 +26,7 @@ import scala.concurrent.duration.FiniteDuration
   * Closing it stops listening, but does not end the sessions.
   */
 final class Listener private (
-    make: Source.Make,
+    make: Listener.Make,
     limits: Limits,
     observer: Option[Observer]
 ) extends AutoCloseable {
@@ -85,20 +85,8 @@ final class Listener private (
     serve(healthprotocol.health.server)(health.serve(_, () => isDraining))
   }
 
-  /** At a broker, lets programs find this listener with the service discovery of NATS, such as `nats micro ls`. Its user needs further
-    * permissions: `docs/wire.md`, "Discovery", lists them. At an address of a socket this does nothing. Call it before [[start]].
-    */
-  def discoverable(): Listener = {
-    source.discoverable()
-    this
-  }
-
-  /** Begins to serve, in separate threads. Throws `IOException` if a broker does not permit that. If the connection to the broker is
-    * closed for good later, so that no further session can begin, an `IOException` goes to the uncaught exception handler of the thread
-    * that takes sessions. That is also the case if the program closes the exchange before the listener.
-    */
+  /** Begins to serve, in separate threads. */
   def start(): Listener = synchronized {
-    source.serve(served.flatMap(_.versions))
     if (acceptor == null) {
       acceptor = new Thread(() => run(), "duologue-accept " + address)
       acceptor.start()
@@ -162,7 +150,6 @@ final class Listener private (
     */
   def drain(timeout: FiniteDuration): Boolean = {
     refuseSessions()
-    source.drain()
     val deadline = System.nanoTime() + timeout.toNanos
     var ended = count.get == 0
     while (!ended && System.nanoTime() - deadline < 0L) {
@@ -172,7 +159,6 @@ final class Listener private (
     sessions.end()
     close()
     workers.awaitTermination(Listener.Grace, TimeUnit.MILLISECONDS): Unit
-    source.flush()
     ended
   }
 
@@ -186,7 +172,6 @@ final class Listener private (
 
   override def toString: String = "Listener(" + address + ")"
 
-  /** What it throws goes to the thread's uncaught exception handler. */
   private def run(): Unit =
     try while (true) source.step()
     catch {
@@ -209,12 +194,6 @@ final class Listener private (
           Dialogue.hangUp(incoming)
       }
     isFree
-  }
-
-  /** A session is over. */
-  private def uncount(): Unit = {
-    count.decrementAndGet(): Unit
-    source.counted(() => count.get >= limits.sessions)
   }
 
   private def leavePlace(): Unit = {
@@ -244,7 +223,6 @@ final class Listener private (
         dialogue.secure()
         val judged = judge(dialogue, channel, hello => name = Some(hello.name))
         isCounted = judged.exists(_.isRight)
-        judged.foreach(decision => incoming.decided(decision.left.toOption))
         judged.foreach {
           case Left(verdict)           => dialogue.write(Answer.refusal(verdict).encode)
           case Right((answer, _, _)) => dialogue.write(answer.encode)
@@ -260,7 +238,7 @@ final class Listener private (
       }
     } catch { case failed: IOException => refused(incoming.peer, name, None, Some(failed)) }
     finally if (!isDone) {
-      if (isCounted) uncount()
+      if (isCounted) count.decrementAndGet(): Unit
       Dialogue.hangUp(open)
       incoming.left()
     }
@@ -300,11 +278,7 @@ final class Listener private (
             }
         isCounted = choice.isRight
         choice
-      } finally {
-        if (!isCounted) count.decrementAndGet(): Unit
-        // Before the peer gets its answer, so that no other one comes here.
-        source.counted(() => count.get >= limits.sessions)
-      }
+      } finally if (!isCounted) count.decrementAndGet(): Unit
     }
 
   private def matching(hello: Hello): Either[Int, (Int, Served)] = {
@@ -321,7 +295,7 @@ final class Listener private (
   private def begun(role: Role, channel: Channel, hello: Hello, verdict: Int, incoming: Incoming): role.$First = {
     def ended(connection: Connection): Unit = {
       sessions.remove(connection)
-      uncount()
+      count.decrementAndGet(): Unit
       incoming.left()
     }
     val connection = new Connection(channel, limits.heartbeat, hello.seconds, ended(_))
@@ -366,8 +340,8 @@ object Listener {
   private val Patience = 50L
   private val Grace = 1000L
 
-  /** How long connecting to a broker may take, in nanoseconds. */
-  private val Broker = 10000000000L
+  /** Makes what accepts connections, from what takes them and what reports those that are closed: see [[Silent]]. */
+  private type Make = (Incoming => Boolean, (Incoming, Boolean) => Unit) => Silent
 
   /** Begins a session of a peer whose hello was answered with a verdict. */
   private type Begin = (Channel, Hello, Int, Incoming) => Unit
@@ -377,7 +351,7 @@ object Listener {
 
   /** Listens at an address: `unix:/run/bank.sock`, `tcp://0.0.0.0:7000`, `tls://0.0.0.0:7000`. Port 0 asks for a free one, which
     * [[Listener.address]] reports. A Unix socket's file is removed when the listener is closed, and replaced if no process is listening
-    * there. At `nats://host:4222/bank` it is one of the servers of that name, and needs the module `duologue-nats`. An address that begins with `tls://` needs `tls`, this side's certificate and the authorities that it trusts: see
+    * there. An address that begins with `tls://` needs `tls`, this side's certificate and the authorities that it trusts: see
     * [[Tls]]. The `observer` is called when sessions begin, turn and end, and when they do not begin. Throws `IOException` if the address
     * cannot be used.
     */
@@ -387,29 +361,18 @@ object Listener {
       tls: Option[SSLContext] = None,
       observer: Option[Observer] = None
   ): Listener = {
-    val make: Source.Make = Address(address) match {
+    val make: Make = Address(address) match {
       case at @ Address.Tcp(_, _, true) =>
         val context = tls.getOrElse(throw Tls.missing(address, "Listener(address, tls = Some(context))"))
         // A context without TLS 1.3 fails here, and not for each peer.
         Tls.server(context): Unit
         onSocket(at.listen(), Secure.server(_, context), isSecure = true, limits)
-      case at: Address.OfSocket      => onSocket(at.listen(), new Plain(_), isSecure = false, limits)
-      case Address.Nats(server, name) => atBroker(Exchanges.of(server, System.nanoTime() + Broker), name, address, limits)
+      case at => onSocket(at.listen(), new Plain(_), isSecure = false, limits)
     }
     new Listener(make, limits, observer)
   }
 
-  /** Gets sessions through a broker, as one of the servers of this name. */
-  def through(exchange: Exchange, name: String, limits: Limits = Limits(), observer: Option[Observer] = None): Listener = {
-    Subjects.problemOf(name).foreach(problem => throw new AddressMalformed(name, problem))
-    if (!exchange.retain()) throw new IOException("the connection to the broker is closed")
-    new Listener(atBroker(exchange, name, "nats://unknown:0/" + name, limits), limits, observer)
-  }
-
-  private def atBroker(exchange: Exchange, name: String, address: String, limits: Limits): Source.Make =
-    (take, refuse) => new Openings(exchange, name, address, limits, take, refuse)
-
-  private def onSocket(bound: Address.Bound, carrier: SocketChannel => Channel, isSecure: Boolean, limits: Limits): Source.Make =
+  private def onSocket(bound: Address.Bound, carrier: SocketChannel => Channel, isSecure: Boolean, limits: Limits): Make =
     (take, refuse) => new Silent(bound, carrier, isSecure, limits, take, refuse)
 
   private def named(prefix: String): ThreadFactory = {

@@ -60,7 +60,7 @@ object ConnectOptions {
 /** What a listener allows.
   *
   * @param sessions
-  *   how many sessions it has at once; others are refused with verdict 18. At a broker, it leaves the group of its servers meanwhile
+  *   how many sessions it has at once; others are refused with verdict 18
   * @param handshakes
   *   how many connections may be in the handshake at once; others wait
   * @param silent

@@ -31,17 +31,10 @@ private[net] object Reactor {
   private val collecting = new ConcurrentLinkedQueue[Connection]
   private val beating = new ConcurrentLinkedQueue[Connection]
   private val grown = new ConcurrentLinkedQueue[Grown]
-  /** Those whose channel, which has no socket, is ready. */
-  private val readied = new ConcurrentLinkedQueue[Watcher]
   private var beatenAt = System.nanoTime()
 
-  private val resume: Watcher => Unit = { watcher =>
-    readied.add(watcher): Unit
-    selector.wakeup(): Unit
-  }
-
   locally {
-    val thread = new Thread(null, () => run(), "duologue-net", 0L, false) with NeverWaits
+    val thread = new Thread(null, () => run(), "duologue-net", 0L, false)
     thread.setDaemon(true)
     thread.setContextClassLoader(null)
     thread.start()
@@ -75,7 +68,7 @@ private[net] object Reactor {
     while (true) {
       try {
         val ticks = !collecting.isEmpty
-        if (!requests.isEmpty || !readied.isEmpty) selector.selectNow(): Unit
+        if (!requests.isEmpty) selector.selectNow(): Unit
         else if (ticks) selector.select(Tick): Unit
         else if (!beating.isEmpty) selector.select(Beat): Unit
         else if (!grown.isEmpty) selector.select(Shrink): Unit
@@ -92,14 +85,6 @@ private[net] object Reactor {
           register(request)
           left -= 1
           request = if (left > 0) requests.poll() else null
-        }
-        left = Round
-        var watcher = readied.poll()
-        while (watcher != null) {
-          val next = watcher
-          guarded { next.ready(); false }: Unit
-          left -= 1
-          watcher = if (left > 0) readied.poll() else null
         }
         val ready = selector.selectedKeys.iterator
         while (ready.hasNext) {
@@ -131,7 +116,7 @@ private[net] object Reactor {
       val interest = connection.takeInterest()
       if (interest == 0) ()
       else if ((interest & SelectionKey.OP_READ) != 0 && connection.channel.isBuffered) connection.ready()
-      else connection.channel.arm(selector, interest, connection, resume)
+      else connection.channel.arm(selector, interest, connection)
     } catch {
       case _: ClosedChannelException | _: CancelledKeyException => ()
     }

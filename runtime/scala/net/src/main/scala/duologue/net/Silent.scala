@@ -7,18 +7,33 @@ import java.nio.channels.{ClosedSelectorException, SelectionKey, Selector, Socke
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicBoolean
 
-/** A socket that has connected to the one that listens. */
-private[net] final class Connected(
+/** A connection whose handshake has to be over at `deadline`. It counts as one of its peer until it is closed. */
+private[net] final class Incoming(
     val socket: SocketChannel,
     carrier: SocketChannel => Channel,
     isSecure: Boolean,
-    deadline: Long,
+    val deadline: Long,
     leave: () => Unit
-) extends Incoming(deadline, leave) {
-  def peer: Option[String] = Address.ofPeer(socket, isSecure)
-  def carry(): Channel = carrier(socket)
-  protected def end(): Unit = socket.close()
+) extends AutoCloseable {
+  private val isCounted = new AtomicBoolean(true)
 
+  /** Something has arrived, but there is no place for its handshake yet. */
+  var isReady = false
+
+  /** The address of the other end, if it has one. */
+  def peer: Option[String] = Address.ofPeer(socket, isSecure)
+
+  /** Begins with the connection, which closes the socket. Called once. */
+  def carry(): Channel = carrier(socket)
+
+  /** The connection no longer counts. */
+  def left(): Unit = if (isCounted.getAndSet(false)) leave()
+
+  override def close(): Unit =
+    try socket.close()
+    finally left()
+
+  /** Refuses the peer before its hello is read, if that can be sent at once. */
   def refuse(answer: Array[Byte]): Unit = if (!isSecure)
     try {
       // The peer finds the connection closed if this cannot be written at once. What it has sent is read, because a connection that
@@ -54,7 +69,9 @@ private[net] final class Peers(most: Int) {
 }
 
 /** Accepts connections for a listener, in one thread. Those that have sent nothing yet wait here: they have no thread, and do not
-  * count as handshakes. `take` takes a connection on which something has arrived. `carrier` begins the connection over a socket.
+  * count as handshakes. `take` takes a connection on which something has arrived, and returns false if there is no place for its handshake.
+  * `refuse` is called with those that are closed: true if they have waited too long, false if their peer has too many. `carrier` begins the
+  * connection over a socket.
   */
 private[net] final class Silent(
     bound: Address.Bound,
@@ -63,11 +80,11 @@ private[net] final class Silent(
     limits: Limits,
     take: Incoming => Boolean,
     refuse: (Incoming, Boolean) => Unit
-) extends Source {
+) extends AutoCloseable {
   private val selector = Selector.open()
   private val peers = new Peers(limits.perPeer)
   /** In the order in which they came, which is also that of their deadlines. */
-  private val waiting = new java.util.LinkedHashSet[Connected]
+  private val waiting = new java.util.LinkedHashSet[Incoming]
   /** There may be a place again. */
   private val isFreed = new AtomicBoolean
   private var isBusy = false
@@ -76,17 +93,14 @@ private[net] final class Silent(
 
   def address: String = bound.address
   def isOpen: Boolean = bound.channel.isOpen
-  def serve(protocols: Seq[(String, Fingerprint)]): Unit = ()
-  def discoverable(): Unit = ()
-  def counted(isFull: () => Boolean): Unit = ()
-  def drain(): Unit = ()
-  def flush(): Unit = ()
 
+  /** A place has become free. Any thread may call this. */
   def freed(): Unit = {
     isFreed.set(true)
     selector.wakeup(): Unit
   }
 
+  /** Ends [[step]], now and later, and frees what listens. Any thread may call this; [[close]] does the rest. */
   def stop(): Unit = {
     bound.close()
     selector.close()
@@ -98,6 +112,7 @@ private[net] final class Silent(
     waiting.clear()
   }
 
+  /** Waits until something happens, and handles it. One thread calls this. Throws `ClosedChannelException` or the like once this is stopped. */
   def step(): Unit = {
     // While no further handshake may begin, waiting connections may have sent something, so none of them gives way.
     val accepts = waiting.size < limits.silent || !isBusy
@@ -108,7 +123,7 @@ private[net] final class Silent(
     var isKnocking = false
     takeSelected().forEach { key =>
       key.attachment match {
-        case one: Connected => arrived(one, key)
+        case one: Incoming => arrived(one, key)
         case _              => isKnocking = true
       }
     }
@@ -129,7 +144,7 @@ private[net] final class Silent(
     }
   }
 
-  private def arrived(one: Connected, key: SelectionKey): Unit =
+  private def arrived(one: Incoming, key: SelectionKey): Unit =
     if (take(one)) {
       waiting.remove(one): Unit
       key.cancel()
@@ -167,7 +182,7 @@ private[net] final class Silent(
     }
   }
 
-  private def end(one: Connected, isLate: Boolean): Unit = {
+  private def end(one: Incoming, isLate: Boolean): Unit = {
     refuse(one, isLate)
     Dialogue.hangUp(one)
   }
@@ -203,9 +218,9 @@ private[net] final class Silent(
       socket.setOption(StandardSocketOptions.TCP_NODELAY, java.lang.Boolean.TRUE): Unit
     val deadline = System.nanoTime() + limits.hello.toNanos
     peers.enter(socket) match {
-      case None => end(new Connected(socket, carrier, isSecure, deadline, () => ()), isLate = false)
+      case None => end(new Incoming(socket, carrier, isSecure, deadline, () => ()), isLate = false)
       case Some(leave) =>
-        val one = new Connected(socket, carrier, isSecure, deadline, leave)
+        val one = new Incoming(socket, carrier, isSecure, deadline, leave)
         try {
           if (waiting.size >= math.max(1, limits.silent)) endFirst()
           socket.register(selector, SelectionKey.OP_READ, one): Unit

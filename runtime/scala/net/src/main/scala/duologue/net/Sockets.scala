@@ -29,14 +29,6 @@ object Sockets {
   def acceptOver[E <: Endpoint](role: Role { type $First = E }, stream: ByteStream, settings: ConnectSettings): E =
     duologue.net.acceptOver(role, stream, settings.options)
 
-  /** See [[connectThrough]]. */
-  def connectThrough[E <: Endpoint](role: Role { type $First = E }, exchange: Exchange, name: String, settings: ConnectSettings): E =
-    duologue.net.connectThrough(role, exchange, name, settings.options)
-
-  /** See `through` of [[Listener]]. */
-  def listenThrough(exchange: Exchange, name: String, settings: ListenSettings): Listener =
-    Listener.through(exchange, name, settings.limits, settings.watcher)
-
   /** See [[Listener]]. */
   def listen(address: String): Listener = listen(address, new ListenSettings)
 

@@ -12,6 +12,6 @@ final class Refused private[net] (val address: String, val verdict: Int, val wai
 final class ConnectFailed private[net] (val address: String, why: String, cause: Throwable)
     extends IOException("no session at " + address + ": " + why, cause)
 
-/** The text is not an address: it has none of the forms `unix:PATH`, `tcp://HOST:PORT`, `tls://HOST:PORT` and `nats://HOST:PORT/NAME`. */
+/** The text is not an address: it has none of the forms `unix:PATH`, `tcp://HOST:PORT` and `tls://HOST:PORT`. */
 final class AddressMalformed private[net] (address: String, why: String)
     extends IllegalArgumentException("`" + address + "` is not an address: " + why)

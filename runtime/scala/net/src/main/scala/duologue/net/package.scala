@@ -3,7 +3,7 @@ package duologue
 import java.io.IOException
 import java.nio.channels.{ClosedByInterruptException, SocketChannel}
 
-/** Sessions over sockets and message brokers. The protocols have to be generated with `--remote`.
+/** Sessions over sockets. The protocols have to be generated with `--remote`.
   *
   * {{{
   * val client: bank.client.Login = net.connect(bank.client, "unix:/run/bank.sock")
@@ -23,21 +23,17 @@ package object net {
   private def connectTo(role: Role, address: String, options: ConnectOptions): role.$First = {
     val deadline = System.nanoTime() + options.timeout.toNanos
     Address(address) match {
-      case Address.Nats(server, name) =>
-        val exchange = failing(address)(Exchanges.of(server, deadline))
-        try connectToServers(role, address, Some(address), exchange, name, options, deadline)
-        finally exchange.release()
       case to @ Address.Tcp(host, port, true) =>
         val context = options.tls.getOrElse(throw Tls.missing(address, "ConnectOptions(tls = Some(context))"))
         connectSocket(role, address, to, Secure.client(_, context, host, port), options, deadline)
-      case to: Address.OfSocket => connectSocket(role, address, to, new Plain(_), options, deadline)
+      case to => connectSocket(role, address, to, new Plain(_), options, deadline)
     }
   }
 
   private def connectSocket(
       role: Role,
       address: String,
-      to: Address.OfSocket,
+      to: Address,
       carrier: SocketChannel => Channel,
       options: ConnectOptions,
       deadline: Long
@@ -50,85 +46,6 @@ package object net {
       // A Unix socket is connected at once, or its listener's backlog is full.
       socket.connect(target)
     }
-  }
-
-  private def failing[T](address: String)(body: => T): T =
-    try body
-    catch { case failed: IOException => throw new ConnectFailed(address, String.valueOf(failed.getMessage), failed) }
-
-  /** Like [[connect]], with one of the servers of this name at a broker. */
-  def connectThrough(role: Role, exchange: Exchange, name: String, options: ConnectOptions = ConnectOptions()): role.$First =
-    observed(role, None, options) {
-      Subjects.problemOf(name).foreach(problem => throw new AddressMalformed(name, problem))
-      val deadline = System.nanoTime() + options.timeout.toNanos
-      connectToServers(role, name, None, exchange, name, options, deadline)
-    }
-
-  /** How many servers that were about to leave the group are asked, because they drain or are full. */
-  private val MostAttempts = 8
-
-  /** Asks the servers of this side's protocol, and if there are none those of the older ones that it accepts. If there are none of
-    * these either, they may all be full.
-    */
-  private def connectToServers(
-      role: Role,
-      address: String,
-      peer: Option[String],
-      exchange: Exchange,
-      name: String,
-      options: ConnectOptions,
-      deadline: Long
-  ): role.$First = {
-    val fingerprints = Fingerprint.of(role.$protocol.fingerprint) +: accepted(role, options)
-    // That all are full does not change at once.
-    val ready = fingerprints.map(each => (Subjects.subject(name, each), MostAttempts))
-    val servers = (ready ++ fingerprints.map(each => (Subjects.subject(name, each, isFull = true), 1))).iterator
-    var begun = Option.empty[role.$First]
-    while (begun.isEmpty) {
-      if (!servers.hasNext) throw new Refused(address, Verdict.UnknownProtocol, 0L)
-      val (subject, most) = servers.next()
-      begun = connectToServer(role, address, peer, exchange, subject, most, options, deadline)
-    }
-    begun.get
-  }
-
-  /** `None` if no server has subscribed to this subject. */
-  private def connectToServer(
-      role: Role,
-      address: String,
-      peer: Option[String],
-      exchange: Exchange,
-      subject: String,
-      most: Int,
-      options: ConnectOptions,
-      deadline: Long
-  ): Option[role.$First] = {
-    var begun = Option.empty[role.$First]
-    var isUnanswered = false
-    var attempts = 0
-    while (begun.isEmpty && !isUnanswered) {
-      val link = failing(address)(exchange.open(subject, deadline))
-      def isOver = System.nanoTime() - deadline > 0L
-      try begun = Some(established(role, address, peer, link, () => link, options, deadline)(() => true))
-      catch {
-        case _: IOException if link.isUnanswered => isUnanswered = true
-        case refused: Refused =>
-          attempts += 1
-          // The server was about to leave the group. There may be others.
-          val isLeaving = refused.verdict == Verdict.Draining || refused.verdict == Verdict.Full
-          if (!isLeaving || attempts >= most || isOver) throw refused
-        case failed: ConnectFailed =>
-          val isLate = failed.getCause match {
-            case _: java.net.SocketTimeoutException => true
-            case _                                  => false
-          }
-          if (!link.isUnheard && !isLate) throw failed
-          failing(address)(exchange.denied(subject).foreach(throw _))
-          // The broker has lost the hello, or delivered it to a server that had just left the group and ended.
-          if (isOver) throw new ConnectFailed(address, "the peer did not answer in time", failed)
-      }
-    }
-    begun
   }
 
   private def accepted(role: Role, options: ConnectOptions): Vector[Fingerprint] =

@@ -198,7 +198,7 @@ final class ObserverSuite extends NetSuite {
     val unknown = intercept[Refused](connect(numbers.client, listener.address, options))
     val kept = connect(bank.client, listener.address)
     val full = intercept[Refused](connect(bank.client, listener.address, options))
-    val wrong = intercept[AddressMalformed](connect(bank.client, "nats://a:1", options))
+    val wrong = intercept[AddressMalformed](connect(bank.client, "udp://a:1", options))
     here.expect(
       "refused connecting Some(numbers) Some(16) " + unknown.getMessage,
       "refused connecting Some(bank) Some(18) " + full.getMessage,

@@ -2,9 +2,9 @@ package duologue.net
 
 import duologue.{EndpointUsed, SessionClosed, Why, abandon, sendAsync, sendOrClosed, sendWithin, trySend}
 import java.nio.ByteBuffer
-import java.nio.channels.Selector
+import java.nio.channels.{Pipe, SelectionKey, Selector}
 import java.util.concurrent.atomic.AtomicInteger
-import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, TimeUnit}
+import java.util.concurrent.{CompletableFuture, TimeUnit}
 import protocols.numbers
 import scala.annotation.tailrec
 import scala.concurrent.{Await, ExecutionContext}
@@ -130,12 +130,14 @@ final class SendingSuite extends NetSuite {
     val attempts = new AtomicInteger
     val written = new AtomicInteger
     @volatile private var takes = false
-    private val armed = new ConcurrentLinkedQueue[() => Unit]
+    /** What waits for it waits for something to read here. */
+    private val pipe = Pipe.open()
+    pipe.source.configureBlocking(false): Unit
 
     /** Takes bytes from now on, and makes what waits for that ready. */
     def unblock(): Unit = {
       takes = true
-      armed.forEach(_())
+      pipe.sink.write(ByteBuffer.allocate(1)): Unit
     }
 
     def read(into: ByteBuffer): Int = 0
@@ -148,9 +150,10 @@ final class SendingSuite extends NetSuite {
       count
     }
 
-    def arm(selector: Selector, interest: Int, watcher: Watcher, resume: Watcher => Unit): Unit = {
-      armed.add(() => resume(watcher)): Unit
-      if (takes) resume(watcher)
+    def arm(selector: Selector, interest: Int, watcher: Watcher): Unit = {
+      val key = pipe.source.keyFor(selector)
+      if (key == null) pipe.source.register(selector, SelectionKey.OP_READ, watcher): Unit
+      else key.interestOps(SelectionKey.OP_READ): Unit
     }
 
     def handshake(deadline: Long): Int = 0
@@ -160,7 +163,10 @@ final class SendingSuite extends NetSuite {
     def isConnected: Boolean = true
     def prepare(): Unit = ()
     def waiting(): Waiting = throw new AssertionError("no thread waits")
-    override def close(): Unit = ()
+    override def close(): Unit = {
+      pipe.source.close()
+      pipe.sink.close()
+    }
   }
 
   test("while a connection takes nothing, no thread tries again and again to write") {
