@@ -120,6 +120,7 @@ pub fn write_scala(scratch: &Scratch) {
 }
 
 #[test]
+#[ignore = "slow: the tutorial"]
 fn the_tutorial_is_what_happens() {
     // The page's port may be in use here.
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());

@@ -262,7 +262,7 @@ fn a_side_in_rust_withstands_a_peer_in_c() {
 
 /// Not under the thread sanitizer, which does not understand the standard library's locks, and sees no race between processes.
 #[test]
-#[ignore = "slow: sanitizers"]
+#[ignore = "nightly: sanitizers"]
 fn a_side_in_rust_withstands_a_peer_in_c_under_the_address_sanitizer() {
     withstands_a_peer_in_c(&crate::rust::side_program_under("address"));
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
+#[ignore = "slow: the optimized runtime"]
 fn the_runtime_keeps_its_contract_when_it_is_optimized() {
     succeed_in(&mut tests_of_the_runtime(
         "sessions",
@@ -73,7 +74,7 @@ fn the_runtime_is_clean_under_the_address_sanitizer() {
 /// Sessions over sockets and in shared memory: runs, slow and silent peers, time limits, ends, and hostile memory.
 #[cfg(target_os = "linux")]
 #[test]
-#[ignore = "slow: sanitizers"]
+#[ignore = "nightly: sanitizers"]
 fn sessions_between_processes_are_clean_under_the_address_sanitizer() {
     let tests = [
         "remote_runs",
@@ -89,7 +90,7 @@ fn sessions_between_processes_are_clean_under_the_address_sanitizer() {
 /// with such threads are left out.
 #[cfg(target_os = "linux")]
 #[test]
-#[ignore = "slow: sanitizers"]
+#[ignore = "nightly: sanitizers"]
 fn sessions_between_processes_are_clean_under_the_thread_sanitizer() {
     let scopes = ["garbage_while_it", "a_name_that_many_open_at_once"];
     let tokio = ["tasks_send_long_runs", "tasks_wait_for_messages"];
@@ -187,6 +188,9 @@ fn tests_of_the_runtime(folder: &str, choice: &[&str]) -> Command {
     let mut cargo = tool("cargo", "rustup toolchain install stable");
     cargo.args(["test", "--release", "--quiet", "-p", "duologue-runtime"]);
     cargo.args(choice).current_dir(repository());
+    // It takes longer to compile than to run.
+    cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
+    cargo.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
     cargo.env(
         "CARGO_TARGET_DIR",
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder),
