@@ -162,6 +162,11 @@ public final class FarEnd extends FarEndLink {
         }
     }
 
+    /** Whether this thread may wait in the transport. */
+    boolean mayAwait() {
+        return !SpinBudget.isVirtual() && transport.mayAwait();
+    }
+
     /** Like {@link Side#await}, in a thread that may wait in the transport. */
     Side.Outcome await(SideState near, long nanos, long deadline) {
         awaiting = Thread.currentThread();

@@ -31,7 +31,7 @@ abstract class FarEndLink {
     /** Whether the connection is to be closed once everything is written. */
     boolean isEnding;
     boolean isClosed;
-    /** When the time of the current state has passed, as {@link System#nanoTime}; 0 if it has no limit, or its time has not begun. */
+    /** When the time of the current state has passed, as {@link Clock#now}; 0 if it has no limit, or its time has not begun. */
     volatile long due;
     /**
      * How long the near side waits for a message in states that have no limit of their own, in nanoseconds; 0 if that is not
@@ -131,7 +131,7 @@ abstract class FarEndLink {
         if (within == 0) {
             return;
         }
-        long end = System.nanoTime() + within;
+        long end = Clock.now() + within;
         // 0 means that there is no limit.
         due = end == 0 ? 1 : end;
         if (!isTimed) {
@@ -150,13 +150,13 @@ abstract class FarEndLink {
     /** Whether the time of the current state has passed. */
     private boolean isPast() {
         long end = due;
-        return end != 0 && System.nanoTime() - end >= 0;
+        return end != 0 && Clock.now() - end >= 0;
     }
 
     /** How many nanoseconds are left until the time of the current state has passed, if it has begun. Needs no lock. */
     long untilDue() {
         long end = due;
-        return end == 0 ? Long.MAX_VALUE : Math.max(1, end - System.nanoTime());
+        return end == 0 ? Long.MAX_VALUE : Math.max(1, end - Clock.now());
     }
 
     /**

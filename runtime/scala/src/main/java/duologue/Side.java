@@ -111,9 +111,9 @@ final class Side {
         SpinBudget budget = state.budget();
         Outcome outcome = Outcome.READY;
         FarEnd far = state.pipe.far;
-        if (far != null && !SpinBudget.isVirtual()) {
+        if (far != null && far.mayAwait()) {
             outcome = far.await(state, nanos, deadline);
-        } else if (!budget.look(state)) {
+        } else if (far != null ? !state.isReady() : !budget.look(state)) {
             Waiter.Parked waiter = new Waiter.Parked();
             if (state.announce(waiter)) {
                 outcome = sleep(waiter, nanos, deadline);

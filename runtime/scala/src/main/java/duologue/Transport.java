@@ -14,6 +14,9 @@ public interface Transport {
     /** Writes as much as possible without waiting. */
     int write(ByteBuffer from) throws IOException;
 
+    /** Whether the calling thread may {@link #await}. Otherwise it waits for {@link FarEnd#ready}, as waits without a thread do. */
+    boolean mayAwait();
+
     /**
      * Waits until there is something to read or, with {@code forSpace}, until something can be written; until {@link #wake} is or
      * was called, the thread is interrupted (which stays pending), or this many nanoseconds have passed. May also return early.

@@ -91,7 +91,8 @@ package object duologue {
   }
 
   /** Runs `dialogue`, which has to end within `limit`. After that the side of `endpoint` is closed, as by [[abandon]], and what waits
-    * for a message of the peer stops waiting. `None` means that `dialogue` has found its side closed for this reason. For an instant,
+    * for a message of the peer stops waiting. `None` means that `dialogue` has found its side closed for this reason. What else
+    * `dialogue` throws is thrown, and closes the side as well: the session stays open only if `dialogue` returns. For an instant,
     * pass what is left until then: `within(client, deadline.timeLeft)(...)`.
     *
     * {{{
@@ -106,6 +107,9 @@ package object duologue {
     catch {
       case closed: SessionClosed if time.isOver && !closed.isByPeer => None
       case _: EndpointUsed if time.isOver && wasLeft(endpoint)      => None
+      case thrown: Throwable =>
+        abandon(endpoint)
+        throw thrown
     } finally time.close()
   }
 

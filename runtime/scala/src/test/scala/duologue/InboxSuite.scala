@@ -26,6 +26,7 @@ final class InboxSuite extends RuntimeSuite {
       count
     }
     override def write(from: ByteBuffer): Int = 0
+    override def mayAwait(): Boolean = false
     override def await(forSpace: Boolean, nanos: Long): Unit = ()
     override def wake(): Unit = ()
     override def arm(forSpace: Boolean): Unit = ()

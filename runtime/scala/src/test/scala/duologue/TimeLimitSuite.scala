@@ -42,10 +42,28 @@ final class TimeLimitSuite extends RuntimeSuite {
     abandon(server)
     closed(within(client, long)(_.login("holk", "1234")))
     val (_, other) = bank.init()
-    intercept[ArithmeticException](within(other, long)(_ => throw new ArithmeticException())): Unit
     val waiting = within(other, long)(_.login("holk", "1234"))
     used(within(other, long)(_.login("holk", "1234")))
     waiting.foreach(abandon(_))
+  }
+
+  test("a dialogue that throws or is interrupted closes its side") {
+    val (server, client) = bank.init()
+    intercept[ArithmeticException](within(client, long) { client =>
+      client.login("holk", "1234"): Unit
+      throw new ArithmeticException()
+    }): Unit
+    closed(server.recv().next.ok())
+    val (waiting, other) = bank.init()
+    val beside = new Beside(
+      // `intercept` passes on what counts as fatal.
+      try fail(Duologue.within(other, java.time.Duration.ofHours(1L), (other: bank.client.Login) => other.login("holk", "1234").recv()).toString)
+      catch { case _: InterruptedException => () }
+    )
+    beside.asleep()
+    beside.thread.interrupt()
+    beside.join()
+    closed(waiting.recv().next.ok())
   }
 
   test("a limit ends futures, too, unless it is closed before; an endpoint that was sent is not concerned") {
@@ -65,7 +83,6 @@ final class TimeLimitSuite extends RuntimeSuite {
         sender.send(customer): Unit
         true
       } catch { case _: EndpointUsed => false }
-    Thread.sleep(20)
     if (isSent) receiver.recv() match {
       case stream.Stream.Send(moved, _) => abandon(moved.login("holk", "1234"))
       case other                        => fail(other.toString)

@@ -1,20 +1,24 @@
 package duologue.net
 
 import java.nio.ByteBuffer
-import java.nio.channels.{SelectionKey, Selector, SocketChannel}
+import java.nio.channels.{Selector, SocketChannel}
 import java.security.cert.X509Certificate
 
-/** What has to learn that a channel is ready. */
+/** What waits for a channel, and is called by the [[Reactor]]. */
 private[net] trait Watcher {
+  def channel: Channel
 
-  /** Called once for each [[Channel.arm]], in the thread of the selector. */
+  /** The operations of a `SelectionKey` that it waits for, which it then no longer asks for. */
+  def takeInterest(): Int
+
+  /** Called once when one of these operations may be possible. */
   def ready(): Unit
 }
 
-/** What one thread at a time waits with until a channel is ready. */
+/** What one thread at a time waits with until a channel is ready. It is closed by a thread while none waits. */
 private[net] trait Waiting extends AutoCloseable {
 
-  /** Waits until one of the operations of a [[SelectionKey]] may be possible, until [[wake]] is or was called, until the thread is
+  /** Waits until one of the operations of a `SelectionKey` may be possible, until [[wake]] is or was called, until the thread is
     * interrupted, which stays pending, or until this many nanoseconds have passed. May return early.
     */
   def await(interest: Int, nanos: Long): Unit
@@ -59,7 +63,7 @@ private[net] trait Channel extends AutoCloseable {
   /** Makes sure that no operation blocks. Called before all others. */
   def prepare(): Unit
 
-  /** What a thread waits with for this channel. */
+  /** What a thread waits with for this channel; null if there is nothing left, or if the channel is closed. */
   def waiting(): Waiting
 
   /** Makes the thread of this selector call the watcher once, when one of these operations may be possible. Only that thread calls this. */
@@ -68,45 +72,30 @@ private[net] trait Channel extends AutoCloseable {
 
 /** A connection with a socket. */
 private[net] abstract class OverSocket(val socket: SocketChannel) extends Channel {
+  @volatile private var isWatched = false
   protected def isSecure: Boolean
   def peer: Option[String] = Address.ofPeer(socket, isSecure)
   def user: Option[String] = Address.user(socket).map(_.user.getName)
   def isConnected: Boolean = socket.finishConnect()
   def prepare(): Unit = socket.configureBlocking(false): Unit
 
-  def waiting(): Waiting = {
-    val selector = Selector.open()
-    try new OverSocket.Selecting(selector, socket.register(selector, 0, null))
-    catch {
-      case thrown: Throwable =>
-        selector.close()
-        throw thrown
-    }
-  }
+  def waiting(): Waiting = Selecting(socket)
 
   def arm(selector: Selector, interest: Int, watcher: Watcher): Unit = {
     val key = socket.keyFor(selector)
-    if (key == null) socket.register(selector, interest, watcher): Unit
-    else key.interestOps(key.interestOps() | interest): Unit
+    if (key == null) {
+      isWatched = true
+      socket.register(selector, interest, watcher): Unit
+    } else {
+      key.attach(watcher): Unit
+      key.interestOps(key.interestOps() | interest): Unit
+    }
   }
-}
 
-private[net] object OverSocket {
-  private final class Selecting(selector: Selector, key: SelectionKey) extends Waiting {
-    def await(interest: Int, nanos: Long): Unit = {
-      if (key.interestOps() != interest) key.interestOps(interest): Unit
-      if (nanos == Long.MaxValue) selector.select(): Unit
-      else selector.select(math.max(1L, (nanos + 999999L) / 1000000L)): Unit
-      selector.selectedKeys.clear()
-    }
-
-    def wake(): Unit = selector.wakeup(): Unit
-
-    def close(): Unit = {
-      selector.close()
-      // The key must be canceled before the channel is registered elsewhere.
-      key.cancel()
-    }
+  /** Closes the socket, and makes the reactor let go of it, which ends the connection. */
+  override def close(): Unit = {
+    socket.close()
+    if (isWatched) Reactor.wake()
   }
 }
 
@@ -117,5 +106,4 @@ private[net] class Plain(socket: SocketChannel) extends OverSocket(socket) {
   def read(into: ByteBuffer): Int = socket.read(into)
   def write(from: ByteBuffer): Int = socket.write(from)
   def isBuffered: Boolean = false
-  override def close(): Unit = socket.close()
 }

@@ -1,8 +1,8 @@
 package duologue.net
 
-import duologue.{FarEnd, Transport}
+import duologue.{Clock, FarEnd, Transport}
 import java.nio.ByteBuffer
-import java.nio.channels.{CancelledKeyException, ClosedChannelException, ClosedSelectorException, SelectionKey}
+import java.nio.channels.SelectionKey
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 /** A connection that carries a session. `onClose` is called once, with the connection. The heartbeats of this side and of the peer are in seconds, and 0
@@ -12,9 +12,11 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   @volatile private var far: FarEnd = null
   /** What the session reports to its observer; null if there is none. */
   @volatile private var reports: Reports = null
-  /** For the thread of the program that waits for this connection; there is only one at a time. */
-  private var waiting: Waiting = null
-  @volatile private var current: Waiting = null
+  /** What the thread of the program waits with, of which there is only one at a time; null if it waits for the reactor. Given back once the
+    * connection is closed and no thread waits. Written under the lock of [[isClosed]].
+    */
+  @volatile private var waiting: Waiting = null
+  private var isAwaited = false
   private val interest = new AtomicInteger
   private val isCollecting = new AtomicBoolean
   private val isClosed = new AtomicBoolean
@@ -24,7 +26,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   private var idleTicks = 0
   private val beats = heartbeat > 0 || peersHeartbeat > 0
   /** When this side last wrote, and when it last read a byte or was not reading; only with heartbeats. */
-  @volatile private var writtenAt = System.nanoTime()
+  @volatile private var writtenAt = Clock.now()
   @volatile private var readAt = writtenAt
   @volatile private var isLooking = false
   /** When to give up a connection whose session is over; 0 while the session lasts. */
@@ -40,39 +42,48 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     val count = channel.read(into)
     if (beats) {
       isLooking = true
-      if (count > 0) readAt = System.nanoTime()
+      if (count > 0) readAt = Clock.now()
     }
     count
   }
 
   def write(from: ByteBuffer): Int = {
     val count = channel.write(from)
-    if (beats && count > 0) writtenAt = System.nanoTime()
+    if (beats && count > 0) writtenAt = Clock.now()
     count
   }
 
-  def await(forSpace: Boolean, nanos: Long): Unit =
+  def mayAwait(): Boolean = waiting != null || isClosed.synchronized {
+    if (waiting == null && !isClosed.get) waiting = channel.waiting()
+    waiting != null
+  }
+
+  def await(forSpace: Boolean, nanos: Long): Unit = if (beginWait())
     // The socket need not become ready for bytes that were already read from it.
-    try if (!channel.isBuffered) select(if (forSpace) SelectionKey.OP_READ | SelectionKey.OP_WRITE else SelectionKey.OP_READ, nanos)
-    catch {
-      // Another thread has closed the connection; the waiter finds out why.
-      case _: ClosedSelectorException | _: CancelledKeyException | _: ClosedChannelException => ()
+    try if (!isWoken && !channel.isBuffered) waiting.await(if (forSpace) SelectionKey.OP_READ | SelectionKey.OP_WRITE else SelectionKey.OP_READ, nanos)
+    finally {
+      isWoken = false
+      endWait()
     }
 
-  private def select(interest: Int, nanos: Long): Unit = {
-    if (waiting == null) {
-      waiting = channel.waiting()
-      current = waiting
-      // Either this thread sees that the connection is closed, or the thread that closes it sees what this thread waits with.
-      if (isClosed.get) waiting.close()
-    }
-    if (!isWoken && !isClosed.get) waiting.await(interest, nanos)
-    isWoken = false
+  private def beginWait(): Boolean = isClosed.synchronized {
+    isAwaited = waiting != null && !isClosed.get
+    isAwaited
+  }
+
+  private def endWait(): Unit = isClosed.synchronized {
+    isAwaited = false
+    if (isClosed.get) giveBack()
+  }
+
+  private def giveBack(): Unit = if (waiting != null) {
+    waiting.close()
+    waiting = null
   }
 
   def wake(): Unit = {
     isWoken = true
-    val waiting = current
+    val waiting = this.waiting
     if (waiting != null) waiting.wake()
   }
 
@@ -125,7 +136,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   def shrink(): Boolean = !isClosed.get && far != null && far.shrink()
 
   def linger(): Unit = {
-    endsAt = System.nanoTime() + Connection.Linger
+    endsAt = Clock.now() + Connection.Linger
     Reactor.beat(this)
   }
 
@@ -135,15 +146,15 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   def beat(): Boolean = {
     if (far != null) far.expire()
     val deadline = endsAt
-    if (deadline != 0L && System.nanoTime() - deadline > 0L) far.lose(new java.io.IOException("the peer does not read"))
-    if (heartbeat > 0 && System.nanoTime() - writtenAt >= heartbeat * Connection.HalfSecond) far.flush(true)
+    if (deadline != 0L && Clock.now() - deadline > 0L) far.lose(new java.io.IOException("the peer does not read"))
+    if (heartbeat > 0 && Clock.now() - writtenAt >= heartbeat * Connection.HalfSecond) far.flush(true)
     val silence = 3L * peersHeartbeat * 2L * Connection.HalfSecond
-    if (peersHeartbeat > 0 && System.nanoTime() - readAt > silence) {
+    if (peersHeartbeat > 0 && Clock.now() - readAt > silence) {
       isLooking = false
       far.ready()
       // Silence counts only while this side reads, which it does not while the program has other messages to receive first.
-      if (!isLooking) readAt = System.nanoTime()
-      else if (System.nanoTime() - readAt > silence)
+      if (!isLooking) readAt = Clock.now()
+      else if (Clock.now() - readAt > silence)
         far.lose(new java.io.IOException("nothing arrived from the peer for three times its heartbeat of " + peersHeartbeat.toString + " s"))
     }
     !isClosed.get
@@ -159,8 +170,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     if (isClosed.compareAndSet(false, true)) {
       try channel.close()
       finally {
-        val waiting = current
-        if (waiting != null) waiting.close()
+        isClosed.synchronized(if (isAwaited) waiting.wake() else giveBack())
         onClose(this)
       }
     }

@@ -4,13 +4,22 @@ import java.io.{EOFException, IOException}
 import java.net.SocketTimeoutException
 import java.nio.ByteBuffer
 import java.nio.channels.SelectionKey
+import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.locks.LockSupport
 import javax.net.ssl.SSLException
 
 /** A handshake in the calling thread: reads and writes a connection that does not block, up to a deadline. */
-private[net] final class Dialogue(channel: Channel, deadline: Long) extends AutoCloseable {
-  private val waiting = channel.waiting()
+private[net] final class Dialogue(val channel: Channel, deadline: Long) extends Watcher {
+  private val thread = Thread.currentThread
+  private val interest = new AtomicInteger
+  @volatile private var isReady = false
 
-  def close(): Unit = waiting.close()
+  def takeInterest(): Int = interest.getAndSet(0)
+
+  def ready(): Unit = {
+    isReady = true
+    LockSupport.unpark(thread)
+  }
 
   /** Waits until the connection is established. */
   def connect(): Unit = while (!channel.isConnected) await(SelectionKey.OP_CONNECT)
@@ -103,13 +112,18 @@ private[net] final class Dialogue(channel: Channel, deadline: Long) extends Auto
     case _ => ()
   }
 
-  private def await(interest: Int): Unit = await(interest, deadline)
+  private def await(wanted: Int): Unit = await(wanted, deadline)
 
-  private def await(interest: Int, deadline: Long): Unit = {
-    val left = deadline - System.nanoTime()
-    if (left <= 0L) throw Dialogue.late()
-    waiting.await(interest, left)
-    if (Thread.interrupted()) throw new InterruptedException()
+  private def await(wanted: Int, deadline: Long): Unit = {
+    isReady = false
+    interest.set(wanted)
+    Reactor.watch(this)
+    while (!isReady) {
+      val left = deadline - System.nanoTime()
+      if (left <= 0L) throw Dialogue.late()
+      LockSupport.parkNanos(this, left)
+      if (Thread.interrupted()) throw new InterruptedException()
+    }
   }
 }
 
@@ -121,11 +135,7 @@ private[net] object Dialogue {
   /** How long this side waits after a failed handshake, so that the peer can read why it failed, in nanoseconds. */
   private val Apology = 500000000L
 
-  def apply[T](channel: Channel, deadline: Long)(talk: Dialogue => T): T = {
-    val dialogue = new Dialogue(channel, deadline)
-    try talk(dialogue)
-    finally dialogue.close()
-  }
+  def apply[T](channel: Channel, deadline: Long)(talk: Dialogue => T): T = talk(new Dialogue(channel, deadline))
 
   /** Closes a connection; failures are ignored. */
   def hangUp(channel: AutoCloseable): Unit =

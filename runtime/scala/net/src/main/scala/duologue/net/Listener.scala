@@ -2,7 +2,7 @@ package duologue.net
 
 import duologue.{Endpoint, Role, abandon}
 import java.io.IOException
-import java.nio.channels.{CancelledKeyException, ClosedChannelException, ClosedSelectorException, SocketChannel}
+import java.nio.channels.{CancelledKeyException, ClosedChannelException, SocketChannel}
 import java.util.concurrent.{
   ConcurrentHashMap,
   ConcurrentLinkedQueue,
@@ -44,6 +44,7 @@ final class Listener private (
   private val healths = new ConcurrentLinkedQueue[Health]
   @volatile private var isDraining = false
   private var acceptor: Thread = null
+  private var isClosed = false
   private val source = make(take, refuse)
 
   /** The address, in which a port 0 is replaced by the one in use. */
@@ -87,7 +88,7 @@ final class Listener private (
 
   /** Begins to serve, in separate threads. */
   def start(): Listener = synchronized {
-    if (acceptor == null) {
+    if (acceptor == null && !isClosed) {
       acceptor = new Thread(() => run(), "duologue-accept " + address)
       acceptor.start()
     }
@@ -138,10 +139,22 @@ final class Listener private (
   override def close(): Unit = {
     refuseSessions()
     source.stop()
-    if (synchronized(acceptor) == null) source.close()
+    letGo()
     queues.forEach(waiting => Iterator.continually(waiting.poll()).takeWhile(_ != null).foreach(one => abandon(one._1)))
     handshakes.shutdown()
     workers.shutdown()
+  }
+
+  /** Waits until the thread that accepts has closed the source. If it calls an observer that closes the listener, it does so later. */
+  private def letGo(): Unit = {
+    val thread = synchronized {
+      isClosed = true
+      if (acceptor == null) source.close()
+      acceptor
+    }
+    if (thread != null && (thread ne Thread.currentThread))
+      try thread.join(Listener.Grace)
+      catch { case _: InterruptedException => Thread.currentThread.interrupt() }
   }
 
   /** Refuses new sessions and waits until the open ones have ended, but at most `timeout`; then it ends those that are left, also
@@ -175,7 +188,7 @@ final class Listener private (
   private def run(): Unit =
     try while (true) source.step()
     catch {
-      case _: ClosedChannelException | _: ClosedSelectorException | _: CancelledKeyException | _: InterruptedException => ()
+      case _: ClosedChannelException | _: CancelledKeyException | _: InterruptedException => ()
     } finally source.close()
 
   /** Begins a handshake. Returns false if there is no place for it. */

@@ -27,11 +27,13 @@ private[net] object Reactor {
   private val Round = 1024
 
   private val selector = Selector.open()
-  private val requests = new ConcurrentLinkedQueue[Connection]
+  private val requests = new ConcurrentLinkedQueue[Watcher]
   private val collecting = new ConcurrentLinkedQueue[Connection]
   private val beating = new ConcurrentLinkedQueue[Connection]
   private val grown = new ConcurrentLinkedQueue[Grown]
   private var beatenAt = System.nanoTime()
+  /** How often heartbeats and time limits have been checked. */
+  @volatile private var beats = 0L
 
   locally {
     val thread = new Thread(null, () => run(), "duologue-net", 0L, false)
@@ -40,11 +42,19 @@ private[net] object Reactor {
     thread.start()
   }
 
-  /** Makes the thread watch for what the connection waits for. */
-  def watch(connection: Connection): Unit = {
-    requests.add(connection): Unit
+  /** Makes the thread watch for what the watcher waits for. */
+  def watch(watcher: Watcher): Unit = {
+    requests.add(watcher): Unit
     selector.wakeup(): Unit
   }
+
+  /** For tests: the next check of heartbeats and time limits that has not begun yet has a number of at least this, once it is over. */
+  private[net] def nextBeat: Long = beats + 2L
+
+  private[net] def beaten: Long = beats
+
+  /** Makes the thread let go of connections that were closed. */
+  def wake(): Unit = selector.wakeup(): Unit
 
   /** Makes the thread write what the connection collects, until it has collected nothing for a while. */
   def collect(connection: Connection): Unit = {
@@ -78,6 +88,7 @@ private[net] object Reactor {
         if (System.nanoTime() - beatenAt >= Beat * 1000000L) {
           beatenAt = System.nanoTime()
           beating.removeIf(connection => !guarded(connection.beat())): Unit
+          beats += 1L
         }
         var left = Round
         var request = requests.poll()
@@ -111,12 +122,12 @@ private[net] object Reactor {
         true
     }
 
-  private def register(connection: Connection): Unit =
+  private def register(watcher: Watcher): Unit =
     try {
-      val interest = connection.takeInterest()
+      val interest = watcher.takeInterest()
       if (interest == 0) ()
-      else if ((interest & SelectionKey.OP_READ) != 0 && connection.channel.isBuffered) connection.ready()
-      else connection.channel.arm(selector, interest, connection)
+      else if ((interest & SelectionKey.OP_READ) != 0 && watcher.channel.isBuffered) watcher.ready()
+      else watcher.channel.arm(selector, interest, watcher)
     } catch {
       case _: ClosedChannelException | _: CancelledKeyException => ()
     }

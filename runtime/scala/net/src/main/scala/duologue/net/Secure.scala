@@ -135,7 +135,7 @@ private[net] final class Secure private (socket: SocketChannel, engine: SSLEngin
 
   override def close(): Unit =
     try goodbye()
-    finally socket.close()
+    finally super.close()
 
   /** Sends the last message of TLS if it can be sent at once: the alert after a failure, close_notify otherwise. */
   def goodbye(): Unit =

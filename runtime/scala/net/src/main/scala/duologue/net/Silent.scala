@@ -3,7 +3,7 @@ package duologue.net
 import java.io.IOException
 import java.nio.ByteBuffer
 import java.net.StandardSocketOptions
-import java.nio.channels.{ClosedSelectorException, SelectionKey, Selector, SocketChannel}
+import java.nio.channels.{ClosedChannelException, SelectionKey, Selector, SocketChannel}
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicBoolean
 
@@ -100,12 +100,15 @@ private[net] final class Silent(
     selector.wakeup(): Unit
   }
 
-  /** Ends [[step]], now and later, and frees what listens. Any thread may call this; [[close]] does the rest. */
+  /** Ends [[step]], now and later. Any thread may call this; [[close]] does the rest. The system lets go of the address when the thread that
+    * selects has closed the selector.
+    */
   def stop(): Unit = {
     bound.close()
-    selector.close()
+    selector.wakeup(): Unit
   }
 
+  /** Called by the thread that selects, or if there is none. */
   override def close(): Unit = {
     selector.close()
     waiting.forEach(one => Dialogue.hangUp(one))
@@ -114,6 +117,7 @@ private[net] final class Silent(
 
   /** Waits until something happens, and handles it. One thread calls this. Throws `ClosedChannelException` or the like once this is stopped. */
   def step(): Unit = {
+    if (!isOpen) throw new ClosedChannelException
     // While no further handshake may begin, waiting connections may have sent something, so none of them gives way.
     val accepts = waiting.size < limits.silent || !isBusy
     accepting.interestOps(if (accepts) SelectionKey.OP_ACCEPT else 0): Unit
@@ -121,27 +125,16 @@ private[net] final class Silent(
     else selector.select(math.max(1L, (waiting.iterator.next().deadline - System.nanoTime()) / 1000000L)): Unit
     if (isFreed.getAndSet(false)) takeReady()
     var isKnocking = false
-    takeSelected().forEach { key =>
+    selector.selectedKeys.forEach { key =>
       key.attachment match {
         case one: Incoming => arrived(one, key)
         case _              => isKnocking = true
       }
     }
+    selector.selectedKeys.clear()
     closeLate()
     // What has arrived is served before others are accepted, so that those which give way to others are silent.
     if (isKnocking && accepts) accept()
-  }
-
-  /** The keys on whose connections something has happened. Closing the selector, which any thread may do, changes the set while it
-    * holds both of these locks.
-    */
-  private def takeSelected(): java.util.List[SelectionKey] = selector.synchronized {
-    val selected = selector.selectedKeys
-    selected.synchronized {
-      val keys = new java.util.ArrayList[SelectionKey](selected)
-      selected.clear()
-      keys
-    }
   }
 
   private def arrived(one: Incoming, key: SelectionKey): Unit =
@@ -162,8 +155,7 @@ private[net] final class Silent(
       if (one.isReady) {
         if (take(one)) {
           all.remove()
-          // There is none once the selector is closed.
-          Option(one.socket.keyFor(selector)).foreach(_.cancel())
+          one.socket.keyFor(selector).cancel()
         } else isBusy = true
       }
     }
@@ -191,7 +183,7 @@ private[net] final class Silent(
     val socket =
       try bound.channel.accept()
       catch {
-        case closed: java.nio.channels.ClosedChannelException => throw closed
+        case closed: ClosedChannelException => throw closed
         // Too many open files, for example: others give way, or may end soon.
         case _: IOException =>
           if (isBusy || waiting.isEmpty) Thread.sleep(Silent.Pause)
@@ -200,7 +192,7 @@ private[net] final class Silent(
       }
     if (socket != null)
       try admit(socket)
-      catch { case _: IOException | _: ClosedSelectorException => Dialogue.hangUp(socket) }
+      catch { case _: IOException => Dialogue.hangUp(socket) }
   }
 
   private def endFirst(): Unit = {

@@ -172,9 +172,9 @@ final class ByteStreamSuite extends NetSuite {
     )
     pipe.write(hello.encode)
     // With a heartbeat this side writes while it only receives.
-    val server = acceptOver(numbers.server, ByteStream(in, out), ConnectOptions(heartbeat = 1))
+    val server = acceptOver(numbers.server, ByteStream(in, out), ConnectOptions(heartbeat = Hour))
     isBroken.set(true)
-    Thread.sleep(1500L)
+    turn(hours = 1)
     pipe.write(Array[Byte](1, 7, 0, 0, 0, 0, 0, 0, 0))
     pipe.flush()
     val numbers.Stream.Send(value, rest) = server.recv()

@@ -1,12 +1,12 @@
 package duologue.net
 
-import duologue.{Bytes, PortSet, SessionClosed, Why, abandon}
+import duologue.{Bytes, PortSet, SessionClosed, Why, abandon, trySend}
 import java.nio.channels.ClosedChannelException
 import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 import protocols.{bank, telemetry}
 import scala.annotation.tailrec
-import scala.concurrent.duration.{DurationInt, DurationLong}
+import scala.concurrent.duration.{Duration, DurationInt, DurationLong}
 
 /** Listeners that drain: what ends, what is waited for, and sessions that begin at the same moment. */
 final class DrainSuite extends NetSuite {
@@ -46,8 +46,9 @@ final class DrainSuite extends NetSuite {
     val set = PortSet[bank.Connected, String]()
     set.add(idle._1, "idle")
     val inSet = spawn(set.recv())
-    // They wait when the drain ends the sessions, or find that it has.
-    assert(!listener.drain(20.millis))
+    receiving.waits()
+    inSet.waits()
+    assert(!listener.drain(Duration.Zero))
     assertEquals(await(receiving), Why.Lost)
     await(inSet) match {
       case PortSet.Closed(name, found) => assertEquals((name, found.why), ("idle", Why.Lost: Why))
@@ -67,7 +68,7 @@ final class DrainSuite extends NetSuite {
     val first = accepted(listener)
     val waiting = connect(bank.client, listener.address)
     eventually(listener.size == 2)
-    assert(!listener.drain(20.millis))
+    assert(!listener.drain(Duration.Zero))
     assertEquals(closed(waiting.login("holk", "1234").recv()).why, Why.Left)
     // An ended session is not accepted.
     intercept[ClosedChannelException](listener.accept(bank.server)): Unit
@@ -81,11 +82,17 @@ final class DrainSuite extends NetSuite {
     val reader = connect(telemetry.server, listener.address)
     val sender = await(server)
     val data = Bytes.copyOf(new Array[Byte](1 << 16))
-    @tailrec def sends(sender: telemetry.client.Report): Nothing = sends(sender.raw(true, "", data))
-    val sending = spawn(closed(sends(sender)).why)
-    assert(!listener.drain(200.millis))
+    @tailrec def fill(sender: telemetry.client.Report): telemetry.client.Report = trySend(sender)(_.raw(true, "", data)) match {
+      case Some(next) => fill(next)
+      case None       => sender
+    }
+    val full = fill(sender)
+    val sending = spawn(closed(full.raw(true, "", data)).why)
+    sending.waits()
+    assert(!listener.drain(Duration.Zero))
     assertEquals(await(sending), Why.Lost)
     // Its connection is closed though the peer does not read.
+    turn(hours = 1)
     eventually(listener.size == 0)
     abandon(reader)
   }
@@ -147,7 +154,7 @@ final class DrainSuite extends NetSuite {
     val served = acceptor.accept()._1
     val clients = Vector.fill(late)(spawn(connect(bank.client, listener.address)))
     eventually(gate.eachWaits)
-    val draining = spawn(listener.drain(20.millis))
+    val draining = spawn(listener.drain(Duration.Zero))
     // They begin now, and are accepted before the drain goes on.
     val servers = Vector.fill(late)(acceptor.accept()._1)
     gate.haveBegun.countDown()
@@ -158,8 +165,15 @@ final class DrainSuite extends NetSuite {
     eventually(listener.size == 0)
   }
 
+  /** How many times a listener ends while others connect. */
+  private val rounds = Integer.getInteger("duologue.rounds", 50).intValue
+
   test("no session outlives a drain that begins while others connect and are accepted") {
-    for (round <- 1 to 50) {
+    val before = Thread.getDefaultUncaughtExceptionHandler
+    val thrown = new ConcurrentLinkedQueue[Throwable]
+    Thread.setDefaultUncaughtExceptionHandler((_, failure) => thrown.add(failure): Unit)
+    try
+      for (round <- 1 to rounds) {
       val listener = Listener(freshAddress())
       val served = new ConcurrentLinkedQueue[bank.server.Login]
       val begun = new ConcurrentLinkedQueue[bank.client.Login]
@@ -172,6 +186,8 @@ final class DrainSuite extends NetSuite {
         catch { case _: Refused | _: ConnectFailed => () }
       })
       eventually(begun.size >= round % 7)
+      // Every other one is closed first, while connections come.
+      if (round % 2 == 0) listener.close()
       listener.drain((round % 3).millis): Unit
       await(accepting)
       connecting.foreach(await(_))
@@ -179,5 +195,7 @@ final class DrainSuite extends NetSuite {
       begun.forEach(client => assertEquals(await(spawn(closed(client.login("a", "b").recv()).why)), Why.Left))
       eventually(listener.size == 0)
     }
+    finally Thread.setDefaultUncaughtExceptionHandler(before)
+    assert(thrown.isEmpty, thrown.toString)
   }
 }

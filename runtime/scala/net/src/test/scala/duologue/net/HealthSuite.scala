@@ -70,7 +70,7 @@ final class HealthSuite extends NetSuite {
     val watch = Health.watch(listener.address)
     assertEquals(watch.next(), Health.Serving)
     val waiting = spawn(intercept[SessionClosed](watch.next()).why)
-    Thread.sleep(20L)
+    waiting.waits()
     watch.close()
     assertEquals(await(waiting), Why.Left)
     // The server is about to answer, and finds that the client has left.

@@ -173,23 +173,26 @@ final class HostileSuite extends NetSuite {
 
   test("a session in which the peer sends nothing ends as late") {
     for (receives <- List(true, false)) {
-      val listener = Listener(freshAddress(), Limits(idle = 50.millis))
+      val listener = Listener(freshAddress(), Limits(idle = 1.hour))
       val accepting = spawn(listener.accept(telemetry.server))
       val client = connect(telemetry.client, listener.address)
       val server = await(accepting)
-      if (receives) assertEquals(why(server.recv()), Why.Late)
-      else Thread.sleep(1000L)
+      val receiving = if (receives) Some(spawn(why(server.recv()))) else None
+      receiving.foreach(_.waits())
+      turn(hours = 2)
       assertEquals(why(client.flush().recv()), Why.Late)
-      if (!receives) assertEquals(why(server.recv()), Why.Late)
+      assertEquals(receiving.fold(why(server.recv()))(await(_)), Why.Late)
       listener.close()
     }
     val listener = Listener(freshAddress())
     val accepting = spawn(listener.accept(telemetry.server))
-    val client = connect(telemetry.client, listener.address, ConnectOptions(idle = 50.millis))
+    val client = connect(telemetry.client, listener.address, ConnectOptions(idle = 1.hour))
     val server = await(accepting)
     // It is the client's turn, for as long as it wants.
-    Thread.sleep(500L)
-    assertEquals(why(client.flush().recv()), Why.Late)
+    turn(hours = 2)
+    val receiving = client.flush()
+    turn(hours = 2)
+    assertEquals(why(receiving.recv()), Why.Late)
     duologue.abandon(server)
     listener.close()
   }

@@ -1,6 +1,7 @@
 package duologue.net
 
 import duologue.{PayloadRefused, PortSet, Select, SessionClosed, SharedSender, Why, abandon, abandonAfter, flush, within}
+import java.nio.channels.SocketChannel
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
 import protocols.{bank, numbers, payloads}
@@ -286,18 +287,16 @@ final class NetworkSuite extends NetSuite {
     val (server, client, listener) = pair()
     assertEquals(server.tryRecv(), None)
     assertEquals(server.recvWithin(20.millis), None)
-    val thread = Thread.currentThread
-    spawn {
-      Thread.sleep(50L)
-      thread.interrupt()
-    }: Unit
-    // `intercept` passes on what counts as fatal.
-    val isInterrupted =
+    val waiting = spawn {
+      // `intercept` passes on what counts as fatal.
       try {
         server.recv(): Unit
         false
       } catch { case _: InterruptedException => true }
-    assert(isInterrupted)
+    }
+    waiting.waits()
+    waiting.interrupt()
+    assert(await(waiting))
     val next = client.login("holk", "1234")
     val teller = server.recvWithin(Patience.seconds).getOrElse(fail("nothing came")).next
     val connected = teller.ok()
@@ -312,7 +311,7 @@ final class NetworkSuite extends NetSuite {
   test("a side that is abandoned while a thread waits on it ends the wait") {
     val (server, client, listener) = pair()
     val waiting = spawn(closed(server.recv()))
-    Thread.sleep(50L)
+    waiting.waits()
     abandon(server)
     assert(!await(waiting).isByPeer)
     assertEquals(closed(client.login("holk", "1234").recv()).why, Why.Left: Why)
@@ -331,7 +330,8 @@ final class NetworkSuite extends NetSuite {
     val set = PortSet[bank.Login.Login, Int]()
     pairs.zipWithIndex.drop(6).foreach { case ((server, _), index) => set.add(server, index) }
     val collecting = spawn((6 until 10).map(_ => set.recv().value).toSet)
-    Thread.sleep(20L)
+    selecting.waits()
+    collecting.waits()
     val sent = pairs.zipWithIndex.collect { case ((_, client), index) if index != 3 && index != 5 => client.login(index.toString, "") }
     futures.zipWithIndex.foreach { case (future, index) =>
       assertEquals(scala.concurrent.Await.result(future, Patience.seconds), index.toString)
@@ -343,29 +343,38 @@ final class NetworkSuite extends NetSuite {
   }
 
   test("a side with a heartbeat says that it is there, and a peer that does not is lost") {
-    val listener = Listener(freshAddress(), Limits(heartbeat = 1))
-    val hello = Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, 1, "bank", Vector(), None, None)
-    val begun = System.nanoTime()
-    val silent = raw(listener.address)
-    send(silent, hello.encode)
-    val server = listener.accept(bank.server)
-    assertEquals(hex(receive(silent, Handshake.Head + 26 + 4).drop(Handshake.Head + 26)), "00010001")
-    val told = closed(server.recv())
-    assert(System.nanoTime() - begun >= 2900.millis.toNanos)
+    val listener = Listener(freshAddress(), Limits(heartbeat = Hour))
+    val hello = Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, Hour, "bank", Vector(), None, None)
+    def begun(): (SocketChannel, bank.server.Login) = {
+      val socket = raw(listener.address)
+      send(socket, hello.encode)
+      val server = listener.accept(bank.server)
+      receive(socket, Handshake.Head + 26): Unit
+      (socket, server)
+    }
+    // A thread waits on one endpoint, and none on the other.
+    val all = Vector.fill(2)(begun())
+    val waiting = spawn(closed(all.head._2.recv()))
+    waiting.waits()
+    turn(hours = 1)
+    for ((socket, _) <- all) {
+      assertEquals(hex(receive(socket, 2)), "0001")
+      send(socket, unhex("0001"))
+    }
+    turn(hours = 2)
+    assert(!waiting.isDone)
+    for ((socket, _) <- all) assertEquals(hex(receive(socket, 2)), "0001")
+    turn(hours = 4)
+    val told = await(waiting)
     assertEquals(told.why, Why.Lost: Why)
-    assert(told.getMessage.contains("heartbeat of 1 s"), told.getMessage)
-
-    // No thread waits on the endpoint, and the connection ends all the same.
-    val unread = raw(listener.address)
-    send(unread, hello.encode)
-    val unwatched = listener.accept(bank.server)
-    assertEquals(receive(unread, 1 << 16).length % 2, 0)
-    assertEquals(closed(unwatched.recv()).why, Why.Lost: Why)
+    assert(told.getMessage.contains("heartbeat of 3600 s"), told.getMessage)
+    for ((socket, _) <- all) assertEquals(receive(socket, 1 << 16).length % 2, 0)
+    assertEquals(closed(all(1)._2.recv()).why, Why.Lost: Why)
 
     val patient = spawn(listener.accept(bank.server))
-    val client = connect(bank.client, listener.address, ConnectOptions(heartbeat = 1))
+    val client = connect(bank.client, listener.address, ConnectOptions(heartbeat = Hour))
     val teller = await(patient)
-    Thread.sleep(4000L)
+    for (_ <- 1 to 4) turn(hours = 2)
     val next = client.login("holk", "1234")
     val answered = teller.recv().next.ok()
     next.recv() match {
@@ -395,13 +404,13 @@ final class NetworkSuite extends NetSuite {
     val server = spawn(listener.accept(numbers.server))
     val sender = SharedSender(connect(numbers.client, listener.address))
     val count = 300000L
+    var sent = 0L
+    while (sender.trySend(_.send(sent + 1L))) sent += 1L
     val sending = spawn {
-      for (number <- 1L to count) sender.send(_.send(number))
+      for (number <- sent + 1L to count) sender.send(_.send(number))
       sender.close()
     }
     var receiver = await(server)
-    Thread.sleep(100L)
-    assert(!sending.isDone)
     for (number <- 1L to count) {
       val numbers.Stream.Send(value, next) = receiver.recv()
       assertEquals(value, number)
@@ -435,6 +444,34 @@ final class NetworkSuite extends NetSuite {
     assert(!impatient.drain(20.millis))
     assertEquals(closed(open.withdrawal(1.0).recv()).why, Why.Left: Why)
     assertEquals(ended.poll(Patience, TimeUnit.SECONDS).why, Why.Lost: Why)
+  }
+
+  test("a session that a thread waits for takes one descriptor") {
+    val descriptors = Path.of("/proc/self/fd")
+    assume(Files.exists(descriptors))
+    def count(): Long = {
+      val all = Files.list(descriptors)
+      try all.count()
+      finally all.close()
+    }
+    val listener = Listener(freshAddress())
+    val before = count()
+    val pairs = Vector.fill(100) {
+      val server = spawn(listener.accept(bank.server))
+      val client = connect(bank.client, listener.address)
+      val receiver = await(server)
+      val waiting = spawn(closed(receiver.recv()))
+      waiting.waits()
+      (client, waiting)
+    }
+    // Both sides are in this process, and some threads have a selector.
+    val more = count() - before
+    assert(more < 200L + 2L * Selecting.Most + 16L, more.toString)
+    for ((client, waiting) <- pairs) {
+      abandon(client)
+      assertEquals(await(waiting).why, Why.Left: Why)
+    }
+    listener.close()
   }
 
   test("an endpoint that is forgotten closes its session") {

@@ -1,5 +1,6 @@
 package duologue.net
 
+import duologue.Clock
 import java.net.UnixDomainSocketAddress
 import java.nio.ByteBuffer
 import java.nio.channels.SocketChannel
@@ -49,17 +50,25 @@ abstract class NetSuite extends FunSuite {
   protected def hex(bytes: Array[Byte]): String =
     if (bytes.isEmpty) "-" else bytes.map(byte => f"$byte%02x").mkString
 
-  /** Runs `body` in a thread of its own. */
-  protected def spawn[T](body: => T): CompletableFuture[T] = {
-    val result = new CompletableFuture[T]
-    val thread = new Thread(() =>
-      try result.complete(body): Unit
-      catch { case thrown: Throwable => result.completeExceptionally(thrown): Unit }
+  /** What a thread of its own returns. */
+  protected final class Spawned[T](body: => T) extends CompletableFuture[T] {
+    private val thread = new Thread(() =>
+      try complete(body): Unit
+      catch { case thrown: Throwable => completeExceptionally(thrown): Unit }
     )
     thread.setDaemon(true)
     thread.start()
-    result
+
+    /** Returns once the thread waits on an endpoint. */
+    def waits(): Unit = eventually(thread.getStackTrace.exists { frame =>
+      frame.getMethodName == "await" && frame.getClassName.startsWith("duologue.")
+    })
+
+    def interrupt(): Unit = thread.interrupt()
   }
+
+  /** Runs `body` in a thread of its own. */
+  protected def spawn[T](body: => T): Spawned[T] = new Spawned(body)
 
   protected def await[T](future: CompletableFuture[T]): T = future.get(Patience, TimeUnit.SECONDS)
 
@@ -82,6 +91,19 @@ abstract class NetSuite extends FunSuite {
         catch { case _: java.io.IOException => false }
     buffer.array.take(buffer.position())
   }
+
+  /** Turns the clock of heartbeats and time limits forward, and returns once all were checked. */
+  protected def turn(hours: Int): Unit = {
+    Clock.turn(TimeUnit.HOURS.toNanos(hours.toLong))
+    val checked = Reactor.nextBeat
+    eventually {
+      Reactor.wake()
+      Reactor.beaten >= checked
+    }
+  }
+
+  /** In seconds. */
+  protected val Hour = 3600
 
   /** Evaluates the condition until it is true, and not once more: it may begin a session. */
   protected def eventually(condition: => Boolean): Unit = {

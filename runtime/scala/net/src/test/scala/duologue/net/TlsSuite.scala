@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{SessionClosed, Why, abandon}
+import duologue.{SessionClosed, Why, abandon, trySend}
 import java.io.IOException
 import java.net.{InetAddress, ServerSocket, Socket}
 import javax.net.ssl.{SSLContext, SSLSocket}
@@ -394,9 +394,13 @@ final class TlsSuite extends NetSuite {
   test("a slow reader holds its sender up, and nothing is lost") {
     val (server, client) = pair(numbers.server, numbers.client)
     val count = 1000000L
-    val sending = spawn((1L to count).foldLeft(client)((next, number) => next.send(number)))
-    Thread.sleep(100L)
-    assert(!sending.isDone)
+    @scala.annotation.tailrec
+    def fill(client: numbers.client.Stream, number: Long): (numbers.client.Stream, Long) = trySend(client)(_.send(number)) match {
+      case Some(next) => fill(next, number + 1L)
+      case None       => (client, number)
+    }
+    val (full, first) = fill(client, 1L)
+    val sending = spawn((first to count).foldLeft(full)((next, number) => next.send(number)))
     val last = (1L to count).foldLeft(server) { (next, number) =>
       val numbers.Stream.Send(value, rest) = next.recv()
       assertEquals(value, number)
@@ -421,19 +425,20 @@ final class TlsSuite extends NetSuite {
   }
 
   test("a session with heartbeats outlives silence, and a peer that is gone is lost") {
-    val listener = Listener(any, Limits(heartbeat = 1), Some(ofServer))
+    val listener = Listener(any, Limits(heartbeat = Hour), Some(ofServer))
     val patient = spawn(listener.accept(bank.server))
-    val client = connect(bank.client, listener.address, options().copy(heartbeat = 1))
+    val client = connect(bank.client, listener.address, options().copy(heartbeat = Hour))
     val server = await(patient)
-    Thread.sleep(4000L)
+    for (_ <- 1 to 4) turn(hours = 2)
     val serving = spawn(teller(server))
     customer(client)
     await(serving)
 
-    val waiting = spawn(intercept[SessionClosed](listener.accept(bank.server).recv()))
     val socket = secured(local(port(listener)), ofClient, isClient = true)(_ => ())
-    socket.getOutputStream.write(Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, 1, "bank", Vector(), None, None).encode)
-    assertSays(await(waiting).getMessage, "heartbeat of 1 s")
+    socket.getOutputStream.write(Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, Hour, "bank", Vector(), None, None).encode)
+    val silent = listener.accept(bank.server)
+    turn(hours = 4)
+    assertSays(intercept[SessionClosed](silent.recv()).getMessage, "heartbeat of 3600 s")
     socket.close()
     listener.close()
   }
