@@ -14,6 +14,28 @@ struct WireView {
     ty: String,
     put: Vec<String>,
     get: Vec<String>,
+    /// The lines of the objects that encode parts of a large enum.
+    parts: Vec<String>,
+}
+
+/// If an enum has more variants and values than this, each part of it has code of its own, because the JVM limits the size of a method and
+/// of a class.
+const LARGEST_PART: usize = 400;
+
+/// The ends of the parts into which code for these variants is split.
+pub fn parts<'v>(variants: impl Iterator<Item = &'v Variant>) -> Vec<usize> {
+    let (mut ends, mut end, mut size) = (Vec::new(), 0, 0);
+    for variant in variants {
+        let own = 1 + variant.entries.len();
+        if size + own > LARGEST_PART {
+            ends.push(end);
+            size = 0;
+        }
+        size += own;
+        end += 1;
+    }
+    ends.push(end);
+    ends
 }
 
 /// The object that encodes a declared type; `None` if it needs none, or has no encoding.
@@ -28,6 +50,7 @@ pub fn object(scope: &mut ObjectScope, sizes: &Sizes, id: TypeId) -> Option<Stri
     let scope = &*scope;
     let code = Coder { scope, sizes };
     let ty = scope.payload_type(&named);
+    let mut parts = Vec::new();
     let (put, get) = match &declared.definition {
         Definition::Alias(target) => {
             if let Type::Builtin(_) = whole.underlying(target) {
@@ -50,7 +73,7 @@ pub fn object(scope: &mut ObjectScope, sizes: &Sizes, id: TypeId) -> Option<Stri
             let made = super::layout::Document::application(format!("new {ty}"), get);
             (put, vec![made.at(6)])
         }
-        Definition::Enum(variants) => of_enum(&code, &ty, variants),
+        Definition::Enum(variants) => of_enum(&code, &ty, variants, &mut parts),
         Definition::Extern(..) | Definition::Undeclared => return None,
     };
     let view = WireView {
@@ -58,20 +81,80 @@ pub fn object(scope: &mut ObjectScope, sizes: &Sizes, id: TypeId) -> Option<Stri
         ty,
         put,
         get,
+        parts,
     };
     Some(view.render().expect("writing to a string cannot fail"))
 }
 
-fn of_enum(code: &Coder, ty: &str, variants: &[Variant]) -> (Vec<String>, Vec<String>) {
+fn of_enum(
+    code: &Coder,
+    ty: &str,
+    variants: &[Variant],
+    parts: &mut Vec<String>,
+) -> (Vec<String>, Vec<String>) {
     if variants.is_empty() {
         return (
             vec!["_root_.duologue.generated.unknown(value.hashCode)".to_owned()],
             vec!["throw in.unknown(in.variant(0))".to_owned()],
         );
     }
-    let mut put = vec!["value match {".to_owned()];
-    let mut get = vec![format!("in.variant({}) match {{", variants.len())];
-    for (position, variant) in variants.iter().enumerate() {
+    let ends = self::parts(variants.iter());
+    let number = format!("in.variant({})", variants.len());
+    if let [_] = ends.as_slice() {
+        let (put, get) = of_part(code, ty, variants, 0);
+        let put = ["value match {".to_owned()].into_iter().chain(put);
+        let get = [format!("{number} match {{")].into_iter().chain(get);
+        let unknown = "  case other => throw in.unknown(other)";
+        return (
+            put.chain(["}".to_owned()]).collect(),
+            get.chain([unknown.to_owned(), "}".to_owned()]).collect(),
+        );
+    }
+    let mut start = 0;
+    for (at, end) in ends.iter().enumerate() {
+        let (put, get) = of_part(code, ty, &variants[start..*end], start);
+        let next = format!("$part{}", at + 1);
+        let [put_rest, get_rest] = match at + 1 == ends.len() {
+            false => [
+                format!("{next}.put(out, value)"),
+                format!("{next}.get($variant, in)"),
+            ],
+            true => [
+                "_root_.duologue.generated.unknown(value.hashCode)".to_owned(),
+                "throw in.unknown($variant)".to_owned(),
+            ],
+        };
+        let deeper = |line: String| format!("  {line}");
+        parts.push(format!("private object $part{at} {{"));
+        parts.push(format!(
+            "  def put(out: _root_.duologue.PayloadWriter, value: {ty}): _root_.scala.Unit = value match {{"
+        ));
+        parts.extend(put.into_iter().map(deeper));
+        parts.push(format!("    case _ => {put_rest}"));
+        parts.push("  }".to_owned());
+        parts.push(format!(
+            "  def get($variant: _root_.scala.Int, in: _root_.duologue.PayloadReader): {ty} = $variant match {{"
+        ));
+        parts.extend(get.into_iter().map(deeper));
+        parts.push(format!("    case _ => {get_rest}"));
+        parts.extend(["  }", "}"].map(str::to_owned));
+        start = *end;
+    }
+    (
+        vec!["$part0.put(out, value)".to_owned()],
+        vec![format!("$part0.get({number}, in)")],
+    )
+}
+
+/// The cases of some variants, of which the first has this number.
+fn of_part(
+    code: &Coder,
+    ty: &str,
+    variants: &[Variant],
+    first: usize,
+) -> (Vec<String>, Vec<String>) {
+    let (mut put, mut get) = (Vec::new(), Vec::new());
+    for (position, variant) in (first..).zip(variants) {
         let name = spelling::type_name(variant.name.text());
         if variant.entries.is_empty() {
             put.push(format!("  case {ty}.{name} => out.count({position}L)"));
@@ -95,8 +178,5 @@ fn of_enum(code: &Coder, ty: &str, variants: &[Variant]) -> (Vec<String>, Vec<St
         let made = super::layout::Document::application(format!("new {ty}.{name}"), parts);
         get.push(format!("  case {position} => {}", made.at(8)));
     }
-    put.push("}".to_owned());
-    get.push("  case other => throw in.unknown(other)".to_owned());
-    get.push("}".to_owned());
     (put, get)
 }

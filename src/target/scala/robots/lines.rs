@@ -49,7 +49,7 @@ impl RobotTypes<'_> {
                 });
                 written("(", parts, ")")
             }
-            Type::Named(id) => self.show_named(*id, own),
+            Type::Named(id) => self.show_named(*id),
             Type::Endpoint(endpoint) => {
                 let protocol = self.scope.whole.program.protocol(endpoint.protocol);
                 let state = &protocol.state(endpoint.state).name;
@@ -60,8 +60,7 @@ impl RobotTypes<'_> {
         }
     }
 
-    fn show_named(&self, id: TypeId, own: &PayloadType) -> Vec<String> {
-        let path = self.scope.payload_type(&own.ty);
+    fn show_named(&self, id: TypeId) -> Vec<String> {
         match &self.scope.whole.program.ty(id).definition {
             Definition::Struct(fields) if fields.is_empty() => instead("{}"),
             Definition::Struct(fields) => {
@@ -72,20 +71,14 @@ impl RobotTypes<'_> {
                 });
                 written("{", parts, "}")
             }
-            Definition::Enum(variants) if variants.is_empty() => instead(""),
-            Definition::Enum(variants) => {
-                let mut lines = vec!["value match {".to_owned()];
-                for variant in variants {
-                    lines.extend(self.show_variant(&path, variant));
-                }
-                lines.push("}".to_owned());
-                lines
-            }
+            // One with variants has methods of its own.
+            Definition::Enum(_) => instead(""),
             Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => Vec::new(),
         }
     }
 
-    fn show_variant(&self, path: &str, variant: &Variant) -> Vec<String> {
+    /// The case of a variant.
+    pub fn show_variant(&self, path: &str, variant: &Variant) -> Vec<String> {
         let class = format!("{path}.{}", spelling::type_name(variant.name.text()));
         let name = &variant.name;
         if variant.entries.is_empty() {

@@ -1,6 +1,7 @@
 //! The methods with which robots make values, and write them into transcripts: one of each for every type that is not built in.
 
 use super::super::object_scope::{ObjectScope, nested, type_arguments};
+use super::super::wire::parts;
 use super::super::{spelling, three};
 use crate::protocol::{
     Builtin, Definition, EndpointType, Field, Lengths, Side, Type, TypeId, Variant,
@@ -108,6 +109,16 @@ impl<'a> RobotTypes<'a> {
                 let _ = write!(text, "\n      {show}\n");
                 continue;
             }
+            if let Type::Named(id) = &own.ty
+                && let Definition::Enum(variants) = &self.scope.whole.program.ty(*id).definition
+                && !variants.is_empty()
+            {
+                if made.contains(&at) {
+                    self.write_make(&mut text, at, &path, variants);
+                }
+                self.write_show(&mut text, at, &path, variants);
+                continue;
+            }
             if made.contains(&at) {
                 write_method(&mut text, &make, &self.make_body(own));
             }
@@ -194,40 +205,86 @@ impl<'a> RobotTypes<'a> {
                 let value = format!("new {path}({})", names(parts.len()).join(", "));
                 [vec!["$values.one()".to_owned()], opened(&parts, value)].concat()
             }
-            Definition::Enum(variants) => self.make_variant(&path, variants),
-            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => Vec::new(),
+            // `write_make` has those that can be made.
+            Definition::Enum(_)
+            | Definition::Alias(_)
+            | Definition::Extern(..)
+            | Definition::Undeclared => Vec::new(),
         }
     }
 
-    fn make_variant(&self, path: &str, variants: &[Variant]) -> Vec<String> {
-        let has = |at: &usize| self.makeable.has(&variants[*at]);
-        let made: Vec<usize> = (0..variants.len()).filter(has).collect();
-        let shallow = self.makeable.shallow(variants).unwrap_or(0);
-        let shallow = made.iter().position(|at| *at == shallow).unwrap_or(0);
-        let mut lines = vec![format!(
-            "$values.variant({}, {shallow}) match {{",
-            made.len()
-        )];
-        for (position, at) in made.iter().enumerate() {
-            let variant = &variants[*at];
-            let entries = variant.entries.iter();
-            let parts = entries.map(|entry| self.make(&entry.ty, &entry.lengths));
-            let parts: Vec<String> = parts.collect();
-            let mut value = format!("{path}.{}", spelling::type_name(variant.name.text()));
+    /// The methods that make a value of an enum, one for each part of it.
+    fn write_make(&self, text: &mut String, at: usize, path: &str, variants: &[Variant]) {
+        let made: Vec<&Variant> = variants.iter().filter(|it| self.makeable.has(it)).collect();
+        let shallow = self.makeable.shallow(variants);
+        let shallow = shallow.map(|at| &variants[at]);
+        let shallow = made
+            .iter()
+            .position(|it| shallow.is_some_and(|shallow| std::ptr::eq(*it, shallow)));
+        let number = format!("$values.variant({}, {})", made.len(), shallow.unwrap_or(0));
+        let head = |part: usize| format!("def $make{at}_{part}($variant: {INT}): {path}");
+        let ends = parts(made.iter().copied());
+        let cases = made.iter().enumerate().map(|(position, variant)| {
             let pattern = match position + 1 == made.len() {
                 true => "_".to_owned(),
                 false => position.to_string(),
             };
-            if parts.is_empty() {
-                lines.push(format!("  case {pattern} => {value}"));
-                continue;
-            }
-            value += &format!("({})", names(parts.len()).join(", "));
-            lines.push(format!("  case {pattern} =>"));
-            let body = opened(&parts, value).into_iter();
-            lines.extend(body.map(|line| format!("    {line}")));
+            self.make_variant(path, &pattern, variant)
+        });
+        let cases: Vec<Vec<String>> = cases.collect();
+        if let [_] = ends.as_slice() {
+            let lines = matched(&number, &cases, None);
+            write_method(text, &format!("def $make{at}(): {path}"), &lines);
+            return;
         }
-        lines.push("}".to_owned());
+        let whole = [format!("$make{at}_0({number})")];
+        write_method(text, &format!("def $make{at}(): {path}"), &whole);
+        let mut start = 0;
+        for (part, end) in ends.iter().enumerate() {
+            let rest = format!("$make{at}_{}($variant)", part + 1);
+            let rest = (part + 1 < ends.len()).then_some(rest);
+            let lines = matched("$variant", &cases[start..*end], rest.as_deref());
+            write_method(text, &format!("private {}", head(part)), &lines);
+            start = *end;
+        }
+    }
+
+    /// The methods that write a value of an enum, one for each part of it.
+    fn write_show(&self, text: &mut String, at: usize, path: &str, variants: &[Variant]) {
+        let cases = variants
+            .iter()
+            .map(|variant| self.show_variant(path, variant));
+        let cases: Vec<Vec<String>> = cases.collect();
+        let ends = parts(variants.iter());
+        let mut start = 0;
+        for (part, end) in ends.iter().enumerate() {
+            let head = match part {
+                0 => format!("def $show{at}"),
+                part => format!("private def $show{at}_{part}"),
+            };
+            let rest = match part + 1 == ends.len() {
+                true => "_root_.duologue.generated.unknown(value.hashCode)".to_owned(),
+                false => format!("$show{at}_{}(value)", part + 1),
+            };
+            let rest = (ends.len() > 1).then_some(rest);
+            let lines = matched("value", &cases[start..*end], rest.as_deref());
+            write_method(text, &format!("{head}(value: {path}): {UNIT}"), &lines);
+            start = *end;
+        }
+    }
+
+    fn make_variant(&self, path: &str, pattern: &str, variant: &Variant) -> Vec<String> {
+        let entries = variant.entries.iter();
+        let parts = entries.map(|entry| self.make(&entry.ty, &entry.lengths));
+        let parts: Vec<String> = parts.collect();
+        let mut value = format!("{path}.{}", spelling::type_name(variant.name.text()));
+        if parts.is_empty() {
+            return vec![format!("  case {pattern} => {value}")];
+        }
+        value += &format!("({})", names(parts.len()).join(", "));
+        let body = opened(&parts, value).into_iter();
+        let mut lines = vec![format!("  case {pattern} =>")];
+        lines.extend(body.map(|line| format!("    {line}")));
         lines
     }
 
@@ -245,6 +302,15 @@ impl<'a> RobotTypes<'a> {
         };
         format!("$values.{side}({object}.init{arguments}())")
     }
+}
+
+/// A match with these cases, and one for what the others do not cover.
+fn matched(value: &str, cases: &[Vec<String>], rest: Option<&str>) -> Vec<String> {
+    let mut lines = vec![format!("{value} match {{")];
+    lines.extend(cases.iter().flatten().cloned());
+    lines.extend(rest.map(|rest| format!("  case _ => {rest}")));
+    lines.push("}".to_owned());
+    lines
 }
 
 fn write_method(text: &mut String, head: &str, lines: &[String]) {
