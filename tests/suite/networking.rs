@@ -5,7 +5,7 @@
 use crate::scala::net;
 use crate::support::program::{Scratch, path_with_compiler};
 use crate::support::running::Running;
-use crate::support::scala::sources_in;
+use crate::support::scala::{Scala, sources_in, tool};
 use crate::support::{repository, succeed};
 use std::fs;
 use std::net::TcpListener;
@@ -98,7 +98,11 @@ fn arguments_of_sbt(command: &str) -> Option<impl Iterator<Item = &str>> {
 fn run_in_scala<'a>(scratch: &Scratch, mut arguments: impl Iterator<Item = &'a str>) -> String {
     let sources = sources_in(&scratch.path("scala/src"));
     let main = arguments.next().expect("the block names a program");
-    let mut program = net::program(&sources, &scratch.path("classes"), main);
+    let (path, out) = (net::class_path(Scala::Three), scratch.path("classes"));
+    let compiled = Scala::Three.compile_with(&path, &sources, &out);
+    compiled.unwrap_or_else(|failure| panic!("{failure}"));
+    let mut program = tool("java");
+    program.args(["-cp", &format!("{}:{path}", out.display()), main]);
     program.args(arguments).current_dir(scratch.path("scala"));
     succeed(&mut program).unwrap_or_else(|failure| panic!("{failure}"))
 }

@@ -10,13 +10,14 @@ mod snapshots;
 mod stress;
 mod three;
 
-use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in, tool};
-use crate::support::{repository, succeed};
+use crate::support::repository;
+use crate::support::scala::{
+    Scala, folder, generate, generate_with, protocols_in, sources_in, tool,
+};
 use duologue::check::CheckedProgram;
 use duologue::name::Name;
 use duologue::protocol::{Definition, TypeDeclaration};
 use duologue::target::Options;
-use robots::generate;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,39 +53,26 @@ pub fn remote_program() -> Command {
 
 /// The server of many sessions at once. It runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
 pub fn load_program() -> Command {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let build = || {
-        let out = folder("net").join("load");
-        net::build(&[repository().join("tests/remote/Load.scala")], &out);
-        out
-    };
     let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
     let mut java = Command::new(java);
     // Its size of the heap is exact after a collection.
-    java.arg("-XX:+UseSerialGC");
-    net::run_in(java, BUILT.get_or_init(build), "cases.Load")
+    java.args([
+        "-XX:+UseSerialGC",
+        "-cp",
+        &net::class_path(Scala::Three),
+        "cases.Load",
+    ]);
+    java
 }
 
 /// A server that is asked about its services, and a client that asks.
 pub fn ask_program() -> Command {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let build = || {
-        let out = folder("net").join("ask");
-        net::build(&[repository().join("tests/remote/Ask.scala")], &out);
-        out
-    };
-    net::run(BUILT.get_or_init(build), "cases.Ask")
+    net::program("cases.Ask")
 }
 
 /// Both sides of sessions in which the server has limits and the client has none.
 pub fn limits_program() -> Command {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let build = || {
-        let out = folder("net").join("between");
-        net::build(&[repository().join("tests/remote/Limits.scala")], &out);
-        out
-    };
-    net::run(BUILT.get_or_init(build), "cases.Limits")
+    net::program("cases.Limits")
 }
 
 /// So a native image needs no metadata, as docs/targets/scala.md says. A `lazy val` of Scala 3.3 finds its field by reflection.
@@ -132,20 +120,53 @@ fn no_scala_code_uses_reflection() {
     assert_eq!(found, [known]);
 }
 
-fn runtime_keeps_its_contract(scala: Scala) {
-    let runtime = scala.runtime();
-    let printed = scala.run(&[runtime], "org.junit.runner.JUnitCore", &SUITES);
-    printed.unwrap_or_else(|failure| panic!("{failure}"));
+/// The suites of the runtime and of its module for sockets, compiled once for each version.
+fn suites(scala: Scala) -> PathBuf {
+    static BUILT: [OnceLock<Result<(), String>>; 2] = [OnceLock::new(), OnceLock::new()];
+    let out = folder("suites").join(scala.name());
+    let build = || {
+        let runtime = repository().join("runtime/scala");
+        let tests = ["src/test", "net/src/test"].map(|tests| sources_in(&runtime.join(tests)));
+        let mut sources = tests.concat();
+        // One of the programs.
+        sources.retain(|source| !source.ends_with("Certificates.scala"));
+        scala.compile(&sources, &[programs(scala), scala.runtime()], &out)
+    };
+    let built = BUILT[scala as usize].get_or_init(build);
+    built.clone().unwrap_or_else(|failure| panic!("{failure}"));
+    out
+}
+
+/// Runs suites in a virtual machine with these properties.
+fn suites_pass(scala: Scala, mut java: Command, names: &[&str]) {
+    let on = [suites(scala), programs(scala), scala.runtime()];
+    java.arg(format!("-Dduologue.repository={}", repository().display()));
+    scala
+        .run_with(java, &on, "org.junit.runner.JUnitCore", names)
+        .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 #[test]
-fn the_runtime_keeps_its_contract_in_scala_3() {
-    runtime_keeps_its_contract(Scala::Three);
+fn the_suites_of_the_runtime_pass() {
+    let all = [&SUITES[..], &net::SUITES].concat();
+    suites_pass(Scala::Three, tool("java"), &all);
 }
 
+/// Most of the runtime is in Java, and the programs run in both versions.
 #[test]
-fn the_runtime_keeps_its_contract_in_scala_2() {
-    runtime_keeps_its_contract(Scala::Two);
+#[ignore = "nightly: scala-2.13"]
+fn the_suites_of_the_runtime_pass_in_scala_2() {
+    let all = [&SUITES[..], &net::SUITES].concat();
+    suites_pass(Scala::Two, tool("java"), &all);
+}
+
+/// This many mebibytes go into a reader that sleeps.
+#[test]
+#[ignore = "nightly: load"]
+fn much_memory_goes_into_a_reader_that_sleeps() {
+    let mut java = tool("java");
+    java.arg("-Dduologue.sent=1024");
+    suites_pass(Scala::Three, java, &["duologue.net.HostileSuite"]);
 }
 
 /// Runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`. There
@@ -161,60 +182,79 @@ fn no_wait_keeps_the_carrier_of_a_virtual_thread() {
             "-Djdk.virtualThreadScheduler.maxPoolSize=1",
             "-Xmx2g",
         ]);
-        let runtime = [scala.runtime()];
-        let suite = ["duologue.VirtualSuite"];
-        let printed = scala.run_with(java, &runtime, "org.junit.runner.JUnitCore", &suite);
-        printed.unwrap_or_else(|failure| panic!("{failure}"));
+        suites_pass(scala, java, &["duologue.VirtualSuite"]);
     }
 }
 
-/// All of `protocols/`, difficult names and the corpus in Scala, the programs that use them, and a main program that runs them;
-/// written once.
-fn sources() -> &'static [PathBuf] {
-    static WRITTEN: OnceLock<Vec<PathBuf>> = OnceLock::new();
+/// What is written once: all that is generated, and the programs that need it.
+struct Written {
+    sources: Vec<PathBuf>,
+    /// The cases of `tests/run` whose protocol can leave the process.
+    leaving: Vec<String>,
+}
+
+/// All of `protocols/`, difficult names, payloads and the corpus in Scala, the programs that use them, and main programs that run these.
+fn written() -> &'static Written {
+    static WRITTEN: OnceLock<Written> = OnceLock::new();
     WRITTEN.get_or_init(|| {
-        let support = repository().join("tests/suite/support/scala");
-        let generated = folder("protocols");
-        let inputs = protocols_in(&repository().join("protocols"));
-        let checked = generate(&inputs, None, &generated);
-        let main = folder("main").join("Main.scala");
-        fs::create_dir_all(folder("main")).expect("the target folder can be written");
-        fs::write(&main, main_program(&checked)).expect("the target folder can be written");
-        let names = folder("names");
-        generate(&protocols_in(&support.join("names")), Some("names"), &names);
-        let shared = folder("shared-names");
-        generate(
-            &protocols_in(&repository().join("tests/names")),
+        let (root, out) = (repository(), folder("written"));
+        let _ = fs::remove_dir_all(&out);
+        let support = root.join("tests/suite/support/scala");
+        let with_robots = |inputs: &[PathBuf], package: Option<&str>, name: &str| {
+            let mut options = Options::default();
+            options.remote = true;
+            options.robots = true;
+            options.scala.package = package.map(str::to_owned);
+            generate_with(inputs, &options, &out.join(name))
+        };
+        let checked = with_robots(&protocols_in(&root.join("protocols")), None, "protocols");
+        with_robots(
+            &protocols_in(&support.join("names")),
+            Some("names"),
+            "names",
+        );
+        with_robots(
+            &protocols_in(&root.join("tests/names")),
             Some("shared"),
-            &shared,
+            "shared",
         );
-        let corpus = folder("corpus");
-        let count = write_corpus(&corpus);
+        let wire =
+            ["payloads", "versions"].map(|name| root.join(format!("tests/wire/{name}.proto")));
+        with_robots(&wire, None, "wire");
+        let limits = protocols_in(&root.join("tests/conversations/limits"));
+        with_robots(&limits, None, "limits");
+        let count = write_corpus(&out.join("corpus"));
         assert!(count > 40, "only {count} protocols of the corpus pass");
-        let programs = repository().join("tests/run");
-        let written = [generated, names, shared, corpus, programs];
-        let mut sources: Vec<PathBuf> = written
-            .iter()
-            .flat_map(|folder| sources_in(folder))
-            .collect();
-        sources.extend(
-            ["Driver.scala", "Transcript.scala", "names/Hosts.scala"]
-                .map(|file| support.join(file)),
-        );
+        let cases = folders_in(&root.join("tests/run")).into_iter();
+        let leaving: Vec<String> = cases.filter(|case| net::leaves(&checked, case)).collect();
+        let write = |name: &str, text: String| {
+            fs::write(out.join(format!("{name}.scala")), text)
+                .expect("the target folder can be written");
+        };
+        write("Main", main_program(&checked));
+        write("RemoteMain", net::main_program(&checked, &leaving));
+        write("RobotCases", robots::cases(&checked));
+        for (name, text) in documented(Needs::Nothing)
+            .into_iter()
+            .chain(documented(Needs::Net))
+        {
+            write(&name, text);
+        }
+        let mut sources = Vec::new();
         for misuse in misuse::all("scala") {
-            sources.push(misuse.write_right(&folder("right")));
+            misuse.write_right(&out.join("right"));
             sources.extend((misuse.how == "throws").then_some(misuse.path));
         }
-        for (name, text) in documented(Needs::Nothing) {
-            let path = folder("documented").join(format!("{name}.scala"));
-            fs::create_dir_all(folder("documented")).expect("the target folder can be written");
-            fs::write(&path, text).expect("the target folder can be written");
-            sources.push(path);
+        let remote =
+            ["Ask", "Limits", "Load"].map(|name| root.join(format!("tests/remote/{name}.scala")));
+        let drivers = ["Driver", "Transcript", "Remote", "names/Hosts"];
+        sources.extend(remote);
+        sources.extend(drivers.map(|name| support.join(format!("{name}.scala"))));
+        for folder in ["tests/run", "tests/robots", "tests/record"].map(|name| root.join(name)) {
+            sources.extend(sources_in(&folder));
         }
-        sources.extend(robots::sources(&checked));
-        sources.extend(sources_in(&repository().join("tests/record")));
-        sources.push(main);
-        sources
+        sources.extend(sources_in(&out));
+        Written { sources, leaving }
     })
 }
 
@@ -229,6 +269,7 @@ fn write_corpus(out: &Path) -> usize {
                 .to_string_lossy();
             let package = format!("of_{set}.{stem}");
             let out = out.join(set).join(&*stem);
+            // Without robots and what sessions with other processes need.
             let checked = generate(std::slice::from_ref(&file), Some(&package), &out);
             let is_undeclared =
                 |ty: &&TypeDeclaration| matches!(ty.definition, Definition::Undeclared);
@@ -256,7 +297,7 @@ fn in_camel_case(name: &str) -> String {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
-    /// Sockets, or a library that the tests of sockets use.
+    /// Sockets or actors, and certificates.
     Net,
     /// ox and jox, and with them a newer Java.
     Ox,
@@ -379,16 +420,20 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All programs, compiled once for each version.
+/// The module for sockets and all programs, compiled once for each version.
 pub fn programs(scala: Scala) -> PathBuf {
     static BUILT: [OnceLock<Result<(), String>>; 2] = [OnceLock::new(), OnceLock::new()];
     let programs = folder("programs").join(scala.name());
     let build = || {
-        let driver = repository()
+        let root = repository();
+        let driver = root
             .join("tests/suite/support/scala/misuse")
             .join(scala.name());
-        let mut sources = sources().to_vec();
+        let module = root.join("runtime/scala/net/src");
+        let mut sources = written().sources.clone();
         sources.extend(sources_in(&driver));
+        sources.extend(sources_in(&module.join("main")));
+        sources.push(module.join("test/scala/duologue/net/Certificates.scala"));
         scala.compile(&sources, &[scala.runtime()], &programs)
     };
     let built = BUILT[scala as usize].get_or_init(build);
@@ -396,12 +441,11 @@ pub fn programs(scala: Scala) -> PathBuf {
     programs
 }
 
-/// The Java programs of the target's page, by the names of their classes: those that need sockets, or all others.
-fn documented_in_java(needs_sockets: bool) -> Vec<(String, String)> {
+/// The Java programs of the target's page, by the names of their classes.
+fn documented_in_java() -> Vec<(String, String)> {
     let page = read(&repository().join("docs/targets/scala.md"));
     let texts = page.split("```java\n").skip(1);
     let texts = texts.filter_map(|block| block.split("```").next());
-    let texts = texts.filter(|text| text.contains("import duologue.net.") == needs_sockets);
     let programs = texts.map(|text| {
         let class = text.split_once("\npublic final class ");
         let class = class.and_then(|(_, rest)| rest.split(' ').next());
@@ -413,36 +457,49 @@ fn documented_in_java(needs_sockets: bool) -> Vec<(String, String)> {
     programs
 }
 
-/// Compiles a Java program of the target's page against what the Scala compiler has made, as in a program of both languages.
-fn compile_java(class: &str, text: &str, out: &Path, path: &str) {
-    fs::create_dir_all(out).expect("the target folder can be written");
-    let source = out.join(format!("{class}.java"));
-    fs::write(&source, text).expect("the target folder can be written");
-    let mut javac = tool("javac");
-    javac.args(["--release", "17", "-Werror", "-proc:none"]);
-    javac
-        .args(["-Xlint:all,-path,-try", "-cp", path, "-d"])
-        .arg(out);
-    succeed(javac.arg(source)).unwrap_or_else(|failure| panic!("{failure}"));
-}
-
+/// The Java programs of the target's page are compiled against what the Scala compiler has made, as in a program of both languages.
 fn java_programs_run(scala: Scala) {
-    for (class, text) in documented_in_java(false) {
-        let out = folder("java").join(scala.name());
-        let on = [out.clone(), programs(scala), scala.runtime()];
-        compile_java(&class, &text, &out, &scala.path_with(&on));
+    let out = folder("java").join(scala.name());
+    fs::create_dir_all(&out).expect("the target folder can be written");
+    let on = [out.clone(), programs(scala), scala.runtime()];
+    let (path, target) = (scala.path_with(&on), out.display().to_string());
+    let options = [
+        "--release",
+        "17",
+        "-Werror",
+        "-proc:none",
+        "-Xlint:all,-path,-try",
+    ];
+    let mut arguments: Vec<String> = options.map(str::to_owned).to_vec();
+    arguments.extend(["-cp".to_owned(), path, "-d".to_owned(), target]);
+    let documented = documented_in_java();
+    for (class, text) in &documented {
+        let source = out.join(format!("{class}.java"));
+        fs::write(&source, text).expect("the target folder can be written");
+        arguments.push(source.display().to_string());
+    }
+    let compiled = scala.compile_java(&arguments);
+    compiled.unwrap_or_else(|failure| panic!("{failure}"));
+    for (class, _) in documented {
         let printed = scala.run(&on, &format!("example.{class}"), &[]);
         assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
     }
 }
 
 fn programs_run(scala: Scala) {
-    let printed = scala.run(&[programs(scala), scala.runtime()], "cases.Main", &[]);
-    assert_eq!(
-        printed.unwrap_or_else(|failure| panic!("{failure}")),
-        "all went well\n"
-    );
+    let on = [programs(scala), scala.runtime()];
+    let printed = scala.run(&on, "cases.Main", &[]);
+    let printed = printed.unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(printed, "all went well\n");
     java_programs_run(scala);
+    let certificates = net::certificates().display().to_string();
+    let programs = documented(Needs::Net);
+    assert!(!programs.is_empty());
+    for (name, _) in programs {
+        let printed = scala.run(&on, &format!("example.{name}"), &[&certificates]);
+        let printed = printed.unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(printed, "", "{name}");
+    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Records of sessions in Scala.
 
-use super::{folder, net, programs, read, sources_in};
+use super::{folder, programs, read, sources_in, suites_pass};
 use crate::support::program::{Scratch, run};
+use crate::support::repository;
 use crate::support::running::Running;
 use crate::support::scala::{Scala, tool};
-use crate::support::{repository, succeed};
 use crate::trace::recorded::check;
 use std::fs;
 use std::process::Command;
@@ -64,7 +64,6 @@ fn what_is_missing_is_counted() {
     if cfg!(target_os = "linux") {
         assert_eq!(records("/dev/full"), "6\n7\n");
     }
-    assert_eq!(records(""), "0\n0\n");
 }
 
 /// Monitors, and a server that answers health checks: in a process that records its sessions.
@@ -73,19 +72,18 @@ fn sessions_over_sockets_are_recorded() {
     let log = folder("recorded-net").join("sessions.jsonl");
     fs::create_dir_all(folder("recorded-net")).expect("the target folder can be written");
     let mut java = tool("java");
-    java.args(["-XX:+UseSerialGC", "-cp", &net::class_path(Scala::Three)]);
     java.arg(format!("-Dduologue.record={}", log.display()));
-    java.args(["org.junit.runner.JUnitCore", "duologue.net.RecordingSuite"]);
-    succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
+    suites_pass(Scala::Three, java, &["duologue.net.RecordingSuite"]);
     let (accepted, report) = check(&log, &[]);
     assert!(accepted, "{report:#}");
 }
 
 /// Two threads wait for each other in two sessions, and `duologue top` names the circle: at the socket of the property, and at the one
 /// that the program serves.
-fn top_names_a_deadlock(scala: Scala, java: Command, is_virtual: bool) {
+fn top_names_a_deadlock(java: Command, is_virtual: bool) {
+    let scala = Scala::Three;
     let kind = if is_virtual { "virtual" } else { "threads" };
-    let scratch = Scratch::with(&format!("registry-{}-{kind}", scala.name()), &[]);
+    let scratch = Scratch::with(&format!("registry-{kind}"), &[]);
     let (mut java, folder) = (java, scratch.path("."));
     java.current_dir(&folder)
         .args(["-XX:+UseSerialGC", "-Dduologue.registry=own.top", "-cp"])
@@ -129,16 +127,14 @@ fn top_names_a_deadlock(scala: Scala, java: Command, is_virtual: bool) {
 
 #[test]
 fn sessions_that_are_stuck_are_in_the_registry() {
-    for scala in [Scala::Three, Scala::Two] {
-        top_names_a_deadlock(scala, tool("java"), false);
-    }
+    top_names_a_deadlock(tool("java"), false);
 }
 
 #[test]
 #[ignore = "nightly: virtual-threads"]
 fn sessions_on_virtual_threads_that_are_stuck_are_in_the_registry() {
     let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
-    top_names_a_deadlock(Scala::Three, Command::new(java), true);
+    top_names_a_deadlock(Command::new(java), true);
 }
 
 /// Without the properties, the JIT compiler removes what records and registers sessions: everything that does so is called only where a

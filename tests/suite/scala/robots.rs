@@ -1,29 +1,18 @@
 //! Robots in Scala play with each other. They are part of the programs that are compiled once for each version.
 
-use super::{folder, package_of, programs, read, sources_in};
+use super::{package_of, programs, read};
 use crate::support::repository;
-use crate::support::scala::{Scala, generate_with};
+use crate::support::scala::Scala;
 use duologue::check::CheckedProgram;
-use duologue::target::Options;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::fs;
-use std::path::{Path, PathBuf};
-
-/// Generates Scala code with robots.
-pub fn generate(inputs: &[PathBuf], package: Option<&str>, out: &Path) -> CheckedProgram {
-    let mut options = Options::default();
-    options.robots = true;
-    options.scala.package = package.map(str::to_owned);
-    generate_with(inputs, &options, out)
-}
 
 fn transcripts() -> String {
     read(&repository().join("tests/robots/transcripts.txt"))
 }
 
-/// The program, with a file that has a line for each protocol of the transcripts.
-pub fn sources(checked: &CheckedProgram) -> Vec<PathBuf> {
+/// A program that has a line for each protocol of the transcripts.
+pub fn cases(checked: &CheckedProgram) -> String {
     let transcripts = transcripts();
     let heads = transcripts
         .lines()
@@ -51,13 +40,7 @@ pub fn sources(checked: &CheckedProgram) -> Vec<PathBuf> {
         )
         .expect("writing into memory does not fail");
     }
-    let cases = folder("robots").join("RobotCases.scala");
-    fs::create_dir_all(folder("robots")).expect("the target folder can be written");
-    fs::write(&cases, text + "  }\n}\n").expect("the target folder can be written");
-    let mut sources = sources_in(&repository().join("tests/robots"));
-    assert!(!sources.is_empty());
-    sources.push(cases);
-    sources
+    text + "  }\n}\n"
 }
 
 fn robots_play(scala: Scala) {

@@ -2,15 +2,14 @@
 //! the bytes of all languages.
 
 use super::misuse::{self, Misuse};
-use super::net::{self, lines_of, remote_program};
+use super::net::{lines_of, remote_program};
 use super::{folders_in, read};
+use crate::support::repository;
 use crate::support::running::converse;
 use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in, tool};
-use crate::support::{repository, succeed};
 use duologue::target::{Options, ScalaVersion};
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// Settings that reject what later versions of Scala 3 are to drop, such as `_` for an unknown type; the syntax of Scala 2 for
@@ -57,17 +56,18 @@ struct Built {
 impl Built {
     /// Its own classes come before those of the same names that are for both versions.
     fn class_path(&self) -> String {
-        let all = net::class_path(Scala::Three);
-        let own = [&self.programs, &self.generated];
-        let own: Vec<String> = own.iter().map(|it| it.display().to_string()).collect();
-        format!("{}:{all}", own.join(":"))
+        Scala::Three.path_with(&self.on())
     }
 
-    fn java(&self) -> Command {
-        let mut java = tool("java");
-        java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
-        java.arg(self.class_path());
-        java
+    fn on(&self) -> [PathBuf; 4] {
+        let all = [super::programs(Scala::Three), Scala::Three.runtime()];
+        let [programs, runtime] = all;
+        [
+            self.programs.clone(),
+            self.generated.clone(),
+            programs,
+            runtime,
+        ]
     }
 }
 
@@ -124,7 +124,7 @@ fn misuses() -> Vec<Misuse> {
 }
 
 fn runs(main: &str) {
-    let printed = succeed(built().java().arg(main));
+    let printed = Scala::Three.run(&built().on(), main, &[]);
     assert_eq!(printed.unwrap_or_else(|failure| panic!("{failure}")), "");
 }
 
@@ -136,18 +136,18 @@ fn programs_for_scala_3_alone_run() {
 
 #[test]
 fn code_for_scala_3_alone_has_the_encoding_of_all_languages() {
-    let mut java = built().java();
-    java.arg(format!("-Dduologue.repository={}", repository().display()));
-    java.args(["org.junit.runner.JUnitCore", "duologue.net.WireSuite"]);
-    succeed(&mut java).unwrap_or_else(|failure| panic!("{failure}"));
+    let on = [&built().on()[..], &[super::suites(Scala::Three)]].concat();
+    let passed = Scala::Three.test(&on, &["duologue.net.WireSuite"]);
+    passed.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 #[test]
 fn a_program_for_scala_3_alone_talks_to_one_for_scala_2() {
     let socket = folder("three").join("bank.sock");
     let _ = fs::remove_file(&socket);
-    let mut client = built().java();
-    client.arg("cases.ThreeMain");
+    let mut client = tool("java");
+    client.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
+    client.args([&built().class_path(), "cases.ThreeMain"]);
     let address = format!("unix:{}", socket.display());
     let ends = converse(client, remote_program(Scala::Two), "bank", &address, None);
     for (outcome, side) in ends.iter().zip(["client", "server"]) {

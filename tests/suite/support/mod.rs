@@ -87,7 +87,8 @@ pub fn edit(file: &Path, from: &str, to: &str) {
     std::fs::write(file, text.replace(from, to)).expect("it can be written");
 }
 
-fn unique() -> u64 {
+/// A number that no other call returns.
+pub fn unique() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -1,6 +1,7 @@
 //! The Scala toolchain as the tests call it: Maven finds the class path, `java` does everything else.
 
 pub mod maven;
+mod warm;
 
 use super::{repository, succeed};
 use duologue::check::CheckedProgram;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
+use warm::Warm;
 
 /// A version of Scala that generated code and the runtime are compiled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,9 +26,6 @@ pub enum Scala {
 /// The warnings that generated code, the runtime and the programs must not cause, in either version.
 const WARNINGS: &str =
     "-Werror -deprecation -feature -unchecked -Wvalue-discard -Wnonunit-statement";
-
-/// A compiler runs for seconds only: the second JIT compiler would cost more than it gains.
-const SHORT_RUN: [&str; 2] = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
 impl Scala {
     /// For names of folders.
@@ -54,7 +53,7 @@ impl Scala {
         WARNINGS.split(' ').chain(own.split(' '))
     }
 
-    /// The compiler, the standard library and munit.
+    /// The compiler, the standard library, munit and the libraries of the target's page.
     pub fn class_path(self) -> String {
         maven::class_path("runtime/scala/pom.xml", self)
     }
@@ -77,13 +76,26 @@ impl Scala {
         sources: &[PathBuf],
         out: &Path,
     ) -> Result<(), String> {
-        self.compile_in(tool("java"), settings, path, sources, out)
+        let mut ask = |kind: &str, arguments: &[String]| warm::ask(self, kind, arguments);
+        self.compile_by(&mut ask, settings, path, sources, out)
     }
 
-    /// Like `compile_strictly`, against the classes of the Java that the command is.
+    /// Like `compile_with`, against the classes of the Java that the command is.
     pub fn compile_in(
         self,
         java: Command,
+        path: &str,
+        sources: &[PathBuf],
+        out: &Path,
+    ) -> Result<(), String> {
+        let mut warm = Warm::start(java, self);
+        let mut ask = |kind: &str, arguments: &[String]| warm.ask(kind, arguments);
+        self.compile_by(&mut ask, &[], path, sources, out)
+    }
+
+    fn compile_by(
+        self,
+        ask: &mut dyn FnMut(&str, &[String]) -> Result<String, String>,
         settings: &[&str],
         path: &str,
         sources: &[PathBuf],
@@ -91,38 +103,55 @@ impl Scala {
     ) -> Result<(), String> {
         let _ = std::fs::remove_dir_all(out);
         std::fs::create_dir_all(out).expect("the target folder can be written");
-        let mut scalac = java;
-        scalac.args(SHORT_RUN).args(["-Xss8m", "-cp", path]);
-        scalac.arg(self.compiler()).args(self.warnings());
-        scalac.args(settings);
-        scalac.args(["-classpath", path, "-d"]).arg(out);
-        // A list of this length goes into a file, or it would hide the compiler's messages.
-        let list = out.with_extension("sources");
-        let names = sources
-            .iter()
-            .map(|source| format!("{}\n", source.display()));
-        std::fs::write(&list, names.collect::<String>()).expect("the target folder can be written");
-        succeed(scalac.arg(format!("@{}", list.display())))?;
+        let shown = |path: &PathBuf| path.display().to_string();
+        let target = ["-d".to_owned(), out.display().to_string()];
+        let more = settings.iter().chain(&["-classpath", path]);
+        let scalac: Vec<String> = self
+            .warnings()
+            .map(str::to_owned)
+            .chain(more.map(|word| (*word).to_owned()))
+            .chain(target.clone())
+            .chain(sources.iter().map(shown))
+            .collect();
+        ask("scalac", &scalac)?;
         let java = sources
             .iter()
             .filter(|source| source.extension().is_some_and(|ending| ending == "java"));
-        let java: Vec<&PathBuf> = java.collect();
+        let java: Vec<String> = java.map(shown).collect();
         if java.is_empty() {
             return Ok(());
         }
-        let mut javac = tool("javac");
-        javac.args(["--release", "17", "-Werror", "-processorpath", path]);
-        javac.args(["-Xlint:all,-path,-processing", "-cp"]);
-        javac
-            .arg(format!("{}:{path}", out.display()))
-            .arg("-d")
-            .arg(out);
-        succeed(javac.args(java)).map(|_| ())
+        let on = format!("{}:{path}", out.display());
+        let own = ["--release", "17", "-Werror", "-processorpath", path];
+        let own = own
+            .into_iter()
+            .chain(["-Xlint:all,-path,-processing", "-cp", &on]);
+        let javac: Vec<String> = own.map(str::to_owned).chain(target).chain(java).collect();
+        ask("javac", &javac).map(|_| ())
     }
 
-    /// Runs a main class; returns what it prints.
+    /// Compiles Java sources only.
+    pub fn compile_java(self, arguments: &[String]) -> Result<(), String> {
+        warm::ask(self, "javac", arguments).map(|_| ())
+    }
+
+    /// Runs a main class in the virtual machine of the compiler, with classes of these folders of its own; returns what it prints.
     pub fn run(self, on: &[PathBuf], main: &str, arguments: &[&str]) -> Result<String, String> {
-        self.run_with(tool("java"), on, main, arguments)
+        let on = joined(on);
+        let request: Vec<&str> = [&on, main]
+            .into_iter()
+            .chain(arguments.iter().copied())
+            .collect();
+        warm::ask(self, "main", &request)
+    }
+
+    /// Runs suites in the virtual machine of the compiler, as `run` does.
+    pub fn test(self, on: &[PathBuf], suites: &[&str]) -> Result<(), String> {
+        let on = joined(on);
+        let request: Vec<&str> = std::iter::once(&*on)
+            .chain(suites.iter().copied())
+            .collect();
+        warm::ask(self, "junit", &request).map(|_| ())
     }
 
     /// Runs a main class in a Java of the caller's choice; returns what it prints.
@@ -145,11 +174,10 @@ impl Scala {
 
     /// The class path with some folders before it.
     pub fn path_with(self, on: &[PathBuf]) -> String {
-        let own = on.iter().map(|folder| folder.display().to_string());
-        own.chain([self.class_path()]).collect::<Vec<_>>().join(":")
+        format!("{}:{}", joined(on), self.class_path())
     }
 
-    /// The compiled runtime and its tests; built once in a run of the tests.
+    /// The compiled runtime; built once in a run of the tests.
     pub fn runtime(self) -> PathBuf {
         type Built = Arc<OnceLock<Result<PathBuf, String>>>;
         static BUILT: Mutex<BTreeMap<Scala, Built>> = Mutex::new(BTreeMap::new());
@@ -161,13 +189,18 @@ impl Scala {
             .clone();
         let build = || {
             let out = folder("runtime").join(self.name());
-            let sources = sources_in(&repository().join("runtime/scala/src"));
+            let sources = sources_in(&repository().join("runtime/scala/src/main"));
             self.compile(&sources, &[], &out).map(|()| out)
         };
         cell.get_or_init(build)
             .clone()
             .unwrap_or_else(|failure| panic!("{failure}"))
     }
+}
+
+fn joined(folders: &[PathBuf]) -> String {
+    let folders = folders.iter().map(|folder| folder.display().to_string());
+    folders.collect::<Vec<_>>().join(":")
 }
 
 /// Generates Scala code for protocols below an empty folder; returns what was compiled.

@@ -120,8 +120,8 @@ final class LateSuite extends RuntimeSuite {
         if (name.startsWith("duologue.")) Option(findLoadedClass(name)).getOrElse(findClass(name)) else super.loadClass(name, resolves)
     }
     def load(): WeakReference[ClassLoader] = {
-      val location = classOf[Endpoint].getProtectionDomain.getCodeSource.getLocation
-      val own = new Own(getClass.getClassLoader, Array(location))
+      val locations = Array[Class[_]](classOf[Endpoint], classOf[LateSuite]).map(_.getProtectionDomain.getCodeSource.getLocation)
+      val own = new Own(getClass.getClassLoader, locations)
       val sessions = own.loadClass("duologue.Sessions")
       assert(sessions.getClassLoader eq own)
       sessions.getMethod("run").invoke(null): Unit
