@@ -102,9 +102,6 @@ fn names_that_generated_code_uses_compile() {
 /// A protocol at each limit of `docs/language.md` that the size of generated code depends on, and an enum that is larger than any should be.
 #[test]
 fn what_is_as_large_as_documented_compiles() {
-    if !is_tested("c") {
-        return;
-    }
     let list = |count: usize, item: &dyn Fn(usize) -> String| {
         (0..count).map(item).collect::<Vec<_>>().join(", ")
     };
