@@ -4,13 +4,23 @@ use super::generate_with;
 use crate::support::c::{Compiler, files_in, scratch};
 use crate::support::{repository, succeed};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
-/// The headers of `libc6-dev` that every processor has and a C compiler accepts, as in `#include <...>`.
+/// The headers of `libc6-dev` that every processor has and a C compiler accepts, as in `#include <...>`. Where that is not a package,
+/// those in some folders.
 fn headers() -> Vec<String> {
-    let listed = Command::new("dpkg").args(["-L", "libc6-dev"]).output();
-    let listed = listed.expect("this test runs on Debian and Ubuntu").stdout;
-    let listed = String::from_utf8(listed).expect("paths are text");
+    let listed = match Command::new("dpkg").args(["-L", "libc6-dev"]).output() {
+        Ok(said) if said.status.success() => {
+            String::from_utf8(said.stdout).expect("paths are text")
+        }
+        Ok(_) | Err(_) => {
+            let folders =
+                ["arpa", "net", "netinet", "sys"].map(|name| Path::new("/usr/include").join(name));
+            let files = folders.iter().flat_map(|folder| files_in(folder, "h"));
+            files.map(|file| format!("{}\n", file.display())).collect()
+        }
+    };
     let headers = listed.lines().filter_map(|line| {
         let path = line.strip_prefix("/usr/include/")?.strip_suffix(".h")?;
         // Folders of a processor, such as `x86_64-linux-gnu`, are searched, too.
@@ -28,11 +38,7 @@ fn headers() -> Vec<String> {
         (!is_internal && !is_refused).then(|| format!("{path}.h"))
     });
     let headers: Vec<String> = headers.collect();
-    assert!(
-        headers.len() > 200,
-        "only {} headers are installed",
-        headers.len()
-    );
+    assert!(headers.len() > 50, "only {headers:?} are installed");
     headers
 }
 
@@ -287,12 +293,8 @@ fn headers_compile_with_those_of_the_system() {
     let folder = scratch("system-names-all");
     let proto = folder.join("all.proto");
     std::fs::write(&proto, hostile()).expect("it can be written");
-    let library = repository().join("tests/names/library.proto");
-    let generated = generate_with(
-        "system-names",
-        &[proto, library],
-        &["--c-shm", "--c-events", "--robots"],
-    );
+    let options = ["--c-shm", "--c-events", "--robots"];
+    let generated = generate_with("system-names", &[proto], &options);
     let own = files_in(&generated, "h").into_iter();
     let own: String = own
         .map(|header| format!("#include \"{}\"\n", header.display()))

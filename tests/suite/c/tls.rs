@@ -44,7 +44,12 @@ fn what_is_wrong_is_reported_by_both_sides() {
 #[ignore = "slow: TLS in C"]
 fn both_sides_find_why_a_session_ended() {
     let watches = [Watch::Plain, Watch::Address];
-    run_watched("tls-reasons", "tests/remote/reasons.proto", "reasons.c", &watches);
+    run_watched(
+        "tls-reasons",
+        "tests/remote/reasons.proto",
+        "reasons.c",
+        &watches,
+    );
 }
 
 #[test]
