@@ -103,6 +103,13 @@ void endings()
     any = server_any{};
     CHECK(desk_client_asking_send_bye(client) == DUO_CLOSED);
 
+    // So does a function that stores another endpoint there.
+    server_asking other_server;
+    CHECK(desk_init(server.place(), client.place()) == DUO_OK);
+    CHECK(desk_init(other_server.place(), client.place()) == DUO_OK);
+    CHECK(desk_server_asking_recv(server, asked.place()) == DUO_CLOSED);
+    CHECK(desk_server_asking_try_recv(other_server, asked.place()) == DUO_EMPTY);
+
     // What is released is not closed.
     CHECK(desk_init(server.place(), client.place()) == DUO_OK);
     const desk_client_asking_t released = client.release();

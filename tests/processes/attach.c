@@ -19,12 +19,12 @@ static void become(const char *what, const char *with)
     CHECK(!"another program");
 }
 
-static void await_and_close(talk_client_ask_t client)
+static void await_the_end(talk_client_ask_t client)
 {
     talk_client_answer_t waiting;
     talk_answer_t answer;
     CHECK(talk_client_ask_send_number(client, 1, &waiting) == DUO_OK);
-    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_CLOSED);
+    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_LOST);
 }
 
 static void attach_and_become(int region)
@@ -39,7 +39,7 @@ static void becomes_another_program(void)
 {
     int region = region_of(4096);
     pid_t child = start_child(attach_and_become, region);
-    await_and_close(attach_client(region));
+    await_the_end(attach_client(region));
     kill_child(child);
     close(region);
 }
@@ -67,7 +67,7 @@ static void leaves_a_child(void)
     talk_client_ask_t client = attach_client(region);
     CHECK(read(news[0], &grandchild, sizeof grandchild) == sizeof grandchild);
     kill_child(child);
-    await_and_close(client);
+    await_the_end(client);
     CHECK(kill(grandchild, SIGKILL) == 0);
     close(news[0]);
     close(news[1]);
@@ -84,7 +84,7 @@ static void says_so_only(void)
     atomic_store(&head->sides[1].hello.verdict, 1);
     atomic_store(&head->sides[1].hello.state, 1);
     talk_client_ask_t client;
-    CHECK(talk_client_attach(region, NULL, &client) == DUO_CLOSED);
+    CHECK(talk_client_attach(region, NULL, &client) == DUO_LOST);
     munmap(head, sizeof *head);
     close(region);
 }
@@ -119,7 +119,7 @@ static void ends_before_it_attaches(bool at_once, bool is_waited_for)
         talk_client_answer_t waiting;
         status = talk_client_ask_send_number(client, 1, &waiting);
     }
-    CHECK(status == DUO_CLOSED);
+    CHECK(status == DUO_LOST);
     if (!is_waited_for) CHECK(waitpid(child, NULL, 0) == child);
     close(region);
 }
@@ -198,8 +198,8 @@ static void many_at_once(bool by_descriptor)
             children[i] = start_child(runs[i % 4], regions[i]);
         }
     }
-    int asked[CLIENTS] = {0}, refused = 0, closed = 0;
-    while (refused < 2 || closed < 1 || asked[0] < 2 || asked[CLIENTS / 2] < 2) {
+    int asked[CLIENTS] = {0}, refused = 0, lost = 0;
+    while (refused < 2 || lost < 1 || asked[0] < 2 || asked[CLIENTS / 2] < 2) {
         void *with;
         if (by_descriptor) {
             struct pollfd polled = {descriptor, POLLIN, 0};
@@ -212,9 +212,9 @@ static void many_at_once(bool by_descriptor)
         talk_ask_t message;
         duo_status status = talk_server_ask_try_recv(*server, &message);
         refused += status == DUO_REFUSED;
-        closed += status == DUO_CLOSED;
+        lost += status == DUO_LOST;
         if (status != DUO_OK) {
-            CHECK(status == DUO_REFUSED || status == DUO_CLOSED);
+            CHECK(status == DUO_REFUSED || status == DUO_LOST);
             CHECK(talk_server_ask_try_recv(*server, &message) == DUO_USED);
             continue;
         }

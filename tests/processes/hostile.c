@@ -260,7 +260,7 @@ static void killed(bool is_full)
     kill_side(&with);
     do status = payloads_client_all_send_u64(client, 7, &client);
     while (status == DUO_OK);
-    CHECK(status == DUO_CLOSED);
+    CHECK(status == DUO_LOST);
     close(region);
 }
 

@@ -46,7 +46,7 @@ static void while_waiting(void (*server)(int), bool is_killed)
         CHECK(talk_client_answer_recv_within(waiting, 1000000, &answer) == DUO_EMPTY);
         kill_child(child);
     }
-    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_CLOSED);
+    CHECK(talk_client_answer_recv(waiting, &answer) == (is_killed ? DUO_LOST : DUO_CLOSED));
     CHECK(answer.tag == 0);
     CHECK(talk_client_answer_recv(waiting, &answer) == DUO_USED);
     if (!is_killed) finish_child(child);
@@ -64,7 +64,7 @@ static void while_looking(void)
     kill_child(child);
     duo_status status;
     while ((status = talk_client_answer_try_recv(waiting, &answer)) == DUO_EMPTY) continue;
-    CHECK(status == DUO_CLOSED);
+    CHECK(status == DUO_LOST);
     close(region);
 }
 
@@ -86,7 +86,7 @@ static void while_sending(void (*server)(int), bool is_killed, bool is_long)
     }
     if (status == DUO_FULL) status = talk_client_ask_send_page(client, page, &client);
     while (status == DUO_OK) status = talk_client_ask_send_page(client, page, &client);
-    CHECK(status == DUO_CLOSED && client.sends.session == NULL);
+    CHECK(status == (is_killed ? DUO_LOST : DUO_CLOSED) && client.sends.session == NULL);
     if (!is_killed) finish_child(child);
     close(region);
 }
@@ -105,7 +105,7 @@ static void before_it_is_full(bool is_text)
     for (; status == DUO_OK; sent += status == DUO_OK)
         status = is_text ? talk_client_ask_send_page(client, DUO_STR("page"), &client)
                          : talk_client_ask_send_more(client, sent, &client);
-    CHECK(status == DUO_CLOSED && client.sends.session == NULL);
+    CHECK(status == DUO_LOST && client.sends.session == NULL);
     CHECK(sent <= DUO_SHM_LINES_UNSEEN * DUO_SHM_CELLS);
     close(region);
 }
@@ -124,7 +124,7 @@ static void read_to_the_end(void (*client)(int), bool is_killed)
         CHECK(asked.tag == TALK_ASK_MORE && asked.as.more.value == i);
         server = asked.as.more.next;
     }
-    CHECK(talk_server_ask_recv(server, &asked) == DUO_CLOSED);
+    CHECK(talk_server_ask_recv(server, &asked) == (is_killed ? DUO_LOST : DUO_CLOSED));
     if (!is_killed) finish_child(child);
     close(region);
 }
@@ -149,7 +149,7 @@ static void in_the_middle(void)
     CHECK(talk_server_ask_recv_within(server, 1000000, &asked) == DUO_EMPTY);
     CHECK(talk_server_ask_try_recv(server, &asked) == DUO_EMPTY);
     kill_child(child);
-    CHECK(talk_server_ask_recv(server, &asked) == DUO_CLOSED);
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_LOST);
     close(region);
 
     /* And the reader dies in the middle of one. */

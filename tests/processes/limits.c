@@ -126,7 +126,7 @@ static void then_killed(bool is_before)
     duo_status status = DUO_OK;
     while (status == DUO_OK || status == DUO_FULL)
         status = talk_client_ask_send_page_within(client, short_time, large, &client);
-    CHECK(status == DUO_CLOSED && client.sends.session == NULL);
+    CHECK(status == DUO_LOST && client.sends.session == NULL);
     close(region);
 }
 

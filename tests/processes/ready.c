@@ -166,7 +166,7 @@ static void select_in_time(void)
     /* A peer that is killed is ready: the session is over. */
     kill_child(silent.child);
     CHECK(duo_select(set, 1, DUO_FOREVER, &which) == DUO_OK && which == 0);
-    CHECK(talk_client_answer_try_recv(silent.waiting, &answer) == DUO_CLOSED);
+    CHECK(talk_client_answer_try_recv(silent.waiting, &answer) == DUO_LOST);
     close(silent.region);
 }
 
@@ -286,7 +286,7 @@ static void behind_its_back(bool has_descriptor)
     kill_child(killed.child);
     CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &killed);
     talk_answer_t answer;
-    CHECK(talk_client_answer_try_recv(killed.waiting, &answer) == DUO_CLOSED);
+    CHECK(talk_client_answer_try_recv(killed.waiting, &answer) == DUO_LOST);
     duo_ports_free(ports);
     kill_child(left.child);
     close(left.region);

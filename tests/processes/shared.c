@@ -89,7 +89,7 @@ static void *send_on(void *unused)
     (void)unused;
     duo_status status;
     while ((status = pour_client_pour_shared_send_drop(shared, 0, 0)) == DUO_OK) continue;
-    CHECK(status == DUO_CLOSED);
+    CHECK(status == DUO_LOST);
     return NULL;
 }
 
@@ -104,7 +104,7 @@ static void killed(void)
     while (pour_client_pour_shared_try_send_drop(shared, 0, 0) == DUO_OK) continue;
     kill_child(child);
     for (size_t i = 0; i < THREADS; i++) finish(running[i]);
-    CHECK(pour_client_pour_shared_try_send_drop(shared, 0, 0) == DUO_CLOSED);
+    CHECK(pour_client_pour_shared_try_send_drop(shared, 0, 0) == DUO_LOST);
     pour_client_pour_shared_release(shared);
     close(region);
 }

@@ -200,7 +200,7 @@ static void killed(bool in_set)
     } else {
         CHECK(duo_select(asked, 1, DUO_FOREVER, &which) == DUO_OK && which == 0);
     }
-    CHECK(flow_client_flow_try_send_number(gone.out, 1, &gone.out) == DUO_CLOSED);
+    CHECK(flow_client_flow_try_send_number(gone.out, 1, &gone.out) == DUO_LOST);
     duo_ports_free(ports);
     close(gone.region);
 }

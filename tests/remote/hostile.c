@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "duologue/ready.h"
 #include "raw.h"
 #include "telemetry_net.h"
 
@@ -214,6 +215,62 @@ static void idle_sessions_end(bool receives)
     duo_listener_close(listener);
 }
 
+static void *connect_reader(void *socket)
+{
+    static telemetry_server_report_t server;
+    CHECK(telemetry_server_connect_over(*(int *)socket, NULL, &server) == DUO_OK);
+    return &server;
+}
+
+/* What a side does while its peer reads nothing: it sends, it waits for an answer, or it waits for space. */
+typedef enum unread { SENDS, WAITS, SELECTS } unread;
+
+static duo_status send_unread(telemetry_client_report_t client, unread how)
+{
+    static uint8_t data[1000000];
+    const duo_bytes large = {data, sizeof data}, small = {data, 65536};
+    telemetry_client_echo_t waiting;
+    telemetry_echo_t answer;
+    duo_status status = DUO_OK;
+    if (how == WAITS) {
+        CHECK(telemetry_client_report_send_raw(client, true, nobody, large, &client) == DUO_OK);
+        CHECK(telemetry_client_report_try_send_flush(client, &waiting) == DUO_FULL);
+        status = telemetry_client_report_send_flush(client, &waiting);
+        return status == DUO_OK ? telemetry_client_echo_recv(waiting, &answer) : status;
+    }
+    while (status == DUO_OK) status = telemetry_client_report_try_send_raw(client, true, nobody, small, &client);
+    CHECK(status == DUO_FULL);
+    if (how == SELECTS) {
+        const duo_endpoint asked = DUO_WRITABLE(client);
+        size_t ready;
+        CHECK(duo_select(&asked, 1, DUO_FOREVER, &ready) == DUO_OK);
+    }
+    return telemetry_client_report_send_raw(client, true, nobody, small, &client);
+}
+
+/* A peer that reads nothing is late, too, and finds that once it reads. */
+static void a_reader_that_stops_is_late(unread how)
+{
+    const duo_net_options options = {.idle = UINT64_C(50000000)};
+    telemetry_client_report_t client;
+    telemetry_report_t said;
+    int ends[2];
+    void *connected;
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    pthread_t connecting = start(connect_reader, &ends[0]);
+    CHECK(telemetry_client_accept_over(ends[1], &options, &client) == DUO_OK);
+    CHECK(pthread_join(connecting, &connected) == 0);
+    CHECK(send_unread(client, how) == DUO_LATE);
+    telemetry_server_report_t server = *(telemetry_server_report_t *)connected;
+    duo_status status;
+    while ((status = telemetry_server_report_recv(server, &said)) == DUO_OK) {
+        CHECK(said.tag == TELEMETRY_REPORT_RAW);
+        server = said.as.raw.next;
+        telemetry_report_free(&said);
+    }
+    CHECK(status == DUO_LATE);
+}
+
 #ifdef WATCHED
 enum { MESSAGES = 256 };
 #else
@@ -283,6 +340,7 @@ int main(void)
     a_peer_has_a_limit("tcp://127.0.0.1:0");
     idle_sessions_end(true);
     idle_sessions_end(false);
+    for (unread how = SENDS; how <= SELECTS; how++) a_reader_that_stops_is_late(how);
     a_reader_that_sleeps_takes_little();
     return 0;
 }

@@ -14,6 +14,7 @@
 #include "listen_net.h"
 #include "flow_net.h"
 #include "bump_net.h"
+#include "carry.h"
 #include "latest_net.h"
 #include "prompt_net.h"
 
@@ -526,6 +527,114 @@ static void accepted_value(void)
     CHECK(duo_atomic_load(&accounts.owners[0].released, memory_order_acquire) == 1);
 }
 
+/* Over a socket, an endpoint that was taken from the wrong member of a message is never accepted. */
+static void wrong_members(void)
+{
+    duo_listener *listener = listen_here(NULL);
+    struct connecting connecting = {.options = NULL};
+    pthread_t thread = start(connect_talk, &connecting);
+    talk_server_ask_t server;
+    talk_client_answer_t waiting;
+    talk_ask_t asked;
+    talk_answer_t answer;
+    CHECK(talk_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
+    finish(thread);
+    duo_listener_close(listener);
+    CHECK(talk_client_ask_send_more(connecting.client, 1, &connecting.client) == DUO_OK);
+    CHECK(talk_client_answer_recv((talk_client_answer_t){connecting.client.sends}, &answer) == DUO_USED && answer.tag == 0);
+    CHECK(talk_client_ask_send_number(connecting.client, 1, &waiting) == DUO_OK);
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_MORE);
+    CHECK(talk_server_answer_send_number(asked.as.number.next, 2, &server) == DUO_USED);
+    server = asked.as.more.next;
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_NUMBER);
+    CHECK(talk_server_answer_send_number(asked.as.number.next, 2, &server) == DUO_OK);
+    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.as.number.value == 2);
+    CHECK(talk_client_ask_close(answer.as.number.next) == DUO_OK);
+    CHECK(talk_server_ask_close(server) == DUO_OK);
+}
+
+/* What a handler does with its endpoint before it returns. */
+typedef enum leaves { NOTHING, RECEIVES, HANDS_OVER, SHARES, SENDS } leaves;
+
+struct left {
+    leaves how;
+    flow_server_flow_t server;
+    flow_client_flow_t client;
+    flow_client_flow_shared_t shared;
+    carry_client_carry_t through;
+};
+
+static void serve_flow(flow_server_flow_t server, const duo_peer *peer, void *context)
+{
+    struct left *left = context;
+    flow_flow_t got;
+    (void)peer;
+    if (left->how == RECEIVES) CHECK(flow_server_flow_recv(server, &got) == DUO_OK);
+    if (left->how == HANDS_OVER) duo_net_hand_over(server.receives);
+    left->server = server;
+    if (left->how == SENDS) CHECK(carry_client_carry_send_take(left->through, server, &left->through) == DUO_OK);
+}
+
+static void play_flow(flow_client_flow_t client, const duo_peer *peer, void *context)
+{
+    struct left *left = context;
+    (void)peer;
+    if (left->how == SHARES) CHECK(flow_client_flow_share(client, &left->shared) == DUO_OK);
+}
+
+/* A session that a handler has forgotten ends with the handler. One that it has handed over goes on. */
+static void handlers_return(leaves how)
+{
+    struct left left = {.how = how};
+    carry_server_carry_t carried;
+    carry_carry_t parcel;
+    flow_flow_t got;
+    CHECK(carry_init(&carried, &left.through) == DUO_OK);
+    duo_listener *listener = listen_here(NULL);
+    pthread_t thread;
+    if (how == SHARES) {
+        CHECK(flow_client_serve(listener, NULL, play_flow, &left) == DUO_OK);
+        thread = start(run, listener);
+        CHECK(flow_server_connect(address, NULL, &left.server) == DUO_OK);
+    } else {
+        CHECK(flow_server_serve(listener, NULL, serve_flow, &left) == DUO_OK);
+        thread = start(run, listener);
+        CHECK(flow_client_connect(address, NULL, &left.client) == DUO_OK);
+        CHECK(flow_client_flow_send_number(left.client, 1, &left.client) == DUO_OK);
+        CHECK(DUO_FLUSH(left.client) == DUO_OK);
+    }
+    duo_listener_stop(listener);
+    /* All handlers have returned. */
+    finish(thread);
+    duo_listener_close(listener);
+    duo_status status = DUO_OK;
+    switch (how) {
+    case NOTHING:
+    case RECEIVES:
+        while (status == DUO_OK) status = flow_client_flow_send_number(left.client, 2, &left.client);
+        CHECK(status == DUO_CLOSED);
+        break;
+    case SHARES:
+        CHECK(flow_client_flow_shared_send_number(left.shared, 1) == DUO_OK);
+        flow_client_flow_shared_release(left.shared);
+        break;
+    case SENDS:
+        CHECK(carry_server_carry_recv(carried, &parcel) == DUO_OK && parcel.tag == CARRY_CARRY_TAKE);
+        left.server = flow_server_flow_take(&parcel.as.take.value);
+        carried = parcel.as.take.next;
+        carry_carry_free(&parcel);
+        break;
+    case HANDS_OVER: break;
+    }
+    if (how >= HANDS_OVER) {
+        CHECK(flow_server_flow_recv(left.server, &got) == DUO_OK && got.as.number.value == 1);
+        CHECK(flow_server_flow_close(got.as.number.next) == DUO_OK);
+    }
+    if (how == HANDS_OVER || how == SENDS) CHECK(flow_client_flow_close(left.client) == DUO_OK);
+    CHECK(carry_client_carry_close(left.through) == DUO_OK);
+    CHECK(carry_server_carry_close(carried) == DUO_OK);
+}
+
 int main(void)
 {
     alarm(200);
@@ -541,6 +650,8 @@ int main(void)
     serving();
     values();
     accepted_value();
+    wrong_members();
+    for (leaves how = NOTHING; how <= SENDS; how++) handlers_return(how);
     CHECK(duo_shutdown() == 0);
     return 0;
 }

@@ -21,10 +21,10 @@ struct proxy {
     size_t passed[2];
 };
 
-/* Passes on what has arrived; false if that direction is over. */
+/* Passes on what has arrived, but no more than half of a long record at once; false if that direction is over. */
 static bool pass(int from, int to, size_t limit, size_t *passed)
 {
-    char bytes[4096];
+    char bytes[8200];
     size_t space = limit - *passed < sizeof bytes ? limit - *passed : sizeof bytes;
     ssize_t size = recv(from, bytes, space, 0);
     if (size <= 0) return false;
@@ -256,6 +256,73 @@ static void leaving(void)
     CHECK(status == DUO_CLOSED);
 }
 
+enum { PAGE = 8000, TEXT = 900000 };
+
+static void *connect_talk(void *context)
+{
+    static talk_client_ask_t client;
+    const duo_net_options options = {.tls = client_tls};
+    CHECK(talk_client_connect(context, &options, &client) == DUO_OK);
+    return &client;
+}
+
+/*
+ * A run of this many bytes, a long message after it, and a long answer. The proxy passes on half a record at a time at most. The
+ * reader is slow: it reads only when the sender would have to wait.
+ */
+static void long_run(size_t size)
+{
+    static char text[TEXT];
+    const duo_net_options options = {.tls = server_tls};
+    duo_listener *listener;
+    CHECK(duo_listen("tls://127.0.0.1:0", &options, &listener) == DUO_OK);
+    struct proxy proxy = {.limits = {SIZE_MAX, SIZE_MAX}};
+    proxy.listener = listen_at(&proxy.port);
+    snprintf(proxy.far, sizeof proxy.far, "%s", duo_listener_address(listener));
+    char address[64];
+    snprintf(address, sizeof address, "tls://127.0.0.1:%u", proxy.port);
+    pthread_t passing = start(run_proxy, &proxy), connecting = start(connect_talk, address);
+    talk_server_ask_t server;
+    CHECK(talk_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
+    void *connected;
+    CHECK(pthread_join(connecting, &connected) == 0);
+    talk_client_ask_t client = *(talk_client_ask_t *)connected;
+    talk_client_answer_t waiting;
+    talk_ask_t asked;
+    talk_answer_t answer;
+    size_t pages = size / PAGE, sent = 0;
+    for (size_t received = 0; received < pages; received++) {
+        while (sent < pages) {
+            memset(text, 'a' + (char)(sent % 26), PAGE);
+            duo_status status = talk_client_ask_try_send_page(client, (duo_str){text, PAGE}, &client);
+            if (status == DUO_FULL) break;
+            CHECK(status == DUO_OK);
+            sent += 1;
+        }
+        if (sent == pages) CHECK(DUO_FLUSH(client) == DUO_OK);
+        CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_PAGE);
+        CHECK(asked.as.page.value.size == PAGE);
+        for (size_t i = 0; i < PAGE; i++) CHECK(asked.as.page.value.data[i] == 'a' + (char)(received % 26));
+        server = asked.as.page.next;
+        talk_ask_free(&asked);
+    }
+    memset(text, 'x', sizeof text);
+    CHECK(talk_client_ask_send_text(client, (duo_str){text, sizeof text}, &waiting) == DUO_OK);
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_TEXT);
+    CHECK(duo_str_equal(asked.as.text.value, (duo_str){text, sizeof text}));
+    CHECK(talk_server_answer_send_text(asked.as.text.next, asked.as.text.value, &server) == DUO_OK);
+    talk_ask_free(&asked);
+    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.tag == TALK_ANSWER_TEXT);
+    CHECK(duo_str_equal(answer.as.text.value, (duo_str){text, sizeof text}));
+    client = answer.as.text.next;
+    talk_answer_free(&answer);
+    CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_END);
+    finish(passing);
+    duo_listener_close(listener);
+    close(proxy.listener);
+}
+
 int main(void)
 {
     alarm(300);
@@ -265,6 +332,8 @@ int main(void)
     many_by_set();
     full();
     leaving();
+    static const size_t sizes[] = {10000, 20000, 70000, 500000, 5000000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) long_run(sizes[i]);
     cut(0);
     cut(1);
     duo_tls_free(server_tls);

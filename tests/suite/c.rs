@@ -17,6 +17,7 @@ mod record;
 mod robots;
 mod short_enums;
 mod symbols;
+mod system_names;
 mod tls;
 
 use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch};

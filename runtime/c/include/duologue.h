@@ -97,8 +97,8 @@ typedef enum duo_status {
     /*
      * Sending: text or bytes are longer than the bound with which they are stored inline, or, between processes, the
      * message is larger or more deeply nested than the peer accepts; the endpoint can still be used. Between processes
-     * only: a received message takes more memory than the options allow, and the endpoint is gone; or the region to be
-     * attached is larger than they allow.
+     * only: a received message takes more memory than the options allow, or over sockets the peer says so about an
+     * earlier one that this side sent, and the endpoint is gone; or the region to be attached is larger than they allow.
      */
     DUO_TOO_LARGE,
     /* Between processes: the side is taken, the peer uses a different protocol, or it refuses. There is no session. */
@@ -115,8 +115,8 @@ typedef enum duo_status {
      */
     DUO_INVALID,
     /*
-     * Over sockets: the connection ended without notice from the peer, which may have crashed. It is not known whether
-     * the peer received what was sent last. The endpoint is gone.
+     * Between processes: the connection, or the peer's process, ended without notice, for example by a crash. It is not
+     * known whether the peer received what was sent last. The endpoint is gone.
      */
     DUO_LOST,
     /* Over sockets: a time limit has passed. The session, or the attempt to begin one, is over. */
@@ -125,7 +125,7 @@ typedef enum duo_status {
     DUO_ADDRESS,
     /* Over sockets: an address `tls://host:port` requires `duo_net_options.tls`. */
     DUO_CERTIFICATES,
-    /* Over sockets: the two sides could not begin TLS, or certificates cannot be used. */
+    /* Over sockets: the two sides could not begin TLS, or certificates cannot be used; a `duo_problem` says why. */
     DUO_TLS,
     /* With DUO_RECORD: a monitor did not allow the message. The endpoint is gone. See duologue/record.h. */
     DUO_STOPPED
@@ -149,7 +149,7 @@ typedef struct duo_bytes {
     size_t size;
 } duo_bytes;
 
-/* A view of a string literal. Anything else, such as a pointer, does not compile. */
+/* A view of a string literal. Anything else, such as a pointer, does not compile: `duo_str_from` takes that. */
 #ifdef __cplusplus
 #define DUO_STR(literal) (duo_str{"" literal "", sizeof(literal) - 1})
 #else

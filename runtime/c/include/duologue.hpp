@@ -10,6 +10,7 @@
 #ifndef DUOLOGUE_HPP
 #define DUOLOGUE_HPP
 
+#include <cstring>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -59,8 +60,25 @@ public:
     operator type() const noexcept { return held; }
     const type &get() const noexcept { return held; }
 
-    // For functions that store an endpoint: what was here before is not closed, as it may be the one that they use.
-    type *place() noexcept { return &held; }
+    // For functions that store an endpoint, as an argument. After the call, what was here before is closed, unless the
+    // function has used it or has stored nothing.
+    class stored {
+    public:
+        // Copies the bytes, so that padding differs only if the function has stored something.
+        explicit stored(endpoint &in) noexcept : place(in) { std::memcpy(&before, &in.held, sizeof before); }
+        stored(const stored &) = delete;
+        stored &operator=(const stored &) = delete;
+        ~stored()
+        {
+            if (std::memcmp(&before, &place.held, sizeof before) != 0) (void)Close(before);
+        }
+        operator type *() const noexcept { return &place.held; }
+
+    private:
+        endpoint &place;
+        type before;
+    };
+    stored place() noexcept { return stored{*this}; }
 
     // Gives the endpoint away: it is no longer closed here.
     type release() noexcept { return std::exchange(held, type{}); }

@@ -103,6 +103,7 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
         duo_atomic_store(&side->turn, turn, memory_order_relaxed);
         set_position(side, at);
         side->line = (duo_line *)(void *)session->ring;
+        duo_atomic_store(&side->state, protocol->first, memory_order_relaxed);
         duo_atomic_store(&side->notifier, NULL, memory_order_relaxed);
         duo_atomic_store(&session->signals[role].flags, 0, memory_order_relaxed);
         *(role == DUO_SERVER ? server : client) = (duo_endpoint){session, turn};

@@ -285,10 +285,11 @@ static DUO_EACH_THREAD bool closing;
 
 duo_status DUO_UNRECORDED(duo_close)(duo_endpoint endpoint, const duo_state *state)
 {
+    if (!duo_is_in(endpoint, state)) return DUO_USED;
     if (duo_is_remote(endpoint)) return duo_transport_of(endpoint)->close(endpoint, state);
     duo_side *side = duo_claim(endpoint);
     if (side == NULL) return DUO_USED;
-    side->state = state;
+    duo_atomic_store(&side->state, state, memory_order_relaxed);
     side->next_closing = to_close;
     to_close = side;
     if (closing) return DUO_OK;
@@ -297,8 +298,9 @@ duo_status DUO_UNRECORDED(duo_close)(duo_endpoint endpoint, const duo_state *sta
         side = to_close;
         to_close = side->next_closing;
         duo_session *session = session_of(side);
-        if (side->state->sender == role_of(side)) duo_leave_as_sender(session, side);
-        else duo_leave_as_receiver(session, side, side->state);
+        state = duo_atomic_load(&side->state, memory_order_relaxed);
+        if (state->sender == role_of(side)) duo_leave_as_sender(session, side);
+        else duo_leave_as_receiver(session, side, state);
     }
     closing = false;
     return DUO_OK;

@@ -105,9 +105,12 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     DUO_RECORD_BEGINS(&net->remote.session);
     net->observed = observed;
     net->value = NULL;
+    net->handled = NULL;
+    net->remote.is_handed_over = false;
     net->remote.session.allocator = NULL;
     net->protocol = protocol;
     net->state = protocol->states;
+    duo_atomic_store(&net->remote.session.sides[role].state, protocol->states, memory_order_relaxed);
     net->stream = *stream;
     net->accepted = accepted;
     net->has_written = net->cannot_write = net->cannot_read = net->is_reading = net->lingers = net->is_over = false;
@@ -119,7 +122,7 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     net->beat = options->heartbeat * SECOND;
     net->patience = 3 * terms->heartbeat * SECOND;
     net->receives = role != protocol->first;
-    net->late_at = 0;
+    net->late_at = net->written_by = 0;
     net->shrinks_at = 0;
     net->place = NULL;
     net->sends = NULL;
@@ -146,10 +149,16 @@ void duo_net_start_clocks(duo_net *net)
     pthread_mutex_unlock(&net->lock);
 }
 
-uint64_t duo_net_within(const duo_net *net)
+/* 0 without one. */
+static uint64_t limit_of_state(const duo_net *net)
 {
     const uint32_t *limits = net->protocol->within;
-    uint64_t limit = limits == NULL ? 0 : limits[net->state - net->protocol->states] * MILLISECOND;
+    return limits == NULL ? 0 : limits[net->state - net->protocol->states] * MILLISECOND;
+}
+
+uint64_t duo_net_within(const duo_net *net)
+{
+    uint64_t limit = limit_of_state(net);
     return limit == 0 && net->receives ? net->idle : limit;
 }
 
@@ -175,11 +184,28 @@ void duo_net_check_time_later(duo_net *net)
     if (net->late_at != 0) duo_net_write_later(net, net->late_at);
 }
 
+void duo_net_note_written(duo_net *net, size_t size)
+{
+    if (net->written_by != 0) {
+        net->to_write -= size < net->to_write ? size : net->to_write;
+        if (net->to_write == 0) net->written_by = 0;
+    }
+    if (size > 0 || net->written_by != 0 || net->ended != DUO_OK) return;
+    uint64_t limit = limit_of_state(net);
+    if (limit == 0) limit = net->idle;
+    if (limit == 0) return;
+    net->written_by = duo_net_now() + limit;
+    net->late_reads = 0;
+    net->to_write = duo_net_size(&net->out);
+}
+
 bool duo_net_is_late(duo_net *net)
 {
     static const char late[] = {CONTROL, LEAVE, DUO_NET_WAS_LATE};
-    if (!net->receives || net->ended != DUO_OK || net->is_over) return false;
-    if (net->late_at == 0 || duo_net_now() < net->late_at) return false;
+    if (net->ended != DUO_OK || net->is_over) return false;
+    /* As sender, this side is the one that may take too long. */
+    uint64_t limit = net->receives ? duo_net_limit(net) : net->written_by != 0 ? net->written_by : DUO_FOREVER;
+    if (limit == DUO_FOREVER || duo_net_now() < limit) return false;
     net->ended = DUO_LATE;
     if (!net->cannot_write && duo_net_reserve(&net->out, sizeof late)) duo_net_append(&net->out, late, sizeof late);
     duo_net_write(net);
@@ -189,6 +215,7 @@ bool duo_net_is_late(duo_net *net)
 uint64_t duo_net_patient_until(const duo_net *net, uint64_t until)
 {
     uint64_t wakes = until;
+    if (net->written_by != 0 && wakes > net->written_by) wakes = net->written_by;
     if (net->patience != 0 && wakes >= net->read_at + net->patience) wakes = net->read_at + net->patience + 1;
     uint64_t limit = net->receives ? duo_net_within(net) : 0;
     if (limit == 0) return wakes;
@@ -260,6 +287,8 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
     const char frame[] = {CONTROL, LEAVE, (char)leave};
     duo_net_value *value = net->value;
     net->value = NULL;
+    if (net->handled != NULL) net->handled->is_over = true;
+    net->handled = NULL;
     duo_net_end_lane(net);
     if (leave != DUO_NET_SILENT && !net->cannot_write && duo_net_reserve(&net->out, sizeof frame))
         duo_net_append(&net->out, frame, sizeof frame);
@@ -295,8 +324,12 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
 duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status)
 {
     if (net->ended != DUO_OK || status == DUO_LOST) return DUO_NET_SILENT;
-    if (status == DUO_BROKEN) return DUO_NET_BROKE;
-    return status == DUO_LATE ? DUO_NET_WAS_LATE : DUO_NET_LEFT;
+    switch (status) {
+    case DUO_BROKEN: return DUO_NET_BROKE;
+    case DUO_LATE: return DUO_NET_WAS_LATE;
+    case DUO_TOO_LARGE: return DUO_NET_WAS_TOO_LARGE;
+    default: return DUO_NET_LEFT;
+    }
 }
 
 void duo_net_cut(duo_net *net)

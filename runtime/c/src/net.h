@@ -67,7 +67,13 @@ enum {
 };
 
 /* Why a side ends a session, as encoded in the *leave* frame. */
-typedef enum duo_net_leave { DUO_NET_LEFT = 0, DUO_NET_BROKE = 1, DUO_NET_WAS_LATE = 2, DUO_NET_SILENT } duo_net_leave;
+typedef enum duo_net_leave {
+    DUO_NET_LEFT = 0,
+    DUO_NET_BROKE = 1,
+    DUO_NET_WAS_LATE = 2,
+    DUO_NET_WAS_TOO_LARGE = 3,
+    DUO_NET_SILENT
+} duo_net_leave;
 
 /* Bytes from `from` to `end`. */
 typedef struct duo_net_buffer {
@@ -105,6 +111,11 @@ typedef struct duo_net_gate {
     bool is_cut;
     struct duo_net *first;
 } duo_net_gate;
+
+/* A session that has a handler, after which it is closed: see net_serve.c. */
+typedef struct duo_net_handled {
+    bool is_over;
+} duo_net_handled;
 
 /* What an observed session has counted. */
 typedef struct duo_net_observed duo_net_observed;
@@ -169,6 +180,12 @@ typedef struct duo_net {
     uint64_t late_at;
     /* The limit of states that have none of their own, where it is the peer's turn; 0 means none. */
     uint64_t idle;
+    /*
+     * If the connection accepts nothing, and there is such a limit: by when the first `to_write` bytes of `out` have to be
+     * written. Otherwise 0.
+     */
+    uint64_t written_by;
+    size_t to_write;
     /* In a set: its watch, the same two pointers for its list, which side this is, and what it waits for. */
     duo_watch *watch;
     struct duo_net **watched_by;
@@ -185,6 +202,8 @@ typedef struct duo_net {
     duo_net_observed *observed;
     /* NULL if there is none. Removed by the thread that ends the session. */
     duo_net_value *value;
+    /* While its handler runs; otherwise NULL. */
+    duo_net_handled *handled;
     /* The message of the numbers that the header sends, or NULL, and how many of them are in `out`. */
     const duo_message *sends;
     size_t settled;
@@ -207,6 +226,13 @@ typedef struct duo_net {
 } duo_net;
 
 extern const duo_transport duo_net_transport;
+
+/* When the time of the state or that for writing has passed; DUO_FOREVER if neither has begun. */
+static inline uint64_t duo_net_limit(const duo_net *net)
+{
+    uint64_t limit = net->late_at != 0 ? net->late_at : DUO_FOREVER;
+    return net->written_by != 0 && net->written_by < limit ? net->written_by : limit;
+}
 
 static inline duo_net *duo_net_of(duo_endpoint endpoint)
 {
@@ -363,6 +389,11 @@ uint64_t duo_net_within(const duo_net *net);
 void duo_net_begin_time(duo_net *net);
 /* Lets the writer check the time of the state. */
 void duo_net_check_time_later(duo_net *net);
+/*
+ * After the connection has accepted this many bytes, or 0 if it accepts none at the moment: begins and ends the time in
+ * which the peer has to read.
+ */
+void duo_net_note_written(duo_net *net, size_t size);
 /* Whether the peer is late, after a read that has found nothing. Then the session is over, and the peer is notified. */
 bool duo_net_is_late(duo_net *net);
 /* The earlier one of `until` and the time until which the peer may be silent, or may take. */

@@ -41,6 +41,17 @@ static duo_status take_count(const uint8_t *bytes, size_t size, size_t *taken, u
     return DUO_BROKEN;
 }
 
+/* Why the peer has ended the session. */
+static duo_status reason_of(uint8_t leave)
+{
+    switch (leave) {
+    case DUO_NET_BROKE: return DUO_BROKEN;
+    case DUO_NET_WAS_LATE: return DUO_LATE;
+    case DUO_NET_WAS_TOO_LARGE: return DUO_TOO_LARGE;
+    default: return DUO_CLOSED;
+    }
+}
+
 /* The message at the front, which is not a control frame. */
 static duo_status look_at_message(const duo_net *net, const duo_state *state, duo_net_frame *frame, size_t *needed)
 {
@@ -103,7 +114,7 @@ duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *fr
                 continue;
             }
             size = 3;
-            net->ended = bytes[2] == DUO_NET_BROKE ? DUO_BROKEN : bytes[2] == DUO_NET_WAS_LATE ? DUO_LATE : DUO_CLOSED;
+            net->ended = reason_of(bytes[2]);
             break;
         default: return DUO_BROKEN;
         }
@@ -130,7 +141,8 @@ duo_status duo_net_read(duo_net *net, size_t needed)
 {
     if (net->cannot_read || net->is_reading) return DUO_EMPTY;
     /* A peer that keeps sending without completing a message is late, too. */
-    bool is_past = net->late_at != 0 && duo_net_now() >= net->late_at;
+    uint64_t limit = duo_net_limit(net);
+    bool is_past = limit != DUO_FOREVER && duo_net_now() >= limit;
     if (is_past && ++net->late_reads > MOST_LATE_READS && duo_net_is_late(net)) return DUO_OK;
     if (!reserve_read(net, needed)) return DUO_NO_MEMORY;
     char *place = net->in.bytes + net->in.end;
@@ -300,6 +312,12 @@ static duo_status recv_any(duo_endpoint from, const duo_state *state, uint64_t w
     duo_net *net = duo_net_of(from);
     pthread_mutex_lock(&net->lock);
     duo_net_keep_unread(net, from.turn + 2);
+    /* An endpoint that was taken from the wrong member of a message. */
+    if (net->state != state) {
+        duo_unclaim(&net->remote.session.sides[from.turn & 1]);
+        pthread_mutex_unlock(&net->lock);
+        return nothing(DUO_USED, message);
+    }
     if (net->unread > 0) return recv_unread(net, from, state, message);
     duo_net_frame frame = {0, 0, 0};
     duo_status status = await_message(net, state, wait, &frame);

@@ -18,7 +18,10 @@ bool duo_net_write(duo_net *net)
     while (duo_net_size(&net->out) > 0 && !net->cannot_write) {
         const char *bytes = net->out.bytes + net->out.from;
         ptrdiff_t done = duo_net_write_some(&net->stream, bytes, duo_net_size(&net->out));
-        if (done < 0 && errno == EAGAIN) return false;
+        if (done < 0 && errno == EAGAIN) {
+            duo_net_note_written(net, 0);
+            return false;
+        }
         if (done < 0) {
             net->cannot_write = true;
             break;
@@ -26,6 +29,7 @@ bool duo_net_write(duo_net *net)
         net->has_written = true;
         if (net->beat != 0) net->written_at = duo_net_now();
         duo_net_drop(&net->out, (size_t)done);
+        if (net->written_by != 0) duo_net_note_written(net, (size_t)done);
     }
     if (!net->cannot_write) {
         duo_net_begin_time(net);
@@ -139,6 +143,8 @@ static duo_status send_any(duo_endpoint from, const duo_message *message, const 
     duo_net *net = duo_net_of(from);
     pthread_mutex_lock(&net->lock);
     duo_net_end_lane(net);
+    /* An endpoint that was taken from the wrong member of a message. */
+    if (net->state->messages + message->index != message) return give_back(net, from, DUO_USED);
     duo_status status = await_space(net, wait);
     if (status == DUO_FULL || status == DUO_NO_MEMORY) return give_back(net, from, status);
     if (status != DUO_OK) return duo_net_end(net, duo_net_leave_of(net, status), status, next);

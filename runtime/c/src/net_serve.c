@@ -10,6 +10,7 @@
 typedef struct task {
     duo_net_arrival arrived;
     duo_net_gate *gate;
+    duo_net_handled handled;
     /* The handler may use it when the session is over. */
     duo_net_value *value;
 } task;
@@ -60,6 +61,29 @@ static bool take_ended(duo_net_gate *gate, pthread_t *thread)
 }
 
 /*
+ * Closes the session of a handler that has returned without ending it or handing it over. Then no other thread uses it, so
+ * its turn does not change here. A session that is over belongs to no handler any more, and may have begun anew.
+ */
+static void close_forgotten(const task *here)
+{
+    duo_net *net = here->arrived.net;
+    pthread_mutex_lock(&net->lock);
+    bool is_open = !here->handled.is_over;
+    if (is_open) net->handled = NULL;
+    bool is_forgotten = is_open && !net->remote.is_handed_over;
+    duo_endpoint last = here->arrived.endpoint;
+    last.turn = duo_atomic_load(&last.session->sides[last.turn & 1].turn, memory_order_relaxed);
+    const duo_state *state = net->state;
+    pthread_mutex_unlock(&net->lock);
+    if (is_forgotten) (void)duo_close(last, state);
+}
+
+void duo_net_hand_over(duo_endpoint endpoint)
+{
+    if (duo_check_handle(endpoint) != NULL) duo_note_handed_over(endpoint);
+}
+
+/*
  * Each thread joins the one that ended before it, and `duo_listener_run` the last one. So no thread is left when it returns:
  * libraries that free what they keep per thread when the thread exits, as OpenSSL does, must have done so before the
  * process ends. And at most one thread has ended and still has its stack.
@@ -71,6 +95,7 @@ static void *handle(void *context)
     duo_peer peer = duo_net_peer(here->arrived.greeting, &here->arrived.hello, here->arrived.address);
     peer.value = duo_net_content(here->value);
     offer->call(here->arrived.endpoint, &peer, offer->handler, offer->context);
+    close_forgotten(here);
     duo_net_drop_value(here->value);
     duo_net_free_greeting(here->arrived.greeting);
     duo_net_gate *gate = here->gate;
@@ -99,6 +124,8 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
         made->gate = gate;
         /* No other thread has the endpoint yet, so none ends the session. */
         made->value = duo_net_hold(arrived->net->value);
+        made->handled.is_over = false;
+        arrived->net->handled = &made->handled;
         pthread_mutex_lock(&gate->lock);
         gate->handlers += 1;
         gate->holders += 1;
@@ -108,6 +135,7 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
         gate->handlers -= 1;
         gate->holders -= 1;
         pthread_mutex_unlock(&gate->lock);
+        arrived->net->handled = NULL;
         duo_net_drop_value(made->value);
         duo_release(made);
     }

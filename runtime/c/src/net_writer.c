@@ -155,14 +155,15 @@ static void beat(duo_net *net, uint64_t now)
 }
 
 /*
- * If the time of the state has passed, reads what has arrived: the peer is late, or says that this side is. Returns when to
- * check again, or DUO_FOREVER.
+ * If the time of the state or that for writing has passed, reads what has arrived: the peer is late, or says that this side is. Returns when to check again,
+ * or DUO_FOREVER.
  */
 static uint64_t check_time(duo_net *net, uint64_t now)
 {
-    if (net->late_at == 0 || net->lingers || net->is_over) return DUO_FOREVER;
+    uint64_t limit = duo_net_limit(net);
+    if (limit == DUO_FOREVER || net->lingers || net->is_over) return DUO_FOREVER;
     if (net->ended != DUO_OK || net->cannot_read) return DUO_FOREVER;
-    if (now < net->late_at) return net->late_at;
+    if (now < limit) return limit;
     const duo_state *state = net->receives ? net->state : NULL;
     for (unsigned reads = 0; reads < MOST_READS; reads++) {
         duo_net_frame frame;
@@ -172,7 +173,7 @@ static uint64_t check_time(duo_net *net, uint64_t now)
         if (duo_net_read(net, needed) != DUO_OK) break;
     }
     /* The next check takes place after as long as the time has already passed. */
-    uint64_t passed = now - net->late_at;
+    uint64_t passed = now - limit;
     return now + (passed < LEAST_PAUSE ? LEAST_PAUSE : passed < MOST_PAUSE ? passed : MOST_PAUSE);
 }
 
@@ -205,11 +206,10 @@ static void visit(duo_net *net, uint64_t now, uint64_t *next)
     }
     bool is_news = duo_net_settle(net);
     beat(net, now);
+    (void)duo_net_write(net);
     uint64_t checks = check_time(net, now), shrinks = shrink(net, now);
     bool is_done = duo_net_write(net) || net->cannot_write;
     bool is_over = net->lingers && (is_done || now >= net->lingers_until);
-    /* If something was written, the time may have begun only now. */
-    if (net->late_at > now && !net->lingers) checks = net->late_at;
     bool beats = net->beat != 0 && !net->cannot_write && !net->lingers && net->ended == DUO_OK;
     /* Numbers that were sent since the last visit: more may follow. */
     net->is_collected = is_done && !is_over && (is_news || !duo_net_let_sleep(net));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tag.h"
+#include "transport.h"
 #include "utf8.h"
 
 const duo_type duo_text_type = {DUO_TEXT, true, false, true, 1, NULL, NULL, 0, 0, NULL, NULL};
@@ -206,6 +207,7 @@ static bool move_endpoint(const duo_type *type, char *value, void *context)
     if (duo_claim(endpoint) == NULL) return false;
     endpoint.turn += 2;
     memcpy(value, &endpoint, sizeof endpoint);
+    duo_note_handed_over(endpoint);
     *moved += 1;
     return true;
 }

@@ -14,7 +14,7 @@
 #define duo_recorded_close duo_close
 
 /* Records how an operation has ended that was neither sent nor received; most leave the session as it is. */
-static void record_failure(duo_recorded *event, duo_status status)
+static void record_failure(duo_recorded *event, duo_status status, bool is_kept)
 {
     switch (status) {
     case DUO_CLOSED: event->kind = DUO_RECORDED_PEER_LEFT; break;
@@ -22,8 +22,8 @@ static void record_failure(duo_recorded *event, duo_status status)
     case DUO_LOST:
     case DUO_LATE: event->kind = DUO_RECORDED_ENDED; break;
     case DUO_TOO_LARGE:
-        /* A sender keeps its endpoint. */
-        if (event->kind == DUO_RECORDED_SEND) return;
+        /* A sender keeps its endpoint, unless it is the peer who says that a message was too large. */
+        if (event->kind == DUO_RECORDED_SEND && is_kept) return;
         event->kind = DUO_RECORDED_ENDED;
         break;
     case DUO_OK:
@@ -76,7 +76,7 @@ duo_status duo_recorded_send(duo_endpoint from, const duo_message *message, cons
         return DUO_OK;
     }
     if (is_registered) duo_registry_takes_back(&event, message);
-    record_failure(&event, status);
+    record_failure(&event, status, duo_check_handle(from) != NULL);
     return status;
 }
 
@@ -105,7 +105,7 @@ duo_status duo_recorded_recv(duo_endpoint from, const duo_state *state, uint64_t
     if (status == DUO_OK) {
         event.message = state->messages[tag_at(message, state->tag_size) - 1].name;
         if (event.message != NULL) duo_record_event(&event);
-    } else record_failure(&event, status);
+    } else record_failure(&event, status, false);
     return status;
 }
 

@@ -173,9 +173,17 @@ NOT_INLINE static duo_status send_within(duo_endpoint from, const duo_message *m
 duo_status DUO_UNRECORDED(duo_send)(duo_endpoint from, const duo_message *message, const void *entries,
                     uint64_t wait, duo_endpoint *next)
 {
+#ifdef DUO_CHECKED
+    if (!duo_may_say(from, message)) return DUO_USED;
+    duo_status status = duo_is_remote(from) ? duo_transport_of(from)->send(from, message, entries, wait, next)
+                                            : send_within(from, message, entries, wait, next);
+    if (status == DUO_OK) duo_enter_next(from, message);
+    return status;
+#else
     if (duo_is_remote(from))
         return duo_transport_of(from)->send(from, message, entries, wait, next);
     return send_within(from, message, entries, wait, next);
+#endif
 }
 
 /* Steps past a message of the peer that is not the last. */
@@ -249,8 +257,16 @@ NOT_INLINE static duo_status recv_within(duo_endpoint from, const duo_state *sta
 
 duo_status DUO_UNRECORDED(duo_recv)(duo_endpoint from, const duo_state *state, uint64_t wait, void *message)
 {
+#ifdef DUO_CHECKED
+    if (!duo_is_in(from, state)) return nothing(DUO_USED, message);
+    duo_status status = duo_is_remote(from) ? duo_transport_of(from)->recv(from, state, wait, message)
+                                            : recv_within(from, state, wait, message);
+    if (status == DUO_OK) duo_enter_next(from, &state->messages[tag_at(message, state->tag_size) - 1]);
+    return status;
+#else
     if (duo_is_remote(from)) return duo_transport_of(from)->recv(from, state, wait, message);
     return recv_within(from, state, wait, message);
+#endif
 }
 
 #ifndef DUO_NO_MALLOC

@@ -319,6 +319,39 @@ bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next);
  */
 bool duo_is_ready(const duo_side *side);
 
+/*
+ * Whether the side of an endpoint is in this state, and so the endpoint has the type that its name says. An endpoint that was
+ * taken from the wrong member of a message may not. Always true without DUO_CHECKED.
+ */
+static inline bool duo_is_in(duo_endpoint endpoint, const duo_state *state)
+{
+#ifdef DUO_CHECKED
+    if (endpoint.session == NULL) return true;
+    return duo_atomic_load(&endpoint.session->sides[endpoint.turn & 1].state, memory_order_relaxed) == state;
+#else
+    (void)endpoint, (void)state;
+    return true;
+#endif
+}
+
+#ifdef DUO_CHECKED
+/* The same for the state of a message. */
+static inline bool duo_may_say(duo_endpoint endpoint, const duo_message *message)
+{
+    if (endpoint.session == NULL) return true;
+    const duo_state *state =
+        duo_atomic_load(&endpoint.session->sides[endpoint.turn & 1].state, memory_order_relaxed);
+    return state->messages + message->index == message;
+}
+
+/* After a message, the side whose endpoint this was enters the next state. A session that is over may have begun anew. */
+static inline void duo_enter_next(duo_endpoint from, const duo_message *message)
+{
+    if (message->edge != DUO_END)
+        duo_atomic_store(&from.session->sides[from.turn & 1].state, message->next, memory_order_relaxed);
+}
+#endif
+
 /* handle.c */
 /* The side of a handle that is still valid, or NULL. Does not consume the handle, but removes it from a set. */
 duo_side *duo_check_handle(duo_endpoint endpoint);

@@ -31,6 +31,8 @@ struct duo_shared {
     bool is_remote;
     duo_endpoint endpoint;
     const duo_state *state;
+    /* Why the endpoint is gone. */
+    duo_status gone;
 };
 
 static void destroy(duo_shared *shared)
@@ -55,7 +57,9 @@ duo_status duo_share(duo_endpoint from, const duo_state *state, duo_shared **sha
     from.turn += 2;
     made->endpoint = from;
     made->is_remote = duo_is_remote(from);
+    duo_note_handed_over(from);
     made->state = state;
+    made->gone = DUO_CLOSED;
     duo_atomic_init(&made->holders, 1);
     duo_atomic_init(&made->is_waiting, false);
     *shared = made;
@@ -82,10 +86,12 @@ typedef struct full {
     uint64_t credit;
 } full;
 
-/* After the receiver has disconnected the endpoint is gone, which is not a second use. */
-static duo_status unless_gone(const duo_shared *shared, duo_status status)
+/* Once the session has ended, the endpoint is gone, which is not a second use: every sender gets the reason. */
+static duo_status unless_gone(duo_shared *shared, duo_status status)
 {
-    return status == DUO_USED && shared->endpoint.session == NULL ? DUO_CLOSED : status;
+    if (shared->endpoint.session != NULL || status == DUO_OK) return status;
+    if (status != DUO_USED) shared->gone = status;
+    return shared->gone;
 }
 
 /* Sends if there are free slots. If not, and `waiting` is given, it is set to what to sleep on. */

@@ -248,10 +248,12 @@ void duo_shm_leave(duo_shm *shm, uint32_t how);
  */
 bool duo_shm_may_spin(duo_shm *shm);
 typedef bool duo_shm_check(duo_shm *shm);
-/* Waits until `check` returns true: DUO_OK, DUO_EMPTY once `wait` is over, or DUO_CLOSED. */
+/* Waits until `check` returns true: DUO_OK, DUO_EMPTY once `wait` is over, or why the peer is gone. */
 duo_status duo_shm_await(duo_shm *shm, duo_shm_check *check, uint64_t wait);
 /* As sender, before a line: whether the peer was killed. Queries the kernel at most ten times per second. */
 bool duo_shm_has_died(duo_shm *shm);
+/* Of a peer that is gone: DUO_CLOSED if it has disconnected, DUO_LOST if its process ended without that. */
+duo_status duo_shm_why_gone(const duo_shm *shm);
 /* Sleeps while a word of the region is as expected, for at most `wait` nanoseconds. */
 void duo_shm_futex_wait(DUO_ATOMIC uint32_t *word, uint32_t expected, uint64_t wait);
 /* Registers this process for the barrier of (b); false if the system has none. */
@@ -289,7 +291,7 @@ bool duo_shm_lock_bytes(int description, size_t from, size_t size);
 size_t duo_shm_lock_at(int description, size_t byte);
 
 /* shm_attach.c */
-/* Waits until both sides have agreed: DUO_OK, DUO_EMPTY, DUO_CLOSED, or DUO_REFUSED. */
+/* Waits until both sides have agreed: DUO_OK, DUO_EMPTY, DUO_REFUSED, or why the peer is gone. */
 duo_status duo_shm_meet(duo_shm *shm, uint64_t wait);
 /* Whether the peer's process has ended, has become another program, or has released the region. */
 bool duo_shm_is_dead(const duo_shm *shm);

@@ -396,6 +396,7 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     shm->remote.line_turns.place = shm->lines[0].cells;
     shm->remote.line_turns.line = &shm->lines[0].word;
     shm->remote.line_turns.peer = &shm->peer->flags;
+    duo_atomic_store(&shm->remote.session.sides[role].state, protocol->states, memory_order_relaxed);
     uint64_t turn = duo_atomic_load(&shm->remote.session.sides[role].turn, memory_order_relaxed);
     duo_shm_begin_run(shm, turn);
     /* The line counts as full until both have met, so that everything is left to the functions that wait for that. */

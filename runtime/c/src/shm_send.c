@@ -41,7 +41,7 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         if (status == DUO_OK && size > shm->peer_takes) status = DUO_TOO_LARGE;
         if (status != DUO_OK) return give_back(shm, from, status);
     }
-    if (is_time(shm) && duo_shm_has_died(shm)) return duo_shm_end(shm, DUO_CLOSED, next);
+    if (is_time(shm) && duo_shm_has_died(shm)) return duo_shm_end(shm, duo_shm_why_gone(shm), next);
     uint64_t until = size > DUO_SHM_CELLS * 8 ? duo_shm_until(wait) : wait;
     if (shm->count == 0 && !has_line(shm)) {
         duo_status status = duo_shm_await(shm, has_line, wait);

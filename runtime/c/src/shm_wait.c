@@ -107,6 +107,12 @@ bool duo_shm_has_died(duo_shm *shm)
     return shm->is_dead;
 }
 
+duo_status duo_shm_why_gone(const duo_shm *shm)
+{
+    /* A peer that disconnects sets its flag before it releases the lock of its side. */
+    return has_left(shm) ? DUO_CLOSED : DUO_LOST;
+}
+
 /*
  * Announces that this side sleeps, in the order that (b) in shm.h requires; returns its flags after that.
  * They contain nothing else, unless the peer writes there what it should not.
@@ -125,7 +131,7 @@ duo_status duo_shm_await(duo_shm *shm, duo_shm_check *check, uint64_t wait)
     uint64_t now = duo_shm_now();
     uint64_t end = wait < UINT64_MAX - now ? now + wait : UINT64_MAX;
     for (;;) {
-        if (is_gone(shm, now)) return check(shm) ? DUO_OK : DUO_CLOSED;
+        if (is_gone(shm, now)) return check(shm) ? DUO_OK : duo_shm_why_gone(shm);
         if (now >= end || duo_is_canceled()) return DUO_EMPTY;
         uint32_t said = announce_sleep(shm);
         bool is_there = check(shm) || has_left(shm);

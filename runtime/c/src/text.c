@@ -21,7 +21,7 @@ const char *duo_status_text(duo_status status)
     case DUO_LATE: return "a time limit has passed";
     case DUO_ADDRESS: return "not an address: expected unix:PATH, tcp://HOST:PORT or tls://HOST:PORT";
     case DUO_CERTIFICATES: return "an address tls://HOST:PORT requires certificates: set duo_net_options.tls";
-    case DUO_TLS: return "TLS did not begin, or certificates cannot be used: a duo_problem says why";
+    case DUO_TLS: return "TLS cannot be used";
 #ifdef DUO_RECORD
     case DUO_STOPPED: return "a monitor did not allow the message";
 #else

@@ -69,6 +69,12 @@ static inline bool duo_is_remote(duo_endpoint endpoint)
     return (endpoint.turn >> 62 & 1) != 0;
 }
 
+/* The endpoint gets another owner than the handler of its session, if there is one. */
+static inline void duo_note_handed_over(duo_endpoint endpoint)
+{
+    if (duo_is_remote(endpoint)) ((duo_remote *)(void *)endpoint.session)->is_handed_over = true;
+}
+
 static inline const duo_transport *duo_transport_of(duo_endpoint endpoint)
 {
     return ((const duo_remote *)(const void *)endpoint.session)->transport;

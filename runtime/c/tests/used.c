@@ -116,8 +116,42 @@ static void sent_away(void)
     CHECK(numbers_client_stream_close(out) == DUO_OK);
 }
 
+#ifdef DUO_CHECKED
+/* An endpoint from another member of the message's union has the turn of the right one, but its type is that of another state. */
+static void wrong_member(void)
+{
+    bank_server_login_t server = {0};
+    bank_client_login_t client = {0};
+    bank_client_login_response_t waiting;
+    bank_login_t asked;
+    bank_login_response_t answer;
+    bank_server_connected_t serving;
+    bank_connected_t said, nothing;
+    CHECK(bank_init(&server, &client) == DUO_OK);
+    CHECK(bank_client_login_send_login(client, DUO_STR("a"), DUO_STR("b"), &waiting) == DUO_OK);
+    CHECK(bank_server_login_recv(server, &asked) == DUO_OK);
+    CHECK(bank_server_login_response_send_ok(asked.as.login.next, &serving) == DUO_OK);
+    bank_login_free(&asked);
+    CHECK(bank_client_login_response_recv(waiting, &answer) == DUO_OK && answer.tag == BANK_LOGIN_RESPONSE_OK);
+    bank_client_connected_t customer = answer.as.ok.next;
+    CHECK(bank_client_login_send_login(answer.as.invalid.next, DUO_STR("a"), DUO_STR("b"), &waiting) == DUO_USED);
+    CHECK(bank_client_login_close(answer.as.invalid.next) == DUO_USED);
+    /* Nothing has changed. */
+    CHECK(bank_client_connected_send_deposit(customer, 1.0, &customer) == DUO_OK);
+    CHECK(bank_server_connected_recv(serving, &said) == DUO_OK && said.tag == BANK_CONNECTED_DEPOSIT);
+    serving = said.as.deposit.next;
+    CHECK(bank_server_login_close((bank_server_login_t){serving.receives}) == DUO_USED);
+    CHECK(bank_server_login_recv((bank_server_login_t){serving.receives}, &asked) == DUO_USED && asked.tag == 0);
+    CHECK(bank_client_connected_send_quit(customer) == DUO_OK);
+    CHECK(bank_server_connected_recv(serving, &nothing) == DUO_OK && nothing.tag == BANK_CONNECTED_QUIT);
+}
+#endif
+
 int main(void)
 {
+#ifdef DUO_CHECKED
+    wrong_member();
+#endif
     stale_copies();
     zeroed();
     recycled();

@@ -1,132 +1,41 @@
-//! Names of the C library and of the POSIX headers that a generated name could be equal to.
+//! Names of the C library and of the headers of the system that a generated name could be equal to.
+//!
+//! `system_names.txt` has them. A line is what comes before the last `_` of some names, and what comes after it. Two lines are
+//! different: `.h` has the names of headers, and the line that begins with `:` the macros without parameters in lower case, by
+//! which a preprocessor would replace a member.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Whether the library has a type with this name followed by `_t`.
-pub fn has_type(word: &str) -> bool {
-    static ALL: LazyLock<HashSet<&str>> = LazyLock::new(|| TYPES.split(' ').collect());
-    ALL.contains(word)
+static NAMES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let lines = include_str!("system_names.txt").lines();
+    lines.filter_map(|line| line.split_once(": ")).collect()
+});
+
+fn is_listed(line: &str, word: &str) -> bool {
+    let words = NAMES.get(line).copied().unwrap_or_default();
+    words.split(' ').any(|known| known == word)
 }
 
-/// Whether the library has a constant or a macro with this name.
-pub fn has_constant(name: &str) -> bool {
-    static ALL: LazyLock<HashSet<&str>> = LazyLock::new(|| CONSTANTS.split(' ').collect());
-    ALL.contains(name)
+/// Whether some header declares or defines this name, which has a `_`.
+pub fn has(name: &str) -> bool {
+    name.rsplit_once('_')
+        .is_some_and(|(line, word)| is_listed(line, word))
 }
 
-/// Whether the library has a function with this name followed by `_init`.
-pub fn has_init(word: &str) -> bool {
-    INITS.split(' ').any(|known| known == word)
+/// Whether some header declares or defines this word with `_` and one of the endings after it.
+pub fn has_any(word: &str, endings: &[&str]) -> bool {
+    endings
+        .iter()
+        .any(|ending| has(&format!("{word}_{ending}")))
+}
+
+/// Whether some header replaces this word, which is in lower case, by something else.
+pub fn has_macro(word: &str) -> bool {
+    is_listed("", word)
 }
 
 /// Whether the library has a header with this name followed by `.h`.
 pub fn has_header(name: &str) -> bool {
-    HEADERS.split(' ').any(|known| known == name)
+    is_listed(".h", name)
 }
-
-const TYPES: &str = "\
-    active_reg atomic_char16 atomic_char32 atomic_flag atomic_int_fast16 atomic_int_fast32 atomic_int_fast64 atomic_int_fast8 \
-    atomic_int_least16 atomic_int_least32 atomic_int_least64 atomic_int_least8 atomic_intmax atomic_intptr atomic_ptrdiff \
-    atomic_size atomic_uint_fast16 atomic_uint_fast32 atomic_uint_fast64 atomic_uint_fast8 atomic_uint_least16 \
-    atomic_uint_least32 atomic_uint_least64 atomic_uint_least8 atomic_uintmax atomic_uintptr atomic_wchar blkcnt blkcnt64 \
-    blksize caddr cc char16 char32 char8 clock clockid cnd comparison_fn cookie_close_function cookie_io_functions \
-    cookie_read_function cookie_seek_function cookie_write_function cpu_set daddr dev div double epoll_data errno error \
-    eventfd femode fenv fexcept float fpos fpos64 fpregset fsblkcnt fsblkcnt64 fsfilcnt fsfilcnt64 fsid gid glob glob64 greg \
-    gregset iconv id idtype imaxdiv in_addr in_port ino ino64 int16 int32 int64 int8 int_fast16 int_fast32 int_fast64 \
-    int_fast8 int_least16 int_least32 int_least64 int_least8 intmax intptr key ldiv lldiv locale loff max_align mbstate \
-    mcontext mode mqd mtx nfds nl_catd nl_item nlink nullptr off off64 once_flag pid posix_spawn_file_actions posix_spawnattr \
-    pthread pthread_attr pthread_barrier pthread_barrierattr pthread_cond pthread_condattr pthread_key pthread_mutex \
-    pthread_mutexattr pthread_once pthread_rwlock pthread_rwlockattr pthread_spinlock ptrdiff quad re_dfa reg_errcode \
-    reg_syntax regex register regmatch regoff rlim rlim64 rsize sa_family sem sig sig_atomic sigevent sighandler siginfo \
-    sigset sigval size socklen speed ssize stack suseconds tcflag thrd thrd_start time timer tss tss_dtor u_char u_int16 \
-    u_int32 u_int64 u_int8 u_quad ucontext uid uint uint16 uint32 uint64 uint8 uint_fast16 uint_fast32 uint_fast64 uint_fast8 \
-    uint_least16 uint_least32 uint_least64 uint_least8 uintmax uintptr ulong useconds ushort va_list wchar wctrans wctype wint \
-    wordexp";
-
-const INITS: &str = "\
-    aio atomic cnd mtx posix_spawn_file_actions posix_spawnattr pthread_attr pthread_barrier pthread_barrierattr pthread_cond \
-    pthread_condattr pthread_mutex pthread_mutexattr pthread_rwlock pthread_rwlockattr pthread_spin sem";
-
-const CONSTANTS: &str = "\
-    AF_ALG AF_APPLETALK AF_ASH AF_ATMPVC AF_ATMSVC AF_AX25 AF_BLUETOOTH AF_BRIDGE AF_CAIF AF_CAN AF_ECONET AF_FILE AF_IB \
-    AF_IEEE802154 AF_INET AF_INET6 AF_IPX AF_IRDA AF_ISDN AF_IUCV AF_KCM AF_KEY AF_LLC AF_LOCAL AF_MCTP AF_MPLS AF_NETBEUI \
-    AF_NETLINK AF_NETROM AF_NFC AF_PACKET AF_PHONET AF_PPPOX AF_QIPCRTR AF_RDS AF_ROSE AF_ROUTE AF_RXRPC AF_SECURITY AF_SMC \
-    AF_SNA AF_TIPC AF_UNIX AF_UNSPEC AF_VSOCK AF_WANPIPE AF_X25 AF_XDP AIO_PRIO_DELTA_MAX ATOMIC_BOOL_LOCK_FREE \
-    ATOMIC_CHAR16_T_LOCK_FREE ATOMIC_CHAR32_T_LOCK_FREE ATOMIC_CHAR_LOCK_FREE ATOMIC_FLAG_INIT ATOMIC_INT_LOCK_FREE \
-    ATOMIC_LLONG_LOCK_FREE ATOMIC_LONG_LOCK_FREE ATOMIC_POINTER_LOCK_FREE ATOMIC_SHORT_LOCK_FREE ATOMIC_VAR_INIT \
-    ATOMIC_WCHAR_T_LOCK_FREE AT_EACCESS AT_FDCWD AT_REMOVEDIR AT_SYMLINK_FOLLOW AT_SYMLINK_NOFOLLOW BC_BASE_MAX BC_DIM_MAX \
-    BC_SCALE_MAX BC_STRING_MAX BUS_ADRALN BUS_ADRERR BUS_MCEERR_AO BUS_MCEERR_AR BUS_OBJERR CHARCLASS_NAME_MAX CHAR_BIT \
-    CLD_CONTINUED CLD_DUMPED CLD_EXITED CLD_KILLED CLD_STOPPED CLD_TRAPPED CLOCKS_PER_SEC CLOCK_BOOTTIME CLOCK_BOOTTIME_ALARM \
-    CLOCK_MONOTONIC CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC_RAW CLOCK_PROCESS_CPUTIME_ID CLOCK_REALTIME CLOCK_REALTIME_ALARM \
-    CLOCK_REALTIME_COARSE CLOCK_TAI CLOCK_THREAD_CPUTIME_ID CMSG_ALIGN CMSG_DATA CMSG_FIRSTHDR CMSG_LEN CMSG_NXTHDR CMSG_SPACE \
-    COLL_WEIGHTS_MAX DBL_DECIMAL_DIG DBL_DIG DBL_EPSILON DBL_HAS_SUBNORM DBL_MANT_DIG DBL_MAX_10_EXP DBL_MAX_EXP \
-    DBL_MIN_10_EXP DBL_MIN_EXP DBL_TRUE_MIN DECIMAL_DIG DUO_CLIENT DUO_CLOSED DUO_EMPTY DUO_END DUO_ENDPOINT DUO_ENTRY \
-    DUO_ENUM DUO_EXTERN DUO_FOREVER DUO_FULL DUO_LIST DUO_NO_MEMORY DUO_OK DUO_OPTION DUO_PRINT DUO_SERVER DUO_STAY DUO_STR \
-    DUO_STRUCT DUO_TURN DUO_USED EXIT_FAILURE EXIT_SUCCESS EXPR_NEST_MAX FD_CLOEXEC FD_CLR FD_ISSET FD_SET FD_SETSIZE FD_ZERO \
-    FE_ALL_EXCEPT FE_DFL_ENV FE_DIVBYZERO FE_DOWNWARD FE_INEXACT FE_INVALID FE_OVERFLOW FE_TONEAREST FE_TOWARDZERO \
-    FE_UNDERFLOW FE_UPWARD FLT_DECIMAL_DIG FLT_DIG FLT_EPSILON FLT_EVAL_METHOD FLT_HAS_SUBNORM FLT_MANT_DIG FLT_MAX_10_EXP \
-    FLT_MAX_EXP FLT_MIN_10_EXP FLT_MIN_EXP FLT_RADIX FLT_ROUNDS FLT_TRUE_MIN FPE_CONDTRAP FPE_FLTDIV FPE_FLTINV FPE_FLTOVF \
-    FPE_FLTRES FPE_FLTSUB FPE_FLTUND FPE_FLTUNK FPE_INTDIV FPE_INTOVF FP_ILOGB0 FP_ILOGBNAN FP_INFINITE FP_NAN FP_NORMAL \
-    FP_SUBNORMAL FP_ZERO F_DUPFD F_DUPFD_CLOEXEC F_EXLCK F_GETFD F_GETFL F_GETLK F_GETLK64 F_GETOWN F_LOCK F_OK F_RDLCK \
-    F_SETFD F_SETFL F_SETLK F_SETLK64 F_SETLKW F_SETLKW64 F_SETOWN F_SHLCK F_TEST F_TLOCK F_ULOCK F_UNLCK F_WRLCK \
-    HOST_NAME_MAX HUGE_VAL HUGE_VALF HUGE_VALL ILL_BADIADDR ILL_BADSTK ILL_COPROC ILL_ILLADR ILL_ILLOPC ILL_ILLOPN ILL_ILLTRP \
-    ILL_PRVOPC ILL_PRVREG INT16_C INT32_C INT64_C INTMAX_C INT_FAST16_MAX INT_FAST16_MIN INT_FAST32_MAX INT_FAST32_MIN \
-    INT_FAST64_MAX INT_FAST64_MIN INT_FAST8_MAX INT_FAST8_MIN INT_LEAST16_MAX INT_LEAST16_MIN INT_LEAST32_MAX INT_LEAST32_MIN \
-    INT_LEAST64_MAX INT_LEAST64_MIN INT_LEAST8_MAX INT_LEAST8_MIN ITIMER_PROF ITIMER_REAL ITIMER_VIRTUAL LC_ADDRESS \
-    LC_ADDRESS_MASK LC_ALL LC_ALL_MASK LC_COLLATE LC_COLLATE_MASK LC_CTYPE LC_CTYPE_MASK LC_GLOBAL_LOCALE LC_IDENTIFICATION \
-    LC_IDENTIFICATION_MASK LC_MEASUREMENT LC_MEASUREMENT_MASK LC_MESSAGES LC_MESSAGES_MASK LC_MONETARY LC_MONETARY_MASK \
-    LC_NAME LC_NAME_MASK LC_NUMERIC LC_NUMERIC_MASK LC_PAPER LC_PAPER_MASK LC_TELEPHONE LC_TELEPHONE_MASK LC_TIME LC_TIME_MASK \
-    LDBL_DECIMAL_DIG LDBL_DIG LDBL_EPSILON LDBL_HAS_SUBNORM LDBL_MANT_DIG LDBL_MAX_10_EXP LDBL_MAX_EXP LDBL_MIN_10_EXP \
-    LDBL_MIN_EXP LDBL_TRUE_MIN LOCK_EX LOCK_NB LOCK_SH LOCK_UN LOGIN_NAME_MAX LOG_ALERT LOG_AUTH LOG_AUTHPRIV LOG_CONS \
-    LOG_CRIT LOG_CRON LOG_DAEMON LOG_DEBUG LOG_EMERG LOG_ERR LOG_FAC LOG_FACMASK LOG_FTP LOG_INFO LOG_KERN LOG_LOCAL0 \
-    LOG_LOCAL1 LOG_LOCAL2 LOG_LOCAL3 LOG_LOCAL4 LOG_LOCAL5 LOG_LOCAL6 LOG_LOCAL7 LOG_LPR LOG_MAIL LOG_MAKEPRI LOG_MASK \
-    LOG_NDELAY LOG_NEWS LOG_NFACILITIES LOG_NOTICE LOG_NOWAIT LOG_ODELAY LOG_PERROR LOG_PID LOG_PRI LOG_PRIMASK LOG_SYSLOG \
-    LOG_UPTO LOG_USER LOG_UUCP LOG_WARNING LONG_BIT MAP_FAILED MAP_FIXED MAP_PRIVATE MAP_SHARED MATH_ERREXCEPT MATH_ERRNO \
-    MAX_CANON MAX_INPUT MB_CUR_MAX MB_LEN_MAX MCL_CURRENT MCL_FUTURE MCL_ONFAULT MQ_PRIO_MAX MSG_BATCH MSG_CMSG_CLOEXEC \
-    MSG_CONFIRM MSG_CTRUNC MSG_DONTROUTE MSG_DONTWAIT MSG_EOR MSG_ERRQUEUE MSG_FASTOPEN MSG_FIN MSG_MORE MSG_NOSIGNAL MSG_OOB \
-    MSG_PEEK MSG_PROXY MSG_RST MSG_SYN MSG_TRUNC MSG_WAITALL MSG_WAITFORONE MSG_ZEROCOPY MS_ASYNC MS_INVALIDATE MS_SYNC M_1_PI \
-    M_2_PI M_2_SQRTPI M_E M_LN10 M_LN2 M_LOG10E M_LOG2E M_PI M_PI_2 M_PI_4 M_SQRT1_2 M_SQRT2 NL_ARGMAX NL_LANGMAX NL_MSGMAX \
-    NL_SETMAX NL_TEXTMAX ONCE_FLAG_INIT O_ACCMODE O_APPEND O_ASYNC O_CLOEXEC O_CREAT O_DIRECTORY O_DSYNC O_EXCL O_FSYNC \
-    O_NDELAY O_NOCTTY O_NOFOLLOW O_NONBLOCK O_RDONLY O_RDWR O_RSYNC O_SYNC O_TRUNC O_WRONLY PF_ALG PF_APPLETALK PF_ASH \
-    PF_ATMPVC PF_ATMSVC PF_AX25 PF_BLUETOOTH PF_BRIDGE PF_CAIF PF_CAN PF_ECONET PF_FILE PF_IB PF_IEEE802154 PF_INET PF_INET6 \
-    PF_IPX PF_IRDA PF_ISDN PF_IUCV PF_KCM PF_KEY PF_LLC PF_LOCAL PF_MCTP PF_MPLS PF_NETBEUI PF_NETLINK PF_NETROM PF_NFC \
-    PF_PACKET PF_PHONET PF_PPPOX PF_QIPCRTR PF_RDS PF_ROSE PF_ROUTE PF_RXRPC PF_SECURITY PF_SMC PF_SNA PF_TIPC PF_UNIX \
-    PF_UNSPEC PF_VSOCK PF_WANPIPE PF_X25 PF_XDP PIPE_BUF POLL_ERR POLL_HUP POLL_IN POLL_MSG POLL_OUT POLL_PRI \
-    POSIX_FADV_DONTNEED POSIX_FADV_NOREUSE POSIX_FADV_NORMAL POSIX_FADV_RANDOM POSIX_FADV_SEQUENTIAL POSIX_FADV_WILLNEED \
-    POSIX_MADV_DONTNEED POSIX_MADV_NORMAL POSIX_MADV_RANDOM POSIX_MADV_SEQUENTIAL POSIX_MADV_WILLNEED POSIX_SPAWN_RESETIDS \
-    POSIX_SPAWN_SETPGROUP POSIX_SPAWN_SETSCHEDPARAM POSIX_SPAWN_SETSCHEDULER POSIX_SPAWN_SETSIGDEF POSIX_SPAWN_SETSIGMASK \
-    PROT_EXEC PROT_GROWSDOWN PROT_GROWSUP PROT_NONE PROT_READ PROT_WRITE PTHREAD_BARRIER_SERIAL_THREAD PTHREAD_CANCELED \
-    PTHREAD_CANCEL_ASYNCHRONOUS PTHREAD_CANCEL_DEFERRED PTHREAD_CANCEL_DISABLE PTHREAD_CANCEL_ENABLE PTHREAD_COND_INITIALIZER \
-    PTHREAD_CREATE_DETACHED PTHREAD_CREATE_JOINABLE PTHREAD_DESTRUCTOR_ITERATIONS PTHREAD_EXPLICIT_SCHED PTHREAD_INHERIT_SCHED \
-    PTHREAD_KEYS_MAX PTHREAD_MUTEX_ADAPTIVE_NP PTHREAD_MUTEX_DEFAULT PTHREAD_MUTEX_ERRORCHECK PTHREAD_MUTEX_ERRORCHECK_NP \
-    PTHREAD_MUTEX_INITIALIZER PTHREAD_MUTEX_NORMAL PTHREAD_MUTEX_RECURSIVE PTHREAD_MUTEX_RECURSIVE_NP PTHREAD_MUTEX_ROBUST \
-    PTHREAD_MUTEX_ROBUST_NP PTHREAD_MUTEX_STALLED PTHREAD_MUTEX_STALLED_NP PTHREAD_MUTEX_TIMED_NP PTHREAD_ONCE_INIT \
-    PTHREAD_PRIO_INHERIT PTHREAD_PRIO_NONE PTHREAD_PRIO_PROTECT PTHREAD_PROCESS_PRIVATE PTHREAD_PROCESS_SHARED \
-    PTHREAD_RWLOCK_DEFAULT_NP PTHREAD_RWLOCK_INITIALIZER PTHREAD_RWLOCK_PREFER_READER_NP \
-    PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP PTHREAD_RWLOCK_PREFER_WRITER_NP PTHREAD_SCOPE_PROCESS PTHREAD_SCOPE_SYSTEM \
-    PTHREAD_STACK_MIN P_ALL P_PGID P_PID P_PIDFD RE_DUP_MAX R_OK SA_NOCLDSTOP SA_NOCLDWAIT SA_NODEFER SA_ONSTACK SA_RESETHAND \
-    SA_RESTART SA_SIGINFO SCHED_FIFO SCHED_OTHER SCHED_RR SCM_RIGHTS SEEK_CUR SEEK_END SEEK_SET SEGV_ACCADI SEGV_ACCERR \
-    SEGV_ADIDERR SEGV_ADIPERR SEGV_BNDERR SEGV_MAPERR SEGV_MTEAERR SEGV_MTESERR SEGV_PKUERR SEM_FAILED SEM_VALUE_MAX SHUT_RD \
-    SHUT_RDWR SHUT_WR SIGEV_NONE SIGEV_SIGNAL SIGEV_THREAD SIGEV_THREAD_ID SIG_ATOMIC_MAX SIG_ATOMIC_MIN SIG_BLOCK SIG_DFL \
-    SIG_ERR SIG_HOLD SIG_IGN SIG_SETMASK SIG_UNBLOCK SI_ASYNCIO SI_ASYNCNL SI_DETHREAD SI_KERNEL SI_MESGQ SI_QUEUE SI_SIGIO \
-    SI_TIMER SI_TKILL SI_USER SOCK_CLOEXEC SOCK_DCCP SOCK_DGRAM SOCK_NONBLOCK SOCK_PACKET SOCK_RAW SOCK_RDM SOCK_SEQPACKET \
-    SOCK_STREAM SOL_AAL SOL_ALG SOL_ATM SOL_BLUETOOTH SOL_CAIF SOL_DCCP SOL_DECNET SOL_IRDA SOL_IUCV SOL_KCM SOL_LLC SOL_MCTP \
-    SOL_MPTCP SOL_NETBEUI SOL_NETLINK SOL_NFC SOL_PACKET SOL_PNPIPE SOL_PPPOL2TP SOL_RAW SOL_RDS SOL_RXRPC SOL_SMC SOL_SOCKET \
-    SOL_TIPC SOL_TLS SOL_X25 SOL_XDP SO_ACCEPTCONN SO_BROADCAST SO_DEBUG SO_DONTROUTE SO_ERROR SO_KEEPALIVE SO_LINGER \
-    SO_OOBINLINE SO_RCVBUF SO_RCVLOWAT SO_RCVTIMEO SO_REUSEADDR SO_SNDBUF SO_SNDLOWAT SO_SNDTIMEO SO_TIMESTAMP SO_TIMESTAMPING \
-    SO_TIMESTAMPNS SO_TYPE SS_DISABLE SS_ONSTACK STDERR_FILENO STDIN_FILENO STDOUT_FILENO S_IFBLK S_IFCHR S_IFDIR S_IFIFO \
-    S_IFLNK S_IFMT S_IFREG S_IFSOCK S_IRGRP S_IROTH S_IRUSR S_IRWXG S_IRWXO S_IRWXU S_ISBLK S_ISCHR S_ISDIR S_ISFIFO S_ISGID \
-    S_ISLNK S_ISREG S_ISSOCK S_ISUID S_ISVTX S_IWGRP S_IWOTH S_IWUSR S_IXGRP S_IXOTH S_IXUSR S_TYPEISMQ S_TYPEISSEM \
-    S_TYPEISSHM TIMER_ABSTIME TIME_UTC TRAP_BRANCH TRAP_BRKPT TRAP_HWBKPT TRAP_TRACE TRAP_UNK TSS_DTOR_ITERATIONS TTY_NAME_MAX \
-    UINT16_C UINT32_C UINT64_C UINT8_C UINTMAX_C UINT_FAST16_MAX UINT_FAST32_MAX UINT_FAST64_MAX UINT_FAST8_MAX \
-    UINT_LEAST16_MAX UINT_LEAST32_MAX UINT_LEAST64_MAX UINT_LEAST8_MAX UTIME_NOW UTIME_OMIT WORD_BIT W_OK XATTR_LIST_MAX \
-    XATTR_NAME_MAX XATTR_SIZE_MAX X_OK";
-
-const HEADERS: &str = "\
-    aio alloca ar assert byteswap complex cpio ctype dirent dlfcn duologue elf endian err errno error execinfo fcntl features \
-    fenv float fmtmsg fnmatch ftw getopt glob grp iconv ifaddrs inttypes iso646 langinfo libgen libintl limits link locale \
-    malloc math memory monetary mqueue ndbm netdb nl_types paths poll printf pthread pty pwd regex regexp resolv sched search \
-    semaphore setjmp shadow signal spawn stab stdalign stdarg stdatomic stdbit stdbool stdckdint stddef stdint stdio stdio_ext \
-    stdlib stdnoreturn string strings stropts syscall sysexits syslog tar termio termios tgmath threads time trace uchar \
-    ucontext ulimit unistd utime utmp utmpx values wait wchar wctype windows winsock winsock2 wordexp xlocale";

@@ -183,14 +183,14 @@ impl Unit {
             OfUnit::Call(side) => of("call", &format!("{prefix}_{}", side.word())),
             OfUnit::Any(side, what) => format!("{prefix}_{}_{what}", side.word()),
             OfUnit::Ended(side) => {
-                format!("{prefix}_{}_any_ended", side.word()).to_ascii_uppercase()
+                spelling::constant(&format!("{prefix}_{}", side.word()), "ANY_ENDED")
             }
             OfUnit::RobotTable => format!("{prefix}_robots"),
             OfUnit::Robot(side) => format!("{prefix}_robot_{}", side.word()),
             OfUnit::RobotHooks(side) => format!("{prefix}_robot_{}_hooks_t", side.word()),
-            OfUnit::Name => format!("{}_NAME", prefix.to_ascii_uppercase()),
-            OfUnit::Capacity => format!("{}_CAPACITY", prefix.to_ascii_uppercase()),
-            OfUnit::Fingerprint => format!("{}_FINGERPRINT", prefix.to_ascii_uppercase()),
+            OfUnit::Name => spelling::constant(prefix, "NAME"),
+            OfUnit::Capacity => spelling::constant(prefix, "CAPACITY"),
+            OfUnit::Fingerprint => spelling::constant(prefix, "FINGERPRINT"),
             OfUnit::Own(own) => of(own.word(), prefix),
         }
     }
@@ -340,7 +340,7 @@ pub fn spelled(prefix: &str, state: &str, what: OfState) -> String {
         OfState::TagText => format!("{name}_tag_text"),
         OfState::Free => format!("{name}_free"),
         OfState::Constant(message) => spelling::message(&name, message.name.text()),
-        OfState::Nothing => format!("{}_NOTHING", name.to_ascii_uppercase()),
+        OfState::Nothing => spelling::constant(&name, "NOTHING"),
         OfState::Endpoint(side) => format!("{}_t", endpoint(side)),
         OfState::Function(side, function) => format!("{}_{function}", endpoint(side)),
         OfState::Send(side, verb, message) => {

@@ -89,9 +89,11 @@ fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
     settled
 }
 
-/// Whether the message type of a state with this word would have the name of a type of the C library.
+/// Whether a state with this word would have a name of the C library. Names of its endpoints have `_client_` or `_server_` inside,
+/// as no name of the library has.
 fn is_of_library(unit: &Unit, word: &str) -> bool {
-    library::has_type(&format!("{}_{word}", unit.prefix))
+    let name = format!("{}_{word}", unit.prefix);
+    library::has_any(&name, &["t", "tag_t", "tag_text", "free"])
 }
 
 /// The states whose names may be equal to those of another state, of the unit, or of the C library. For the first two: after

@@ -56,7 +56,7 @@ pub fn host(name: &str) -> String {
 /// What the names of a protocol start with. Some words would make `<word>_init` a function of the C library.
 pub fn protocol(prefix: &str, name: &str) -> String {
     let word = format!("{prefix}{}", snake(name));
-    if library::has_init(&word) {
+    if library::has_any(&word, &["init", "init_in", "session_memory_t"]) {
         return word + "_protocol";
     }
     not_ours("protocol", word)
@@ -65,8 +65,8 @@ pub fn protocol(prefix: &str, name: &str) -> String {
 /// What the names of a declared type start with.
 pub fn declared(prefix: &str, package: &str, name: &str) -> String {
     let word = format!("{prefix}{package}{}", snake(name));
-    // With `_t` appended, these are types of the C library.
-    if library::has_type(&word) {
+    // The library has `pid_t` and `obstack_copy`.
+    if library::has_any(&word, &["t", "tag_t", "text", "copy", "take"]) {
         return word + "_type";
     }
     not_ours("type", word)
@@ -83,8 +83,13 @@ fn not_ours(kind: &str, word: String) -> String {
 
 /// The constant of a message; `state` is what names of its state begin with.
 pub fn message(state: &str, name: &str) -> String {
-    let constant = format!("{}_{}", state.to_ascii_uppercase(), shouty_snake(name));
-    if library::has_constant(&constant) {
+    constant(state, &shouty_snake(name))
+}
+
+/// A constant or macro that ends with this word; the first part is as in other names.
+pub fn constant(of: &str, word: &str) -> String {
+    let constant = format!("{}_{word}", of.to_ascii_uppercase());
+    if library::has(&constant) {
         constant + "_"
     } else {
         constant
@@ -252,8 +257,9 @@ pub fn wrapped(start: &str, parts: &[String], end: &str) -> String {
 
 fn escaped(name: String) -> String {
     let of_library = ["ifc_", "ifr_", "si_"];
-    let is_macro =
-        of_library.iter().any(|start| name.starts_with(start)) || MACROS.contains(&name.as_str());
+    let is_macro = of_library.iter().any(|start| name.starts_with(start))
+        || library::has_macro(&name)
+        || MACROS.contains(&name.as_str());
     if is_macro || KEYWORDS.contains(&name.as_str()) {
         name + "_"
     } else {
@@ -275,14 +281,11 @@ const KEYWORDS: &[&str] = &[
     "while", "xor", "xor_eq",
 ];
 
-/// Lower-case macros that compilers and common headers define.
+/// Further lower-case macros: those of other systems, and some with parameters.
 #[rustfmt::skip]
 const MACROS: &[&str] = &[
-    "assert", "atomic_init", "complex", "d_fileno", "environ", "errno", "far", "foreach", "forever", "emit", "h_addr", "h_errno",
-    "i386", "ifa_broadaddr", "ifa_dstaddr", "imaginary", "interface", "linux", "major", "makedev", "math_errhandling", "max",
-    "min", "minor", "mips", "near", "noreturn", "offsetof", "pascal", "s6_addr", "s6_addr16", "s6_addr32", "sa_handler",
-    "sa_sigaction", "sched_priority", "sigev_notify_attributes", "sigev_notify_function", "signals", "slots", "small",
-    "st_atime", "st_ctime", "st_mtime", "stderr", "stdin", "stdout", "sun", "unix", "vax",
+    "assert", "atomic_init", "emit", "environ", "far", "foreach", "forever", "i386", "imaginary", "interface", "major", "makedev",
+    "max", "min", "minor", "mips", "near", "offsetof", "pascal", "signals", "slots", "small", "sun", "vax",
 ];
 
 #[rustfmt::skip]

@@ -91,6 +91,15 @@ fn sessions_keep_what_the_header_promises() {
     case.run_watched_as(Watch::Plain, &[checked, &folder(&case)], &[checked]);
 }
 
+/// Not under the thread sanitizer, which does not support children of a process with threads.
+#[test]
+fn both_sides_find_why_a_session_ended() {
+    let case = case("net-reasons", "tests/remote/reasons.proto", "reasons.c");
+    for watch in [Watch::Plain, Watch::Address] {
+        case.run_watched_as(watch, &[&folder(&case)], &[]);
+    }
+}
+
 #[test]
 fn clients_ask_about_the_health_of_a_server() {
     let case = case("net-health", "tests/processes/talk.proto", "health.c");

@@ -23,13 +23,14 @@ fn run_watched(test: &str, proto: &str, program: &str, watches: &[Watch]) {
     let certificates = case.generated.join("certificates");
     crate::rust::write_certificates(&certificates);
     let certificates = format!("-DCERTIFICATES=\"{}\"", certificates.display());
+    let folder = format!("-DFOLDER=\"{}\"", case.generated.display());
     for &watch in watches {
         let step = match watch {
             Watch::Plain => "-DSTEP=1",
             Watch::Address | Watch::Thread | Watch::Valgrind => "-DSTEP=7",
         };
         case.objects = tls_objects(watch, &case.generated);
-        case.run_watched_as(watch, &[&certificates, step], &[]);
+        case.run_watched_as(watch, &[&certificates, &folder, step], &[]);
     }
 }
 
@@ -37,6 +38,18 @@ fn run_watched(test: &str, proto: &str, program: &str, watches: &[Watch]) {
 #[ignore = "slow: TLS in C"]
 fn what_is_wrong_is_reported_by_both_sides() {
     run("tls", "protocols/bank.proto", "tls.c");
+}
+
+#[test]
+#[ignore = "slow: TLS in C"]
+fn both_sides_find_why_a_session_ended() {
+    let watches = [Watch::Plain, Watch::Address];
+    run_watched(
+        "tls-reasons",
+        "tests/remote/reasons.proto",
+        "reasons.c",
+        &watches,
+    );
 }
 
 #[test]

@@ -220,7 +220,8 @@ typedef struct duo_net_options {
     size_t per_peer;
     /*
      * How long this side waits for a message in states that have no time limit of their own, in nanoseconds; 0 means no
-     * limit. After that the session ends with DUO_LATE for both sides.
+     * limit. After that the session ends with DUO_LATE for both sides. So it does if the peer does not read what was sent
+     * for as long, or for the limit of a state that has one.
      */
     uint64_t idle;
     /* Accepting side: whether a peer may have a session; NULL means always. */
@@ -338,7 +339,7 @@ typedef void duo_call_handler(duo_endpoint endpoint, const duo_peer *peer, duo_h
 
 /*
  * Called by the generated functions `_serve`: sessions of this protocol are handled by `handler`, each on a thread of
- * its own. Several protocols may be served by one listener. `options` apply to this protocol (`accepts`, `largest`,
+ * its own. A session that the handler has neither ended nor handed over when it returns is closed. Several protocols may be served by one listener. `options` apply to this protocol (`accepts`, `largest`,
  * `memory`, `heartbeat`, `idle`, `admit`, `observer`); NULL means those of the listener. A connection that is refused
  * before its protocol is known is reported to the observer of the listener. The sessions begin with `duo_listener_run`.
  */
@@ -346,6 +347,14 @@ DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_w
                                              duo_role role, const duo_net_options *options,
                                              duo_call_handler *call, duo_handler *handler,
                                              void *context);
+
+/*
+ * For handlers: the session goes on when the handler returns, and whoever has the endpoint ends it. Call this before the
+ * endpoint is given to another thread or added to a set that the handler does not free. An endpoint that was shared
+ * (`_share`) or sent in a message counts as handed over. `endpoint` has the form `endpoint.sends` or
+ * `endpoint.receives`, and is not consumed.
+ */
+void duo_net_hand_over(duo_endpoint endpoint);
 
 /*
  * Accepts sessions of the protocols that are served, until another thread calls `duo_listener_stop` or

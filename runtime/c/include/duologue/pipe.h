@@ -64,8 +64,8 @@ typedef struct duo_side {
     duo_notifier *DUO_ATOMIC notifier;
     /* In the list of endpoints to be closed: the next one. */
     struct duo_side *next_closing;
-    /* In that list: the state that this endpoint is in. */
-    const duo_state *state;
+    /* The state that the side is in: in that list, and with DUO_CHECKED always. */
+    const duo_state *DUO_ATOMIC state;
     /* The notifier is for free slots: this side is a sender. */
     bool is_for_credit;
     /* `duo_spin` has spun for the next message, so the wait that follows does not. */
@@ -189,6 +189,8 @@ typedef struct duo_remote {
     duo_lane lane;
     duo_single_line_turns line_turns;
     const struct duo_transport *transport;
+    /* Its handler has given the endpoint to someone else, and does not end the session. */
+    bool is_handed_over;
 } duo_remote;
 
 /* From this epoch on, a turn restarts the epochs, which the library does. */

@@ -33,7 +33,7 @@ typedef struct duo_shm_options {
     size_t largest;
     /*
      * The process that will take the other side, such as a forked child that has not been waited for yet; 0 if it
-     * is not known. If it ends without having attached, the result is DUO_CLOSED.
+     * is not known. If it ends without having attached, the result is DUO_LOST.
      */
     pid_t peer;
     /*
@@ -107,7 +107,7 @@ DUO_MUST_CHECK duo_status duo_shm_receive_within(int socket, uint64_t nanosecond
  *
  * DUO_REFUSED: the side is or was taken, or the peer uses a different protocol. DUO_EMPTY: the peer did not attach in
  * time, or the wait was canceled (`duo_cancel`); the region cannot be used again. DUO_CLOSED: the peer attached and
- * closed the session. DUO_SYSTEM: see `errno`. DUO_BROKEN: this is not a region, or its memory could be taken away:
+ * closed the session. DUO_LOST: its process has ended. DUO_SYSTEM: see `errno`. DUO_BROKEN: this is not a region, or its memory could be taken away:
  * wherever the descriptor comes from, the file must be in tmpfs, and must either be sealed against shrinking (as
  * `duo_shm_create` does) or be accessible to this user alone (as `duo_shm_open` creates it). DUO_TOO_LARGE: the region
  * is larger than the options allow; it was not touched.
