@@ -18,7 +18,7 @@
 //!
 //! Generated code calls the runtime, so the package must depend on `duologue-runtime` under the name `duologue`.
 
-use crate::check::RULES;
+use crate::check::{RULES, WARNINGS};
 use crate::compile::{Compilation, Input, Request};
 use crate::diagnostic::Level;
 use crate::files::{Disk, OutputError, Outputs, Tree, protocol_files};
@@ -207,7 +207,7 @@ impl Builder {
         self
     }
 
-    /// Sets the level of a rule, or of every rule if the name is `all`. A later call overrides an earlier one. `duologue.toml` is
+    /// Sets the level of a rule, of every rule if the name is `all`, or of those that would warn if it is `warnings`. A later call overrides an earlier one. `duologue.toml` is
     /// not read, since it may be outside the package.
     #[must_use]
     pub fn level(mut self, rule: impl Into<String>, level: Level) -> Builder {
@@ -281,7 +281,9 @@ impl Builder {
         if !self.misspelled.is_empty() {
             return Err(Error::new(self.misspelled.join("\n")));
         }
-        let known = |name: &str| name == "all" || RULES.iter().any(|rule| rule.name == name);
+        let known = |name: &str| {
+            ["all", WARNINGS].contains(&name) || RULES.iter().any(|rule| rule.name == name)
+        };
         if let Some((name, _)) = self.levels.iter().find(|(name, _)| !known(name)) {
             return Err(Error::new(format!("there is no rule `{name}`")));
         }

@@ -72,9 +72,14 @@ pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unre
         &spell,
     );
     diagnostics.extend(outcome.diagnostics);
-    for help in diagnostics.iter_mut().flat_map(|found| &mut found.helps) {
-        let mut edits = help.edits.iter();
-        help.is_safe &= !edits.any(|edit| edit.removes_comment(&texts.sources));
+    for found in &mut diagnostics {
+        let repairs = found.helps.iter().filter(|help| !help.edits.is_empty());
+        let has_one_reading = repairs.count() == 1;
+        for help in &mut found.helps {
+            let mut edits = help.edits.iter();
+            let removes_comment = edits.any(|edit| edit.removes_comment(&texts.sources));
+            help.is_safe &= has_one_reading && !removes_comment;
+        }
     }
     diagnostics.sort_by_key(|found| (found.primary.span, found.rule));
     Ok(Compilation {

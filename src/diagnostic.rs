@@ -93,8 +93,8 @@ pub struct Help {
     pub text: String,
     /// The edits that do it; empty if only a person can. All are in one source.
     pub edits: Vec<Edit>,
-    /// Whether the edits may be applied without review: what was written has only one reading, a text without errors keeps its
-    /// meaning, and no comment is lost.
+    /// Whether the edits need no review: what was written has only one reading, a text without errors keeps its meaning, and no
+    /// comment is lost. Whether the text becomes better is not known before they are tried.
     pub is_safe: bool,
 }
 

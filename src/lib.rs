@@ -56,6 +56,8 @@ pub mod protocol;
 #[doc(hidden)]
 pub mod relation;
 #[doc(hidden)]
+pub mod repair;
+#[doc(hidden)]
 pub mod robots;
 #[doc(hidden)]
 pub mod sizes;

@@ -265,6 +265,17 @@ pub struct Protocol {
     pub span: Span,
 }
 
+/// How much is known of a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Known {
+    /// Its states and messages, but not where each message leads.
+    Messages,
+    /// Where each message leads as well, but not each type.
+    Behavior,
+    /// Everything.
+    All,
+}
+
 impl Protocol {
     /// The state with this id.
     #[must_use]
@@ -272,22 +283,36 @@ impl Protocol {
         &self.states[id.index()]
     }
 
-    /// Whether its behavior is known: it has states, nothing of it is missing, each message leads to a state or to the end, and each
-    /// of its types is one.
+    /// How much of it is known, if it has states and no part of it is missing.
     #[must_use]
-    pub fn is_known(&self) -> bool {
-        let has_error = |message: &Message| {
-            let (next, arguments) = match &message.next {
-                Next::Error => (true, &[][..]),
-                Next::End => (false, &[][..]),
-                Next::State { arguments, .. } => (false, arguments.as_slice()),
+    pub fn known(&self) -> Option<Known> {
+        let has_type_error = |message: &Message| {
+            let arguments = match &message.next {
+                Next::End | Next::Error => &[][..],
+                Next::State { arguments, .. } => arguments.as_slice(),
             };
             let mut entries = message.entries.iter();
-            next || entries.any(|entry| entry.ty.has_error())
-                || arguments.iter().any(Type::has_error)
+            entries.any(|entry| entry.ty.has_error()) || arguments.iter().any(Type::has_error)
         };
-        let mut messages = self.states.iter().flat_map(|state| &state.messages);
-        !self.is_broken && !self.states.is_empty() && !messages.any(has_error)
+        if self.is_broken || self.states.is_empty() {
+            return None;
+        }
+        let messages = || self.states.iter().flat_map(|state| &state.messages);
+        Some(
+            if messages().any(|message| matches!(message.next, Next::Error)) {
+                Known::Messages
+            } else if messages().any(has_type_error) {
+                Known::Behavior
+            } else {
+                Known::All
+            },
+        )
+    }
+
+    /// Whether everything about it is known.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.known() == Some(Known::All)
     }
 
     /// The ids of all states, the start first.

@@ -81,6 +81,10 @@ pub struct Position {
 #[derive(Debug)]
 pub struct Source {
     name: String,
+    /// The file that has the text, as reports for other programs name it, if there is one.
+    file: Option<String>,
+    /// Whether the text is an older version of the file.
+    is_old: bool,
     text: String,
     /// Where bytes that are not UTF-8 were replaced: the end of each replacement in the text, and how many bytes longer the text
     /// is than the file up to there. Empty if the file is UTF-8.
@@ -139,6 +143,19 @@ impl Source {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The file that has the text, as reports for other programs name it: that of [`Sources::locate`], or the name. Of an older
+    /// version, the file that has the new one; `None` if there is no file.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// Whether the text is an older version of its file, so that lines in it are none of the file.
+    #[must_use]
+    pub fn is_old(&self) -> bool {
+        self.is_old
     }
 
     /// The whole text.
@@ -242,8 +259,11 @@ impl Sources {
     /// Adds a text under the name that reports show for it.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> SourceId {
         let id = SourceId(u32::try_from(self.list.len()).expect("fewer than 2^32 files"));
+        let name = name.into();
         self.list.push(Source {
-            name: name.into(),
+            file: Some(name.clone()),
+            is_old: false,
+            name,
             text: text.into(),
             replaced: Vec::new(),
             lines: None,
@@ -298,14 +318,28 @@ impl Sources {
         id
     }
 
-    /// Takes over the texts of another run, each under the name that `name` makes from its own. The result maps spans in them to
-    /// their new positions.
+    /// Says which file has each text, from the name of the file and whether the text is an older version of it.
+    pub fn locate(&mut self, find: impl Fn(&str, bool) -> Option<String>) {
+        for source in &mut self.list {
+            source.file = source
+                .file
+                .take()
+                .and_then(|file| find(&file, source.is_old));
+        }
+    }
+
+    /// Takes over the texts of another run, each under the name that `name` makes from its own; one with a new name is an older
+    /// version. The result maps spans in them to their new positions.
     pub fn absorb(&mut self, other: Sources, name: impl Fn(&str) -> String) -> Moved {
         let moved = Moved(u32::try_from(self.list.len()).expect("fewer than 2^32 files"));
         let others = other.list.into_iter();
-        self.list.extend(others.map(|source| Source {
-            name: name(&source.name),
-            ..source
+        self.list.extend(others.map(|source| {
+            let name = name(&source.name);
+            Source {
+                is_old: source.is_old || name != source.name,
+                name,
+                ..source
+            }
         }));
         moved
     }

@@ -6,7 +6,7 @@ use super::levels::Location;
 use super::never_ends::has_terminal;
 use super::wording::and;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::protocol::{Message, Next, StateId};
+use crate::protocol::{Known, Message, Next, StateId};
 
 pub const RULE: Rule = Rule {
     name: "cannot-finish",
@@ -18,7 +18,7 @@ pub const RULE: Rule = Rule {
 
 /// Reports each trap once: the state through which it is entered, and the message after which there is no way back.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    for case in subject.cases() {
+    for case in subject.cases_of(Known::Behavior) {
         let protocol = case.protocol;
         if !has_terminal(protocol) {
             continue;

@@ -21,7 +21,7 @@ const LIMIT: u32 = 96;
 const LIST: u32 = 4;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    if findings.has_errors() {
+    if findings.has_any(&["recursive-type", "expanding-recursion"]) {
         return;
     }
     let program = subject.program;

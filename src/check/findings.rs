@@ -5,7 +5,7 @@ use super::{Rule, Spell};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::graph::StateGraph;
 use crate::protocol::{
-    LevelAttribute, Message, Next, Program, Protocol, ProtocolId, State, StateId,
+    Known, LevelAttribute, Message, Next, Program, Protocol, ProtocolId, State, StateId,
 };
 use crate::source::Span;
 use std::collections::HashSet;
@@ -14,17 +14,18 @@ use std::collections::HashSet;
 pub struct Subject<'a> {
     pub program: &'a Program,
     pub spell: &'a Spell<'a>,
-    /// One for each protocol; `None` for those whose behavior is not known.
+    /// One for each protocol; `None` for those of which a part is missing.
     pub shapes: Vec<Option<Shape>>,
 }
 
-/// The behavior of one protocol.
+/// The behavior of one protocol, as far as it is known.
 pub struct Shape {
+    pub known: Known,
     pub graph: StateGraph,
     pub reachable: Vec<bool>,
 }
 
-/// One protocol whose behavior is known: it has at least one state.
+/// One protocol of which no part is missing: it has at least one state.
 #[derive(Clone, Copy)]
 pub struct Case<'a> {
     pub id: ProtocolId,
@@ -35,10 +36,13 @@ pub struct Case<'a> {
 impl<'a> Subject<'a> {
     pub fn new(program: &'a Program, spell: &'a Spell<'a>) -> Subject<'a> {
         let shapes = program.protocols.iter().map(|protocol| {
-            protocol.is_known().then(|| {
-                let graph = StateGraph::of(protocol);
-                let reachable = graph.reachable();
-                Shape { graph, reachable }
+            let known = protocol.known()?;
+            let graph = StateGraph::of(protocol);
+            let reachable = graph.reachable();
+            Some(Shape {
+                known,
+                graph,
+                reachable,
             })
         });
         Subject {
@@ -48,14 +52,19 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The protocols whose behavior is known.
+    /// The protocols of which everything is known.
     pub fn cases(&self) -> impl Iterator<Item = Case<'_>> {
+        self.cases_of(Known::All)
+    }
+
+    /// The protocols of which at least this much is known.
+    pub fn cases_of(&self, least: Known) -> impl Iterator<Item = Case<'_>> {
         let all = self.program.protocols.iter().zip(&self.shapes).enumerate();
-        all.filter_map(|(index, (protocol, shape))| {
+        all.filter_map(move |(index, (protocol, shape))| {
             Some(Case {
                 id: ProtocolId::new(index),
                 protocol,
-                shape: shape.as_ref()?,
+                shape: shape.as_ref().filter(|shape| shape.known >= least)?,
             })
         })
     }
@@ -115,17 +124,17 @@ pub struct Findings {
     pub list: Vec<Diagnostic>,
     /// The spans of the attributes that set the level of a finding.
     heeded: HashSet<Span>,
-    /// Whether an earlier stage reported errors.
-    is_incomplete: bool,
+    /// The rules of the errors that earlier stages reported.
+    reported: HashSet<&'static str>,
 }
 
 impl Findings {
-    pub fn new(levels: Levels, is_incomplete: bool) -> Findings {
+    pub fn new(levels: Levels, reported: &[Diagnostic]) -> Findings {
         Findings {
             levels,
             list: Vec::new(),
             heeded: HashSet::new(),
-            is_incomplete,
+            reported: reported.iter().map(|found| found.rule).collect(),
         }
     }
 
@@ -141,11 +150,15 @@ impl Findings {
             .any(|diagnostic| names.contains(&diagnostic.rule))
     }
 
-    /// Whether an error was found in this stage or an earlier one. If so, nothing follows from a name being unused.
-    pub fn has_errors(&self) -> bool {
-        let is_error =
-            |found: &Diagnostic| super::rule(found.rule).is_some_and(|rule| rule.default.is_none());
-        self.is_incomplete || self.list.iter().any(is_error)
+    /// Whether an earlier stage reported errors. If so, nothing follows from a name being unused.
+    pub fn is_incomplete(&self) -> bool {
+        !self.reported.is_empty()
+    }
+
+    /// Whether a text, or a part of one, could not be read.
+    pub fn lacks_text(&self) -> bool {
+        let unread = ["syntax", "unresolved-import", "import-cycle"];
+        unread.iter().any(|rule| self.reported.contains(rule))
     }
 
     /// Whether a finding of a rule at a location would be reported.

@@ -6,6 +6,9 @@ use crate::diagnostic::Level;
 use crate::protocol::{LevelAttribute, Message, Protocol, State};
 use std::collections::HashMap;
 
+/// The name that means every rule whose level would be [`Level::Warn`], in the settings of a run.
+pub const WARNINGS: &str = "warnings";
+
 /// The levels that apply to a whole run.
 #[derive(Debug, Default)]
 pub struct Levels {
@@ -15,11 +18,12 @@ pub struct Levels {
     run: Settings,
 }
 
-/// Levels by rule, and one for all other rules.
+/// Levels by rule, one for all other rules, and one for what would be a warning.
 #[derive(Debug, Default)]
 struct Settings {
     all: Option<Level>,
     one: HashMap<String, Level>,
+    warnings: Option<Level>,
 }
 
 impl Settings {
@@ -27,11 +31,20 @@ impl Settings {
     fn new(settings: &[(String, Level)]) -> Settings {
         let mut levels = Settings::default();
         for (name, level) in settings {
-            if name == "all" {
-                levels.all = Some(*level);
-                levels.one.clear();
-            } else {
-                levels.one.insert(name.clone(), *level);
+            match name.as_str() {
+                "all" => {
+                    levels = Settings {
+                        all: Some(*level),
+                        ..Settings::default()
+                    }
+                }
+                WARNINGS => {
+                    let set = levels.one.values_mut().chain(&mut levels.all);
+                    set.filter(|own| **own == Level::Warn)
+                        .for_each(|own| *own = *level);
+                    levels.warnings = Some(*level);
+                }
+                _ => drop(levels.one.insert(name.clone(), *level)),
             }
         }
         levels
@@ -107,9 +120,11 @@ impl Levels {
             return level;
         }
         let default = self.project.of(rule).unwrap_or(default);
-        location
-            .attribute(rule)
-            .map_or(default, |attribute| attribute.level)
+        let attribute = location.attribute(rule);
+        match attribute.map_or(default, |attribute| attribute.level) {
+            Level::Warn => self.run.warnings.unwrap_or(Level::Warn),
+            level => level,
+        }
     }
 }
 
@@ -140,5 +155,29 @@ mod tests {
         assert_eq!(of("stuck-state"), Level::Deny);
         assert_eq!(of("never-ends"), Level::Warn);
         assert_eq!(of("syntax"), Level::Deny);
+    }
+
+    /// `warnings` changes what is set before it or elsewhere, and a later setting excepts a rule from it.
+    #[test]
+    fn warnings_are_the_rules_that_would_be_reported_and_not_fail() {
+        let setting = |name: &str, level| (name.to_owned(), level);
+        let project = [
+            setting("missing-docs", Level::Warn),
+            setting("unused-import", Level::Allow),
+        ];
+        let run = [
+            setting("equivalent-states", Level::Warn),
+            setting("warnings", Level::Deny),
+            setting("stuck-state", Level::Warn),
+            setting("unused-declaration", Level::Allow),
+        ];
+        let levels = Levels::new(&project, &run);
+        let of = |name| levels.of(rule(name).expect("a rule"), Location::outside());
+        let denied = ["cannot-finish", "missing-docs", "equivalent-states"];
+        assert_eq!(denied.map(of), [Level::Deny; 3]);
+        assert_eq!(of("unused-import"), Level::Allow);
+        assert_eq!(of("unbounded-run"), Level::Allow);
+        assert_eq!(of("stuck-state"), Level::Warn);
+        assert_eq!(of("unused-declaration"), Level::Allow);
     }
 }

@@ -45,7 +45,7 @@ use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::Program;
 use checked::Facts;
 use findings::{Findings, Subject};
-pub use levels::Levels;
+pub use levels::{Levels, WARNINGS};
 use std::sync::Arc;
 
 /// An error or a rule.
@@ -154,7 +154,7 @@ pub fn check(
     spell: &Spell<'_>,
 ) -> Outcome {
     let subject = Subject::new(program, spell);
-    let mut findings = Findings::new(levels, !reported.is_empty());
+    let mut findings = Findings::new(levels, reported);
     for rule in RULES {
         if let Some(find) = rule.find {
             find(&subject, &mut findings);

@@ -4,7 +4,7 @@ use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::protocol::{Next, Protocol};
+use crate::protocol::{Known, Next, Protocol};
 
 /// Allowed by default, because streams and services are meant to run until a side disconnects.
 pub const RULE: Rule = Rule {
@@ -24,7 +24,7 @@ pub fn has_terminal(protocol: &Protocol) -> bool {
 }
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    for case in subject.cases() {
+    for case in subject.cases_of(Known::Behavior) {
         let protocol = case.protocol;
         let is_stuck = protocol
             .states

@@ -82,7 +82,7 @@ fn comparable(subject: &Subject<'_>) -> Vec<bool> {
     }
     for (index, protocol) in program.protocols.iter().enumerate() {
         let mut states = protocol.states.iter();
-        is_sound[index] &= subject.shapes[index].is_some()
+        is_sound[index] &= protocol.is_known()
             && states.all(|state| state.direction.is_some() || state.messages.is_empty());
     }
     let mut unsound: Vec<usize> = (0..is_sound.len()).filter(|at| !is_sound[*at]).collect();

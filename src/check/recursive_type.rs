@@ -121,12 +121,7 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
         } else {
             format!("`{from}` contains `{to}` directly")
         };
-        // An alias is labeled at its name, which may be the primary span.
-        if mention.at == error.primary.span {
-            error.primary.text = words;
-        } else {
-            error = error.related(mention.at, words);
-        }
+        error = error.related(mention.at, words);
         from = to;
     }
     if way.len() > SHOWN {
@@ -152,7 +147,7 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
             .last()
             .map_or(name.text(), |mention| program.ty(mention.to).name.text());
         error
-            .note("a value of this type would be infinitely large")
+            .note("a value, even an optional one, is stored in what contains it, so this type would be infinitely large")
             .help(format!(
                 "use a list, which can be empty, to break the cycle: `[{last}]`"
             ))
@@ -161,20 +156,8 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
 
 fn mentions(program: &Program, id: TypeId) -> Vec<Mention> {
     let mut found = Vec::new();
-    let declaration = program.ty(id);
-    match &declaration.definition {
-        Definition::Alias(ty) => collect(ty, declaration.name.span, true, &mut found),
-        Definition::Struct(fields) => {
-            for field in fields {
-                collect(&field.ty, field.ty_span, true, &mut found);
-            }
-        }
-        Definition::Enum(variants) => {
-            for entry in variants.iter().flat_map(|variant| &variant.entries) {
-                collect(&entry.ty, entry.ty_span, true, &mut found);
-            }
-        }
-        Definition::Extern(..) | Definition::Undeclared => {}
+    for (ty, _, span) in program.ty(id).parts() {
+        collect(ty, span, true, &mut found);
     }
     found
 }

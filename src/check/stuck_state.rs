@@ -4,7 +4,7 @@ use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Edit, Help, Level};
-use crate::protocol::{Direction, StateId};
+use crate::protocol::{Direction, Known, StateId};
 use crate::source::Span;
 
 /// A warning and not an error, as in the compiler of 2012, whose own tutorial began with such a state.
@@ -17,7 +17,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    for case in subject.cases() {
+    for case in subject.cases_of(Known::Messages) {
         let is_stuck = |id: &StateId| {
             let state = case.protocol.state(*id);
             state.direction.is_some() && state.messages.is_empty()

@@ -21,7 +21,7 @@ pub const RULE: Rule = Rule {
 };
 
 /// After these errors the targets have no names to spell, or the same clash has already been reported.
-const TOO_BROKEN: [&str; 4] = [
+pub const TOO_BROKEN: [&str; 4] = [
     "missing-direction",
     "recursive-type",
     "expanding-recursion",

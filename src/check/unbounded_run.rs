@@ -4,7 +4,7 @@ use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::protocol::{Direction, Next, Side};
+use crate::protocol::{Direction, Known, Next, Side};
 
 /// Allowed by default, because streams are such loops.
 pub const RULE: Rule = Rule {
@@ -16,7 +16,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    for case in subject.cases() {
+    for case in subject.cases_of(Known::Behavior) {
         for run in case.shape.graph.one_way_loops() {
             let protocol = case.protocol;
             let first = protocol.state(run[0]);

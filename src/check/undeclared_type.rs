@@ -6,7 +6,9 @@ use super::levels::Location;
 use super::wording::type_text;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::nearest;
-use crate::protocol::{Builtin, Definition, Entry, File, FileId, Next, Program, Type, TypeId};
+use crate::protocol::{
+    Builtin, Definition, Entry, File, FileId, Next, Program, Referent, Type, TypeId,
+};
 use crate::source::Span;
 
 pub const RULE: Rule = Rule {
@@ -66,26 +68,19 @@ impl Search<'_, '_> {
         for id in &file.types {
             let declaration = self.program.ty(*id);
             match &declaration.definition {
-                Definition::Alias(ty) => {
-                    let at = (file_id, declaration.name.span);
-                    self.ty(ty, at, None, Location::outside());
-                }
-                Definition::Struct(fields) => {
-                    for field in fields {
-                        self.ty(
-                            &field.ty,
-                            (file_id, field.ty_span),
-                            None,
-                            Location::outside(),
-                        );
-                    }
-                }
                 Definition::Enum(variants) => {
                     for variant in variants {
                         self.entries(&variant.entries, file_id, Location::outside());
                     }
                 }
-                Definition::Extern(..) | Definition::Undeclared => {}
+                Definition::Alias(_)
+                | Definition::Struct(_)
+                | Definition::Extern(..)
+                | Definition::Undeclared => {
+                    for (ty, _, span) in declaration.parts() {
+                        self.ty(ty, (file_id, span), None, Location::outside());
+                    }
+                }
             }
         }
     }
@@ -162,11 +157,9 @@ fn describe(
     candidates: usize,
 ) -> Diagnostic {
     let name = &program.ty(id).name;
-    // The first use has an exact span; other uses may be inside a larger type.
-    let first = name.span;
-    let is_inside =
-        first.source == span.source && span.start <= first.start && first.end <= span.end;
-    let span = if is_inside { first } else { span };
+    // The name may be inside a larger type.
+    let exact = program.uses.first_in(span, Referent::Type(id));
+    let span = exact.unwrap_or(span);
     let message = format!("type `{name}` is not declared");
     let finding = Diagnostic::error(RULE.name, span, message);
     let own = program.file(file);

@@ -34,19 +34,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         findings,
     };
     for declaration in &program.types {
-        match &declaration.definition {
-            Definition::Alias(ty) => search.ty(ty, declaration.name.span, &[]),
-            Definition::Struct(fields) => {
-                for field in fields {
-                    search.ty(&field.ty, field.ty_span, &[]);
-                }
-            }
-            Definition::Enum(variants) => {
-                for entry in variants.iter().flat_map(|variant| &variant.entries) {
-                    search.ty(&entry.ty, entry.ty_span, &[]);
-                }
-            }
-            Definition::Extern(..) | Definition::Undeclared => {}
+        for (ty, _, span) in declaration.parts() {
+            search.ty(ty, span, &[]);
         }
     }
     for instance in &program.instances {

@@ -2,9 +2,10 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
+use super::target_clash::TOO_BROKEN;
 use crate::diagnostic::Diagnostic;
 use crate::fingerprint::{Fingerprint, MOST_ACCEPTED};
-use crate::protocol::{Accepted, Program, ProtocolId, Side};
+use crate::protocol::{Accepted, Program, Protocol, ProtocolId, Side, Type};
 use crate::relation::{View, canonical};
 use std::collections::HashMap;
 
@@ -18,8 +19,14 @@ pub const RULE: Rule = Rule {
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
-    // The fingerprint of a protocol that is not known completely would say nothing.
-    let is_known = !findings.has_errors();
+    // The fingerprint of a protocol that is not known completely would say nothing. Types and endpoints lead to other declarations.
+    let is_complete = !findings.is_incomplete() && !findings.has_any(&TOO_BROKEN);
+    let is_known = |protocol: &Protocol| {
+        let messages = protocol.states.iter().flat_map(|state| &state.messages);
+        let mut entries = messages.flat_map(|message| &message.entries);
+        let is_built_in = entries.all(|entry| matches!(entry.ty, Type::Builtin(_)));
+        protocol.is_known() && (is_complete || is_built_in)
+    };
     for (index, protocol) in program.protocols.iter().enumerate() {
         if protocol.states.is_empty() {
             continue;
@@ -29,7 +36,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             Some(first) if protocol.is_generic() => generic(program, first, id, findings),
             Some(_) => {
                 let view = View::of(program, id);
-                all(&protocol.accepts, view, is_known, findings);
+                all(&protocol.accepts, view, is_known(protocol), findings);
             }
             None => {}
         }
@@ -37,6 +44,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for instance in &program.instances {
         if !instance.accepts.is_empty() {
             let view = View::instance(program, instance);
+            let is_known = is_complete && is_known(program.protocol(instance.protocol));
             all(&instance.accepts, view, is_known, findings);
         }
     }

@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, counted};
 use crate::name::Name;
 use crate::protocol::text::type_text;
 use crate::protocol::{
-    Definition, Lengths, Limit, Message, Next, Parameter, Program, Protocol, State, StateId, Type,
+    Lengths, Limit, Message, Next, Parameter, Program, Protocol, State, StateId, Type,
 };
 use crate::source::Span;
 use crate::wire::Sizes;
@@ -59,21 +59,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         }
     }
     for declared in &program.types {
-        match &declared.definition {
-            Definition::Alias(ty) => {
-                seeker.ty(ty, &declared.lengths, &[], declared.name.span, findings);
-            }
-            Definition::Struct(fields) => {
-                for field in fields {
-                    seeker.ty(&field.ty, &field.lengths, &[], field.ty_span, findings);
-                }
-            }
-            Definition::Enum(variants) => {
-                for entry in variants.iter().flat_map(|variant| &variant.entries) {
-                    seeker.ty(&entry.ty, &entry.lengths, &[], entry.ty_span, findings);
-                }
-            }
-            Definition::Extern(..) | Definition::Undeclared => {}
+        for (ty, lengths, span) in declared.parts() {
+            seeker.ty(ty, lengths, &[], span, findings);
         }
     }
 }

@@ -20,7 +20,7 @@ pub const RULE: Rule = Rule {
 /// A file without protocols declares types and bounds for other files, so nothing in it is reported.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
-    if findings.has_errors() {
+    if findings.is_incomplete() {
         return;
     }
     let mut uses = Uses::of(program);

@@ -18,7 +18,7 @@ pub const RULE: Rule = Rule {
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
     let imports_nothing = program.files.iter().all(|file| file.imports.is_empty());
-    if imports_nothing || findings.has_errors() {
+    if imports_nothing || findings.is_incomplete() {
         return;
     }
     let uses = Uses::of(program);

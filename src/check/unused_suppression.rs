@@ -3,6 +3,7 @@
 use super::Rule;
 use super::findings::{Findings, Subject};
 use super::levels::Location;
+use super::target_clash;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::LevelAttribute;
 
@@ -16,7 +17,7 @@ pub const RULE: Rule = Rule {
 
 /// Runs as the last rule, after all others have reported their findings.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    if findings.has_errors() {
+    if findings.lacks_text() || findings.has_any(&target_clash::TOO_BROKEN) {
         return;
     }
     for case in subject.cases() {

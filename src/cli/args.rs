@@ -2,16 +2,17 @@
 
 use super::answer::Answer;
 use super::baseline::checked;
+use super::config::{self, Config};
 use super::levels::Levels;
 use super::reports::{self, Reports};
 use super::terminal::Terminal;
-use super::{Failure, config, inputs};
+use super::{Failure, inputs, repository};
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};
 use duologue::files::Disk;
+use duologue::repair;
 use duologue::report;
 use duologue::target::{Attribute, Options, ScalaVersion};
-use duologue::trace::Mapping;
 use std::path::PathBuf;
 
 /// Import directories, configuration, reports and rule levels.
@@ -31,6 +32,11 @@ pub struct Sources {
 }
 
 impl Sources {
+    /// Whether findings become annotations of a workflow of GitHub.
+    pub fn annotates(&self) -> bool {
+        self.reports.annotates()
+    }
+
     /// Whether a report is asked for.
     pub fn has_reports(&self) -> bool {
         self.reports.is_any()
@@ -106,13 +112,9 @@ impl Sources {
         Ok(compilation)
     }
 
-    /// The mappings of logs in the configuration that applies to these inputs, with their names.
-    pub fn mappings(
-        &self,
-        paths: &[PathBuf],
-        terminal: &Terminal,
-    ) -> Result<Vec<(String, Mapping)>, Failure> {
-        Ok(self.config.read(paths, terminal)?.mappings)
+    /// The configuration that applies to these inputs.
+    pub fn config(&self, paths: &[PathBuf], terminal: &Terminal) -> Result<Config, Failure> {
+        self.config.read(paths, terminal)
     }
 
     /// Checks the files that can be read. If there are others, fails only after the findings have been printed.
@@ -134,6 +136,10 @@ impl Sources {
         terminal: &Terminal,
     ) -> Result<(Compilation, T), Failure> {
         let levels = self.levels.checked()?;
+        if let Some(missing) = self.import_dirs.iter().find(|path| !path.is_dir()) {
+            let words = format!("`-I {}`: there is no such directory", missing.display());
+            return Err(Failure::Usage(words));
+        }
         let config = self.config.read(paths, terminal)?;
         let defaults = config.levels();
         let import_dirs = [self.import_dirs, config.import_dirs].concat();
@@ -154,7 +160,11 @@ impl Sources {
         request.defaults = defaults;
         request.levels = levels;
         request.options = options;
-        let (compilation, answer) = check(&request)?;
+        let (mut compilation, answer) = check(&request)?;
+        compilation.sources.locate(repository::located);
+        if format == Format::Json || self.reports.has_json() {
+            repair::verify(&request, &Disk, &mut compilation).map_err(inputs::failure)?;
+        }
         format.print(&compilation, &answer, findings, terminal)?;
         self.reports.write(&compilation, &answer, terminal)?;
         match unreadable.pop() {

@@ -122,7 +122,6 @@ impl<'c> Campaign<'_, 'c> {
                 }
             };
             session.send(self.target, &case);
-            session.probe();
             let judgment = self.judge(&mut session, &case, self.target.patience);
             let is_wrong = matches!(judgment, Judgment::Wrong(_));
             if !is_wrong || !session.pauses_if_full(deadline) {

@@ -81,6 +81,5 @@ impl<'a> Old<'a> {
 
 /// Reads and checks one version.
 pub fn checked(request: &Request, files: &dyn Files) -> Result<Compilation, Failure> {
-    compile(request, files)
-        .map_err(|found| Failure::Environment(inputs::unreadable(&found.path, &found.error)))
+    compile(request, files).map_err(inputs::failure)
 }

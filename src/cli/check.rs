@@ -49,7 +49,7 @@ impl Check {
                 sources.compile_by(by, &self.paths, choices, format, product, terminal)?;
             if fixed.repairs > 0 {
                 let problems = counted(fixed.repairs, "problem");
-                let files = counted(fixed.files.len(), "file");
+                let files = counted(fixed.files, "file");
                 let done = styled(GOOD, "fixed");
                 terminal.tell(format_args!("{done}: {problems} in {files}\n"))?;
             }

@@ -7,9 +7,12 @@ use clap_complete::{Shell, generate};
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
+  mkdir -p ~/.local/share/bash-completion/completions
   duologue completions bash > ~/.local/share/bash-completion/completions/duologue
+  mkdir -p ~/.zfunc
   duologue completions zsh > ~/.zfunc/_duologue
                                       ~/.zfunc must be in fpath before compinit
+  mkdir -p ~/.config/fish/completions
   duologue completions fish > ~/.config/fish/completions/duologue.fish
 ";
 

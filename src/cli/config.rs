@@ -7,6 +7,7 @@ use super::terminal::Terminal;
 use clap::Args;
 use duologue::check::rule;
 use duologue::diagnostic::{Diagnostic, Level};
+use duologue::name::nearest;
 use duologue::report;
 use duologue::source::{Sources, Span};
 use duologue::trace::Mapping;
@@ -66,7 +67,7 @@ impl Exclude {
 struct Document {
     version: Spanned<i64>,
     #[serde(default)]
-    import_dirs: Vec<PathBuf>,
+    import_dirs: Vec<Spanned<PathBuf>>,
     #[serde(default)]
     exclude: Vec<Spanned<String>>,
     #[serde(default)]
@@ -105,11 +106,11 @@ impl Choice {
             }
             Err(error) => {
                 let range = error.span().unwrap_or(0..0);
-                let found = Diagnostic::error("configuration", span(range), error.message());
-                let is_versionless = error.message() == "missing field `version`";
-                vec![match is_versionless {
-                    true => found.help("write `version = 1` on the first line"),
-                    false => found,
+                let (words, help) = in_words(error.message());
+                let found = Diagnostic::error("configuration", span(range), words);
+                vec![match help {
+                    Some(help) => found.help(help),
+                    None => found,
                 }]
             }
         };
@@ -118,6 +119,54 @@ impl Choice {
         }
         Err(Failure::Usage(format!("{} cannot be used", path.display())))
     }
+}
+
+/// The message of the parser in the terms of the file, and what to do.
+fn in_words(message: &str) -> (String, Option<String>) {
+    if let Some(rest) = message.strip_prefix("unknown field `")
+        && let Some((key, others)) = rest.split_once("`, expected ")
+    {
+        let known: Vec<&str> = others.split('`').skip(1).step_by(2).collect();
+        let help = match nearest(key, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the keys are {}", known.join(", ")),
+        };
+        return (format!("there is no key `{key}`"), Some(help));
+    }
+    if message == "missing field `version`" {
+        let help = "write `version = 1` on the first line".to_owned();
+        return ("the file has no `version`".to_owned(), Some(help));
+    }
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return (format!("the key {key} is missing"), None);
+    }
+    if let Some(rest) = message.strip_prefix("invalid type: ")
+        && let Some((found, expected)) = rest.split_once(", expected ")
+    {
+        let words = [
+            ("a sequence", "a list"),
+            ("a map", "a table"),
+            ("i64", "a whole number"),
+            ("a string", "text in quotes"),
+            ("path string", "text in quotes"),
+            ("sequence", "a list"),
+            ("map", "a table"),
+            ("integer", "a whole number"),
+            ("floating point", "a number"),
+            ("boolean", "true or false"),
+            ("string", "text"),
+        ];
+        let word = |text: &str| {
+            let known = words.iter().find(|(known, _)| text.starts_with(known));
+            known.map_or("something else", |(_, word)| word)
+        };
+        let text = format!("this is {}, and has to be {}", word(found), word(expected));
+        return (text, None);
+    }
+    if message == "duplicate key" {
+        return ("the key is set twice".to_owned(), None);
+    }
+    (format!("the file is not valid TOML: {message}"), None)
 }
 
 impl Document {
@@ -185,10 +234,19 @@ impl Document {
                 }
             }
         }
+        let mut import_dirs = Vec::new();
+        for dir in self.import_dirs {
+            let path = own.join(dir.get_ref());
+            if !path.is_dir() {
+                let text = format!("there is no directory {}", path.display());
+                errors.push(Diagnostic::error("configuration", span(dir.span()), text));
+            }
+            import_dirs.push(path);
+        }
         let config = Config {
             mappings,
             path: path.display().to_string(),
-            import_dirs: self.import_dirs.iter().map(|dir| own.join(dir)).collect(),
+            import_dirs,
             exclude,
             levels: levels
                 .into_iter()

@@ -6,7 +6,7 @@ use super::baseline::{Old, checked};
 use super::git::last_tag;
 use super::summary::{self, Summary};
 use super::terminal::Terminal;
-use super::{Failure, Outcome, TEMPLATE, drift};
+use super::{Failure, Outcome, TEMPLATE, drift, reports};
 use clap::Args;
 use duologue::compile::{Compilation, Request};
 use duologue::doc::{Compared, Comparison, Input, site};
@@ -135,7 +135,7 @@ impl Doc {
         let outputs = Outputs::plan(vec![Tree::of_site(self.output.clone(), files)])?;
         let orphans = outputs.orphans(&|_| true)?;
         if self.check {
-            return drift::report(&outputs, &orphans, false, terminal);
+            return drift::report(&outputs, &orphans, (false, reports::is_github()), terminal);
         }
         if !self.force {
             outputs.refuse_foreign()?;

@@ -1,7 +1,7 @@
 //! `duologue gen --check` and `--diff`: what would change, and the command that changes it.
 
 use super::terminal::{ERROR, GOOD, NAME, PATH, Terminal, WARNING, styled};
-use super::{Failure, Outcome, diff};
+use super::{Failure, Outcome, diff, reports};
 use duologue::files::{Change, Outputs};
 use duologue::report::counted;
 use std::fs;
@@ -13,12 +13,17 @@ use std::path::{Path, PathBuf};
 pub fn report(
     outputs: &Outputs,
     orphans: &[PathBuf],
-    with_patches: bool,
+    (with_patches, annotates): (bool, bool),
     terminal: &Terminal,
 ) -> Outcome {
     let mut drifted = 0;
+    let mut annotations = String::new();
     let mut line = |style, word: &str, path: &PathBuf, remark: &str| {
         drifted += 1;
+        if annotates {
+            let words = format!("generated file is {word}{remark}");
+            annotations += &reports::annotation(path, 1, "gen", &words);
+        }
         let word = styled(style, format_args!("{word:9}"));
         let line = format!("{word} {}{remark}\n", path.display());
         if with_patches {
@@ -39,10 +44,7 @@ pub fn report(
                 )?;
             }
             Change::Updated => line(WARNING, "changed", &file.path, "")?,
-            Change::LineEnds => {
-                line(WARNING, "changed", &file.path, " (only its line endings)")?;
-            }
-            Change::Unchanged => {}
+            Change::LineEnds | Change::Unchanged => {}
         }
     }
     for path in orphans {
@@ -57,6 +59,10 @@ pub fn report(
             terminal.print_exactly(&patch(path, text)?)?;
         }
     }
+    terminal.insist(annotations)?;
+    let converted = outputs.files.iter();
+    let converted = converted.filter(|file| file.change == Change::LineEnds);
+    line_ends(converted.count(), terminal)?;
     if drifted == 0 {
         let files = counted(outputs.files.len(), "generated file");
         let good = styled(GOOD, "up to date");
@@ -73,6 +79,19 @@ pub fn report(
         styled(PATH, command)
     ))?;
     Err(Failure::Findings)
+}
+
+/// Notes how many files differ only in their line ends, which git may convert when it checks out.
+pub fn line_ends(files: usize, terminal: &Terminal) -> io::Result<()> {
+    if files == 0 {
+        return Ok(());
+    }
+    let verb = if files == 1 { "has" } else { "have" };
+    terminal.tell(format_args!(
+        "{}: {} {verb} other line ends; `text eol=lf` in .gitattributes keeps git from converting them\n",
+        styled(NAME, "note"),
+        counted(files, "file")
+    ))
 }
 
 /// A patch that turns the file on disk, which need not exist, into one with this text.

@@ -2,7 +2,7 @@
 
 use super::drift::quoted;
 use super::terminal::{GOOD, NAME, PATH, Terminal, styled};
-use super::{Failure, Outcome, TEMPLATE, config, diff, inputs};
+use super::{Failure, Outcome, TEMPLATE, config, diff, drift, inputs, reports};
 use clap::Args;
 use duologue::compile::{Files as _, Input};
 use duologue::files::{Disk, replace};
@@ -56,6 +56,12 @@ struct Formatted {
     new: String,
 }
 
+impl Formatted {
+    fn differs_in_line_ends(&self) -> bool {
+        self.old != self.new && self.old.replace("\r\n", "\n") == self.new
+    }
+}
+
 /// How many texts there were, and how many of them do not parse.
 struct Counts {
     total: usize,
@@ -89,14 +95,17 @@ impl Fmt {
             invalid: 0,
         };
         let mut changed = Vec::new();
+        let mut converted = 0;
         for input in inputs {
             match format(input, layout, terminal)? {
+                Some(text) if self.check && text.differs_in_line_ends() => converted += 1,
                 Some(text) if is_stdin && !is_dry => terminal.print_exactly(&text.new)?,
                 Some(text) if text.old != text.new => changed.push(text),
                 Some(_) => {}
                 None => counts.invalid += 1,
             }
         }
+        drift::line_ends(converted, terminal)?;
         let outcome = match counts.total {
             0 => Ok(()),
             _ => self.finish(&counts, &changed, is_stdin, terminal),
@@ -163,6 +172,12 @@ impl Fmt {
                 terminal.print_exactly(&diff::unified(&path, &text.old, &text.new))?;
             } else {
                 terminal.print_exactly(&(path + "\n"))?;
+            }
+            if self.check && reports::is_github() {
+                let pairs = text.old.lines().zip(text.new.lines());
+                let line = pairs.take_while(|(old, new)| old == new).count() + 1;
+                let words = "not formatted: run `duologue fmt`";
+                terminal.insist(reports::annotation(&text.path, line, "fmt", words))?;
             }
         }
         Ok(())

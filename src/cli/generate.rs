@@ -135,6 +135,7 @@ impl Gen {
             let replies = self.plugins.run(&mut compilation, &options)?;
             Ok((compilation, replies))
         };
+        let annotates = self.sources.annotates();
         let sources = self.sources.leaving_out_unreadable();
         let (format, findings) = (self.style.format, Findings::Aside);
         let (compiled, replies) = sources.compile_by(
@@ -170,7 +171,7 @@ impl Gen {
         }
         let orphans = outputs.orphans(&|origin| origins.is_gone_or_read(origin))?;
         if self.check || self.diff {
-            return drift::report(&outputs, &orphans, self.diff, terminal);
+            return drift::report(&outputs, &orphans, (self.diff, annotates), terminal);
         }
         if !self.force {
             outputs.refuse_foreign()?;

@@ -3,7 +3,7 @@
 use super::Failure;
 use super::config::Exclude;
 use super::terminal::{NAME, Terminal, styled};
-use duologue::compile::Input;
+use duologue::compile::{Input, Unreadable};
 use duologue::files::{self, open, read_limited};
 use duologue::report::counted;
 use ignore::WalkBuilder;
@@ -22,24 +22,60 @@ pub struct Found {
     pub unreadable: Vec<String>,
     /// The files of Protocol Buffers in the directories, which were skipped.
     pub skipped: Vec<PathBuf>,
+    /// The directories that were searched.
+    directories: Vec<PathBuf>,
+    exclude: Exclude,
 }
+
+/// How many files and directories are looked at to find hidden and ignored protocol files.
+const HIDDEN: usize = 20_000;
 
 impl Found {
     /// Notes what was skipped; `-v` lists it.
     pub fn tell_skipped(&self, terminal: &Terminal) -> io::Result<()> {
-        if self.skipped.is_empty() {
+        if terminal.quiet {
             return Ok(());
         }
-        let note = styled(NAME, "note");
-        let files = counted(self.skipped.len(), "Protocol Buffers file");
-        if !terminal.verbose {
-            return terminal.tell(format_args!("{note}: skipped {files} (`-v` lists them)\n"));
-        }
-        terminal.tell(format_args!("{note}: skipped {files}\n"))?;
-        for path in &self.skipped {
-            terminal.tell(format_args!("  {}\n", path.display()))?;
+        let hidden = self.hidden();
+        for (paths, what) in [
+            (&self.skipped, "Protocol Buffers file"),
+            (&hidden, "hidden or ignored file"),
+        ] {
+            let note = styled(NAME, "note");
+            let files = counted(paths.len(), what);
+            match (paths.is_empty(), terminal.verbose) {
+                (true, _) => {}
+                (false, false) => {
+                    terminal.tell(format_args!("{note}: skipped {files} (`-v` lists them)\n"))?
+                }
+                (false, true) => {
+                    terminal.tell(format_args!("{note}: skipped {files}\n"))?;
+                    for path in paths {
+                        terminal.tell(format_args!("  {}\n", path.display()))?;
+                    }
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The protocol files in the directories that are hidden, or that git ignores.
+    fn hidden(&self) -> Vec<PathBuf> {
+        let inputs = self.inputs.iter().filter_map(|input| match input {
+            Input::Path(path) => Some(path),
+            Input::Text { .. } => None,
+        });
+        let read: HashSet<&PathBuf> = inputs.collect();
+        let mut found = files::Found::default();
+        for directory in &self.directories {
+            let (mut walk, _) = walker(directory, &self.exclude, None);
+            let entries = walk.standard_filters(false).build().take(HIDDEN);
+            let paths = entries.flatten().map(|entry| shortened(entry.into_path()));
+            paths.for_each(|path| found.add(path));
+        }
+        found.sort();
+        found.protocols.retain(|path| !read.contains(path));
+        found.protocols
     }
 }
 
@@ -83,6 +119,7 @@ fn search(paths: &[PathBuf], import_dirs: &[PathBuf], exclude: &Exclude) -> Resu
     let mut inputs = Vec::new();
     let mut unreadable = Vec::new();
     let mut skipped = Vec::new();
+    let mut directories = Vec::new();
     let mut seen = HashSet::new();
     let mut add = |inputs: &mut Vec<Input>, path: PathBuf| {
         if seen.insert(fs::canonicalize(&path).unwrap_or_else(|_| path.clone())) {
@@ -106,6 +143,7 @@ fn search(paths: &[PathBuf], import_dirs: &[PathBuf], exclude: &Exclude) -> Resu
                 add(&mut inputs, file);
             }
             skipped.extend(found.skipped);
+            directories.push(path.clone());
         } else {
             add(&mut inputs, locate(path, import_dirs));
         }
@@ -114,6 +152,8 @@ fn search(paths: &[PathBuf], import_dirs: &[PathBuf], exclude: &Exclude) -> Resu
         inputs,
         unreadable,
         skipped,
+        directories,
+        exclude: exclude.clone(),
     })
 }
 
@@ -129,6 +169,11 @@ pub fn unreadable(path: &Path, error: &io::Error) -> String {
         ),
         None => format!("cannot read {}: {error}", path.display()),
     }
+}
+
+/// The failure of a run that cannot read an input.
+pub fn failure(found: Unreadable) -> Failure {
+    Failure::Environment(unreadable(&found.path, &found.error))
 }
 
 /// The whole of standard input.
@@ -186,7 +231,8 @@ fn walker(
         if is_wanted && is_excluded {
             count.fetch_add(1, Ordering::Relaxed);
         }
-        entry.depth() == 0 || is_wanted && !is_excluded
+        let is_git = entry.file_name() == ".git";
+        entry.depth() == 0 || is_wanted && !is_excluded && !is_git
     });
     (walk, left_out)
 }
@@ -209,11 +255,7 @@ fn walk(
                 continue;
             }
         };
-        let path = path
-            .strip_prefix(".")
-            .map(Path::to_path_buf)
-            .unwrap_or(path);
-        found.add(path);
+        found.add(shortened(path));
     }
     if found.protocols.is_empty() && unreadable.len() == failures {
         let words = format!("no protocol files under {}", directory.display());
@@ -231,6 +273,14 @@ fn walk(
     }
     found.sort();
     Ok(found)
+}
+
+/// A path below the working directory without `./` before it.
+fn shortened(path: PathBuf) -> PathBuf {
+    match path.strip_prefix(".") {
+        Ok(below) => below.to_path_buf(),
+        Err(_) => path,
+    }
 }
 
 /// Why a directory cannot be searched. The walk wraps the system's error and its path in a text of its own.

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use duologue::check::{every_rule, rule};
+use duologue::check::{WARNINGS, every_rule, rule};
 use duologue::diagnostic::Level;
 use duologue::name::nearest;
 
@@ -15,7 +15,8 @@ const OPTIONS: [(&str, char, Level, &str); 3] = [
         "allow",
         'A',
         Level::Allow,
-        "Do not report a rule; `all` means every rule, and a later level overrides earlier ones",
+        "Do not report a rule; `all` means every rule, `warnings` every rule that would warn, and a later level overrides earlier \
+         ones",
     ),
     (
         "warn",
@@ -23,14 +24,19 @@ const OPTIONS: [(&str, char, Level, &str); 3] = [
         Level::Warn,
         "Report a rule or `all`, and still succeed",
     ),
-    ("deny", 'D', Level::Deny, "Report a rule or `all`, and fail"),
+    (
+        "deny",
+        'D',
+        Level::Deny,
+        "Report a rule, `all` or `warnings`, and fail",
+    ),
 ];
 
 impl Levels {
     /// The levels, if every rule exists and has a level.
     pub fn checked(self) -> Result<Vec<(String, Level)>, Failure> {
         for (name, _) in &self.0 {
-            if name == "all" {
+            if name == "all" || name == WARNINGS {
                 continue;
             }
             match rule(name) {

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::answer::Answer;
+use super::repository::relative;
 use super::terminal::Terminal;
 use clap::Args;
 use duologue::compile::Compilation;
@@ -34,6 +35,21 @@ enum ReportKind {
 }
 
 impl Reports {
+    /// Whether the findings are written as JSON.
+    pub fn has_json(&self) -> bool {
+        let is_json = |report| matches!(report, &Report::File(ReportKind::Json, _));
+        self.report.iter().any(is_json)
+    }
+
+    /// Whether findings become annotations of a workflow of GitHub.
+    pub fn annotates(&self) -> bool {
+        let said = self.report.iter().rev().find_map(|report| match report {
+            Report::Github(on) => Some(*on),
+            Report::File(..) => None,
+        });
+        said.unwrap_or_else(is_github)
+    }
+
     /// Whether a report is asked for.
     pub fn is_any(&self) -> bool {
         let mut reports = self.report.iter();
@@ -76,11 +92,11 @@ impl Reports {
         answer: &dyn Answer,
         terminal: &Terminal,
     ) -> Result<(), Failure> {
-        let mut annotates = env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
+        let annotates = self.annotates();
         let (found, sources) = (&compilation.diagnostics, &compilation.sources);
         for report in &self.report {
             match report {
-                Report::Github(on) => annotates = *on,
+                Report::Github(_) => {}
                 Report::File(kind, path) => {
                     let text = match kind {
                         ReportKind::Json => json(compilation, answer),
@@ -103,6 +119,16 @@ impl Reports {
         }
         Ok(())
     }
+}
+
+/// Whether the program runs in a workflow of GitHub.
+pub fn is_github() -> bool {
+    env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}
+
+/// The annotation of a file that is not as it should be.
+pub fn annotation(path: &Path, line: usize, title: &str, words: &str) -> String {
+    report::github_annotation(&relative(&path.to_string_lossy()), line, title, words)
 }
 
 /// The findings as JSON, with the verdicts if versions were compared, and the sessions if logs were checked.

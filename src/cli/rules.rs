@@ -6,7 +6,7 @@ use super::levels::Levels;
 use super::terminal::{ERROR, NAME, QUIET, Terminal, WARNING, styled};
 use super::{Outcome, TEMPLATE};
 use clap::Args;
-use duologue::check::{Rule, every_rule};
+use duologue::check::{Rule, WARNINGS, every_rule};
 use duologue::diagnostic::Level;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -69,14 +69,18 @@ impl Rules {
 
 fn line(rule: &'static Rule, config: &Config, levels: &[(String, Level)]) -> Line {
     let named = |name: &str| name == rule.name || name == "all";
-    let by_run = levels.iter().rev().find(|(name, _)| named(name));
     let by_project = config.levels.iter().rev().find(|(name, ..)| named(name));
-    let (level, set) = match (rule.default, by_run, by_project) {
-        (None, ..) => (None, "always".to_owned()),
-        (_, Some((_, level)), _) => (Some(*level), "command line".to_owned()),
-        (_, None, Some((_, level, line))) => (Some(*level), format!("{}:{line}", config.path)),
-        (default, None, None) => (default, "default".to_owned()),
+    let (mut level, mut set) = match (rule.default, by_project) {
+        (None, _) => (None, "always".to_owned()),
+        (_, Some((_, level, line))) => (Some(*level), format!("{}:{line}", config.path)),
+        (default, None) => (default, "default".to_owned()),
     };
+    for (name, by_run) in levels {
+        let is_meant = named(name) || name == WARNINGS && level == Some(Level::Warn);
+        if level.is_some() && is_meant {
+            (level, set) = (Some(*by_run), "command line".to_owned());
+        }
+    }
     Line {
         rule: rule.name,
         level: match level {

@@ -70,7 +70,7 @@ impl Peer {
             Failure::Environment(format!("cannot connect to {place}: {}", reason(&error)))
         };
         let deadline = Instant::now() + patience;
-        let socket = address.open(fingerprint, deadline).map_err(failed)?;
+        let socket = address.open(deadline).map_err(failed)?;
         let mut peer = Peer {
             side,
             stream,

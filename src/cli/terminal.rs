@@ -83,7 +83,7 @@ impl Terminal {
             Color::Never => anstream::ColorChoice::Never.write_global(),
         }
         Terminal {
-            ascii: arguments.ascii,
+            ascii: arguments.ascii || !is_utf8(|name| env::var(name).ok()),
             quiet: arguments.quiet,
             verbose: arguments.verbose,
         }
@@ -142,6 +142,17 @@ impl Terminal {
     pub fn complain(&self, message: &str) {
         let _ = self.insist(format_args!("{ERROR}error{ERROR:#}: {message}\n"));
     }
+}
+
+/// Whether the locale allows other characters than those of ASCII: the first variable that is set decides, and without any it does.
+fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(variable);
+    let locale = set
+        .map(|text| text.to_ascii_lowercase())
+        .find(|text| !text.is_empty());
+    locale.is_none_or(|text| text.contains("utf-8") || text.contains("utf8"))
 }
 
 /// The result of a write, except that it is not a failure if the reader of the output has closed it, as after `| head -1`: the
@@ -205,6 +216,19 @@ fn shows_links() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_locale_that_is_not_utf_8_has_ascii_alone() {
+        let locale = |all: &'static str, language: &'static str| {
+            is_utf8(move |name| match name {
+                "LC_ALL" => Some(all.to_owned()),
+                "LANG" => Some(language.to_owned()),
+                _ => None,
+            })
+        };
+        assert!(!locale("C", "de_DE.UTF-8") && !locale("", "POSIX") && !locale("", "en_US"));
+        assert!(locale("C.utf8", "C") && locale("", "de_DE.UTF-8") && locale("", ""));
+    }
 
     #[test]
     fn a_terminal_obeys_nothing_in_a_text_of_the_users() {

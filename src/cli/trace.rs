@@ -6,7 +6,7 @@ use super::baseline::checked;
 use super::named::{Named, select};
 use super::terminal::{GOOD, NAME, QUIET, Terminal, WARNING, styled};
 use super::trace_logs::{self as logs, Log, Progress};
-use super::{Failure, Outcome, TEMPLATE};
+use super::{Failure, Outcome, TEMPLATE, interrupt};
 use clap::{Args, Subcommand};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};
@@ -18,6 +18,7 @@ use duologue::target::Options;
 use duologue::trace::{self, Checker, Finding, Mapping, Summary, Table, Tables};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -170,12 +171,16 @@ impl Check {
         }
         let chosen = Chosen::of(self.protocol.as_deref());
         let mapping = self.mapping(&chosen.paths, terminal)?;
+        let interrupted = interrupt::flag(self.follow);
         let logs = (0_u32..).zip(&self.logs);
         let logs = logs.map(|(number, log)| Log::open(number, log, self.log_format, self.follow));
         let mut logs: Vec<Log> = logs.collect::<Result<_, _>>()?;
         let (format, options) = (self.style.format, Options::default());
         let sources = std::mem::take(&mut self.sources);
-        let by = |request: &Request| self.check(request, &chosen, &mapping, &mut logs, terminal);
+        let is_over = || interrupted.load(Ordering::Relaxed);
+        let by = |request: &Request| {
+            self.check(request, &chosen, &mapping, (&mut logs, &is_over), terminal)
+        };
         let product = Findings::Product;
         let (compiled, found) =
             sources.compile_by(by, &chosen.paths, options, format, product, terminal)?;
@@ -209,18 +214,33 @@ impl Check {
         let Some(name) = &self.mapping else {
             return Ok(Mapping::own());
         };
-        let mut known = self.sources.mappings(paths, terminal)?;
-        let names: Vec<String> = known.iter().map(|(name, _)| format!("`{name}`")).collect();
-        match known.iter().position(|(known, _)| known == name) {
-            Some(at) => Ok(known.swap_remove(at).1),
-            None if names.is_empty() => Err(Failure::Usage(format!(
-                "there is no mapping `{name}`: the configuration has no [traces.{name}]"
-            ))),
-            None => Err(Failure::Usage(format!(
-                "there is no mapping `{name}`, only {}",
-                names.join(", ")
-            ))),
+        // The configuration beside the log describes it; that of the protocols may.
+        let logs = self.logs.iter().map(|log| logs::named(log).1);
+        let logs = logs.filter(|log| log.as_os_str() != "-");
+        let mut read = Vec::new();
+        let mut others = Vec::new();
+        for path in logs.chain(paths.iter().cloned()) {
+            let mut config = self.sources.config(&[path], terminal)?;
+            let mut known = config.mappings.iter();
+            if let Some(at) = known.position(|(known, _)| known == name) {
+                return Ok(config.mappings.swap_remove(at).1);
+            }
+            if !config.path.is_empty() && !read.contains(&config.path) {
+                let names = config.mappings.iter().map(|(name, _)| format!("`{name}`"));
+                others.extend(names);
+                read.push(config.path);
+            }
         }
+        let why = match (read.is_empty(), others.is_empty()) {
+            (true, _) => {
+                "no `duologue.toml` is beside or above the logs or the protocols".to_owned()
+            }
+            (false, true) => format!("{} has no [traces.{name}]", read.join(" and ")),
+            (false, false) => format!("{} has only {}", read.join(" and "), others.join(", ")),
+        };
+        Err(Failure::Usage(format!(
+            "there is no mapping `{name}`: {why}"
+        )))
     }
 
     /// Checks the protocols and then the logs. The findings are those in the logs, or in the protocols if these have errors.
@@ -229,7 +249,7 @@ impl Check {
         request: &Request,
         chosen: &Chosen,
         mapping: &Mapping,
-        logs: &mut [Log],
+        (logs, is_interrupted): (&mut [Log], &dyn Fn() -> bool),
         terminal: &Terminal,
     ) -> Result<(Compilation, Found), Failure> {
         let mut compiled = checked(request, &Disk)?;
@@ -245,7 +265,7 @@ impl Check {
         let names: Vec<String> = logs.iter().map(|log| log.name.clone()).collect();
         let mut checker = Checker::new(&tables, options);
         let mut is_wrong = false;
-        while logs.iter().any(|log| !log.is_over) {
+        while logs.iter().any(|log| !log.is_over) && !is_interrupted() {
             let mut is_waiting = true;
             for log in logs.iter_mut().filter(|log| !log.is_over) {
                 is_waiting &= log.take(mapping, &mut checker)? == Progress::Waiting;
@@ -254,19 +274,19 @@ impl Check {
                 let found = checker.findings();
                 let sources = &mut compiled.sources;
                 self.show(&tables, &found, &names, sources, terminal)?;
-                is_wrong |= !found.is_empty();
+                is_wrong |= !found.iter().all(Finding::is_partial);
                 if is_waiting {
                     thread::sleep(Duration::from_millis(20));
                 }
             }
         }
         let (mut found, more, counts) = checker.finish();
-        logs::complete(&mut found, &self.logs);
         if self.follow {
             self.show(&tables, &found, &names, &mut compiled.sources, terminal)?;
-            is_wrong |= !found.is_empty();
+            is_wrong |= !found.iter().all(Finding::is_partial);
             found.clear();
         }
+        logs::complete(&mut found, &self.logs);
         let level = match self.require_finished {
             true => Level::Deny,
             false => Level::Warn,
@@ -364,6 +384,7 @@ fn text(summary: &Summary) -> String {
         (summary.finished, "finished", GOOD),
         (summary.left, "left early", QUIET),
         (summary.unfinished, "unfinished", WARNING),
+        (summary.partial, "seen in part", WARNING),
         (summary.wrong, "wrong", super::terminal::ERROR),
     ];
     let parts = parts.iter().filter(|(count, ..)| *count > 0);
@@ -371,6 +392,13 @@ fn text(summary: &Summary) -> String {
     let parts: Vec<String> = parts.collect();
     if !parts.is_empty() {
         let _ = write!(text, ": {}", parts.join(", "));
+    }
+    if summary.unnamed > 0 {
+        let lines = counted(number(summary.unnamed), "line");
+        let _ = write!(
+            text,
+            "\n    {lines} without an event that the mapping names"
+        );
     }
     let (covered, all) = (summary.covered, summary.transitions);
     let _ = writeln!(text, "\n    covered {covered}/{all} transitions");

@@ -8,7 +8,7 @@ use duologue::protocol::Side;
 use duologue::trace::{
     Checker, Event, Finding, KeptLine, Line, Mapping, Place, Problem, Stop, Transcript, otlp_events,
 };
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -45,8 +45,10 @@ pub struct Log {
     buffer: Vec<u8>,
     /// Whether the rest of a line that is too long is skipped.
     is_skipping: bool,
-    /// Whether more can be appended after its end.
-    is_followed: bool,
+    /// The file that is read and its path, if more can be appended after its end.
+    followed: Option<(File, PathBuf)>,
+    /// Whether another file has replaced the one that is read.
+    is_replaced: bool,
     pub is_over: bool,
 }
 
@@ -134,6 +136,7 @@ impl Log {
     ) -> Result<Log, Failure> {
         let (side, path) = named(text);
         let is_stdin = path.as_os_str() == "-";
+        let mut followed = None;
         let input: Box<dyn BufRead> = if is_stdin {
             Box::new(BufReader::with_capacity(1 << 16, io::stdin()))
         } else {
@@ -149,7 +152,11 @@ impl Log {
             let near = side.map(|side| format!("; did you mean `{side}=FILE`?"));
             let near = near.unwrap_or_default();
             let failed = |error| Failure::Environment(unreadable(&path, &error) + near.as_str());
-            Box::new(BufReader::with_capacity(1 << 16, opened.map_err(failed)?))
+            let file = opened.map_err(failed)?;
+            if is_followed {
+                followed = Some((file.try_clone().map_err(failed)?, path.clone()));
+            }
+            Box::new(BufReader::with_capacity(1 << 16, file))
         };
         let name = match is_stdin {
             true => "<stdin>".to_owned(),
@@ -166,9 +173,37 @@ impl Log {
             byte: 0,
             buffer: Vec::new(),
             is_skipping: false,
-            is_followed: is_followed && !is_stdin,
+            followed,
+            is_replaced: false,
             is_over: false,
         })
+    }
+
+    /// Whether the path of a followed log has another file by now, with something in it, or the file has become shorter.
+    fn has_another(&self) -> bool {
+        let Some((file, path)) = &self.followed else {
+            return false;
+        };
+        let (Ok(own), Ok(there)) = (file.metadata(), path.metadata()) else {
+            return false;
+        };
+        own.is_file() && (own.len() < self.byte || !is_same(&own, &there) && there.len() > 0)
+    }
+
+    /// Goes on with the file that is at the path of a followed log.
+    fn reopen(&mut self) -> Result<(), Failure> {
+        let Some((_, path)) = self.followed.take() else {
+            return Ok(());
+        };
+        let file = File::open(&path).map_err(|error| self.failed(&error))?;
+        let other = file.try_clone().map_err(|error| self.failed(&error))?;
+        self.followed = Some((other, path));
+        self.input = Box::new(BufReader::with_capacity(1 << 16, file));
+        (self.line, self.byte) = (0, 0);
+        self.buffer.clear();
+        self.is_skipping = false;
+        self.is_replaced = false;
+        Ok(())
     }
 
     fn failed(&self, error: &io::Error) -> Failure {
@@ -199,14 +234,23 @@ impl Log {
             let read = read.map_err(|error| self.failed(&error))?;
             let is_whole = self.buffer.last() == Some(&b'\n');
             if read == 0 {
-                if self.is_followed {
-                    return Ok(Progress::Waiting);
+                if self.followed.is_some() && !self.is_replaced {
+                    self.is_replaced = self.has_another();
+                    match self.is_replaced {
+                        // What was appended in the meantime is read first.
+                        true => continue,
+                        false => return Ok(Progress::Waiting),
+                    }
                 }
-                self.is_over = true;
-                if self.buffer.is_empty() || self.is_skipping {
+                if !self.buffer.is_empty() && !self.is_skipping {
+                    break;
+                }
+                if self.followed.is_none() {
+                    self.is_over = true;
                     return Ok(Progress::Over);
                 }
-                break;
+                self.reopen()?;
+                continue;
             }
             if is_whole && self.is_skipping {
                 self.byte += length(&self.buffer);
@@ -267,7 +311,7 @@ impl Log {
                 let is_cut = matches!(&events, Err(problem) if problem.is_cut);
                 match events {
                     // A document over several lines: the rest of the log belongs to it, unless the next line begins one.
-                    Err(_) if is_cut && !self.is_followed && !self.begins_document()? => {
+                    Err(_) if is_cut && self.followed.is_none() && !self.begins_document()? => {
                         let limit = u64::try_from(DOCUMENT_LIMIT - text.len()).unwrap_or(0);
                         let read = (&mut self.input).take(limit).read_to_end(&mut taken);
                         let read = read.map_err(|error| self.failed(&error))?;
@@ -351,6 +395,20 @@ impl Log {
                 event.session.escape_debug()
             ),
         })
+    }
+}
+
+/// Whether two files are the same; where the system does not tell, they count as that.
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        (one.dev(), one.ino()) == (other.dev(), other.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (one, other);
+        true
     }
 }
 

@@ -1,9 +1,10 @@
 //! Repairs of findings, and formatting.
 
 use super::Snapshot;
+use crate::compile::{Files, Request};
 use crate::diagnostic::{Diagnostic, Edit, Help};
+use crate::repair::{automatic, repair};
 use crate::syntax::format::{Unformatted, format};
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A repair.
@@ -14,7 +15,7 @@ pub struct Fix<'a> {
     /// What it does.
     pub title: String,
     /// Whether `check --fix` makes it too.
-    pub is_safe: bool,
+    pub is_automatic: bool,
     /// What to replace in the text, in order, none overlapping.
     pub edits: Vec<(Range<usize>, String)>,
 }
@@ -46,49 +47,46 @@ fn edits(snapshot: &Snapshot, help: &Help) -> Option<Vec<(Range<usize>, String)>
     Some(edits)
 }
 
-/// The repairs of the findings that touch a range.
+/// The repairs of the findings that touch a range. `request` and `files` are what the text was checked with.
 #[must_use]
-pub fn fixes<'a>(snapshot: &'a Snapshot, within: &Range<usize>) -> Vec<Fix<'a>> {
+pub fn fixes<'a>(
+    snapshot: &'a Snapshot,
+    within: &Range<usize>,
+    request: &Request,
+    files: &dyn Files,
+) -> Vec<Fix<'a>> {
     let touches = |found: &&Diagnostic| {
         let at = found.primary.span.range();
         at.start <= within.end && within.start <= at.end
     };
-    let mut fixes = Vec::new();
-    for finding in findings(snapshot).filter(touches) {
-        for help in &finding.helps {
-            fixes.extend(edits(snapshot, help).map(|edits| Fix {
-                finding,
-                title: help.text.clone(),
-                is_safe: help.is_safe,
-                edits,
-            }));
-        }
-    }
-    fixes
+    let repairs = || {
+        let found = findings(snapshot).filter(touches);
+        found.flat_map(|found| found.helps.iter().map(move |help| (found, help)))
+    };
+    let automatic = automatic(request, files, &snapshot.compilation, repairs());
+    let automatic = automatic.unwrap_or_default();
+    let fixes = repairs().filter_map(|(finding, help)| {
+        Some(Fix {
+            finding,
+            title: help.text.clone(),
+            is_automatic: automatic.contains(&std::ptr::from_ref(help)),
+            edits: edits(snapshot, help)?,
+        })
+    });
+    fixes.collect()
 }
 
-/// All safe repairs of the text, without those that touch an earlier one.
+/// What to replace to make all automatic repairs of the text; `None` if there are none.
 #[must_use]
-pub fn safe_fixes(snapshot: &Snapshot) -> Vec<(Range<usize>, String)> {
-    // By where they begin and end, and their number in their repair. None touches another, so only the last one that begins before the end of a range can touch it.
-    let mut chosen: BTreeMap<(usize, usize, usize), (Range<usize>, String)> = BTreeMap::new();
-    let helps = findings(snapshot).flat_map(|found| &found.helps);
-    for help in helps.filter(|help| help.is_safe) {
-        let Some(edits) = edits(snapshot, help) else {
-            continue;
-        };
-        let touches = |at: &Range<usize>| {
-            let before = chosen
-                .range(..=(at.end, usize::MAX, usize::MAX))
-                .next_back();
-            before.is_some_and(|(_, (other, _))| at.start <= other.end)
-        };
-        if !edits.iter().any(|(at, _)| touches(at)) {
-            let edits = edits.into_iter().enumerate();
-            chosen.extend(edits.map(|(index, edit)| ((edit.0.start, edit.0.end, index), edit)));
-        }
-    }
-    chosen.into_values().collect()
+pub fn automatic_fixes(
+    snapshot: &Snapshot,
+    request: &Request,
+    files: &dyn Files,
+) -> Option<(Range<usize>, String)> {
+    let name = snapshot.compilation.sources.get(snapshot.source).name();
+    let repaired = repair(request, files, &|other| other == name).ok()?;
+    let (_, text) = repaired.texts.into_iter().next()?;
+    changed(snapshot.text(), &text)
 }
 
 /// What to replace so that the text has the layout of protocol files; `None` if it has it already.
@@ -97,9 +95,13 @@ pub fn safe_fixes(snapshot: &Snapshot) -> Vec<(Range<usize>, String)> {
 /// The text has syntax errors.
 pub fn formatted(snapshot: &Snapshot) -> Result<Option<(Range<usize>, String)>, Unformatted> {
     let old = snapshot.text();
-    let new = format(snapshot.source, old)?;
+    Ok(changed(old, &format(snapshot.source, old)?))
+}
+
+/// What to replace to turn one text into another; `None` if they are the same.
+fn changed(old: &str, new: &str) -> Option<(Range<usize>, String)> {
     if new == old {
-        return Ok(None);
+        return None;
     }
     // Whole lines that stay are left alone, so that an editor keeps its marks there.
     let lines = |text: &str| {
@@ -107,7 +109,7 @@ pub fn formatted(snapshot: &Snapshot) -> Result<Option<(Range<usize>, String)>, 
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
-    let (before, after) = (lines(old), lines(&new));
+    let (before, after) = (lines(old), lines(new));
     let same = before
         .iter()
         .zip(&after)
@@ -127,5 +129,5 @@ pub fn formatted(snapshot: &Snapshot) -> Result<Option<(Range<usize>, String)>, 
             .map(String::len)
             .sum::<usize>();
     let text = other[..other.len() - tail].concat();
-    Ok(Some((start..end, text)))
+    Some((start..end, text))
 }

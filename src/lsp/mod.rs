@@ -18,7 +18,7 @@ mod shape;
 mod snapshot;
 mod text;
 
-pub use actions::{Fix, fixes, formatted, safe_fixes};
+pub use actions::{Fix, automatic_fixes, fixes, formatted};
 pub use complete::{Completion, CompletionKind, complete};
 pub use hints::{Hint, hints};
 pub use hover::{Hover, hover};

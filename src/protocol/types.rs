@@ -19,22 +19,25 @@ pub struct TypeDeclaration {
     pub definition: Definition,
     /// For an alias, the bounds in its type.
     pub lengths: Lengths,
+    /// For an alias, where its type is written; otherwise its name.
+    pub ty_span: Span,
 }
 
 impl TypeDeclaration {
-    /// The types that it consists of, in the order written, with the bounds in them.
+    /// The types that it consists of, in the order written, with the bounds in them and where they are written.
     #[must_use]
-    pub fn parts(&self) -> Vec<(&Type, &Lengths)> {
+    pub fn parts(&self) -> Vec<(&Type, &Lengths, Span)> {
         match &self.definition {
-            Definition::Alias(ty) => vec![(ty, &self.lengths)],
+            Definition::Alias(ty) => vec![(ty, &self.lengths, self.ty_span)],
             Definition::Struct(fields) => fields
                 .iter()
-                .map(|field| (&field.ty, &field.lengths))
+                .map(|field| (&field.ty, &field.lengths, field.ty_span))
                 .collect(),
-            Definition::Enum(variants) => {
-                let entries = variants.iter().flat_map(|variant| &variant.entries);
-                entries.map(|entry| (&entry.ty, &entry.lengths)).collect()
-            }
+            Definition::Enum(variants) => variants
+                .iter()
+                .flat_map(|variant| &variant.entries)
+                .map(|entry| (&entry.ty, &entry.lengths, entry.ty_span))
+                .collect(),
             Definition::Extern(..) | Definition::Undeclared => Vec::new(),
         }
     }

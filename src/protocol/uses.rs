@@ -107,6 +107,19 @@ impl Uses {
         (found.span.source == source && position <= found.span.end).then_some(found)
     }
 
+    /// The first name in a range that refers to something.
+    #[must_use]
+    pub fn first_in(&self, range: Span, referent: Referent) -> Option<Span> {
+        let is_before =
+            |found: &Use| (found.span.source, found.span.start) < (range.source, range.start);
+        let start = self.all.partition_point(is_before);
+        let is_inside =
+            |found: &&Use| found.span.source == range.source && found.span.end <= range.end;
+        let mut inside = self.all[start..].iter().take_while(is_inside);
+        let found = inside.find(|found| found.referent == referent)?;
+        Some(found.span)
+    }
+
     /// All names that refer to the same, including the one in its declaration.
     pub fn of(&self, referent: Referent) -> impl Iterator<Item = &Use> {
         let same = move |found: &&Use| found.referent == referent;

@@ -327,7 +327,7 @@ impl<'a> Limits<'a> {
                 else {
                     break;
                 };
-                *side = Side::of(ty, lengths, program.ty(*id).name.span);
+                *side = Side::of(ty, lengths, program.ty(*id).ty_span);
             }
         }
         pair

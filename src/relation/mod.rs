@@ -281,20 +281,24 @@ pub fn failure<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a
     Walk::new(client, server, demand).run()
 }
 
-/// Like [`misfit`] or, if `compares_positions`, like [`tag_mismatch`]; and a receiver has to accept whatever the limits of the sender
-/// allow, and to wait as long as the sender may take. `sizes` are those of the client's and of the server's program.
+/// The most disagreements that are returned.
+pub const MOST_MISFITS: usize = 100;
+
+/// All of [`misfit`] or, if `compares_positions`, of [`tag_mismatch`], the shortest dialogues first. With the sizes of the client's and
+/// of the server's program, a receiver also has to accept whatever the limits of the sender allow, and to wait as long as the sender may
+/// take.
 #[must_use]
-pub fn exceeding<'a>(
+pub fn misfits<'a>(
     client: View<'a>,
     server: View<'a>,
     compares_positions: bool,
-    sizes: [&Rc<Sizes>; 2],
-) -> Option<Disagreement<'a>> {
+    sizes: Option<[Rc<Sizes>; 2]>,
+) -> Vec<Disagreement<'a>> {
     let demand = Demand::Fit {
         rejects_deadlock: false,
         compares_positions,
     };
-    let limits = Limits::of([client.program, server.program], sizes.map(Rc::clone));
+    let limits = sizes.map(|sizes| Limits::of([client.program, server.program], sizes));
     let walk = Walk::new(client, server, demand);
-    walk.with_limits(Some(limits)).run()
+    walk.with_limits(limits).all(MOST_MISFITS)
 }

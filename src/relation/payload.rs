@@ -247,7 +247,7 @@ impl<'a> Search<'a, '_> {
             };
             let here = Here {
                 node: shapes.lower(origin, ty, &[]),
-                span: declared.name.span,
+                span: declared.ty_span,
                 written: None,
             };
             Some((declared.name.text(), here))
@@ -407,8 +407,8 @@ impl<'a> Search<'a, '_> {
             }
         };
         let only = |ours: &'a State, theirs: &'a State| {
-            let lacking = matches(ours, theirs).err()?;
-            Some(&ours.messages[lacking])
+            let (_, lacking) = matches(ours, theirs);
+            lacking.first().map(|at| &ours.messages[*at])
         };
         let lacking = [only(ours, theirs), only(theirs, ours)];
         if is_type && lacking.iter().any(Option::is_some) {
@@ -427,7 +427,7 @@ impl<'a> Search<'a, '_> {
             [None, Some(message)] => return Some([lacks(ours, message), has(message)]),
             [None, None] => {}
         }
-        for (our, their) in matches(ours, theirs).unwrap_or_default() {
+        for (our, their) in matches(ours, theirs).0 {
             let messages = [(nodes[0], our), (nodes[1], their)];
             let messages = messages.map(|(node, at)| (node, at, self.shapes.message(node, at)));
             let counts = messages.map(|(_, _, message)| message.entries.len());

@@ -99,7 +99,7 @@ impl Comparison<'_> {
             pairs.find_map(|found| found)
         };
         let entries = || {
-            let pairs = matches(old, new).ok()?;
+            let (pairs, _) = matches(old, new);
             let mut pairs = pairs.into_iter();
             pairs.find_map(|(old_at, new_at)| {
                 let entries = [

@@ -1,7 +1,7 @@
 //! Two versions of a protocol: whether they can be deployed side by side, and which side goes first.
 
 use super::rename::{Renamed, renaming};
-use super::{Disagreement, View, difference, exceeding, misfit, tag_mismatch};
+use super::{Disagreement, View, difference, misfits};
 use crate::sizes::Sizes;
 use std::rc::Rc;
 
@@ -46,58 +46,42 @@ pub enum Mixture {
 /// The result of comparing two versions of a protocol.
 #[derive(Debug)]
 pub struct Change<'a> {
-    /// Where an old client and a new server disagree, if they do. The client is on the left.
-    pub old_client: Option<Disagreement<'a>>,
-    /// Where a new client and an old server disagree, if they do. The client is on the left.
-    pub old_server: Option<Disagreement<'a>>,
+    /// Where an old client and a new server disagree, the shortest dialogues first. The client is on the left.
+    pub old_client: Vec<Disagreement<'a>>,
+    /// Where a new client and an old server disagree. The client is on the left.
+    pub old_server: Vec<Disagreement<'a>>,
     /// If both mixtures are sound: the first change that programs can see, in a name or in what is required of them.
     pub renamed: Option<Renamed>,
 }
 
 impl<'a> Change<'a> {
-    /// Compares two versions.
+    /// Compares two versions whose messages travel by their names, without their limits.
     #[must_use]
     pub fn between(old: View<'a>, new: View<'a>) -> Change<'a> {
         // Equal versions fit, and deciding equality takes far fewer steps.
         if difference(old, new).is_none() {
             return Change {
-                old_client: None,
-                old_server: None,
+                old_client: Vec::new(),
+                old_server: Vec::new(),
                 renamed: renaming(old, new),
             };
         }
-        Change {
-            old_client: misfit(old, new),
-            old_server: misfit(new, old),
-            renamed: None,
-        }
+        Change::between_processes(old, new, false, None)
     }
 
-    /// Compares two versions as processes do, where a message travels as its position in its state.
+    /// Compares two versions. Messages travel as their positions if `compares_positions`, otherwise by their names. With the sizes of
+    /// the old and of the new program, a receiver has to accept whatever the sender's limits allow.
     #[must_use]
-    pub fn between_processes(old: View<'a>, new: View<'a>) -> Change<'a> {
-        let (old_client, old_server) = (tag_mismatch(old, new), tag_mismatch(new, old));
-        let is_same = old_client.is_none() && old_server.is_none();
-        Change {
-            old_client,
-            old_server,
-            renamed: is_same.then(|| renaming(old, new)).flatten(),
-        }
-    }
-
-    /// The same with limits: a receiver has to accept whatever the sender's limits allow. Messages travel as their positions if
-    /// `compares_positions`, otherwise by their names. `sizes` are those of the old and of the new program.
-    #[must_use]
-    pub fn with_limits(
+    pub fn between_processes(
         old: View<'a>,
         new: View<'a>,
         compares_positions: bool,
-        sizes: &[Rc<Sizes>; 2],
+        sizes: Option<&[Rc<Sizes>; 2]>,
     ) -> Change<'a> {
-        let [of_old, of_new] = sizes;
-        let old_client = exceeding(old, new, compares_positions, [of_old, of_new]);
-        let old_server = exceeding(new, old, compares_positions, [of_new, of_old]);
-        let is_same = old_client.is_none() && old_server.is_none();
+        let turned = sizes.map(|[old, new]| [Rc::clone(new), Rc::clone(old)]);
+        let old_client = misfits(old, new, compares_positions, sizes.cloned());
+        let old_server = misfits(new, old, compares_positions, turned);
+        let is_same = old_client.is_empty() && old_server.is_empty();
         Change {
             old_client,
             old_server,
@@ -108,21 +92,21 @@ impl<'a> Change<'a> {
     /// Which order is safe.
     #[must_use]
     pub fn rollout(&self) -> Rollout {
-        match (&self.old_client, &self.old_server) {
-            (None, None) if self.renamed.is_none() => Rollout::Same,
-            (None, None) => Rollout::AnyOrder,
-            (None, Some(_)) => Rollout::ServerFirst,
-            (Some(_), None) => Rollout::ClientFirst,
-            (Some(_), Some(_)) => Rollout::Incompatible,
+        match (self.old_client.is_empty(), self.old_server.is_empty()) {
+            (true, true) if self.renamed.is_none() => Rollout::Same,
+            (true, true) => Rollout::AnyOrder,
+            (true, false) => Rollout::ServerFirst,
+            (false, true) => Rollout::ClientFirst,
+            (false, false) => Rollout::Incompatible,
         }
     }
 
-    /// Where a mixture fails, if it does.
+    /// Where a mixture fails.
     #[must_use]
-    pub fn failure(&self, mixture: Mixture) -> Option<&Disagreement<'a>> {
+    pub fn failures(&self, mixture: Mixture) -> &[Disagreement<'a>] {
         match mixture {
-            Mixture::OldClient => self.old_client.as_ref(),
-            Mixture::OldServer => self.old_server.as_ref(),
+            Mixture::OldClient => &self.old_client,
+            Mixture::OldServer => &self.old_server,
         }
     }
 }

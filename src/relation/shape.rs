@@ -446,7 +446,8 @@ impl<'a> Shapes<'a> {
         if ours.messages.len() != theirs.messages.len() {
             return false;
         }
-        let Ok(matches) = matches(ours, theirs) else {
+        let (matches, lacking) = matches(ours, theirs);
+        if !lacking.is_empty() {
             return false;
         };
         matches.into_iter().all(|(our, their)| {
@@ -458,8 +459,8 @@ impl<'a> Shapes<'a> {
     }
 }
 
-/// For each message of `ours`, the message of `theirs` with its name; or as the error, the first message that has none.
-pub fn matches(ours: &State, theirs: &State) -> Result<Matches, usize> {
+/// The messages of `ours`, each with the message of `theirs` that has its name, and those that have none.
+pub fn matches(ours: &State, theirs: &State) -> (Matches, Vec<usize>) {
     const FEW: usize = 8;
     let few = theirs.messages.len() <= FEW;
     let named = theirs.messages.iter().enumerate();
@@ -478,10 +479,13 @@ pub fn matches(ours: &State, theirs: &State) -> Result<Matches, usize> {
             positions.get(name).copied()
         }
     };
-    let ours = ours.messages.iter().enumerate();
-    ours.map(|(our, message)| {
-        let their = find(message.name.text()).ok_or(our)?;
-        Ok((our, their))
-    })
-    .collect()
+    let mut lacking = Vec::new();
+    let mut found = Matches::new();
+    for (our, message) in ours.messages.iter().enumerate() {
+        match find(message.name.text()) {
+            Some(their) => found.push((our, their)),
+            None => lacking.push(our),
+        }
+    }
+    (found, lacking)
 }

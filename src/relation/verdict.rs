@@ -42,7 +42,7 @@ impl Verdict {
             Fate::Added => (Outcome::Added, String::new(), None),
             Fate::Removed(..) => (Outcome::Removed, String::new(), None),
             Fate::Kept(old, new, change) => {
-                let is_sound = |mixture| change.failure(mixture).is_none();
+                let is_sound = |mixture| change.failures(mixture).is_empty();
                 let outcome = Outcome::Kept {
                     rollout: change.rollout(),
                     old_client: is_sound(Mixture::OldClient),

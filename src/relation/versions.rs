@@ -4,14 +4,15 @@ use super::explain::misfit;
 use super::limits::has_limits;
 use super::waits::has_waits;
 use super::{
-    Change, Disagreement, Mismatch, Mixture, Origin, Rollout, View, canonical, difference,
+    Change, Disagreement, MOST_MISFITS, Mismatch, Mixture, Origin, Rollout, View, canonical,
+    difference,
 };
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::Name;
 use crate::protocol::{FileId, Message, Program, State};
 use crate::sizes::Sizes;
 use crate::source::Moved;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 /// A protocol, or an instance of one, in two versions.
@@ -71,12 +72,10 @@ pub fn versions<'a>(old: &'a Program, new: &'a Program, travel: Travel) -> Vec<V
         let both_leave = |leaves: fn(View<'_>) -> bool| leaves(old) && leaves(new);
         let by_position = travel == Travel::Positions && both_leave(can_leave);
         // Within a process, limits are not checked.
-        if is_limited && both_leave(may_leave) {
-            Change::with_limits(old, new, by_position, &sizes)
-        } else if by_position {
-            Change::between_processes(old, new)
-        } else {
-            Change::between(old, new)
+        let sizes = (is_limited && both_leave(may_leave)).then_some(&sizes);
+        match by_position || sizes.is_some() {
+            true => Change::between_processes(old, new, by_position, sizes),
+            false => Change::between(old, new),
         }
     };
     let (old, new) = (declared(old), declared(new));
@@ -181,34 +180,51 @@ impl Versions<'_> {
                 let rollout = change.rollout();
                 let is_bad = rollout == Rollout::Incompatible || require == Require::AnyOrder;
                 let level = if is_bad { Level::Deny } else { Level::Warn };
-                let both = [Mixture::OldClient, Mixture::OldServer];
-                let failures = both
-                    .into_iter()
-                    .filter_map(|mixture| Some((mixture, change.failure(mixture)?)));
-                failures
-                    .map(|(mixture, found)| {
-                        let (client, server) = match mixture {
-                            Mixture::OldClient => (*before, *after),
-                            Mixture::OldServer => (*after, *before),
-                        };
-                        let explanation = misfit(client, server, mixture, found);
-                        // The finding is located in the new version, with a related label in the old one.
-                        let (here, there) = (|span| span, |span| old.span(span));
-                        let finding = match mixture {
-                            Mixture::OldClient => {
-                                let rule = "incompatible-with-old-client";
-                                explanation.finding(rule, None, Origin::Right, &there, &here)
-                            }
-                            Mixture::OldServer => {
-                                let rule = "incompatible-with-old-server";
-                                explanation.finding(rule, None, Origin::Left, &here, &there)
-                            }
-                        };
+                let mut findings = Vec::new();
+                for mixture in [Mixture::OldClient, Mixture::OldServer] {
+                    let failures = change.failures(mixture);
+                    // What several messages carry is declared, and reported, in one place.
+                    let mut places = HashSet::new();
+                    for found in failures {
+                        let finding = finding(*before, *after, mixture, found, old);
+                        if !places.insert((finding.primary.span, finding.related[0].span)) {
+                            continue;
+                        }
                         let finding = finding.help(advice(rollout, require, mixture, found));
-                        Diagnostic { level, ..finding }
-                    })
-                    .collect()
+                        findings.push(Diagnostic { level, ..finding });
+                    }
+                    if failures.len() == MOST_MISFITS
+                        && let Some(last) = findings.last_mut()
+                    {
+                        let text = format!("only the first {MOST_MISFITS} are reported");
+                        last.notes.push(text);
+                    }
+                }
+                findings
             }
+        }
+    }
+}
+
+/// Reports a disagreement in the new version, with a related label in the old one.
+fn finding(
+    before: View<'_>,
+    after: View<'_>,
+    mixture: Mixture,
+    found: &Disagreement<'_>,
+    old: Moved,
+) -> Diagnostic {
+    let (here, there) = (|span| span, |span| old.span(span));
+    match mixture {
+        Mixture::OldClient => {
+            let rule = "incompatible-with-old-client";
+            let explanation = misfit(before, after, mixture, found);
+            explanation.finding(rule, None, Origin::Right, &there, &here)
+        }
+        Mixture::OldServer => {
+            let rule = "incompatible-with-old-server";
+            let explanation = misfit(after, before, mixture, found);
+            explanation.finding(rule, None, Origin::Left, &here, &there)
         }
     }
 }

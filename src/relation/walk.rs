@@ -1,4 +1,4 @@
-//! Two protocols walked side by side, breadth first, up to the first disagreement.
+//! Two protocols walked side by side, breadth first.
 
 use super::limits::Limits;
 use super::payload::{self, Bindings, Part};
@@ -43,6 +43,18 @@ struct Pair {
     depth: usize,
 }
 
+/// The messages, left and right, that a mismatch is about.
+fn messages<'a>(clash: &Mismatch<'a>) -> [Option<&'a Message>; 2] {
+    match *clash {
+        Mismatch::Left(message) => [Some(message), None],
+        Mismatch::Right(message) => [None, Some(message)],
+        Mismatch::Payload(ours, theirs)
+        | Mismatch::Limit(ours, theirs)
+        | Mismatch::Place(ours, theirs) => [Some(ours), Some(theirs)],
+        Mismatch::Turn(..) | Mismatch::Wait(..) | Mismatch::Silence => [None, None],
+    }
+}
+
 /// A walk in progress.
 pub struct Walk<'a> {
     views: [View<'a>; 2],
@@ -83,63 +95,63 @@ impl<'a> Walk<'a> {
         self
     }
 
-    /// Walks to the end; the first disagreement has the shortest dialogue.
+    /// Walks up to the first disagreement, which has the shortest dialogue.
+    pub fn run(&mut self) -> Option<Disagreement<'a>> {
+        self.all(1).pop()
+    }
+
+    /// Walks on after disagreements, with the messages on which both sides agree, and returns at most `most` of them. Those with
+    /// the shortest dialogues come first, and a message is in one of them only.
     ///
     /// Whether two states fit depends only on how they behave. So once there are many pairs, one pair for each pair of classes
     /// is enough: the first one met, which is reached by the fewest messages.
     ///
     /// The same holds where equality unites states: a pair is skipped only if it is made equal by a chain of pairs that were met
     /// before it, and so after no more messages, and one of these pairs disagrees wherever the skipped pair does.
-    pub fn run(&mut self) -> Option<Disagreement<'a>> {
+    pub fn all(&mut self, most: usize) -> Vec<Disagreement<'a>> {
+        let mut found: Vec<(usize, Mismatch<'a>)> = Vec::new();
+        let mut named = HashSet::new();
         let mut at = 0;
         while at < self.pairs.len() {
-            let (left, right) = (self.pairs[at].left, self.pairs[at].right);
-            match self.compare(left, right) {
-                Ok(matches) => {
-                    for (our, their) in matches {
-                        let (ours, theirs) = (
-                            self.shapes.after(left, our),
-                            self.shapes.after(right, their),
-                        );
-                        self.meet(ours, theirs, Some((at, our, their)));
-                    }
-                    self.unite_classes();
-                }
-                Err(clash) => {
-                    let (at, clash) = self.sooner(at, clash);
-                    return Some(self.disagreement(at, clash));
-                }
+            let last = found.last().map(|(last, _)| self.pairs[*last].depth);
+            if found.len() >= most && last < Some(self.pairs[at].depth) {
+                break;
             }
+            let (left, right) = (self.pairs[at].left, self.pairs[at].right);
+            let (matches, clashes) = self.compare(left, right);
+            let new = clashes.into_iter().filter(|clash| match messages(clash) {
+                [None, None] => true,
+                messages => {
+                    let addresses = messages.map(|one| one.map(std::ptr::from_ref));
+                    named.insert((std::mem::discriminant(clash), addresses))
+                }
+            });
+            found.extend(new.map(|clash| (at, clash)));
+            for (our, their) in matches {
+                let ours = self.shapes.after(left, our);
+                let theirs = self.shapes.after(right, their);
+                self.meet(ours, theirs, Some((at, our, their)));
+            }
+            self.unite_classes();
             at += 1;
         }
-        None
+        // A mismatch in a message takes one more message to show than one in whose turn it is or in how long it lasts.
+        found.sort_by_key(|(at, clash)| {
+            (
+                self.pairs[*at].depth,
+                messages(clash).iter().any(Option::is_some),
+            )
+        });
+        found.truncate(most);
+        let found = found.into_iter();
+        found
+            .map(|(at, clash)| self.disagreement(at, clash))
+            .collect()
     }
 
     /// The states and types that were reached.
     pub fn into_shapes(self) -> Shapes<'a> {
         self.shapes
-    }
-
-    /// A mismatch in a message takes one more message to show than a mismatch in whose turn it is or in how long it lasts. So if
-    /// another pair that was reached by equally many messages has a mismatch of the latter kind, that one is returned.
-    fn sooner(&self, at: usize, clash: Mismatch<'a>) -> (usize, Mismatch<'a>) {
-        let takes_no_message = |clash: &Mismatch<'_>| {
-            matches!(
-                clash,
-                Mismatch::Turn(..) | Mismatch::Silence | Mismatch::Wait(..)
-            )
-        };
-        if takes_no_message(&clash) {
-            return (at, clash);
-        }
-        let depth = self.pairs[at].depth;
-        let rest = self.pairs.iter().enumerate().skip(at + 1);
-        let mut rest = rest.take_while(|(_, pair)| pair.depth == depth);
-        let sooner = rest.find_map(|(index, pair)| {
-            let clash = self.face(pair.left, pair.right).err()?;
-            takes_no_message(&clash).then_some((index, clash))
-        });
-        sooner.unwrap_or((at, clash))
     }
 
     /// Determines which states behave alike, once there are more pairs than states and types. That never happens where most
@@ -189,59 +201,52 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The messages that both may exchange in a pair of states, or why they disagree there.
-    fn compare(&mut self, left: Node, right: Node) -> Result<Matches, Mismatch<'a>> {
-        let matches = self.face(left, right)?;
+    /// The messages that both may exchange in a pair of states, and what they disagree about there.
+    fn compare(&mut self, left: Node, right: Node) -> (Matches, Vec<Mismatch<'a>>) {
+        let (matches, mut clashes) = self.face(left, right);
         let displaced = matches.iter().find(|(our, their)| our != their);
         if let Some((our, their)) = displaced.filter(|_| self.demand.compares_positions()) {
-            return Err(Mismatch::Place(
+            clashes.push(Mismatch::Place(
                 self.shapes.message(left, *our),
                 self.shapes.message(right, *their),
             ));
         }
-        for (our, their) in &matches {
-            if !self.shapes.carry_the_same((left, *our), (right, *their)) {
-                return Err(Mismatch::Payload(
-                    self.shapes.message(left, *our),
-                    self.shapes.message(right, *their),
-                ));
-            }
-        }
         let turn = self.shapes.stand(left).map(|(.., turn)| turn);
-        if let (Some(limits), Some(turn)) = (&mut self.limits, turn) {
-            for (our, their) in &matches {
+        for (our, their) in &matches {
+            let ours = self.shapes.message(left, *our);
+            let theirs = self.shapes.message(right, *their);
+            if !self.shapes.carry_the_same((left, *our), (right, *their)) {
+                clashes.push(Mismatch::Payload(ours, theirs));
+            } else if let (Some(limits), Some(turn)) = (&mut self.limits, turn) {
                 let excess = limits.excess(&self.shapes, (left, *our), (right, *their), turn);
-                if excess.is_some() {
-                    return Err(Mismatch::Limit(
-                        self.shapes.message(left, *our),
-                        self.shapes.message(right, *their),
-                    ));
-                }
+                clashes.extend(excess.map(|_| Mismatch::Limit(ours, theirs)));
             }
         }
-        Ok(matches)
+        (matches, clashes)
     }
 
     /// The same without comparing the positions and payloads of messages.
-    fn face(&self, left: Node, right: Node) -> Result<Matches, Mismatch<'a>> {
+    fn face(&self, left: Node, right: Node) -> (Matches, Vec<Mismatch<'a>>) {
         let stand = |node: Node| {
             self.shapes
                 .stand(node)
                 .map(|(_, state, turn)| (state, turn))
         };
         match (stand(left), stand(right)) {
-            (None, None) => Ok(Matches::new()),
+            (None, None) => (Matches::new(), Vec::new()),
             (Some((ours, our)), Some((theirs, their))) if our == their => {
                 let limits = self.limits.as_ref();
                 let shorter = limits.and_then(|_| waits::shorter(&self.shapes, left, right, our));
-                match shorter {
-                    Some((left, right)) => Err(Mismatch::Wait(our, left, right)),
-                    None => self.common(ours, theirs, our),
-                }
+                let wait = shorter.map(|(left, right)| Mismatch::Wait(our, left, right));
+                let (matches, clashes) = self.common(ours, theirs, our);
+                (matches, wait.into_iter().chain(clashes).collect())
             }
             (ours, theirs) => {
                 let turn = |stand: Option<(&State, Direction)>| stand.map(|(_, turn)| turn);
-                Err(Mismatch::Turn(turn(ours), turn(theirs)))
+                (
+                    Matches::new(),
+                    vec![Mismatch::Turn(turn(ours), turn(theirs))],
+                )
             }
         }
     }
@@ -251,28 +256,19 @@ impl<'a> Walk<'a> {
         ours: &'a State,
         theirs: &'a State,
         turn: Direction,
-    ) -> Result<Matches, Mismatch<'a>> {
-        let forward =
-            || match_messages(ours, theirs).map_err(|our| Mismatch::Left(&ours.messages[our]));
-        let backward = || {
-            let found = match_messages(theirs, ours)
-                .map_err(|their| Mismatch::Right(&theirs.messages[their]));
-            found.map(|pairs| {
-                let turned = pairs.into_iter().map(|(their, our)| (our, their));
-                turned.collect::<Matches>()
-            })
-        };
-        let found = match (self.demand, turn) {
-            (Demand::Equal, _) => {
-                let found = forward()?;
-                if found.len() < theirs.messages.len() {
-                    backward()?;
-                }
-                found
-            }
-            (Demand::Fit { .. }, Direction::Send) => forward()?,
-            (Demand::Fit { .. }, Direction::Recv) => backward()?,
-        };
+    ) -> (Matches, Vec<Mismatch<'a>>) {
+        let is_equality = self.demand == Demand::Equal;
+        let (matches, lacking) = match_messages(ours, theirs);
+        let mut clashes: Vec<Mismatch<'a>> = Vec::new();
+        if is_equality || turn == Direction::Send {
+            let lacking = lacking.into_iter().map(|our| &ours.messages[our]);
+            clashes.extend(lacking.map(Mismatch::Left));
+        }
+        if (is_equality || turn == Direction::Recv) && matches.len() < theirs.messages.len() {
+            let (_, lacking) = match_messages(theirs, ours);
+            let lacking = lacking.into_iter().map(|their| &theirs.messages[their]);
+            clashes.extend(lacking.map(Mismatch::Right));
+        }
         let rejects_deadlock = matches!(
             self.demand,
             Demand::Fit {
@@ -280,10 +276,10 @@ impl<'a> Walk<'a> {
                 ..
             }
         );
-        if rejects_deadlock && found.is_empty() {
-            return Err(Mismatch::Silence);
+        if rejects_deadlock && matches.is_empty() && clashes.is_empty() {
+            clashes.push(Mismatch::Silence);
         }
-        Ok(found)
+        (matches, clashes)
     }
 
     fn disagreement(&mut self, at: usize, clash: Mismatch<'a>) -> Disagreement<'a> {
@@ -303,13 +299,10 @@ impl<'a> Walk<'a> {
             None => Side::Client,
         };
         let mut dialogue = Vec::new();
-        let last: Option<(&'a Message, Origin)> = match clash {
-            Mismatch::Left(message)
-            | Mismatch::Payload(message, _)
-            | Mismatch::Limit(message, _)
-            | Mismatch::Place(message, _) => Some((message, Origin::Left)),
-            Mismatch::Right(message) => Some((message, Origin::Right)),
-            Mismatch::Turn(..) | Mismatch::Wait(..) | Mismatch::Silence => None,
+        let last = match messages(&clash) {
+            [Some(message), _] => Some((message, Origin::Left)),
+            [None, Some(message)] => Some((message, Origin::Right)),
+            [None, None] => None,
         };
         if let Some((message, origin)) = last {
             dialogue.push(DialogueStep {

@@ -1,6 +1,6 @@
 //! Findings as annotations of a GitHub workflow run, and as the summary of its job.
 
-use super::record::{Record, records};
+use super::record::{LabeledRange, Record, records};
 use crate::diagnostic::Diagnostic;
 use crate::relation::{Outcome, Verdict};
 use crate::source::Sources;
@@ -13,26 +13,36 @@ pub fn annotations(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     records.sort_by_key(|record| record.level);
     let mut text = String::new();
     for record in &records {
-        let range = &record.primary.range;
-        // GitHub does not support columns for a range over several lines: it interprets them as columns of the first
-        // line.
-        let columns = if range.start.line == range.end.line {
-            format!(",col={},endColumn={}", range.start.column, range.end.column)
-        } else {
-            String::new()
-        };
+        let LabeledRange { range, .. } = &record.primary;
+        let mut place = String::new();
+        if let Some(file) = &record.primary.file {
+            place += &format!("file={},", property(file));
+            if !record.primary.is_old {
+                place += &format!("line={},endLine={},", range.start.line, range.end.line);
+                // GitHub does not support columns for a range over several lines: it interprets them as columns of the first
+                // line.
+                if range.start.line == range.end.line {
+                    let [start, end] = [range.start.column, range.end.column];
+                    place += &format!("col={start},endColumn={end},");
+                }
+            }
+        }
+        let (level, rule) = (record.level, property(record.rule));
         let _ = writeln!(
             text,
-            "::{} file={},line={},endLine={}{columns},title={}::{}",
-            record.level,
-            property(&record.primary.path),
-            range.start.line,
-            range.end.line,
-            property(record.rule),
-            data(&words(record)),
+            "::{level} {place}title={rule}::{}",
+            data(&words(record))
         );
     }
     text
+}
+
+/// The workflow command for an error that is about a line of a file.
+#[must_use]
+#[doc(hidden)]
+pub fn annotation(file: &str, line: usize, title: &str, words: &str) -> String {
+    let (file, words) = (property(file), data(words));
+    format!("::error file={file},line={line},title={title}::{words}\n")
 }
 
 /// A Markdown table of all findings, for `$GITHUB_STEP_SUMMARY`; empty if there are none.

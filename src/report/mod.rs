@@ -14,7 +14,8 @@ mod sarif;
 
 #[cfg(feature = "reports")]
 pub use github::{
-    annotations as github_annotations, summary as github_summary, verdicts as github_verdicts,
+    annotation as github_annotation, annotations as github_annotations, summary as github_summary,
+    verdicts as github_verdicts,
 };
 #[cfg(feature = "reports")]
 pub use json::{json, json_of_traces, json_of_versions};
@@ -95,7 +96,7 @@ pub fn full(diagnostic: &Diagnostic, sources: &Sources, options: RenderOptions) 
     let places: Vec<&Label> = places.collect();
     let spans: Vec<Span> = places.iter().map(|place| place.span).collect();
     for excerpt in excerpts(sources, &spans) {
-        show_places(&mut groups, &excerpt, &places, words(diagnostic.level));
+        show_places(&mut groups, &excerpt, &places);
     }
     let mut last = groups.pop().expect("there is always a first group");
     let mut repairs = Vec::new();
@@ -169,12 +170,7 @@ fn words(level: Level) -> Words<'static> {
 }
 
 /// Adds the lines of one excerpt with all its marks. The first of `places` is the primary location.
-fn show_places<'a>(
-    groups: &mut Vec<Group<'a>>,
-    excerpt: &Excerpt<'a>,
-    places: &[&'a Label],
-    level: Words<'a>,
-) {
+fn show_places<'a>(groups: &mut Vec<Group<'a>>, excerpt: &Excerpt<'a>, places: &[&'a Label]) {
     let snippet = Snippet::source(excerpt.text).line_start(excerpt.first_line);
     let snippet = snippet.annotations(excerpt.marks.iter().map(|mark| {
         let kind = if mark.of == 0 {
@@ -186,18 +182,16 @@ fn show_places<'a>(
         let annotation: Annotation<'_> = kind.span(mark.range.clone());
         annotation.label((!text.is_empty()).then_some(text.as_str()))
     }));
-    let mut group = groups.pop().expect("there is always a first group");
-    if excerpt.is_cut {
+    let group = groups.pop().expect("there is always a first group");
+    groups.push(if excerpt.is_cut {
+        // The renderer would count columns in the piece.
         let at = excerpt.position;
-        let origin = Origin::path(excerpt.name)
-            .line(at.line)
-            .char_column(at.column);
-        groups.push(group.element(origin));
-        groups.push(Group::with_level(level).element(snippet));
+        let origin = Origin::path(excerpt.name).line(at.line);
+        let origin = origin.char_column(at.column);
+        group.element(origin).element(snippet)
     } else {
-        group = group.element(snippet.path(excerpt.name));
-        groups.push(group);
-    }
+        group.element(snippet.path(excerpt.name))
+    });
 }
 
 /// A repair as changed lines, or `None` if only its text can be shown.

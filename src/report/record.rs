@@ -36,6 +36,12 @@ pub struct Record {
 pub struct LabeledRange {
     /// The file.
     pub path: String,
+    /// The file as other programs know it, if there is one.
+    #[serde(skip)]
+    pub file: Option<String>,
+    /// Whether the range is in an older version of the file.
+    #[serde(skip)]
+    pub is_old: bool,
     /// The range.
     pub range: Range,
     /// The label; may be empty.
@@ -82,6 +88,9 @@ pub struct Repair {
 pub struct Replacement {
     /// The file.
     pub path: String,
+    /// The file as other programs know it, if there is one.
+    #[serde(skip)]
+    pub file: Option<String>,
     /// The range that is replaced.
     pub range: Range,
     /// The new text.
@@ -97,7 +106,8 @@ pub fn records(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Record> {
         .filter(|found| found.level != Level::Allow);
     let records = shown.map(|found| {
         let place = |label: &Label| place(label, sources);
-        let path = sources.get(found.primary.span.source).name().to_owned();
+        let source = sources.get(found.primary.span.source);
+        let path = source.file().unwrap_or(source.name()).to_owned();
         let count = met
             .entry((found.rule, path.clone(), &found.message))
             .or_default();
@@ -139,8 +149,11 @@ fn fingerprint(rule: &str, path: &str, message: &str, count: usize) -> String {
 }
 
 fn place(label: &Label, sources: &Sources) -> LabeledRange {
+    let source = sources.get(label.span.source);
     LabeledRange {
-        path: sources.get(label.span.source).name().to_owned(),
+        path: source.name().to_owned(),
+        file: source.file().map(str::to_owned),
+        is_old: source.is_old(),
         range: range(label.span, sources),
         label: label.text.clone(),
     }
@@ -165,10 +178,14 @@ pub(crate) fn range(span: Span, sources: &Sources) -> Range {
 }
 
 fn repair(help: &crate::diagnostic::Help, sources: &Sources) -> Repair {
-    let edits = help.edits.iter().map(|edit| Replacement {
-        path: sources.get(edit.span.source).name().to_owned(),
-        range: range(edit.span, sources),
-        text: edit.text.clone(),
+    let edits = help.edits.iter().map(|edit| {
+        let source = sources.get(edit.span.source);
+        Replacement {
+            path: source.name().to_owned(),
+            file: source.file().map(str::to_owned),
+            range: range(edit.span, sources),
+            text: edit.text.clone(),
+        }
     });
     Repair {
         title: help.text.clone(),

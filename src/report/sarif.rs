@@ -130,11 +130,14 @@ fn uri(path: &str) -> String {
 }
 
 fn location(place: &LabeledRange) -> Location {
-    let physical = PhysicalLocation::builder()
-        .artifact_location(artifact(&place.path))
-        .region(region(&place.range))
-        .build();
-    let mut location = Location::builder().physical_location(physical).build();
+    let mut location = Location::builder().build();
+    location.physical_location = place.file.as_ref().map(|file| {
+        let mut physical = PhysicalLocation::builder()
+            .artifact_location(artifact(file))
+            .build();
+        physical.region = (!place.is_old).then(|| region(&place.range));
+        physical
+    });
     if !place.label.is_empty() {
         location.message = Some(Message::builder().text(place.label.as_str()).build());
     }
@@ -158,7 +161,7 @@ fn fix(repair: &Repair) -> Fix {
             .inserted_content(ArtifactContent::builder().text(edit.text.as_str()).build())
             .build();
         ArtifactChange::builder()
-            .artifact_location(artifact(&edit.path))
+            .artifact_location(artifact(edit.file.as_ref().unwrap_or(&edit.path)))
             .replacements(vec![replacement])
             .build()
     });

@@ -167,7 +167,13 @@ impl Resolver {
                     let first = self.program.ty(first).name.span;
                     self.declared_twice(&name, first, "types");
                 }
+                let ty_span = if let ItemKind::Alias(ty) = &item.kind {
+                    ty.span
+                } else {
+                    name.span
+                };
                 self.program.types.push(TypeDeclaration {
+                    ty_span,
                     name,
                     file,
                     docs,

@@ -335,6 +335,7 @@ impl Resolver {
                 docs: Vec::new(),
                 definition: Definition::Undeclared,
                 lengths: Lengths::default(),
+                ty_span: name.span,
             });
             TypeId::new(types.len() - 1)
         })
@@ -405,7 +406,12 @@ fn with_arguments(
             instead(error, "a tuple is written", format!("({})", inside.join(", ")))
         }
         ("box" | "rc" | "arc" | "ref" | "unique_ptr" | "shared_ptr", [value]) => {
-            instead(error, "payloads are always owned: write", value.clone())
+            match Builtin::named(value) {
+                Some(_) => instead(error, "payloads are always owned: write", value.clone()),
+                None => error.help(format!(
+                    "payloads are always owned: write `{value}`, or in a type that contains itself the list `[{value}]`"
+                )),
+            }
         }
         ("result" | "either", _) => error.help(
             "declare an enum: `enum outcome { success(type), failure(type) }`; or write one message for each outcome",

@@ -95,7 +95,7 @@ impl<'a> PayloadTypes<'a> {
             Type::Named(id) => {
                 let parts = self.program.ty(*id).parts().into_iter();
                 parts
-                    .map(|(ty, lengths)| (ty.clone(), lengths.clone()))
+                    .map(|(ty, lengths, _)| (ty.clone(), lengths.clone()))
                     .collect()
             }
             Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Vec::new(),

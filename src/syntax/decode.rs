@@ -12,7 +12,16 @@ pub fn decode(
     bytes: Vec<u8>,
 ) -> (SourceId, Option<Diagnostic>) {
     let error = match String::from_utf8(bytes) {
-        Ok(text) => return (sources.add(name, text), None),
+        Ok(text) => {
+            let lone = lone_return(text.as_bytes());
+            let source = sources.add(name, text);
+            let error = lone.map(|at| {
+                let span = Span::new(source, at, at + 1);
+                Diagnostic::error("syntax", span, "a line of this file ends in `\\r` alone")
+                    .help("end lines with `\\n` or `\\r\\n`")
+            });
+            return (source, error);
+        }
         Err(error) => error,
     };
     let valid = error.utf8_error().valid_up_to();
@@ -25,4 +34,10 @@ pub fn decode(
         ))
         .help("save it as UTF-8");
     (source, Some(error))
+}
+
+/// Where a line ends in a carriage return alone. A comment would go on after it, and hide what follows.
+fn lone_return(bytes: &[u8]) -> Option<usize> {
+    let mut pairs = bytes.windows(2);
+    pairs.position(|pair| pair[0] == b'\r' && pair[1] != b'\n' && pair[1] != b'\r')
 }

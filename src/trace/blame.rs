@@ -3,8 +3,9 @@
 //! A session is half duplex: as long as nothing is wrong, both sides log the same messages in the same order. So the position of a
 //! message in the logs says what comes first, without any clock.
 
-use super::session::{Altered, KeptLine, Logged, Session, Wrong, index, shown};
+use super::session::{Altered, Gap, KeptLine, Logged, Session, Wrong, index, shown};
 use super::table::{OVER, Refusal, Table, UNKNOWN};
+use crate::diagnostic::counted;
 use crate::name::nearest;
 use crate::protocol::Side;
 use crate::source::Span;
@@ -62,6 +63,8 @@ pub enum Blame {
     SenderOrChannel(Side),
     /// The side that sent the message, which the log does not name.
     Unknown,
+    /// Nobody: something may have happened before that was not seen.
+    Nobody,
 }
 
 /// The name of the findings for messages out of place.
@@ -70,6 +73,10 @@ pub const MESSAGE: &str = "trace-message";
 pub const CHANNEL: &str = "trace-channel";
 /// The name of the findings for lines that cannot be read.
 pub const LINE: &str = "trace-line";
+/// The name of the findings for sessions that were seen in part.
+pub const PARTIAL: &str = "trace-partial";
+/// The beginning of the note that says who is to blame.
+const TO_BLAME: &str = "to blame: ";
 
 impl Finding {
     pub(super) fn unreadable(line: KeptLine, message: &str) -> Finding {
@@ -79,6 +86,42 @@ impl Finding {
             message: shown(message),
             ..Finding::default()
         }
+    }
+
+    /// The same if something may have happened before that was not seen: it blames nobody.
+    pub(super) fn in_part(mut self, gap: Gap) -> Finding {
+        self.rule = PARTIAL;
+        self.message += ", as far as the session was seen";
+        self.notes.retain(|note| !note.starts_with(TO_BLAME));
+        let counted = |lines: u64, what: &str| {
+            let number = usize::try_from(lines).unwrap_or(usize::MAX);
+            (lines > 0).then(|| format!("{} {what}", counted(number, "earlier line")))
+        };
+        let lines = [
+            counted(
+                gap.unnamed,
+                "of the session without an event that the mapping names",
+            ),
+            counted(gap.unread, "that could not be read"),
+        ];
+        let lines: Vec<String> = lines.into_iter().flatten().collect();
+        let verb = if gap.unnamed + gap.unread == 1 {
+            "is"
+        } else {
+            "are"
+        };
+        let note = format!("nobody is blamed: there {verb} {}", lines.join(" and "));
+        self.notes.insert(0, note);
+        if let Some(verdict) = &mut self.verdict {
+            verdict.blame = Blame::Nobody;
+        }
+        self
+    }
+
+    /// Whether it is about a session that was seen in part.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.rule == PARTIAL
     }
 }
 
@@ -251,7 +294,7 @@ fn whose(blame: Blame, is_receive: bool) -> String {
             "to blame: the {side}, if it sent the message, or the channel; the log of the {side} does not have it",
             side = side.word()
         ),
-        Blame::Unknown => "to blame: the side that sent the message".to_owned(),
+        Blame::Unknown | Blame::Nobody => "to blame: the side that sent the message".to_owned(),
     }
 }
 

@@ -4,10 +4,10 @@
 //! lines; the lines of the two sides' logs are compared by their order in each direction alone, so clocks play no role.
 
 use super::blame::{self, Finding};
+use super::counts::Counts;
 use super::event::{Event, Kind};
 use super::session::{
-    Altered, KeptLine, Line, Logged, NEITHER, Pair, Paired, Place, Session, View, Way, Wrong,
-    index, shown,
+    Altered, KeptLine, Line, Logged, NEITHER, Pair, Paired, Session, View, Way, Wrong, index, shown,
 };
 use super::table::{OVER, Refusal, Tables};
 use std::collections::{HashMap, VecDeque};
@@ -43,52 +43,6 @@ pub enum Stop {
     Apart,
 }
 
-/// What a protocol's sessions were.
-#[derive(Clone, Debug, Default)]
-pub struct Counts {
-    /// All of them.
-    pub sessions: u64,
-    /// Their messages; one that both sides log counts twice.
-    pub messages: u64,
-    /// Those that came to an end of the protocol.
-    pub finished: u64,
-    /// Those that a side left earlier, by state.
-    pub left: u64,
-    /// Those with a wrong event.
-    pub wrong: u64,
-    /// Those that go on after the end of the log.
-    pub unfinished: u64,
-    /// Which transitions were seen.
-    pub covered: Vec<bool>,
-    /// For each state, how many sessions are unfinished there, and the first of them.
-    pub open: Vec<(u64, Option<Unfinished>)>,
-}
-
-/// An unfinished session: its name and its last event.
-pub type Unfinished = (Arc<str>, Place);
-
-impl Counts {
-    /// Counts a session that is over.
-    fn close(&mut self, session: &mut Session) {
-        session.is_closed = true;
-        session.is_left = session.farthest().state != OVER;
-        match session.is_left {
-            true => self.left += 1,
-            false => self.finished += 1,
-        }
-    }
-
-    /// No longer counts a session as over, and returns whether it did.
-    fn reopen(&mut self, session: &mut Session) -> bool {
-        let is_closed = std::mem::take(&mut session.is_closed);
-        match session.is_left {
-            true => self.left -= u64::from(is_closed),
-            false => self.finished -= u64::from(is_closed),
-        }
-        is_closed
-    }
-}
-
 /// Checks events.
 #[derive(Debug)]
 pub struct Checker<'t, 'p> {
@@ -107,6 +61,10 @@ pub struct Checker<'t, 'p> {
     has_both: bool,
     /// How many lines are kept for findings.
     kept: usize,
+    /// How many lines could not be read.
+    unread: u64,
+    /// How many lines without an event that the mapping names there were of sessions that have had none yet.
+    early: HashMap<Arc<str>, u64>,
     found: Vec<Finding>,
     /// How many findings there are beyond those that are kept.
     uncounted: u64,
@@ -132,6 +90,8 @@ impl<'t, 'p> Checker<'t, 'p> {
             ahead: 0,
             has_both: false,
             kept: 0,
+            unread: 0,
+            early: HashMap::new(),
             found: Vec::new(),
             uncounted: 0,
             counts: counts.collect(),
@@ -140,6 +100,7 @@ impl<'t, 'p> Checker<'t, 'p> {
 
     /// Takes a line that cannot be read.
     pub fn unreadable(&mut self, line: &Line<'_>, message: String, byte: Option<usize>) {
+        self.unread += 1;
         if !self.keeps() {
             self.uncounted += 1;
             return;
@@ -162,6 +123,9 @@ impl<'t, 'p> Checker<'t, 'p> {
     /// # Errors
     /// Why no more can be taken.
     pub fn take(&mut self, event: &Event<'_>, line: &Line<'_>) -> Result<(), Stop> {
+        if event.kind == Kind::Unnamed {
+            return self.unnamed(&event.session);
+        }
         let known = match self.sessions.get_mut(event.session.as_ref()) {
             Some(session) => session,
             None => match self.tables.find(event.protocol.as_deref()) {
@@ -170,9 +134,12 @@ impl<'t, 'p> Checker<'t, 'p> {
                         return Err(Stop::Sessions);
                     }
                     let start = self.tables.get(protocol).start();
-                    let session = Session::new(protocol, self.number, start);
+                    let mut session = Session::new(protocol, self.number, start, self.unread);
                     self.number += 1;
-                    self.counts[protocol as usize].sessions += 1;
+                    let counts = &mut self.counts[protocol as usize];
+                    counts.sessions += 1;
+                    session.unnamed = self.early.remove(event.session.as_ref()).unwrap_or(0);
+                    counts.unnamed += session.unnamed;
                     let key = Arc::from(event.session.as_ref());
                     self.sessions.entry(key).or_insert(session)
                 }
@@ -209,8 +176,25 @@ impl<'t, 'p> Checker<'t, 'p> {
             Kind::Message => self.message(event, view, line)?,
             Kind::Left => known.views[view].left = known.views[view].left.or(event.from),
             Kind::Ended => known.views[view].has_ended = true,
+            Kind::Unnamed => {}
         }
         self.settle(&event.session);
+        Ok(())
+    }
+
+    /// Takes a line of a session that has no event that the mapping names. After the end of the session it says nothing.
+    fn unnamed(&mut self, id: &str) -> Result<(), Stop> {
+        if let Some(session) = self.sessions.get_mut(id) {
+            let lines = u64::from(!session.is_closed);
+            session.unnamed += lines;
+            self.counts[session.protocol as usize].unnamed += lines;
+        } else if let Some(lines) = self.early.get_mut(id) {
+            *lines += 1;
+        } else if self.early.len() < self.options.sessions {
+            self.early.insert(Arc::from(id), 1);
+        } else {
+            return Err(Stop::Sessions);
+        }
         Ok(())
     }
 
@@ -263,8 +247,9 @@ impl<'t, 'p> Checker<'t, 'p> {
         let (Some(from), true) = (from, at != NEITHER) else {
             if let Some(wrong) = wrong {
                 self.closed -= usize::from(counts.reopen(session));
-                counts.wrong += 1;
                 let found = blame::seen(table, &event.session, &wrong);
+                let gap = session.gap(self.unread, position == 0);
+                let found = counts.judged(found, gap);
                 self.report(found, wrong.is_counted_only);
             }
             return Ok(());
@@ -378,7 +363,8 @@ impl<'t, 'p> Checker<'t, 'p> {
             view.is_wrong = true;
         }
         let counts = &mut self.counts[session.protocol as usize];
-        counts.wrong += 1;
+        let is_first = session.views.iter().any(|view| view.count == 1);
+        let found = counts.judged(found, session.gap(self.unread, is_first));
         self.closed -= usize::from(counts.reopen(session));
         if let Some(pair) = session.pair.take() {
             let ahead: usize = pair.ways.iter().map(|way| way.ahead.len()).sum();
@@ -390,7 +376,7 @@ impl<'t, 'p> Checker<'t, 'p> {
 
     fn report(&mut self, found: Finding, is_counted_only: bool) {
         match is_counted_only {
-            true => self.uncounted += 1,
+            true => self.uncounted += u64::from(!found.is_partial()),
             false => self.found.push(found),
         }
     }

@@ -20,6 +20,8 @@ pub enum Kind {
     Left,
     /// The session has ended.
     Ended,
+    /// The line is one of the session, and the mapping does not say what happened.
+    Unnamed,
 }
 
 /// One event of a session.
@@ -202,7 +204,7 @@ impl Mapping {
         }
     }
 
-    /// The event in a line of the log of a side, or of neither; `None` if another log has no event there.
+    /// The event in a line of the log of a side, or of neither; `None` if another log has no session there.
     ///
     /// # Errors
     /// Why the line cannot be read.
@@ -231,14 +233,25 @@ impl Mapping {
             return Ok(None);
         }
         let [session, protocol, message, from, at, kind, ..] = found.values;
+        let unnamed = |session: Option<Cow<'a, str>>| {
+            let session = session.filter(|session| session.len() <= ID_LIMIT)?;
+            Some(Event {
+                session,
+                protocol: None,
+                kind: Kind::Unnamed,
+                message: Cow::Borrowed(""),
+                from: None,
+                at: None,
+            })
+        };
         if self.is_foreign && (session.is_none() || message.is_none() && kind.is_none()) {
-            return Ok(None);
+            return Ok(unnamed(session));
         }
         let session = session.ok_or_else(|| Problem::new("the event has no `session`"))?;
         let kind = match kind {
             None => None,
             Some(kind) => match self.word(&kind) {
-                None | Some(Word::Side(_)) if self.is_foreign => return Ok(None),
+                None | Some(Word::Side(_)) if self.is_foreign => return Ok(unnamed(Some(session))),
                 None | Some(Word::Side(_)) => {
                     let words = "is none of send, receive, left and ended";
                     let near = nearest(&kind, ["send", "receive", "left", "ended"]);

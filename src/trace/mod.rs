@@ -2,6 +2,7 @@
 
 mod blame;
 mod checker;
+mod counts;
 mod event;
 mod otlp;
 mod outcome;
@@ -11,7 +12,8 @@ mod table;
 mod transcript;
 
 pub use blame::{Blame, Finding, Verdict};
-pub use checker::{AHEAD_LIMIT, ALL_AHEAD_LIMIT, Checker, Counts, FINDING_LIMIT, Options, Stop};
+pub use checker::{AHEAD_LIMIT, ALL_AHEAD_LIMIT, Checker, FINDING_LIMIT, Options, Stop};
+pub use counts::Counts;
 pub use event::{CONDITION_LIMIT, Event, ID_LIMIT, Kind, Mapping, PARTS, WORDS, Word};
 pub use otlp::events as otlp_events;
 pub use outcome::{Outcome, Summary, diagnostics};

@@ -1,7 +1,7 @@
 //! What was found, for the reports.
 
 use super::blame::{Blame, Finding, Verdict, spoken};
-use super::checker::Counts;
+use super::counts::Counts;
 use super::session::{Place, shown};
 use super::table::{Table, Tables};
 use crate::diagnostic::{Diagnostic, Level, counted};
@@ -30,6 +30,10 @@ pub struct Summary {
     pub unfinished: u64,
     /// How many sessions have a wrong event.
     pub wrong: u64,
+    /// How many sessions were seen in part, and have an event that does not follow from what was seen.
+    pub partial: u64,
+    /// How many lines of sessions have no event that the mapping names.
+    pub unnamed: u64,
     /// How many transitions were seen.
     pub covered: usize,
     /// How many there are.
@@ -73,7 +77,7 @@ pub struct Judged {
     allowed: Vec<String>,
     /// `client`, `server` or `channel`; `null` if that is not known.
     blame: Option<&'static str>,
-    /// `sender`, `receiver`, `channel`, or `sender or channel`.
+    /// `sender`, `receiver`, `channel`, `sender or channel`, or `nobody`.
     role: &'static str,
 }
 
@@ -120,6 +124,7 @@ fn judged(verdict: &Verdict, place: Place, logs: &[String]) -> Judged {
         Blame::Channel => (Some("channel"), "channel"),
         Blame::SenderOrChannel(_) => (None, "sender or channel"),
         Blame::Unknown => (None, "sender"),
+        Blame::Nobody => (None, "nobody"),
     };
     Judged {
         log: logs.get(place.log as usize).cloned().unwrap_or_default(),
@@ -167,6 +172,8 @@ fn summary(table: &Table<'_>, counts: &Counts) -> Summary {
         left: counts.left,
         unfinished: counts.unfinished,
         wrong: counts.wrong,
+        partial: counts.partial,
+        unnamed: counts.unnamed,
         covered: counts.covered.iter().filter(|seen| **seen).count(),
         transitions: table.transitions(),
         missing: missing.take(MOST).collect(),
@@ -222,6 +229,9 @@ fn diagnostic(found: &Finding, ids: &[SourceId], sources: &Sources) -> Diagnosti
     let [from, to] = [found.line.marked.start, found.line.marked.end].map(|at| start + at);
     let mut list = Diagnostic::error(found.rule, Span::new(id, from, to), found.message.as_str());
     list = list.label(found.label.as_str());
+    if found.is_partial() {
+        list.level = Level::Warn;
+    }
     if let Some((span, text)) = &found.related {
         list = list.related(*span, text.as_str());
     }

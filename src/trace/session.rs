@@ -138,6 +138,19 @@ pub(super) struct Session {
     pub is_closed: bool,
     /// Whether it is counted as one that was left early.
     pub is_left: bool,
+    /// How many of its lines have no event that the mapping names.
+    pub unnamed: u64,
+    /// How many lines could not be read before its first event.
+    pub unread: u64,
+}
+
+/// Lines in which something may have happened that was not seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap {
+    /// Those of the session that have no event that the mapping names.
+    pub unnamed: u64,
+    /// Those that could not be read.
+    pub unread: u64,
 }
 
 /// The index of a side's view.
@@ -152,7 +165,7 @@ pub(super) fn index(side: Side) -> usize {
 pub(super) const NEITHER: usize = 2;
 
 impl Session {
-    pub fn new(protocol: u32, number: u64, start: u32) -> Session {
+    pub fn new(protocol: u32, number: u64, start: u32, unread: u64) -> Session {
         Session {
             protocol,
             number,
@@ -160,7 +173,18 @@ impl Session {
             pair: None,
             is_closed: false,
             is_left: false,
+            unnamed: 0,
+            unread,
         }
+    }
+
+    /// What may be missing before an event, if anything may, with the number of lines that could not be read so far.
+    pub fn gap(&self, unread: u64, is_first: bool) -> Option<Gap> {
+        let gap = Gap {
+            unnamed: self.unnamed,
+            unread: unread - if is_first { 0 } else { self.unread },
+        };
+        (gap.unnamed + gap.unread > 0).then_some(gap)
     }
 
     /// Whether there are events of both sides' logs.

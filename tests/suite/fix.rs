@@ -1,8 +1,13 @@
 //! `check --fix`: safe repairs, and nothing else.
 
 use crate::rules::fixtures;
+use crate::support::choices::Choices;
 use crate::support::program::Scratch;
 use crate::support::repository;
+use duologue::compile::{Compilation, Input, Request, compile};
+use duologue::diagnostic::Level;
+use duologue::files::Disk;
+use duologue::repair::repair;
 use insta::assert_snapshot;
 use std::fmt::Write as _;
 use std::fs;
@@ -48,7 +53,11 @@ fn repairs_are_made_until_none_is_left() {
 #[test]
 fn a_semicolon_after_a_path_is_written_once() {
     let text = "import \"a//b.proto\"\nproto! light { on:send { off -> ! } }\n";
-    let scratch = Scratch::with("fix-path", &[("light.proto", text)]);
+    let files = [
+        ("light.proto", text),
+        ("a/b.proto", "type brightness = u8;\n"),
+    ];
+    let scratch = Scratch::with("fix-path", &files);
     scratch.transcript("check --fix light.proto");
     let repaired = text.replacen("b.proto\"", "b.proto\";", 1);
     assert_eq!(scratch.read("light.proto"), repaired);
@@ -280,4 +289,160 @@ fn keeps_its_fingerprints(path: &Path, text: &str) -> bool {
     }
     assert_eq!(print(), before, "{}", path.display());
     scratch.read("a.proto") != text
+}
+
+/// What looks like a repair but has a second reading, or leaves another error: the texts stay.
+#[test]
+fn a_repair_whose_result_is_not_better_is_not_made() {
+    for (index, message) in [
+        "login(username: str password: str) -> !",
+        "buy(amount: u32 where amount > 0) -> !",
+        "volume(level: u8 in 0..10) -> !",
+        "ring -> s | busy",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let text = format!("proto! p {{ s:send {{ {message} }} }}\n");
+        let scratch = Scratch::with(&format!("fix-worse-{index}"), &[("a.proto", &text)]);
+        let answer = scratch.transcript("check --fix --format json a.proto");
+        assert_eq!(scratch.read("a.proto"), text);
+        assert!(!answer.contains("\"safe\""), "{answer}");
+    }
+}
+
+/// Comments, strings, arrows, words and other characters, with the whitespace between them.
+fn tokens(text: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let until = |end: &str| {
+            rest[1..]
+                .find(end)
+                .map_or(rest.len(), |at| 1 + at + end.len())
+        };
+        let of = |is_part: fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let length = match first {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => until("*/"),
+            '"' => until("\""),
+            '-' if rest.starts_with("->") => 2,
+            _ if first.is_whitespace() => of(char::is_whitespace),
+            _ if first.is_alphanumeric() || first == '_' => of(|c| c.is_alphanumeric() || c == '_'),
+            _ => first.len_utf8(),
+        };
+        let (token, after) = rest.split_at(length);
+        tokens.push(token);
+        rest = after;
+    }
+    tokens
+}
+
+fn is_comment(token: &&str) -> bool {
+    token.starts_with("//") || token.starts_with("/*")
+}
+
+/// Words and characters that other languages have where protocols have something else.
+const FOREIGN: &[&str] = &[
+    "|", "in", "where", "stream", "optional", "=>", "=", ";", ",", ":", "..", "?", "*", "end",
+    "state", "(", ")", "{", "}", "[", "]", "<", ">", "!", "->", "u8", "str", "and", "&", "+",
+    "return", "async", "0", "@", "#", ".", "'",
+];
+
+/// Changes some tokens of a text that are not comments.
+fn changed(text: &str, choices: &mut Choices) -> String {
+    let mut tokens = tokens(text);
+    for _ in 0..=choices.below(3) {
+        let movable = |token: &&str| !is_comment(token) && !token.trim().is_empty();
+        let places: Vec<usize> = (0..tokens.len())
+            .filter(|at| movable(&tokens[*at]))
+            .collect();
+        if places.len() < 2 {
+            break;
+        }
+        let [at, other] = [0; 2].map(|_| places[choices.below(places.len())]);
+        match choices.below(6) {
+            0 | 1 => drop(tokens.remove(at)),
+            2 => tokens.swap(
+                at,
+                places[places.partition_point(|place| *place <= at) % places.len()],
+            ),
+            3 => tokens[at] = tokens[other],
+            4 => tokens[at] = choices.one_of(FOREIGN),
+            _ => tokens
+                .splice(at..at, [choices.one_of(FOREIGN), " "])
+                .for_each(drop),
+        }
+    }
+    tokens.concat()
+}
+
+/// Each example with random changes. `DUOLOGUE_CHANGES=COUNT` makes more of them.
+#[test]
+fn repairs_of_random_changes_leave_fewer_errors() {
+    let count = std::env::var("DUOLOGUE_CHANGES").map_or(400, |count| {
+        count.parse().expect("DUOLOGUE_CHANGES is a number")
+    });
+    let examples = fs::read_dir(repository().join("protocols")).expect("the folder can be read");
+    let mut examples: Vec<PathBuf> = examples
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    examples.sort();
+    let texts: Vec<String> = examples
+        .iter()
+        .map(|path| fs::read_to_string(path).expect("it can be read"))
+        .collect();
+    let request = |path: &Path, text: &str| {
+        let mut request = Request::default();
+        let (path, bytes) = (path.to_owned(), text.as_bytes().to_owned());
+        request.inputs = vec![Input::Text { path, bytes }];
+        request
+    };
+    let repaired = |path: &Path, text: &str| {
+        let repaired = repair(&request(path, text), &Disk, &|_| true).expect("it can be read");
+        repaired.texts.into_values().next()
+    };
+    let errors = |path: &Path, text: &str| {
+        let compiled: Compilation = compile(&request(path, text), &Disk).expect("it can be read");
+        let errors = compiled
+            .diagnostics
+            .iter()
+            .filter(|found| found.level == Level::Deny);
+        (errors.count(), compiled.diagnostics.len())
+    };
+    let comments = |text: &str| -> Vec<String> {
+        let all = tokens(text).into_iter().filter(is_comment);
+        all.map(str::to_owned).collect()
+    };
+    let mut repairs = 0;
+    for seed in 0..count {
+        let mut choices = Choices::new(seed);
+        let at = choices.below(examples.len());
+        let (path, text) = (&examples[at], changed(&texts[at], &mut choices));
+        let Some(after) = repaired(path, &text) else {
+            continue;
+        };
+        repairs += 1;
+        let about = || format!("seed {seed}, {}:\n{text}\nbecomes\n{after}", path.display());
+        assert_eq!(
+            comments(&text),
+            comments(&after),
+            "a comment is lost: {}",
+            about()
+        );
+        let [old, new] = [&text, &after].map(|text| errors(path, text));
+        let is_better = new.0 < old.0 || old.0 == 0 && new.0 == 0 && new.1 < old.1;
+        assert!(is_better, "{old:?} findings, then {new:?}: {}", about());
+        assert_eq!(
+            repaired(path, &after),
+            None,
+            "a second run changes something: {}",
+            about()
+        );
+    }
+    println!("{repairs} of {count} texts were repaired");
+    assert!(
+        repairs > count / 20,
+        "only {repairs} of {count} texts were repaired"
+    );
 }

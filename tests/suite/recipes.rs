@@ -35,6 +35,13 @@ fn thermostat(source: &Path) {
     }
 }
 
+/// `tests/suite/c/cmake.rs` builds the example.
+#[test]
+fn the_recipe_for_cmake_is_that_of_the_example() {
+    let example = fs::read_to_string(repository().join("tests/cmake/CMakeLists.txt"));
+    assert_eq!(text("CMake", "cmake"), example.expect("it is there"));
+}
+
 #[test]
 #[ignore = "nightly: recipes"]
 fn meson() {
@@ -43,11 +50,7 @@ fn meson() {
     let (source, build) = (folder.join("the example"), folder.join("build"));
     thermostat(&source);
     let recipe = text("pkg-config and Meson", "meson");
-    fs::write(
-        source.join("meson.build"),
-        format!("project('thermostat', 'c')\n{recipe}"),
-    )
-    .expect("it can be written");
+    fs::write(source.join("meson.build"), recipe).expect("it can be written");
     tool("pkg-config", "pkg-config");
     let mut setup = tool("meson", "meson");
     setup.arg("setup").arg(&build).arg(&source);

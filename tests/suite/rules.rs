@@ -2,6 +2,7 @@
 
 mod duality;
 mod growth;
+mod independent;
 mod scale;
 
 use crate::support::repository;

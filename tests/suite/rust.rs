@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 mod attributes;
+mod docs;
 mod registry;
 mod runtime;
 

@@ -377,3 +377,85 @@ fn lines_that_are_unusual_are_read_exactly() {
         assert_snapshot!(format!("unusual_{name}"), scratch.transcript(line));
     }
 }
+
+/// A session of which not every line is an event is not blamed for what does not follow from the rest.
+#[test]
+fn a_session_that_is_seen_in_part_blames_nobody() {
+    let config =
+        "version = 1\n[traces.gateway]\nsession = \"/s\"\nmessage = \"/m\"\nfrom = \"/f\"\n";
+    let log = r#"{"s":"a","f":"client","m":"login"}
+{"s":"a","f":"server","result":{}}
+{"s":"a","f":"client","m":"deposit"}
+{"s":"b","f":"client","m":"login"}
+{"s":"b","f":"server","m":"ok"}
+{"s":"b","f":"client","m":"quit"}
+{"s":"b","f":"server","result":{}}
+{"s":"c","hello":1}
+{"s":"c","f":"server","m":"ok"}
+{"s":"d","f":"client","m":"login"}
+cut off
+{"s":"d","f":"client","m":"deposit"}
+{"s":"e","f":"client","m":"login"}
+{"s":"e","f":"client","m":"deposit"}
+"#;
+    let scratch = scratch("trace-partial");
+    scratch.write("logs/duologue.toml", config);
+    scratch.write("logs/gateway.log", log);
+    let line = "trace check logs/gateway.log --mapping gateway --protocol bank.proto --ascii";
+    assert_snapshot!("partial", scratch.transcript(line));
+    let without = log.lines().take(9).collect::<Vec<_>>().join("\n");
+    scratch.write("logs/gateway.log", without);
+    let answer = scratch.transcript(line);
+    assert!(answer.ends_with("--- exit 0 ---\n"), "{answer}");
+    let unknown = line.replace("--mapping gateway", "--mapping gatewey");
+    assert_snapshot!("partial_unknown", scratch.transcript(&unknown));
+}
+
+/// A followed log goes on in the file that replaces it, and ends with a summary at Ctrl-C.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_followed_log_is_rotated_and_summed_up() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let scratch = scratch("trace-rotated");
+    let wrong = |session: &str| format!("{{\"session\":\"{session}\",\"message\":\"quit\"}}\n");
+    scratch.write("log.jsonl", wrong("a"));
+    let mut command =
+        scratch.duologue("trace check log.jsonl --follow --protocol bank.proto --format short");
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut output = BufReader::new(child.stdout.take().expect("its output is a pipe"));
+    let mut next = || {
+        let mut line = String::new();
+        output.read_line(&mut line).expect("it writes");
+        line
+    };
+    assert!(next().starts_with("log.jsonl:1:"));
+    let append = |path: &str, text: &str| {
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(scratch.path(path));
+        let file = file.as_mut().expect("it can be opened");
+        file.write_all(text.as_bytes()).expect("it can be written");
+    };
+    fs::rename(scratch.path("log.jsonl"), scratch.path("log.1")).expect("it can be renamed");
+    append("log.1", &wrong("b"));
+    append("log.jsonl", &("\n".to_owned() + &wrong("c")));
+    assert!(
+        next().starts_with("log.jsonl:2:"),
+        "the rest of the old file"
+    );
+    assert!(next().starts_with("log.jsonl:2:"), "the new file");
+    let id = i32::try_from(child.id()).expect("a small number");
+    kill_process(Pid::from_raw(id).expect("a process"), Signal::INT).expect("it runs");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.starts_with("bank: 3 sessions, 3 messages: 3 wrong\n"),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}

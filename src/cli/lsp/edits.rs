@@ -3,7 +3,7 @@
 use super::params;
 use super::requests::{at, everywhere};
 use super::state::State;
-use duologue::lsp::{fixes, formatted, prepare, rename, safe_fixes};
+use duologue::lsp::{automatic_fixes, fixes, formatted, prepare, rename};
 use serde_json::{Map, Value, json};
 
 /// The answer to a request, or why it is refused; `None` if the request is unknown.
@@ -75,11 +75,11 @@ fn actions(state: &mut State<'_>, asked: &Value) -> Option<Value> {
     };
     let mut actions = Vec::new();
     if is_wanted("quickfix") {
-        for fix in fixes(&view.snapshot, &within) {
+        for fix in fixes(&view.snapshot, &within, &view.request, &state.documents) {
             actions.push(json!({
                 "title": fix.title,
                 "kind": "quickfix",
-                "isPreferred": fix.is_safe,
+                "isPreferred": fix.is_automatic,
                 "diagnostics": [view.finding(fix.finding, &state.documents)],
                 "edit": edit(view.edits(&fix.edits)),
             }));
@@ -87,12 +87,12 @@ fn actions(state: &mut State<'_>, asked: &Value) -> Option<Value> {
     }
     // Only where it is asked for: otherwise it would be in every list.
     if !only.is_empty() && is_wanted("source.fixAll") {
-        let edits = safe_fixes(&view.snapshot);
-        if !edits.is_empty() {
+        let repaired = automatic_fixes(&view.snapshot, &view.request, &state.documents);
+        if let Some(change) = repaired {
             actions.push(json!({
                 "title": "Make all safe repairs",
                 "kind": "source.fixAll.duologue",
-                "edit": edit(view.edits(&edits)),
+                "edit": edit(view.edits(&[change])),
             }));
         }
     }

@@ -125,7 +125,7 @@ impl<'a> Types<'a> {
     pub fn parts(&self, id: TypeId) -> Vec<CType> {
         let parts = self.program.ty(id).parts().into_iter();
         parts
-            .map(|(ty, lengths)| self.stored(ty, lengths))
+            .map(|(ty, lengths, _)| self.stored(ty, lengths))
             .collect()
     }
 

@@ -3,48 +3,105 @@
 use crate::protocol::State;
 use crate::target::limits::time_limit;
 
-/// The lines, indented and each preceded by `prefix`; each ends with a line break.
+/// The lines as documentation that is indented; `prefix` is `///` or `//!`.
 ///
-/// Examples in a protocol's documentation are not Rust and must not become doctests, so code blocks are marked as text.
+/// Examples in a protocol's documentation are not Rust and must not become doctests, so code blocks are marked as text. Where that
+/// takes more than finding their fences, doctests do not see the documentation.
 pub fn comment<'a>(
     indent: usize,
     prefix: &str,
     lines: impl IntoIterator<Item = &'a str>,
 ) -> String {
+    let lines: Vec<&str> = lines.into_iter().map(str::trim_end).collect();
+    let hides_code = may_hide_code(&lines);
     let mut out = String::new();
-    let mut fence: Option<String> = None;
+    let mut fence: Option<&str> = None;
     for line in lines {
-        let line = line.trim_end();
-        let text = line.trim_start();
-        let marker: String = text
-            .chars()
-            .take_while(|c| *c == '`' || *c == '~')
-            .collect();
-        let line = match &fence {
-            Some(open) if marker.starts_with(open.as_str()) && marker.len() == text.len() => {
-                fence = None;
-                line.to_owned()
-            }
-            Some(_) => line.to_owned(),
-            None if marker.len() >= 3 && is_of_one_kind(&marker) => {
-                let spaces = (line.len() - text.len()).min(3);
-                let opening = format!("{}{marker}text", &line[..spaces]);
-                fence = Some(marker);
-                opening
-            }
-            // Four spaces would make it a code block.
-            None if line.starts_with("    ") || line.starts_with('\t') => format!("   {text}"),
-            None => line.to_owned(),
-        };
         out.extend(std::iter::repeat_n(' ', indent));
-        out.push_str(prefix);
+        if hides_code {
+            let hash = if prefix == "//!" { "#!" } else { "#" };
+            out += &format!("{hash}[cfg_attr(not(doctest), doc = {line:?})]\n");
+            continue;
+        }
+        let marker = fence_of(line);
+        let opens = fence.is_none() && !marker.is_empty();
+        if let Some(open) = fence {
+            let closes = marker.starts_with(open) && marker == line.trim_start();
+            fence = fence.filter(|_| !closes);
+        } else if opens {
+            fence = Some(marker);
+        }
+        out += prefix;
         if !line.is_empty() {
             out.push(' ');
-            out.push_str(&line);
+        }
+        if opens {
+            let spaces = line.len() - line.trim_start().len();
+            out += &line[..spaces];
+            out += marker;
+            out += "text";
+        } else {
+            out += line;
         }
         out.push('\n');
     }
     out
+}
+
+/// The characters with which a line opens or closes a code block; empty if it does neither.
+fn fence_of(line: &str) -> &str {
+    let text = line.trim_start();
+    let run = |c: char| &text[..text.len() - text.trim_start_matches(c).len()];
+    let found = [run('`'), run('~')];
+    found.into_iter().find(|run| run.len() >= 3).unwrap_or("")
+}
+
+/// Whether code blocks may be indented, or be in a list, a quote or a footnote, or beside HTML, so that only a parser of Markdown knows
+/// where they begin and end.
+fn may_hide_code(lines: &[&str]) -> bool {
+    let mut has_fence = false;
+    let mut has_container = false;
+    let mut is_indented = false;
+    let mut open: Option<&str> = None;
+    for line in lines {
+        let mut rest = *line;
+        loop {
+            let text = rest.trim_start();
+            let gap = &rest[..rest.len() - text.len()];
+            let is_wide = gap.len() > 3 || gap.contains('\t');
+            is_indented |= is_wide && !text.is_empty() && open.is_none();
+            has_container |= text.starts_with('<') && open.is_none();
+            match container(text) {
+                Some(inside) => (rest, has_container) = (inside, has_container || open.is_none()),
+                None => break,
+            }
+        }
+        let marker = fence_of(rest);
+        match open {
+            Some(fence) if marker.starts_with(fence) => open = None,
+            None if !marker.is_empty() => (open, has_fence) = (Some(marker), true),
+            Some(_) | None => {}
+        }
+    }
+    is_indented || has_container && has_fence
+}
+
+/// What follows the mark of a quote, a list item or a footnote.
+fn container(text: &str) -> Option<&str> {
+    if let Some(quoted) = text.strip_prefix('>') {
+        return Some(quoted);
+    }
+    if let Some(note) = text.strip_prefix("[^") {
+        return note.split_once("]:").map(|(_, inside)| inside);
+    }
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let marks: &[char] = match digits.len() < text.len() {
+        true => &['.', ')'],
+        false => &['-', '+', '*'],
+    };
+    let inside = digits.strip_prefix(marks)?;
+    let is_item = inside.is_empty() || inside.starts_with([' ', '\t']);
+    is_item.then_some(inside)
 }
 
 /// The protocol's own documentation, followed by a generated sentence.
@@ -95,10 +152,6 @@ fn either(all: &[String]) -> String {
     }
 }
 
-fn is_of_one_kind(marker: &str) -> bool {
-    marker.chars().all(|c| c == '`') || marker.chars().all(|c| c == '~')
-}
-
 /// The warning about a method that may block. `for_tasks`: the method to call in tasks.
 pub(super) fn blocks(for_tasks: &str) -> String {
     format!(
@@ -113,19 +166,34 @@ mod tests {
     #[test]
     fn code_blocks_are_text() {
         let lines = [
-            "A",
-            "",
-            "```",
-            "let x;",
-            "```",
-            "     let y;",
-            "```rust",
-            "",
-            "```",
+            "A", "", "```", "let x;", "    - y", "```", " ~~~rust", "", "~~~",
         ];
         let text = comment(4, "///", lines);
-        let expected = "    /// A\n    ///\n    /// ```text\n    /// let x;\n    /// ```\n    ///    let y;\n    /// ```text\n    ///\n    /// ```\n";
+        let expected = "    /// A\n    ///\n    /// ```text\n    /// let x;\n    ///     - y\n    /// ```\n    ///  ~~~text\n    ///\n    /// ~~~\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn doctests_do_not_see_code_that_is_hard_to_find() {
+        for code in ["    x", "\tx", "-     x", "> 1.     x"] {
+            let text = comment(0, "//!", ["A", code]);
+            let expected = format!(
+                "#![cfg_attr(not(doctest), doc = \"A\")]\n#![cfg_attr(not(doctest), doc = {code:?})]\n"
+            );
+            assert_eq!(text, expected);
+        }
+        for fence in ["- ```", "> ~~~", "[^1]: ```", "<b>"] {
+            let text = comment(0, "///", [fence, "x", "```"]);
+            assert!(
+                text.starts_with("#[cfg_attr(not(doctest), doc = "),
+                "{text}"
+            );
+        }
+        let text = comment(0, "///", ["- a list", "> a quote", "<b>", "**no list**"]);
+        assert_eq!(
+            text,
+            "/// - a list\n/// > a quote\n/// <b>\n/// **no list**\n"
+        );
     }
 
     #[test]

@@ -54,6 +54,12 @@ impl Memory {
     /// Compiles all files, with each rule at its default level, or at `allow` if `allow_all` is set.
     #[must_use]
     pub fn compile(&self, allow_all: bool) -> Compilation {
+        compile(&self.request(allow_all), self).expect("all inputs are in memory")
+    }
+
+    /// The request for [`Memory::compile`].
+    #[must_use]
+    pub fn request(&self, allow_all: bool) -> Request {
         let inputs = self.0.iter().map(|(path, _)| Input::Path(path.clone()));
         let mut request = Request::default();
         request.inputs = inputs.collect();
@@ -61,7 +67,7 @@ impl Memory {
             request.levels = vec![("all".to_owned(), Level::Allow)];
         }
         request.options = options();
-        compile(&request, self).expect("all inputs are in memory")
+        request
     }
 }
 

@@ -243,3 +243,29 @@ fn a_state_has_at_most_256_messages() {
     clean(&with(256));
     fires(&with(257), &["too-many-messages"]);
 }
+
+/// What is known of a protocol is checked although another part of it is wrong.
+#[test]
+fn an_unknown_state_or_type_does_not_hide_a_state_without_messages() {
+    fires(
+        "proto! p { s:send { m -> t, n -> nowhere } t:recv { } }",
+        &["stuck-state", "unknown-state"],
+    );
+    fires(
+        "proto! p { s:send { m(vec<u8>) -> t } t:recv { } }",
+        &["stuck-state", "type-argument-count"],
+    );
+    fires(
+        "proto! p { s:send { m(vec<u8>) -> t } t:send { n -> t } }",
+        &["cannot-finish", "type-argument-count"],
+    );
+}
+
+/// A comment goes up to the end of its line, and nothing after it may be lost.
+#[test]
+fn lines_do_not_end_in_a_carriage_return_alone() {
+    fires("// a\rproto! p { s:send { m -> nowhere } }", &["syntax"]);
+    fires("proto! p { s:send {\r m -> s } }", &["syntax"]);
+    clean("// a\r\nproto! p { s:send { m -> ! } }\r\r\n");
+    clean("proto! p { s:send { m -> ! } }\r");
+}

@@ -1,7 +1,7 @@
 //! Payload types, type parameters, bounds and endpoints.
 
 use super::{clean, fires, says, with_payload};
-use crate::support::texts::compile_text;
+use crate::support::texts::{Texts, compile_text, fired};
 use duologue::protocol::{Builtin, Type};
 
 /// The type of the only entry of the only message.
@@ -325,4 +325,39 @@ fn a_long_chain_of_aliases_of_a_bounded_type_is_refused_quickly() {
     let text =
         format!("type a0 = str<5>;\n{aliases}proto! p {{ s:send {{ {messages} done -> ! }} }}");
     fires(&text, &["unusable-limit"]);
+}
+
+#[test]
+fn a_file_with_instances_alone_may_declare_what_it_does_not_use() {
+    let generic = "proto! p { s:send<T> { m(T) -> ! } }";
+    fires(&format!("type a = u8; {generic}"), &["unused-declaration"]);
+    let compilation = Texts::default()
+        .with(
+            "a.proto",
+            "import \"b.proto\"; type a = u8; proto! q = p<str>;",
+        )
+        .with("b.proto", generic)
+        .compile();
+    assert_eq!(fired(&compilation), ["unused-declaration"]);
+    clean("type a = u8;");
+}
+
+#[test]
+fn bounds_in_structs_and_enums_are_checked() {
+    for text in [
+        "struct a { x: u8, y: u8<4> }",
+        "enum a { x, y(u8, bool<4>) }",
+        "type a = [u8<4>];",
+    ] {
+        fires(text, &["unusable-limit"]);
+    }
+}
+
+/// The protocol itself gives the argument for which the limit is too small, so its instances do not report that again.
+#[test]
+fn a_limit_that_is_too_small_for_arguments_is_reported_once() {
+    let text = "proto! p { s:send<T> { go(T) -> w<u64> } w:recv<U> { #[at_most(4 B)] m(U) -> ! } }\n\
+                proto! a = p<str>;\nproto! b = p<bool>;";
+    let compilation = fires(text, &["unusable-limit"]);
+    assert_eq!(compilation.diagnostics.len(), 1);
 }

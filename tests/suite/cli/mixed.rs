@@ -125,3 +125,18 @@ fn an_old_revision_has_files_of_protocol_buffers_too() {
     );
     assert!(said.contains("bank") && said.contains("light"), "{said}");
 }
+
+/// Hidden files and those that git ignores are skipped, and noted.
+#[test]
+fn hidden_and_ignored_files_are_noted() {
+    let files = [
+        ("a.proto", LIGHT),
+        (".hidden/b.proto", LIGHT),
+        ("made/c.proto", LIGHT),
+        (".gitignore", "made/\n"),
+        (".git/d.proto", LIGHT),
+    ];
+    let scratch = Scratch::with("mixed-hidden", &files);
+    assert_snapshot!("hidden", scratch.transcript("check"));
+    assert_snapshot!("hidden-verbose", scratch.transcript("fmt --check -v"));
+}

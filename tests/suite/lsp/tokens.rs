@@ -48,10 +48,14 @@ fn examples() -> Vec<(PathBuf, String)> {
     examples
 }
 
-fn snapshot(files: &Texts, path: &Path) -> Snapshot {
+fn request(path: &Path) -> Request {
     let mut request = Request::default();
     request.inputs = vec![Input::Path(path.to_path_buf())];
-    Snapshot::of(&request, files).expect("the text is there")
+    request
+}
+
+fn snapshot(files: &Texts, path: &Path) -> Snapshot {
+    Snapshot::of(&request(path), files).expect("the text is there")
 }
 
 /// Tokens, more roughly than the compiler has them: words, runs of whitespace, and other characters.
@@ -96,7 +100,7 @@ fn items(text: &str, all: &[Item], within: &Range<usize>) {
 }
 
 /// Asks everything that needs no position.
-fn of_text(snapshot: &Snapshot) {
+fn of_text(snapshot: &Snapshot, files: &Texts, path: &Path) {
     let text = snapshot.text();
     let whole = 0..text.len();
     items(text, &outline(text), &whole);
@@ -115,7 +119,7 @@ fn of_text(snapshot: &Snapshot) {
     for hint in hints(snapshot, &whole) {
         inside(text, &(hint.at..hint.at), "hint");
     }
-    for fix in fixes(snapshot, &whole) {
+    for fix in fixes(snapshot, &whole, &request(path), files) {
         for (at, _) in &fix.edits {
             inside(text, at, "fix");
         }
@@ -219,7 +223,7 @@ fn without_each_token(files: &mut Texts, path: &Path, text: &str, is_small: bool
         damaged.replace_range(gap.clone(), "");
         files.0.insert(path.to_path_buf(), damaged.clone());
         let snapshot = snapshot(files, path);
-        of_text(&snapshot);
+        of_text(&snapshot, files, path);
         if is_small {
             let offsets = 0..damaged.len() + 1;
             for offset in offsets.filter(|offset| damaged.is_char_boundary(*offset)) {
@@ -329,7 +333,7 @@ fn random_edits_are_survived_in_memory() {
         }
         files.0.insert(path.clone(), text.clone());
         let snapshot = snapshot(&files, path);
-        of_text(&snapshot);
+        of_text(&snapshot, &files, path);
         let lines = Lines::of(&text);
         for _ in 0..40 {
             let mut offset = random.below(text.len() + 1);

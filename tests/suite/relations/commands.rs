@@ -428,3 +428,18 @@ fn moved_positions_are_noted_and_with_wire_an_error() {
         ]
     );
 }
+
+/// Each message that the versions disagree about is reported once, and not only the first.
+#[test]
+fn every_incompatible_message_is_reported() {
+    let old = "proto! shop {\n    browse:send { pay(code: str) -> answer, look -> shelf, quit -> ! }\n    \
+               answer:recv { paid -> browse, refused -> browse }\n    shelf:recv { item(name: str, price: u32) -> browse }\n}\n";
+    let new = old
+        .replace("code: str", "code: str, pin: u16")
+        .replace("quit", "help -> browse, quit")
+        .replace("refused", "later -> browse, refused")
+        .replace("price: u32", "price: u64");
+    let scratch = Scratch::with("breaking-each", &[("old.proto", old), ("new.proto", &new)]);
+    let said = scratch.transcript("breaking new.proto --against old.proto --format short -q");
+    assert_snapshot!(said);
+}

@@ -398,7 +398,7 @@ fn versions_that_break_programs_are_not_the_same() {
         let (ours, theirs) = (compiled(&text(old)), compiled(&text(new)));
         let change = Change::between(view(&ours), view(&theirs));
         let renamed = change.renamed.as_ref().map(|renamed| renamed.what);
-        assert!(change.old_client.is_none(), "{old} | {new}");
+        assert!(change.old_client.is_empty(), "{old} | {new}");
         assert_eq!(renamed, expected, "{old} | {new}");
     }
 }
@@ -451,7 +451,11 @@ fn long_chains_differ_at_their_ends() {
     let (old, new) = (compiled(&chain("b")), compiled(&chain("b -> !, c")));
     let change = Change::between(view(&old), view(&new));
     assert_eq!(change.rollout(), Rollout::ClientFirst);
-    let found = change.old_client.expect("old clients do not know `c`");
+    let found = change
+        .old_client
+        .into_iter()
+        .next()
+        .expect("old clients do not know `c`");
     assert_eq!(found.dialogue.len(), 30_001);
     let view: View<'_> = view(&old);
     assert!(relation::not_dual(view, view.turned()).is_none());
@@ -475,7 +479,11 @@ fn states_that_behave_alike_are_compared_once() {
     let new = compiled(&ring(30_013, ", leave -> !", |_| false));
     let change = Change::between(view(&old), view(&new));
     assert_eq!(change.rollout(), Rollout::ServerFirst);
-    let failure = change.old_server.expect("old servers do not know `leave`");
+    let failure = change
+        .old_server
+        .into_iter()
+        .next()
+        .expect("old servers do not know `leave`");
     assert_eq!(failure.dialogue.len(), 1);
     assert!(relation::failure(view(&old), view(&new)).is_none());
 }

@@ -74,6 +74,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
             "target",
         ],
     ),
+    ("repair", &["source", "diagnostic", "load", "compile"]),
     (
         "talk",
         &["name", "protocol", "sizes", "fingerprint", "robots"],
@@ -136,6 +137,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
             "endpoint",
             "target",
             "compile",
+            "repair",
             "diagram",
         ],
     ),

@@ -1,0 +1,49 @@
+//! Paths as a repository's services know them: relative to its root, wherever the program runs.
+
+use std::env;
+use std::path::{Component, Path, PathBuf};
+
+/// The root of the repository that contains the working directory, or the folder of a workflow of GitHub.
+fn root(here: &Path) -> Option<PathBuf> {
+    let ceilings = env::var_os("GIT_CEILING_DIRECTORIES").unwrap_or_default();
+    let ceilings: Vec<PathBuf> = env::split_paths(&ceilings).collect();
+    let mut above = here
+        .ancestors()
+        .take_while(|folder| !ceilings.iter().any(|end| end == folder));
+    let found = above.find(|folder| folder.join(".git").exists());
+    let workspace = || env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
+    let is_above = |folder: &PathBuf| here.starts_with(folder);
+    found
+        .map(Path::to_path_buf)
+        .or_else(|| workspace().filter(is_above))
+}
+
+/// The path of a file relative to the root; unchanged if it is elsewhere.
+pub fn relative(path: &str) -> String {
+    let inside = || {
+        let here = env::current_dir().ok()?;
+        let mut whole = PathBuf::new();
+        for part in here.join(path).components() {
+            match part {
+                Component::ParentDir => drop(whole.pop()),
+                Component::CurDir => {}
+                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                    whole.push(part)
+                }
+            }
+        }
+        let inside = whole.strip_prefix(root(&here)?).ok()?;
+        Some(inside.to_string_lossy().replace('\\', "/"))
+    };
+    inside().unwrap_or_else(|| path.to_owned())
+}
+
+/// The same, if there is such a file or the text is what the working directory has.
+pub fn located(path: &str, is_old: bool) -> Option<String> {
+    let is_there = if is_old {
+        Path::new(path).exists()
+    } else {
+        path != "<stdin>"
+    };
+    is_there.then(|| relative(path))
+}
