@@ -94,7 +94,8 @@ fn may_pass_at_once(body: &[&str]) -> bool {
     let gives_up = body.windows(3).any(|lines| {
         lines[0].ends_with('{') && returns.contains(&lines[1]) && lines[2].starts_with('}')
     });
-    let outer: Vec<&&str> = body.iter().filter(|line| !line.starts_with(' ')).collect();
+    let is_outer = |line: &&&str| !line.is_empty() && !line.starts_with(' ');
+    let outer: Vec<&&str> = body.iter().filter(is_outer).collect();
     let is_one_if = matches!(outer[..], [first, last] if first.starts_with("if ") && *last == "}");
     gives_up || is_one_if
 }
