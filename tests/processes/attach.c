@@ -9,14 +9,21 @@
 #include "shm.h"
 #include "talk.h"
 
-static char *own_path;
-
-/* Becomes another program: this one, run with these arguments. */
-static void become(const char *what, const char *with)
+/* Becomes another program: this one, with another case. */
+static void become(const char *other)
 {
-    char *const words[] = {own_path, (char *)(uintptr_t)what, (char *)(uintptr_t)with, NULL};
-    execv(own_path, words);
+    execl("/proc/self/exe", "driver", other, NULL);
     CHECK(!"another program");
+}
+
+TEST(attached_sleeper)
+{
+    for (;;) pause();
+}
+
+TEST(attached_server)
+{
+    serve(atoi(getenv("REGION")));
 }
 
 static void await_the_end(talk_client_ask_t client)
@@ -31,7 +38,7 @@ static void attach_and_become(int region)
 {
     talk_server_ask_t server;
     CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
-    become("sleep", "");
+    become("attached_sleeper");
 }
 
 /* The session is over, although there is a process with that number. */
@@ -247,7 +254,8 @@ static void serve_in_another_program(int region)
     CHECK(fcntl(region, F_SETFD, 0) == 0);
     char number[16];
     snprintf(number, sizeof number, "%d", region);
-    become("serve", number);
+    CHECK(setenv("REGION", number, 1) == 0);
+    become("attached_server");
 }
 
 /* The region is passed to another program as the number of its descriptor. */
@@ -264,16 +272,8 @@ static void in_another_program(void)
     close(region);
 }
 
-int main(int count, char **words)
+TEST(attach)
 {
-    own_path = words[0];
-    if (count > 1) {
-        if (strcmp(words[1], "serve") == 0) {
-            serve(atoi(words[2]));
-            return 0;
-        }
-        for (;;) pause();
-    }
     becomes_another_program();
     leaves_a_child();
     says_so_only();
@@ -286,5 +286,4 @@ int main(int count, char **words)
     many_at_once(false);
     many_at_once(true);
     in_another_program();
-    return 0;
 }

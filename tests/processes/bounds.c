@@ -173,7 +173,7 @@ static void looks_go_on(void)
     }
 }
 
-int main(void)
+TEST(bounds)
 {
     duo_use_memory((duo_memory){allocate, aligned_alloc, free});
     memory_of_a_message();
@@ -182,5 +182,4 @@ int main(void)
     time_of_a_look(false);
     time_of_a_look(true);
     looks_go_on();
-    return 0;
 }

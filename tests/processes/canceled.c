@@ -138,7 +138,7 @@ static void locks(void)
     close(other);
 }
 
-int main(void)
+TEST(canceled)
 {
     canceler = duo_canceler_new();
     CHECK(canceler != NULL);
@@ -149,5 +149,4 @@ int main(void)
     locks();
     duo_canceler_use(NULL);
     duo_canceler_free(canceler);
-    return 0;
 }

@@ -31,10 +31,9 @@ static void check(unsigned char size)
     CHECK(memcmp(value + size, behind, sizeof value - size) == 0);
 }
 
-int main(void)
+TEST(enums)
 {
     check(1);
     check(2);
     check(4);
-    return 0;
 }

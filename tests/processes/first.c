@@ -64,7 +64,7 @@ static void use_in_child(int region)
 {
     (void)region;
     /* A child that waits for a thread that it does not have ends all the same. */
-    alarm(20);
+    alarm(300);
     atomic_store(&begins, false);
     atomic_load(&use)();
     /* The child may become a parent, too. */
@@ -73,13 +73,13 @@ static void use_in_child(int region)
     if (child > 0) {
         finish_child(child);
     } else {
-        alarm(20);
+        alarm(300);
         atomic_load(&use)();
     }
     _exit(0);
 }
 
-int main(void)
+TEST(first)
 {
     void (*const uses[])(void) = {use_within, use_between};
     CHECK(pthread_atfork(let_begin, NULL, NULL) == 0);
@@ -91,5 +91,4 @@ int main(void)
         atomic_store(&begins, false);
         atomic_store(&holds, false);
     }
-    return 0;
 }

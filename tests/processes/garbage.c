@@ -114,12 +114,11 @@ static void among_numbers(void)
     end_attack(&made);
 }
 
-int main(void)
+TEST(garbage)
 {
     given_up();
     withdrawn();
     among_numbers();
     at_rest();
     while_it_reads();
-    return 0;
 }

@@ -48,7 +48,7 @@ static void meet(void)
     finish_child(child);
 }
 
-int main(void)
+TEST(given_back)
 {
     duo_use_memory((duo_memory){allocate, allocate_aligned, release});
     meet();
@@ -59,5 +59,4 @@ int main(void)
     meet();
     /* What is kept for later is not a leak. */
     CHECK(live == 1);
-    return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * A side in Rust and a peer in C, each in a process of its own: the peer breaks the rules, gives up in the middle of a
- * message, notices that the side was killed, or exchanges many messages with it. SIDE is the program `side` of tests/conversations, which says how it
- * is used.
+ * message, notices that the side was killed, or exchanges many messages with it. SIDE in the environment is the program `side` of
+ * tests/conversations, which says how it is used.
  */
 #define _GNU_SOURCE
 #include <sys/socket.h>
@@ -31,8 +31,8 @@ static side start_side(const char *count)
     if (made.process == 0) {
         CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
         CHECK(dup2(sockets[1], 0) == 0);
-        if (count == NULL) execl(SIDE, "side", NULL);
-        else execl(SIDE, "side", "client", count, NULL);
+        if (count == NULL) execl(getenv("SIDE"), "side", NULL);
+        else execl(getenv("SIDE"), "side", "client", count, NULL);
         CHECK(false);
     }
     close(sockets[1]);
@@ -264,7 +264,7 @@ static void killed(bool is_full)
     close(region);
 }
 
-int main(void)
+TEST(hostile)
 {
     side with = start_side(NULL);
     given_up(&with);
@@ -277,5 +277,4 @@ int main(void)
     killed(false);
     killed(true);
     many_from_rust();
-    return 0;
 }

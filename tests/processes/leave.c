@@ -167,7 +167,7 @@ static void leave_reading(int region)
     leave_at_once(region);
 }
 
-int main(void)
+TEST(leave)
 {
     while_waiting(leave_at_once, false);
     while_waiting(wait_to_be_killed, true);
@@ -181,5 +181,4 @@ int main(void)
     read_to_the_end(say_and_leave, false);
     read_to_the_end(say_and_wait, true);
     in_the_middle();
-    return 0;
 }

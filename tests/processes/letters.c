@@ -62,7 +62,7 @@ static void check_letters(int sockets[2], int region, int other)
     close(got);
 }
 
-int main(void)
+TEST(letters)
 {
     int sockets[2], region;
     CHECK(duo_shm_create(4096, &region) == DUO_OK);
@@ -76,5 +76,4 @@ int main(void)
     send_letter(sockets[0], region, 2);
     CHECK(duo_shm_receive(sockets[1], &got) == DUO_BROKEN && got == -1);
     CHECK(open_descriptors() == before);
-    return 0;
 }

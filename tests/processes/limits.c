@@ -218,7 +218,7 @@ static void within_a_process(void)
     CHECK(bump_server_ask_recv(server, &asked) == DUO_CLOSED);
 }
 
-int main(void)
+TEST(limits)
 {
     larger_than_the_region();
     full();
@@ -227,5 +227,4 @@ int main(void)
     then_killed(true);
     at_random();
     within_a_process();
-    return 0;
 }

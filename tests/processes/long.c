@@ -123,12 +123,11 @@ static void too_large(void)
     free(text);
 }
 
-int main(void)
+TEST(long)
 {
     texts(4096);
     texts(0);
     other_shapes();
     many();
     too_large();
-    return 0;
 }

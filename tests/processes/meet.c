@@ -309,7 +309,7 @@ static void files_that_shrink(void)
     close(huge);
 }
 
-int main(void)
+TEST(meet)
 {
     names_of_others();
     files_that_shrink();
@@ -322,5 +322,4 @@ int main(void)
     taken_places();
     nobody_comes();
     no_regions();
-    return 0;
 }

@@ -142,7 +142,7 @@ static void hear_all(int region)
     CHECK(mixed_server_one_try_recv(used, &got) == DUO_USED);
 }
 
-int main(void)
+TEST(mixed)
 {
     for (uint64_t round = 1; round <= 3; round++) {
         seed = 88172645463325252u * round;
@@ -152,5 +152,4 @@ int main(void)
         finish_child(child);
         close(region);
     }
-    return 0;
 }

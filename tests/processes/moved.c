@@ -102,10 +102,9 @@ static void taken(void)
     close(region);
 }
 
-int main(void)
+TEST(moved)
 {
     shared();
     given();
     taken();
-    return 0;
 }

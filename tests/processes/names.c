@@ -167,7 +167,7 @@ static void opened_by_many(void)
     }
 }
 
-int main(void)
+TEST(names)
 {
     snprintf(name, sizeof name, "/duologue-names-%d", (int)getpid());
     killed();
@@ -180,5 +180,4 @@ int main(void)
     CHECK(duo_shm_unlink(name) == DUO_OK);
     unused();
     CHECK(duo_shm_unlink(name) == DUO_OK);
-    return 0;
 }

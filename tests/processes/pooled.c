@@ -3,7 +3,7 @@
  */
 #include "talk.h"
 
-int main(void)
+TEST(pooled)
 {
     const duo_shm_options options = {.wait = 1};
     for (int i = 0; i < 3; i++) {
@@ -12,5 +12,4 @@ int main(void)
         CHECK(talk_client_attach(region, &options, &client) == DUO_EMPTY);
         close(region);
     }
-    return 0;
 }

@@ -460,7 +460,7 @@ static void places_used_again(bool is_removed)
     close(silent.region);
 }
 
-int main(void)
+TEST(ready)
 {
     select_mixed();
     select_in_time();
@@ -473,5 +473,4 @@ int main(void)
         garbage(either);
         more_than_a_call_takes(either);
     }
-    return 0;
 }

@@ -56,7 +56,7 @@ static void answer_never(int region)
     for (;;) pause();
 }
 
-int main(void)
+TEST(refused)
 {
     int region = region_of(4096);
     pid_t child = start_child(answer_never, region);
@@ -66,5 +66,4 @@ int main(void)
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         refused_with(errors[i], DUO_READY(waiting));
     kill_child(child);
-    return 0;
 }

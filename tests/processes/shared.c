@@ -109,9 +109,8 @@ static void killed(void)
     close(region);
 }
 
-int main(void)
+TEST(shared)
 {
     from_many_threads();
     killed();
-    return 0;
 }

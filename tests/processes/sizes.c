@@ -77,9 +77,8 @@ static void views_of_the_same(void)
     CHECK(duo_spread(&list_of_lists, (void *)(uintptr_t)&all, &size) && size == 16 * (sizeof(view) + 16));
 }
 
-int main(void)
+TEST(sizes)
 {
     counts_of_a_peer();
     views_of_the_same();
-    return 0;
 }

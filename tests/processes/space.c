@@ -81,11 +81,10 @@ static void refused(void)
     close(region);
 }
 
-int main(void)
+TEST(space)
 {
     snprintf(name, sizeof name, "/duologue-space-%d", (int)getpid());
     has_all_of_it();
     too_much();
     refused();
-    return 0;
 }

@@ -49,7 +49,7 @@ static void in_turn(void)
     CHECK(flow_client_attach(region, NULL, &client) == DUO_OK);
     CHECK(pthread_join(thread, NULL) == 0);
     uint64_t seed = 88172645463325252u, sent = 0, read = 0;
-    flow_flow_t got;
+    flow_flow_t got = {0};
     while (read < NUMBERS) {
         send_some(&client, &sent, some(&seed));
         /* The rest is left for the next time, if the ring has space for both. */
@@ -86,7 +86,7 @@ static void receive_all(int region)
         uint64_t many = some(&seed), slow = next_of(&seed) % 3 == 0 ? next_of(&seed) % 200 : 0;
         uint64_t way = next_of(&seed) % 4;
         for (; many > 0; many--) {
-            flow_flow_t got;
+            flow_flow_t got = {0};
             duo_status status = DUO_EMPTY;
             while (status == DUO_EMPTY && way == 0) status = flow_server_flow_try_recv(server, &got);
             while (status == DUO_EMPTY && way == 1) status = flow_server_flow_recv_within(server, 500, &got);
@@ -122,9 +122,8 @@ static void at_any_speed(void)
     close(region);
 }
 
-int main(void)
+TEST(stream)
 {
     in_turn();
     at_any_speed();
-    return 0;
 }

@@ -179,7 +179,7 @@ static void answer(int region)
     CHECK(turns_server_there_recv(there, &got) == DUO_OK && got.tag == TURNS_THERE_END);
 }
 
-int main(void)
+TEST(turns)
 {
     way = 7;
     int region = region_of(4096);
@@ -198,5 +198,4 @@ int main(void)
     CHECK(turns_client_there_send_end(there) == DUO_OK);
     CHECK(turns_client_there_send_a(stale, 1, &back) == DUO_USED);
     finish_child(child);
-    return 0;
 }

@@ -277,7 +277,7 @@ static void within_a_process(void)
     CHECK(bump_server_ask_close(server) == DUO_OK);
 }
 
-int main(void)
+TEST(writable)
 {
     by_select();
     by_set(false);
@@ -289,5 +289,4 @@ int main(void)
     before_the_peer(false);
     before_the_peer(true);
     within_a_process();
-    return 0;
 }

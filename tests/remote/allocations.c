@@ -102,9 +102,8 @@ static bool is_exact(struct pair *pair, long (*after)(struct pair *pair, int rou
     return false;
 }
 
-int main(void)
+TEST(allocations)
 {
-    alarm(200);
     duo_use_memory((duo_memory){take, take_aligned, free});
     struct pair pair;
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair.ends) == 0);
@@ -117,5 +116,4 @@ int main(void)
     CHECK(talk_client_ask_close(pair.client) == DUO_OK);
     CHECK(talk_server_ask_recv(pair.server, &asked) == DUO_CLOSED);
     CHECK(duo_shutdown() == 0);
-    return 0;
 }

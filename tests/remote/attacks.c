@@ -110,49 +110,22 @@ static void attack_later(const char *frames, const char *answer, duo_status expe
 }
 
 #define BROKE "000301"
-#define TOO_MUCH "ffffffffffffffff7f"
 
+/* Besides the wrong bytes of tests/wire/streams.txt: numbers that are longer than need be, or announce less than follows. */
 static void frames(void)
 {
-    /* Unknown tags, and tags that are too long. */
-    attack("02", BROKE, DUO_BROKEN);
     attack("8100", BROKE, DUO_BROKEN);
-    attack("ffffff01", BROKE, DUO_BROKEN);
-    attack_later("04", BROKE, DUO_BROKEN);
-    /* Sizes of 2^63, of more than was announced, of less than possible, and longer than need be. */
-    attack("01" TOO_MUCH, BROKE, DUO_BROKEN);
-    attack("01ffffffffffffffffff01", BROKE, DUO_BROKEN);
-    attack("01ffffffffffffffffff02", BROKE, DUO_BROKEN);
     attack("0181808001", BROKE, DUO_BROKEN);
     attack("0101", BROKE, DUO_BROKEN);
     attack("018a00", BROKE, DUO_BROKEN);
-    /* A text longer than its payload, bytes that are left over, and what is not UTF-8. */
-    attack("01020101", BROKE, DUO_BROKEN);
-    attack("010" "3000000", BROKE, DUO_BROKEN);
-    attack("010301ff00", BROKE, DUO_BROKEN);
-    /* Control frames: unknown, not used, from the wrong side; known ones between messages, also in parts. */
-    attack("0000", BROKE, DUO_BROKEN);
-    attack("0005", BROKE, DUO_BROKEN);
-    attack("000201", BROKE, DUO_BROKEN);
-    attack("0004", BROKE, DUO_BROKEN);
+    attack_later("04", BROKE, DUO_BROKEN);
+    /* Control frames between messages, also in parts. */
     attack_later("00010001" "01" "0000000000000000" "0001" "03", "", DUO_OK);
-    /* Leaving, with what was sent before; the peer may say why. */
+    /* Leaving, with what was sent before. */
     duo_atomic_store(&deposits, 0, memory_order_relaxed);
     attack_later("010000000000000000" "010000000000000000" "000300", "", DUO_CLOSED);
     CHECK(duo_atomic_load(&deposits, memory_order_relaxed) == 2);
-    attack("000301", "", DUO_BROKEN);
-    attack("000302", "", DUO_LATE);
-    attack("000309", "", DUO_CLOSED);
     attack("000300ffff", "", DUO_CLOSED);
-}
-
-/* Out of turn: a second message while the server is about to answer the first. */
-static void out_of_turn(void)
-{
-    int raw = greet();
-    raw_send_hex(raw, LOGIN LOGIN);
-    await_outcome(DUO_BROKEN);
-    close(raw);
 }
 
 static void byte_by_byte(void)
@@ -356,49 +329,33 @@ static bool took_three_heartbeats(const struct timespec *begun)
     return milliseconds >= 2900;
 }
 
-/* A process that has a heartbeat and nothing to say, and is stopped after a while. */
-static void stopped(duo_listener *beating, const duo_net_options *options)
-{
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        bank_client_login_t idle;
-        CHECK(bank_client_connect(duo_listener_address(beating), options, &idle) == DUO_OK);
-        for (;;) pause();
-    }
-    bank_server_login_t door;
-    bank_login_t asked;
-    CHECK(bank_server_accept(beating, UINT64_C(20000000000), &door) == DUO_OK);
-    CHECK(bank_server_login_recv_within(door, UINT64_C(4500000000), &asked) == DUO_EMPTY);
-    CHECK(kill(child, SIGSTOP) == 0);
-    CHECK(bank_server_login_recv_within(door, UINT64_C(20000000000), &asked) == DUO_LOST);
-    CHECK(kill(child, SIGKILL) == 0);
-    CHECK(waitpid(child, NULL, 0) == child);
-}
-
 /* Peers that fall silent although they have promised not to. */
 static void silent(void)
 {
     const duo_net_options options = {.heartbeat = 1};
     duo_listener *beating;
     CHECK(duo_listen("unix:beating.sock", &options, &beating) == DUO_OK);
-    stopped(beating, &options);
     bank_server_login_t doors[3];
     int raws[3];
     struct timespec begun;
     clock_gettime(CLOCK_MONOTONIC, &begun);
     for (int i = 0; i < 3; i++) raws[i] = greet_silently(beating, &doors[i]);
-    raw_expect(raws[0], "0001 0001");
+    /* The first answers each heartbeat, for longer than a silent peer is waited for. */
+    bank_login_t asked;
+    for (int i = 0; i < 4; i++) {
+        raw_expect(raws[0], "0001");
+        raw_send_hex(raws[0], "0001");
+    }
+    CHECK(bank_server_login_recv_within(doors[0], DUO_AT_ONCE, &asked) == DUO_EMPTY);
     const duo_endpoint ready = DUO_READY(doors[1]);
     size_t which;
-    CHECK(duo_select(&ready, 1, UINT64_C(20000000000), &which) == DUO_OK);
+    CHECK(duo_select(&ready, 1, DUO_FOREVER, &which) == DUO_OK);
     CHECK(took_three_heartbeats(&begun));
     duo_ports *ports = duo_ports_new();
     void *with;
     CHECK(duo_ports_add(ports, DUO_READY(doors[2]), &with, NULL) == DUO_OK);
-    CHECK(duo_ports_wait(ports, UINT64_C(20000000000), &with) == DUO_OK);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK);
     duo_ports_free(ports);
-    bank_login_t asked;
     for (int i = 0; i < 3; i++) {
         CHECK(bank_server_login_recv(doors[i], &asked) == DUO_LOST);
         CHECK(raw_expect_end(raws[i]) % 2 == 0);
@@ -407,20 +364,16 @@ static void silent(void)
     duo_listener_close(beating);
 }
 
-int main(void)
+TEST(attacks)
 {
-    alarm(300);
-    CHECK(chdir(FOLDER) == 0);
     const duo_net_options options = {.hello = UINT64_C(2000000000)};
     CHECK(duo_listen("unix:attacks.sock", &options, &listener) == DUO_OK);
     CHECK(bank_server_serve(listener, NULL, handle, NULL) == DUO_OK);
     duo_atomic_store(&outcome, -1, memory_order_release);
-    /* First, because the child starts a thread, which sanitizers do not support after a fork with threads. */
     silent();
     pthread_t thread = start(run, NULL);
     killed();
     frames();
-    out_of_turn();
     byte_by_byte();
     stalling();
     dripping();
@@ -432,5 +385,4 @@ int main(void)
     finish(thread);
     duo_listener_close(listener);
     CHECK(duo_shutdown() == 0);
-    return 0;
 }

@@ -219,10 +219,8 @@ static void recorded(void)
 }
 #endif
 
-int main(void)
+TEST(health)
 {
-    alarm(200);
-    CHECK(chdir(FOLDER) == 0);
 #ifdef DUO_RECORD
     recorded();
 #endif
@@ -231,5 +229,4 @@ int main(void)
     watching(false);
     refused();
     CHECK(duo_shutdown() == 0);
-    return 0;
 }

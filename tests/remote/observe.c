@@ -366,10 +366,8 @@ static void refusals(void)
            "refused accepting  unix:: a time limit has passed\n");
 }
 
-int main(void)
+TEST(observe)
 {
-    alarm(200);
-    CHECK(chdir(FOLDER) == 0);
     whole();
     left();
     lost();
@@ -377,5 +375,4 @@ int main(void)
     drained();
     refusals();
     CHECK(duo_shutdown() == 0);
-    return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Why a session ended, as both sides find it: each reason over each transport. The other side is a child process. With CERTIFICATES
+ * Why a session ended, as both sides find it: each reason over each transport. The other side is a child process. With OVER_TLS
  * the transport is TLS alone.
  */
 #include "child.h"
@@ -9,7 +9,7 @@
 #include "other_shm.h"
 #include "strict_net.h"
 #include "strict_shm.h"
-#ifdef CERTIFICATES
+#ifdef OVER_TLS
 #include "tls.h"
 #endif
 
@@ -164,11 +164,9 @@ static void check(reason why, bool is_run, const char *address)
     else duo_listener_close(now.listener);
 }
 
-int main(void)
+TEST(reasons)
 {
-    alarm(200);
-    CHECK(chdir(FOLDER) == 0);
-#ifdef CERTIFICATES
+#ifdef OVER_TLS
     duo_tls *tls = party("ca", "server");
     now.tls = tls;
     static const char *const addresses[] = {"tls://127.0.0.1:0"};
@@ -178,9 +176,8 @@ int main(void)
     for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
         for (reason why = LEFT; why < REASONS; why++)
             for (int is_run = 0; is_run < 2; is_run++) check(why, is_run != 0, addresses[i]);
-#ifdef CERTIFICATES
+#ifdef OVER_TLS
     duo_tls_free(tls);
 #endif
     CHECK(duo_shutdown() == 0);
-    return 0;
 }

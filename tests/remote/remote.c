@@ -7,18 +7,21 @@
  * `remote serve CASE ADDRESS` serves one session after the other until it is stopped, and writes `why REASON` or `over`
  * after each.
  *
+ * `remote pair CASE` has both sides in this process, on two threads, and writes the whole transcript.
+ *
  * Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other.
  * After each it writes `ended STATUS`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side
  * presents over TLS.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cases.h"
+#include "case.h"
+
 #include "duologue/tls.h"
-#include "transcript.h"
 
 struct run {
     const char *name;
@@ -41,8 +44,6 @@ static duo_net_options options = {.problem = &problem, .failed = report_failure}
 static const duo_shm_options memory_options = {.wait = MINUTE};
 
 #define PROGRAMS(name, prefix, state)                                                              \
-    duo_status name##_case_client(prefix##_client_##state##_t, struct transcript *);               \
-    duo_status name##_case_server(prefix##_server_##state##_t, struct transcript *);               \
     static duo_status run_client_of_##name(const char *address, struct transcript *transcript)     \
     {                                                                                              \
         prefix##_client_##state##_t client;                                                        \
@@ -100,6 +101,49 @@ static duo_status serve(const struct run *run, const char *address, struct trans
     duo_status status = run->server(listener, transcript);
     duo_listener_close(listener);
     return status;
+}
+
+struct pair {
+    const char *name;
+    duo_status (*play)(struct transcript *transcript);
+};
+
+#define PAIR(name, prefix, state)                                                                  \
+    static prefix##_server_##state##_t name##_server;                                              \
+    static void *pair_server_of_##name(void *transcript)                                           \
+    {                                                                                              \
+        static duo_status ended;                                                                   \
+        ended = name##_case_server(name##_server, transcript);                                     \
+        return &ended;                                                                             \
+    }                                                                                              \
+    static duo_status pair_of_##name(struct transcript *transcript)                                \
+    {                                                                                              \
+        pthread_t thread;                                                                          \
+        prefix##_client_##state##_t client;                                                        \
+        void *server;                                                                              \
+        TRY(prefix##_init(&name##_server, &client));                                               \
+        if (pthread_create(&thread, NULL, pair_server_of_##name, transcript) != 0) abort();        \
+        duo_status status = name##_case_client(client, transcript);                                \
+        if (pthread_join(thread, &server) != 0) abort();                                           \
+        return status == DUO_OK ? *(duo_status *)server : status;                                  \
+    }
+#define PAIRED(name, prefix, state) {#name, pair_of_##name},
+
+CASES(PAIR)
+AT_HOME(PAIR)
+
+static const struct pair pairs[] = {CASES(PAIRED) AT_HOME(PAIRED)};
+
+static int play_pair(const char *name)
+{
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (strcmp(pairs[i].name, name) != 0) continue;
+        struct transcript *transcript = transcript_new();
+        duo_status status = pairs[i].play(transcript);
+        transcript_free(transcript);
+        return report(status);
+    }
+    return 2;
 }
 
 static int serve_all(const char *name, const char *address)
@@ -199,6 +243,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     const char *heartbeat = getenv("DUOLOGUE_HEARTBEAT");
     if (heartbeat != NULL) options.heartbeat = (uint16_t)strtoul(heartbeat, NULL, 10);
+    if (argc == 3 && strcmp(argv[1], "pair") == 0) return play_pair(argv[2]);
     if (argc == 4 && strcmp(argv[1], "serve") == 0) return serve_all(argv[2], argv[3]);
     if (argc == 4) return play(argv[1], argv[2], argv[3], argv[1], getenv("DUOLOGUE_HOLD"));
     if (argc != 1) return 2;

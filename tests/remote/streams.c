@@ -1,7 +1,7 @@
 /*
  * The bytes of tests/wire/streams.txt, read and written: hellos and answers alone, wrong ones to a real listener,
  * sessions that break the format, and whole sessions, in which this program is one side by a raw socket and the library is the other; then again, cut after
- * every byte. STREAMS is the path of the file.
+ * every byte.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -257,12 +257,10 @@ static void read_step(struct session *session, const char *line)
     step->size = raw_bytes(hex, step->bytes, sizeof step->bytes);
 }
 
-int main(void)
+TEST(streams)
 {
-    alarm(300);
-    FILE *file = fopen(STREAMS, "r");
+    FILE *file = fopen(TESTS "/wire/streams.txt", "r");
     CHECK(file != NULL);
-    CHECK(chdir(FOLDER) == 0);
     CHECK(duo_listen("unix:streams.sock", NULL, &listener) == DUO_OK);
     pthread_t thread = start(accept_bank, NULL);
     static char line[MOST];
@@ -288,5 +286,4 @@ int main(void)
     duo_listener_close(listener);
     CHECK(access("streams.sock", F_OK) != 0);
     CHECK(duo_shutdown() == 0);
-    return 0;
 }

@@ -470,9 +470,8 @@ static void ended(bool says_so)
     duo_tls_free(tls);
 }
 
-int main(void)
+TEST(tls)
 {
-    alarm(300);
     options_that_are_wrong();
     wrong_certificates();
     names();
@@ -484,5 +483,4 @@ int main(void)
     ended(true);
     ended(false);
     CHECK(duo_shutdown() == 0);
-    return 0;
 }

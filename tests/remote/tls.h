@@ -1,4 +1,4 @@
-/* What the tests of TLS share: parties with certificates of the folder CERTIFICATES, and peers that use OpenSSL alone. */
+/* What the tests of TLS share: parties with certificates, and peers that use OpenSSL alone. */
 #ifndef TEST_TLS_H
 #define TEST_TLS_H
 
@@ -15,6 +15,9 @@
 #include "duologue/tls.h"
 
 #define LONG UINT64_C(30000000000)
+
+/* Beside the folder of the case. */
+#define CERTIFICATES "../tls-certificates"
 
 /* Certificates and a key by their names in the folder; `name` is what a client expects. */
 static inline duo_tls *party_named(const char *authority, const char *party, const char *name)

@@ -31,7 +31,7 @@ static void read_key(void)
     text_size = (size_t)(second - whole) + 25;
 }
 
-int main(void)
+TEST(tls_key)
 {
     read_key();
     /* What it looks for would be found. */
@@ -43,5 +43,4 @@ int main(void)
     CHECK(found == 1);
     duo_tls_free(party("ca", "client"));
     CHECK(found == 1);
-    return 0;
 }

@@ -258,14 +258,12 @@ static void peers_without_tls_take_no_place_from_others(void)
     duo_tls_free(for_client);
 }
 
-int main(void)
+TEST(tls_peers)
 {
-    alarm(300);
     peers_without_tls_take_no_place_from_others();
     names_of_certificates();
     peers_are_admitted_by_their_certificates(true);
     peers_are_admitted_by_their_certificates(false);
     keys_are_changed_while_nothing_can_be_written();
     CHECK(duo_shutdown() == 0);
-    return 0;
 }

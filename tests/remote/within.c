@@ -277,7 +277,7 @@ static void unread(void)
     CHECK(limited_server_choose_recv(word.as.done.next, &chosen) == DUO_OK && chosen.tag == LIMITED_CHOOSE_BYE);
 }
 
-int main(void)
+TEST(within)
 {
     waiting();
     polling();
@@ -289,5 +289,4 @@ int main(void)
     answering();
     patient();
     unread();
-    return 0;
 }

@@ -144,10 +144,9 @@ static void a_wait_spins_once(void)
     CHECK(numbers_client_stream_close(out) == DUO_OK);
 }
 
-int main(void)
+TEST(asleep)
 {
     an_exchange();
     a_run();
     a_wait_spins_once();
-    return 0;
 }

@@ -89,11 +89,10 @@ static void a_thread_checks_a_limited_number_of_times_before_it_sleeps(void)
     CHECK(duo_backoff_pass(&backoff, 1) && yields == before + 1);
 }
 
-int main(void)
+TEST(backoff)
 {
     cheap_yields_are_timed_now_and_then();
     after_a_slow_one_there_is_none_for_a_while();
     cheap_ones_are_trusted_again_after_a_second();
     a_thread_checks_a_limited_number_of_times_before_it_sleeps();
-    return 0;
 }

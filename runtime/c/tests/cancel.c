@@ -385,7 +385,7 @@ static void let_the_timer_end(int threads)
 }
 #endif
 
-int main(void)
+TEST(cancel)
 {
 #ifndef __SANITIZE_THREAD__
     int threads = count_threads();
@@ -401,5 +401,4 @@ int main(void)
     limits_end_with_a_fork();
     let_the_timer_end(threads);
 #endif
-    return 0;
 }

@@ -3,6 +3,7 @@
 #define CHECK_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,22 +17,26 @@
         }                                                                                          \
     } while (0)
 
-/*
- * For tests in which nothing rescues a sleeper that was forgotten: no time limit ends its sleep, nothing is polled in
- * between, and no other message wakes it. Such a test would never end, so it is stopped.
- */
-#ifdef NOTHING_RESCUES
-#include <unistd.h>
+/* A case of the program that all tests of a folder are linked into; `driver CASE...` runs these, one after the other. */
+typedef struct test {
+    const char *name;
+    void (*run)(void);
+    struct test *next;
+} test;
 
-enum { IS_RESCUED = 0 };
+void add_test(test *added);
 
-__attribute__((constructor)) static void end_a_test_that_hangs(void)
-{
-    alarm(500);
-}
-#else
-enum { IS_RESCUED = 1 };
-#endif
+#define TEST(title)                                                                                \
+    static void test_##title(void);                                                                \
+    __attribute__((constructor)) static void add_##title(void)                                     \
+    {                                                                                              \
+        static test added = {#title, test_##title, NULL};                                          \
+        add_test(&added);                                                                          \
+    }                                                                                              \
+    static void test_##title(void)
+
+/* Whether time limits, polling or other messages may wake a sleeper that was forgotten, which hides the mistake. */
+extern bool is_rescued;
 
 static inline pthread_t start(void *(*run)(void *), void *context)
 {

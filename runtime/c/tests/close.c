@@ -210,7 +210,7 @@ static void leaving_at_any_moment(void)
     }
 }
 
-int main(void)
+TEST(close)
 {
     empty_is_not_closed();
     a_limit_is_waited_out();
@@ -219,5 +219,4 @@ int main(void)
     full();
     leaving_wakes();
     leaving_at_any_moment();
-    return 0;
 }

@@ -205,7 +205,7 @@ static void used_by_another(bool is_removed)
     }
 }
 
-int main(void)
+TEST(credit)
 {
     there_or_not();
     many_readers(BY_SELECT);
@@ -213,5 +213,4 @@ int main(void)
     many_readers(BY_DESCRIPTOR);
     used_by_another(false);
     used_by_another(true);
-    return 0;
 }

@@ -194,7 +194,7 @@ static void workers(bool has_descriptor)
     for (size_t i = 0; i < LINES; i++) close_line(tasks[i].line);
 }
 
-int main(void)
+TEST(give)
 {
     an_empty_set_waits();
     refused();
@@ -203,5 +203,4 @@ int main(void)
     workers(true);
 #endif
     CHECK(duo_shutdown() == 0);
-    return 0;
 }

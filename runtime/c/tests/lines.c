@@ -162,7 +162,7 @@ static void short_runs(void)
     end(&both);
 }
 
-int main(void)
+TEST(lines)
 {
     CHECK(talk_shape.pitch == DUO_LINE && talk_shape.ready <= talk_shape.lines);
     CHECK(sizeof(void *) < 8 || talk_shape.ready < talk_shape.lines);
@@ -176,5 +176,4 @@ int main(void)
         many_runs(by_hand, 3, talk_shape.lines + 5);
         many_runs(by_hand, 5, talk_shape.lines - 5);
     }
-    return 0;
 }

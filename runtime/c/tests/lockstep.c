@@ -9,7 +9,7 @@
 #include "check.h"
 #include "golden.h"
 
-enum { ROUNDS = 20000, CROWD = 20, PUSHES = 2000 };
+enum { ROUNDS = 10000, CROWD = 20, PUSHES = 2000 };
 
 static _Thread_local uint64_t seed;
 
@@ -167,9 +167,8 @@ static void crowded(void)
     for (uint64_t i = 0; i < CROWD; i++) finish(threads[i]);
 }
 
-int main(void)
+TEST(lockstep)
 {
     pairs();
     crowded();
-    return 0;
 }

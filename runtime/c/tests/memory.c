@@ -263,7 +263,7 @@ static void shutting_down(void)
     CHECK(duo_shutdown() == 0 && live == 0);
 }
 
-int main(void)
+TEST(memory)
 {
     duo_use_memory((duo_memory){allocate, allocate_aligned, release});
     opening();
@@ -275,5 +275,4 @@ int main(void)
     many_at_once();
     own_memory();
     shutting_down();
-    return 0;
 }

@@ -446,7 +446,7 @@ static void one_limit_for_all(void)
     close_line(one);
 }
 
-int main(void)
+TEST(ready)
 {
     one_limit_for_all();
     ports_are_interrupted();
@@ -462,5 +462,4 @@ int main(void)
     many_senders(true);
     many_senders(false);
     ports_of_another_set();
-    return 0;
 }

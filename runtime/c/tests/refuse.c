@@ -1,7 +1,4 @@
-/*
- * Refuses `membarrier` to a test: from the start with REFUSED_EARLY, and after the first session has begun with
- * REFUSED_LATE. Otherwise the test does it itself.
- */
+/* Refuses `membarrier` to a test: from the start, after the first session has begun, or where the test wants it. */
 #define _GNU_SOURCE
 #include "refuse.h"
 
@@ -40,18 +37,18 @@ void end_at_membarrier(void)
     install(SECCOMP_RET_KILL_PROCESS);
 }
 
-#if defined(REFUSED_EARLY) || defined(REFUSED_LATE)
-__attribute__((constructor)) static void refuse(void)
+/* Before another case. */
+TEST(refused_early)
 {
-#ifdef REFUSED_LATE
+    refuse_membarrier(ENOSYS);
+}
+
+TEST(refused_late)
+{
     ping_server_ping_t server = {0};
     ping_client_ping_t client = {0};
     CHECK(ping_init(&server, &client) == DUO_OK);
     CHECK(ping_client_ping_close(client) == DUO_OK);
     CHECK(ping_server_ping_close(server) == DUO_OK);
     refuse_membarrier(EPERM);
-#else
-    refuse_membarrier(ENOSYS);
-#endif
 }
-#endif

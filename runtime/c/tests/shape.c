@@ -47,7 +47,7 @@ WITH(pairs_stream, 64, true, 16, 2)
 WITH(large_stream, 64, true, 100, 2)
 WITH(huge_stream, 64, true, 5000, 2)
 
-int main(void)
+TEST(shape)
 {
     one();
     no_space();
@@ -67,5 +67,4 @@ int main(void)
     pairs_stream();
     large_stream();
     huge_stream();
-    return 0;
 }

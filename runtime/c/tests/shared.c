@@ -65,7 +65,7 @@ static void *flood(void *context)
     for (uint64_t n = 0; n < MESSAGES; n++) {
         uint64_t value = self->name * MESSAGES + n;
         duo_status status;
-        if (IS_RESCUED && n % 5 == 0) {
+        if (is_rescued && n % 5 == 0) {
             while ((status = numbers_client_stream_shared_try_send_send(self->shared, value)) ==
                    DUO_FULL)
                 sched_yield();
@@ -112,11 +112,10 @@ static void many(uint64_t until)
     }
 }
 
-int main(void)
+TEST(shared)
 {
     one_after_the_other();
     nobody_listens();
     many(UINT64_MAX);
     for (uint64_t until = 0; until < 3000; until += 97) many(until);
-    return 0;
 }

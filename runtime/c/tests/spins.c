@@ -12,12 +12,12 @@
 #define duo_shm_has_died real_has_died
 #define duo_shm_may_spin real_may_spin
 #define duo_shm_await real_await
-#define duo_backoff_begin counted_begin
+#define duo_backoff_begin counted_spins
 #include "../src/shm_wait.c"
 
 static unsigned spinning, yielding;
 
-duo_backoff counted_begin(bool spins)
+duo_backoff counted_spins(bool spins)
 {
     if (spins) spinning += 1;
     else yielding += 1;
@@ -30,7 +30,7 @@ static bool never(duo_shm *shm)
     return false;
 }
 
-int main(void)
+TEST(spins)
 {
     static duo_shm_side own, peer;
     static duo_shm shm = {.own = &own, .peer = &peer, .heavy = true};
@@ -49,14 +49,7 @@ int main(void)
     atomic_store(&peer.processor, (uint32_t)sched_getcpu() + 1);
     CHECK(!real_may_spin(&shm));
     CHECK(real_await(&shm, never, 1) == DUO_EMPTY && spinning == 2 && yielding == 2);
-    return 0;
 }
 
-#else
-
-int main(void)
-{
-    return 0;
-}
 
 #endif

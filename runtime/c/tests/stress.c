@@ -12,7 +12,7 @@ static void *produce(void *context)
     for (uint64_t i = 0; i < MESSAGES; i++) {
         /* Sometimes too fast, sometimes too slow for the other side. */
         if (i % 5000 == 0) take_a_moment();
-        if (IS_RESCUED && i % 3 == 0) {
+        if (is_rescued && i % 3 == 0) {
             duo_status status;
             while ((status = numbers_client_stream_try_send_send(out, i, &out)) == DUO_FULL)
                 sched_yield();
@@ -35,7 +35,7 @@ static void stream(size_t capacity)
     for (;;) {
         numbers_stream_t got;
         duo_status status;
-        if (IS_RESCUED && expected % 3 == 0) status = numbers_server_stream_recv_within(in, 1000, &got);
+        if (is_rescued && expected % 3 == 0) status = numbers_server_stream_recv_within(in, 1000, &got);
         else status = numbers_server_stream_recv(in, &got);
         if (status == DUO_EMPTY) continue;
         if (status == DUO_CLOSED) break;
@@ -131,11 +131,10 @@ static void churn(void)
     finish(thread);
 }
 
-int main(void)
+TEST(stress)
 {
     stream(2);
     stream(64);
     exchange();
     churn();
-    return 0;
 }

@@ -133,10 +133,9 @@ static void before_the_set(void)
     duo_ports_free(ports);
 }
 
-int main(void)
+TEST(taken)
 {
     in_two_places();
     before_the_set();
     used_elsewhere();
-    return 0;
 }

@@ -41,7 +41,7 @@ static void check_copied(void)
     CHECK(duo_str_copy(NULL, 0, text) == text.size);
 }
 
-int main(void)
+TEST(text)
 {
     check_copied();
     check_escaped(DUO_STR(""), "");
@@ -59,5 +59,4 @@ int main(void)
     CHECK(duo_print_size(SIZE_MAX) == INT_MAX);
     char shown[8];
     CHECK(snprintf(shown, sizeof shown, "%.*s", DUO_PRINT(DUO_STR("abc"))) == 3 && strcmp(shown, "abc") == 0);
-    return 0;
 }

@@ -103,10 +103,9 @@ static void after_a_run(void)
     CHECK(said.tag == BANK_CONNECTED_QUIT);
 }
 
-int main(void)
+TEST(turn)
 {
     alone();
     with_a_slow_peer();
     after_a_run();
-    return 0;
 }

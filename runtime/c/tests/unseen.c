@@ -219,7 +219,7 @@ static void alone(void (*run)(void (*)(void)), void (*check)(void))
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-int main(void)
+TEST(unseen)
 {
     alone(check_waiting, a_thread_looks_again);
     alone(check_waiting, a_thread_that_waits_not_for_long_looks_again);
@@ -231,5 +231,4 @@ int main(void)
     alone(check_leaving, the_last_message_finds_that_the_receiver_left);
     alone(check_leaving, a_sender_that_leaves_finds_that_the_receiver_left);
     alone(check_leaving, an_answer_is_not_waited_for_if_the_receiver_left);
-    return 0;
 }

@@ -147,7 +147,7 @@ static void wrong_member(void)
 }
 #endif
 
-int main(void)
+TEST(used)
 {
 #ifdef DUO_CHECKED
     wrong_member();
@@ -156,5 +156,4 @@ int main(void)
     zeroed();
     recycled();
     sent_away();
-    return 0;
 }

@@ -3,7 +3,7 @@
  * sender or as receiver, with what was sent unread or half read. Every parcel holds one side of a session of its own;
  * whatever happens, exactly one of the two threads has it in the end, and the other half is notified.
  *
- * With REFUSED_MIDWAY, the kernel begins to refuse `membarrier` during the walks: through sessions that have all
+ * In `walks_refused`, the kernel begins to refuse `membarrier` during the walks: through sessions that have all
  * begun before that, in processes of their own.
  */
 #define _GNU_SOURCE
@@ -11,7 +11,7 @@
 
 #include "check.h"
 #include "golden.h"
-#ifdef REFUSED_MIDWAY
+#ifdef __linux__
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,7 +125,7 @@ static void go(walk *walked)
     }
 }
 
-#ifdef REFUSED_MIDWAY
+#ifdef __linux__
 
 enum { PROCESSES = 40, AT_ONCE = 24 };
 
@@ -147,7 +147,7 @@ static void walk_and_be_refused(uint64_t process)
     finish(refusing);
 }
 
-int main(void)
+TEST(walks_refused)
 {
     seed = 88172645463325252;
     for (uint64_t process = 0; process < PROCESSES; process++) {
@@ -161,12 +161,11 @@ int main(void)
         int status;
         CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
-    return 0;
 }
 
-#else
+#endif
 
-int main(void)
+TEST(walks)
 {
     seed = 88172645463325252;
     for (uint64_t i = 0; i < WALKS; i++) {
@@ -174,7 +173,4 @@ int main(void)
         begin(&walked, i);
         go(&walked);
     }
-    return 0;
 }
-
-#endif

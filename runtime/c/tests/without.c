@@ -70,10 +70,9 @@ static void by_no_variable(void)
     CHECK(setenv("DUOLOGUE_NO_MEMBARRIER", "0", 1) == 0);
 }
 
-int main(void)
+TEST(without)
 {
     CHECK(end_of(by_function) == 0);
     CHECK(end_of(by_variable) == 0);
     CHECK(WIFSIGNALED(end_of(by_no_variable)));
-    return 0;
 }

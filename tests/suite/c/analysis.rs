@@ -4,7 +4,7 @@
 use super::cmake::tool;
 use super::firmware::BANK;
 use super::{generate, generate_with, hosts, protocols};
-use crate::support::c::{Compiler, runtime, sources_in};
+use crate::support::c::{Compiler, runtime, scratch, sources_in};
 use crate::support::{repository, succeed};
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,18 +20,17 @@ fn everything(test: &str) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (sources, includes)
 }
 
-/// Runs a compiler on each source separately.
+/// Runs a compiler on each source.
 fn check(test: &str, compiler: Compiler, flags: &[&str]) {
     let (sources, includes) = everything(test);
-    for source in sources {
-        let mut command = compiler.command(false);
-        command.args(flags).args(["-c", "-o", "/dev/null"]);
-        for folder in &includes {
-            command.arg("-I").arg(folder);
-        }
-        if let Err(complaint) = succeed(command.arg(source)) {
-            panic!("{complaint}");
-        }
+    let mut command = compiler.command(false);
+    command.current_dir(scratch(&format!("{test}-objects")));
+    command.args(flags).arg("-c").args(sources);
+    for folder in &includes {
+        command.arg("-I").arg(folder);
+    }
+    if let Err(complaint) = succeed(&mut command) {
+        panic!("{complaint}");
     }
 }
 
@@ -52,28 +51,31 @@ fn gcc_finds_nothing_in_programs() {
     );
     let device = BANK.generate("analyzed-device");
     let includes = [vec![generated.clone()], hosts()].concat();
-    let programs = page.split("\n```c\n").skip(1);
-    for (number, program) in programs.enumerate() {
+    let mut sources = Vec::new();
+    for (number, program) in page.split("\n```c\n").skip(1).enumerate() {
         let (text, _) = program.split_once("\n```").expect("the block ends");
         // The compiler searches the folder of the source first.
         let folder = match BANK.is_in(text) {
             true => &device,
             false => &generated,
         };
+        let record = match text.contains("duologue/record.h") {
+            true => "#define DUO_RECORD\n",
+            false => "",
+        };
         let source = folder.join(format!("program{number}.c"));
-        std::fs::write(&source, text).expect("it can be written");
-        for level in ["-O1", "-O3"] {
-            let mut command = Compiler::Gcc.command(false);
-            command.args([level, "-fanalyzer", "-c", "-o", "/dev/null"]);
-            for folder in &includes {
-                command.arg("-I").arg(folder);
-            }
-            if text.contains("duologue/record.h") {
-                command.arg("-DDUO_RECORD");
-            }
-            if let Err(complaint) = succeed(command.arg(&source)) {
-                panic!("{text}\n{complaint}");
-            }
+        std::fs::write(&source, format!("{record}{text}")).expect("it can be written");
+        sources.push(source);
+    }
+    for level in ["-O1", "-O3"] {
+        let mut command = Compiler::Gcc.command(false);
+        command.current_dir(&generated);
+        command.args([level, "-fanalyzer", "-c"]).args(&sources);
+        for folder in &includes {
+            command.arg("-I").arg(folder);
+        }
+        if let Err(complaint) = succeed(&mut command) {
+            panic!("{complaint}");
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Values with a bound that are stored inline: `--c-inline-bounds`. Devices with such values are in `firmware`.
 
-use super::{generate_with, quiet};
-use crate::support::c::{Program, Watch, runtime, scratch, sources_in};
+use super::driver::{ADDRESS, Build};
+use super::processes::BARE;
+use super::{SMALL, generate_with, quiet};
+use crate::support::c::{Program, runtime, scratch, sources_in};
 use crate::support::repository;
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,32 +12,25 @@ fn proto() -> PathBuf {
     repository().join("tests/payloads/inline.proto")
 }
 
-/// The ways in which the programs are built and watched.
-fn builds(watches: Vec<Watch>) -> Vec<(Watch, &'static [&'static str])> {
-    let none: &[&str] = &[];
-    let mut builds: Vec<_> = watches.into_iter().map(|watch| (watch, none)).collect();
-    builds.push((Watch::Address, &["-fshort-enums"]));
-    builds
-}
-
 #[test]
 fn inline_values_arrive_or_are_refused() {
-    arrive("inline", &builds(Watch::all()));
+    arrive("inline", &[ADDRESS, SMALL]);
 }
 
-pub(super) fn arrive(name: &str, builds: &[(Watch, &[&str])]) {
+/// The same in these builds.
+pub(super) fn arrive(name: &str, builds: &[Build]) {
     let generated = generate_with(name, &[proto()], &["--c-inline-bounds"]);
     let program = repository().join("tests/payloads/inline.c");
     let sources = [sources_in(&generated), vec![program]].concat();
     let includes = [generated.clone(), runtime().join("tests")];
-    for &(watch, flags) in builds {
+    for build in builds {
         let program = Program {
-            flags,
-            runtime: flags,
-            ..quiet(watch, &sources, &includes, &generated)
+            flags: build.flags,
+            runtime: build.flags,
+            ..quiet(build.watch, &sources, &includes, &generated)
         };
         if let Err(complaint) = program.run() {
-            panic!("{watch:?}, {flags:?}:\n{complaint}");
+            panic!("{build:?}:\n{complaint}");
         }
     }
 }
@@ -44,14 +39,12 @@ pub(super) fn arrive(name: &str, builds: &[(Watch, &[&str])]) {
 #[cfg(target_os = "linux")]
 #[test]
 fn inline_values_leave_their_process() {
-    leave(
-        "inline-processes",
-        &builds(vec![Watch::Plain, Watch::Address]),
-    );
+    leave("inline-processes", &[ADDRESS, BARE]);
 }
 
+/// The same in these builds.
 #[cfg(target_os = "linux")]
-pub(super) fn leave(name: &str, builds: &[(Watch, &[&str])]) {
+pub(super) fn leave(name: &str, builds: &[Build]) {
     let folder = scratch(name);
     let remote = ["--c-shm", "--remote"];
     let prefixed = ["--c-inline-bounds", "--c-prefix", "in_"];
@@ -70,14 +63,14 @@ pub(super) fn leave(name: &str, builds: &[(Watch, &[&str])]) {
         runtime().join("tests"),
         runtime().join("src"),
     ];
-    for &(watch, flags) in builds {
+    for build in builds {
         let program = Program {
-            flags,
-            runtime: flags,
-            ..quiet(watch, &sources, &includes, &folder)
+            flags: build.flags,
+            runtime: build.flags,
+            ..quiet(build.watch, &sources, &includes, &folder)
         };
         if let Err(complaint) = program.run() {
-            panic!("{watch:?}, {flags:?}:\n{complaint}");
+            panic!("{build:?}:\n{complaint}");
         }
     }
 }

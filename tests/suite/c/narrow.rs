@@ -2,8 +2,8 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use super::check_runtime_with;
-use super::processes::Case;
+use super::driver::Build;
+use super::processes::{PROCESSES, fuzz};
 use super::{generate, generate_with, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, scratch, sources_in};
 use crate::support::{repository, succeed};
@@ -42,11 +42,11 @@ fn require_both_widths() {
 fn within_a_process() {
     require_both_widths();
     for way in WAYS {
-        for test in [
-            "turn.c", "asleep.c", "close.c", "used.c", "shape.c", "walks.c", "ready.c", "credit.c",
-            "taken.c", "cancel.c",
+        for case in [
+            "turn", "asleep", "close", "used", "shape", "walks", "ready", "credit", "taken",
+            "cancel",
         ] {
-            check_runtime_with(test, Compiler::Gcc, crate::support::c::Watch::Plain, way);
+            super::RUNTIME.run(Build::new(Watch::Plain, way), &[case]);
         }
     }
 }
@@ -55,24 +55,11 @@ fn within_a_process() {
 #[ignore = "nightly: narrow"]
 fn between_processes() {
     require_both_widths();
-    for program in [
-        "meet.c",
-        "long.c",
-        "limits.c",
-        "attach.c",
-        "names.c",
-        "mixed.c",
-        "turns.c",
-        "ready.c",
-        "writable.c",
+    for case in [
+        "meet", "long", "limits", "attach", "names", "mixed", "turns", "ready", "writable",
     ] {
-        let case = Case::new(
-            &format!("narrow-{program}"),
-            "tests/processes/talk.proto",
-            program,
-        );
         for way in WAYS {
-            case.run_as(way);
+            PROCESSES.run(Build::new(Watch::Plain, way), &[case]);
         }
     }
 }
@@ -82,20 +69,9 @@ fn between_processes() {
 #[ignore = "nightly: narrow"]
 fn peers_that_attack() {
     require_both_widths();
-    let vectors = repository().join("tests/wire/payloads.txt");
-    let vectors = format!("-DVECTORS=\"{}\"", vectors.display());
-    for (program, proto) in [
-        ("garbage.c", "tests/wire/payloads.proto"),
-        ("bounds.c", "tests/wire/payloads.proto"),
-        ("vectors.c", "tests/wire/payloads.proto"),
-        ("sizes.c", "tests/processes/talk.proto"),
-        ("leave.c", "tests/processes/talk.proto"),
-        ("sound.c", "tests/processes/sound.proto"),
-    ] {
-        let case = Case::new(&format!("narrow-watched-{program}"), proto, program);
+    for case in ["garbage", "bounds", "vectors", "sizes", "leave", "sound"] {
         for way in WAYS {
-            let flags = [way, &[vectors.as_str()]].concat();
-            case.run_watched_as(Watch::Address, &flags, way);
+            PROCESSES.run(Build::new(Watch::Address, way), &[case]);
         }
     }
 }
@@ -103,16 +79,15 @@ fn peers_that_attack() {
 #[test]
 #[ignore = "nightly: narrow"]
 fn a_fuzzer_finds_nothing() {
-    use super::processes::{Case, PAYLOADS, fuzz};
     require_both_widths();
-    fuzz(&Case::new("narrow-fuzz", PAYLOADS, "fuzz.c"), &["-m32"]);
+    fuzz("processes", &["-m32"]);
 }
 
 #[test]
 #[ignore = "nightly: narrow"]
 fn values_with_a_bound() {
     require_both_widths();
-    let builds: [(Watch, &[&str]); 1] = [(Watch::Address, &["-m32"])];
+    let builds = [Build::new(Watch::Address, &["-m32"])];
     super::inline::arrive("narrow-inline", &builds);
     super::inline::leave("narrow-inline-processes", &builds);
 }

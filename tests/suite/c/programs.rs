@@ -1,7 +1,8 @@
 //! Programs that use generated code: conversations, payloads of every kind, misuse, and those of the documentation.
 
+use super::driver::{ADDRESS, THREAD};
 use super::firmware::BANK;
-use super::{generate, generate_with, hosts, protocols, quiet};
+use super::{SMALL, generate, generate_with, hosts, protocols, quiet};
 use crate::support::c::{Program, Watch, runtime, sources_in, tls_objects};
 use crate::support::{repository, succeed};
 use std::path::PathBuf;
@@ -55,60 +56,16 @@ pub fn case_header(case: &str, prefix: &str, state: &str, room: Option<u32>) -> 
     )
 }
 
-#[test]
-fn conversations_run() {
-    check_conversations(Watch::Plain, None);
-}
-
-/// The same programs, endpoints and transcripts, but in two processes.
+/// Both sides in one process; over sockets and in shared memory they are in `remote`.
 #[cfg(target_os = "linux")]
 #[test]
-fn conversations_run_between_processes() {
-    check_conversations(Watch::Plain, Some(0));
-    check_conversations(Watch::Address, Some(4096));
-}
-
-#[test]
-fn conversations_leak_nothing() {
-    check_conversations(Watch::Address, None);
-}
-
-fn check_conversations(watch: Watch, room: Option<u32>) {
-    let name = format!("conversations-{watch:?}-{room:?}");
-    let generated = generate_with(&name, &protocols(), &["--c-shm"]);
-    let shared = repository().join("tests/suite/support/c");
-    let includes = [vec![generated.clone(), shared.clone()], hosts()].concat();
-    let sources = sources_in(&generated);
-    let objects = quiet(watch, &sources, &includes, &generated).objects();
-    let objects = objects.unwrap_or_else(|complaint| panic!("{complaint}"));
-    for &(case, prefix, state) in CASES {
-        if room.is_some() && AT_HOME.contains(&case) {
-            continue;
-        }
-        let own = repository().join("tests/run").join(case);
-        let folder = generated.join(format!("case-{case}"));
-        std::fs::create_dir(&folder).expect("it can be written");
-        std::fs::write(
-            folder.join("case.h"),
-            case_header(case, prefix, state, room),
-        )
-        .expect("it can be written");
-        let sources = [
-            own.join("client.c"),
-            own.join("server.c"),
-            shared.join("transcript.c"),
-            shared.join("pair.c"),
-        ];
-        let includes = [includes.clone(), vec![folder.clone()]].concat();
-        let expected =
-            std::fs::read_to_string(own.join("expected.txt")).expect("every case has a transcript");
-        let program = Program {
-            objects: &objects,
-            ..quiet(watch, &sources, &includes, &folder)
-        };
-        let written = program.run();
-        let written = written.unwrap_or_else(|complaint| panic!("{case}, {watch:?}:\n{complaint}"));
-        assert_eq!(written, expected, "{case}, {watch:?}");
+fn conversations_run() {
+    for (case, ..) in CASES {
+        let expected = repository().join(format!("tests/run/{case}/expected.txt"));
+        let expected = std::fs::read_to_string(expected).expect("every case has a transcript");
+        let written = succeed(super::remote_program().args(["pair", case]));
+        let written = written.unwrap_or_else(|complaint| panic!("{case}:\n{complaint}"));
+        assert_eq!(written, expected, "{case}");
     }
 }
 
@@ -132,102 +89,74 @@ fn every_case_is_spoken() {
 #[test]
 fn misuse_is_found() {
     let generated = generate("misuse", &[repository().join("protocols/bank.proto")]);
-    let includes = [generated.clone()];
-    let programs = sources_in(&repository().join("tests/misuse/c"));
-    assert!(!programs.is_empty(), "there are programs");
-    for misuse in programs {
-        let name = misuse
-            .file_stem()
-            .expect("it is a file")
-            .to_string_lossy()
-            .into_owned();
+    let mut wrong = Vec::new();
+    for misuse in sources_in(&repository().join("tests/misuse/c")) {
         let text = std::fs::read_to_string(&misuse).expect("it is there");
         let first = text.lines().next().unwrap_or_default();
         let promise = first.trim_start_matches("/* ").trim_end_matches(" */");
-        let own = [misuse.clone()];
         if promise == "runs" {
-            let sources = [sources_in(&generated), own.to_vec()].concat();
-            if let Err(complaint) = quiet(Watch::Address, &sources, &includes, &generated).run() {
-                panic!("{name}:\n{complaint}");
+            let sources = [sources_in(&generated), vec![misuse.clone()]].concat();
+            let includes = std::slice::from_ref(&generated);
+            if let Err(complaint) = quiet(Watch::Address, &sources, includes, &generated).run() {
+                panic!("{}:\n{complaint}", misuse.display());
             }
             continue;
         }
-        let reason = promise
-            .strip_prefix("fails: ")
-            .unwrap_or_else(|| panic!("{name} promises `{promise}`"));
-        let program = Program {
-            flags: &["-DRIGHT"],
-            ..quiet(Watch::Plain, &own, &includes, &generated)
-        };
-        if let Err(complaint) = program.objects() {
-            panic!("{name} fails even with RIGHT:\n{complaint}");
-        }
-        let complaint = match quiet(Watch::Plain, &own, &includes, &generated).objects() {
-            Ok(_) => panic!("{name} compiles"),
-            Err(complaint) => complaint,
-        };
-        let errors: Vec<&str> = complaint
-            .lines()
-            .filter(|line| line.contains(" error: "))
-            .collect();
-        assert!(
-            errors.len() == 1 && errors[0].contains(reason),
-            "{name} fails for another reason:\n{complaint}"
-        );
+        let reason = promise.strip_prefix("fails: ");
+        let reason = reason.unwrap_or_else(|| panic!("{} promises `{promise}`", misuse.display()));
+        wrong.push((misuse, reason.to_owned()));
     }
+    super::check_misuse(&generated, &wrong);
 }
 
 /// With `-DDUO_DEBUG`, also under the address sanitizer, which sees the block but not the views.
 #[test]
 fn freed_messages_are_poisoned() {
-    for watch in [Watch::Plain, Watch::Address] {
-        let protos = [repository().join("protocols/bank.proto")];
-        let generated = generate(&format!("poison-{watch:?}"), &protos);
-        let program = repository().join("tests/misuse/poison.c");
-        let sources = [sources_in(&generated), vec![program]].concat();
-        let includes = [generated.clone(), runtime().join("tests")];
-        let program = Program {
-            runtime: &["-DDUO_DEBUG"],
-            ..quiet(watch, &sources, &includes, &generated)
-        };
-        if let Err(complaint) = program.run() {
-            panic!("{watch:?}:\n{complaint}");
-        }
-    }
+    check_debug("poison");
 }
 
 #[test]
 fn forgotten_endpoints_are_reported() {
-    for watch in [Watch::Plain, Watch::Address] {
-        let protos = [repository().join("protocols/bank.proto")];
-        let generated = generate(&format!("forgotten-{watch:?}"), &protos);
-        let program = repository().join("tests/misuse/forgotten.c");
-        let sources = [sources_in(&generated), vec![program]].concat();
-        let includes = [generated.clone(), runtime().join("tests")];
-        let report = format!("-DREPORT=\"{}\"", generated.join("report").display());
-        let program = Program {
-            flags: &[report.as_str()],
-            runtime: &["-DDUO_DEBUG"],
-            ..quiet(watch, &sources, &includes, &generated)
-        };
-        if let Err(complaint) = program.run() {
-            panic!("{watch:?}:\n{complaint}");
-        }
+    check_debug("forgotten");
+}
+
+/// Runs a program of `tests/misuse` with the runtime built for debugging.
+fn check_debug(name: &str) {
+    let generated = generate(name, &[repository().join("protocols/bank.proto")]);
+    let program = repository().join(format!("tests/misuse/{name}.c"));
+    let sources = [sources_in(&generated), vec![program]].concat();
+    let includes = [generated.clone(), runtime().join("tests")];
+    let report = format!("-DREPORT=\"{}\"", generated.join("report").display());
+    let program = Program {
+        flags: &[report.as_str()],
+        runtime: &["-DDUO_DEBUG"],
+        ..quiet(Watch::Address, &sources, &includes, &generated)
+    };
+    if let Err(complaint) = program.run() {
+        panic!("{complaint}");
     }
 }
 
 #[test]
 fn payloads_arrive_and_what_is_left_is_destroyed_once() {
     let folder = repository().join("tests/payloads");
-    for watch in Watch::all() {
-        let generated = generate(
-            &format!("payloads-{watch:?}"),
-            &[folder.join("payloads.proto")],
-        );
-        let sources = [sources_in(&generated), vec![folder.join("payloads.c")]].concat();
-        let includes = [generated.clone(), folder.clone(), runtime().join("tests")];
-        if let Err(complaint) = quiet(watch, &sources, &includes, &generated).run() {
-            panic!("{watch:?}:\n{complaint}");
+    let generated = generate("payloads", &[folder.join("payloads.proto")]);
+    let includes = [generated.clone(), folder.clone(), runtime().join("tests")];
+    for (program, build) in [
+        ("payloads.c", ADDRESS),
+        ("payloads.c", THREAD),
+        ("payloads.c", SMALL),
+        ("tags.c", ADDRESS),
+        ("tags.c", SMALL),
+    ] {
+        let sources = [sources_in(&generated), vec![folder.join(program)]].concat();
+        let program = Program {
+            flags: build.flags,
+            runtime: build.flags,
+            ..quiet(build.watch, &sources, &includes, &generated)
+        };
+        if let Err(complaint) = program.run() {
+            panic!("{build:?}:\n{complaint}");
         }
     }
 }

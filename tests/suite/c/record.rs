@@ -32,7 +32,7 @@ fn conversations_are_recorded() {
     let sources = sources_in(&generated);
     let tables = Program {
         flags: RECORD,
-        ..quiet(Watch::Plain, &sources, &includes, &generated)
+        ..quiet(Watch::Address, &sources, &includes, &generated)
     };
     let objects = tables
         .objects()
@@ -62,7 +62,7 @@ fn conversations_are_recorded() {
             objects: &objects,
             flags: RECORD,
             runtime: RECORD,
-            ..quiet(Watch::Plain, &sources, &includes, &folder)
+            ..quiet(Watch::Address, &sources, &includes, &folder)
         };
         let program = program
             .link()
@@ -101,7 +101,7 @@ fn write_with(program: &str, generated: &PathBuf, watch: Watch, files: &[PathBuf
 fn sessions_are_recorded_and_stopped() {
     let protos =
         ["bank", "stream"].map(|name| repository().join(format!("protocols/{name}.proto")));
-    for watch in [Watch::Plain, Watch::Address, Watch::Thread] {
+    for watch in [Watch::Address, Watch::Thread] {
         let generated = generate(&format!("record-{watch:?}"), &protos);
         let logs = ["whole.jsonl", "full.jsonl"].map(|name| generated.join(name));
         write_with("record.c", &generated, watch, &logs);
@@ -127,7 +127,7 @@ fn sessions_are_recorded_and_stopped() {
 fn sessions_that_are_stuck_are_in_the_registry() {
     let protos =
         ["bank", "stream"].map(|name| repository().join(format!("protocols/{name}.proto")));
-    for watch in [Watch::Plain, Watch::Address, Watch::Thread] {
+    for watch in [Watch::Address, Watch::Thread] {
         let generated = generate(&format!("registry-{watch:?}"), &protos);
         let files = ["stuck.json", "after.json"].map(|name| generated.join(name));
         write_with("registry.c", &generated, watch, &files);

@@ -24,7 +24,11 @@ pub fn repository() -> &'static Path {
 /// Runs a command to its end and returns what it printed, or, if it fails, the command and its errors.
 pub fn succeed(command: &mut Command) -> Result<String, String> {
     // A limit for commands that hang, not for slow ones: on a busy machine, models and cold builds take minutes.
-    const PATIENCE: Duration = Duration::from_secs(900);
+    succeed_within(command, Duration::from_secs(900))
+}
+
+/// The same with another limit for commands that hang.
+pub fn succeed_within(command: &mut Command, limit: Duration) -> Result<String, String> {
     // With the process id, since two processes may run the suite at the same time.
     let name = format!("output-{}-{}", std::process::id(), unique());
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -48,10 +52,10 @@ pub fn succeed(command: &mut Command) -> Result<String, String> {
     let status = loop {
         match child.try_wait().expect("the child exists") {
             Some(status) => break Ok(status),
-            None if start.elapsed() > PATIENCE => {
+            None if start.elapsed() > limit => {
                 let _ = child.kill();
                 let _ = child.wait();
-                break Err(format!("hangs: still running after {PATIENCE:?}"));
+                break Err(format!("hangs: still running after {limit:?}"));
             }
             None => std::thread::sleep(Duration::from_millis(5)),
         }
