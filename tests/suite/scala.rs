@@ -141,6 +141,11 @@ fn suites(scala: Scala) -> PathBuf {
 fn suites_pass(scala: Scala, mut java: Command, names: &[&str]) {
     let on = [suites(scala), programs(scala), scala.runtime()];
     java.arg(format!("-Dduologue.repository={}", repository().display()));
+    let certificates = net::certificates();
+    java.arg(format!(
+        "-Dduologue.certificates={}",
+        certificates.display()
+    ));
     scala
         .run_with(java, &on, "org.junit.runner.JUnitCore", names)
         .unwrap_or_else(|failure| panic!("{failure}"));
