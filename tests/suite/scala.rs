@@ -159,7 +159,7 @@ fn the_suites_of_the_runtime_pass() {
 
 /// Most of the runtime is in Java, and the programs run in both versions.
 #[test]
-#[ignore = "nightly: scala-2.13"]
+#[ignore = "nightly: scala2"]
 fn the_suites_of_the_runtime_pass_in_scala_2() {
     let all = [&SUITES[..], &net::SUITES].concat();
     suites_pass(Scala::Two, tool("java"), &all);
