@@ -141,6 +141,11 @@ fn suites(scala: Scala) -> PathBuf {
 fn suites_pass(scala: Scala, mut java: Command, names: &[&str]) {
     let on = [suites(scala), programs(scala), scala.runtime()];
     java.arg(format!("-Dduologue.repository={}", repository().display()));
+    let certificates = net::certificates();
+    java.arg(format!(
+        "-Dduologue.certificates={}",
+        certificates.display()
+    ));
     scala
         .run_with(java, &on, "org.junit.runner.JUnitCore", names)
         .unwrap_or_else(|failure| panic!("{failure}"));
@@ -154,7 +159,7 @@ fn the_suites_of_the_runtime_pass() {
 
 /// Most of the runtime is in Java, and the programs run in both versions.
 #[test]
-#[ignore = "nightly: scala-2.13"]
+#[ignore = "nightly: scala"]
 fn the_suites_of_the_runtime_pass_in_scala_2() {
     let all = [&SUITES[..], &net::SUITES].concat();
     suites_pass(Scala::Two, tool("java"), &all);
@@ -223,6 +228,9 @@ fn written() -> &'static Written {
         with_robots(&wire, None, "wire");
         let limits = protocols_in(&root.join("tests/conversations/limits"));
         with_robots(&limits, None, "limits");
+        let large = out.join("large.proto");
+        fs::write(&large, enum_of(5, 100)).expect("the target folder can be written");
+        with_robots(&[large], Some("large"), "large");
         let count = write_corpus(&out.join("corpus"));
         assert!(count > 40, "only {count} protocols of the corpus pass");
         let cases = folders_in(&root.join("tests/run")).into_iter();
@@ -256,6 +264,36 @@ fn written() -> &'static Written {
         sources.extend(sources_in(&out));
         Written { sources, leaving }
     })
+}
+
+/// A protocol with an enum that has this many variants with this many values.
+fn enum_of(variants: usize, values: usize) -> String {
+    let values: Vec<String> = (0..values).map(|at| format!("a{at}: u64")).collect();
+    let variants = (0..variants).map(|at| format!("v{at}({}),\n", values.join(", ")));
+    let variants: String = variants.collect();
+    format!("enum wide {{\n{variants}}}\nproto! widest {{ open:send {{ wide(wide) -> ! }} }}\n")
+}
+
+/// No method and no class that is generated for an enum is larger than the JVM allows.
+#[test]
+#[ignore = "nightly: scala"]
+fn large_enums_compile() {
+    for (variants, values) in [(90, 100), (1_400, 1)] {
+        let out = folder("large").join(variants.to_string());
+        fs::create_dir_all(&out).expect("the target folder can be written");
+        let file = out.join("large.proto");
+        fs::write(&file, enum_of(variants, values)).expect("the target folder can be written");
+        let mut options = Options::default();
+        options.remote = true;
+        options.robots = true;
+        generate_with(&[file], &options, &out.join("generated"));
+        let sources = sources_in(&out.join("generated"));
+        for scala in [Scala::Three, Scala::Two] {
+            let classes = out.join(scala.name());
+            let compiled = scala.compile(&sources, &[scala.runtime()], &classes);
+            compiled.unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
 }
 
 /// Each file of the corpus that passes, in a package of its own, with the types that it does not declare.
@@ -354,6 +392,18 @@ fn main_program(checked: &CheckedProgram) -> String {
             text,
             "    locally {{\n      val (server, client) = {session}.init()\n      \
              Driver.run(\"{case}\", {expected:?})({case}.Client.run(client, _))({case}.Server.run(server, _))\n    }}"
+        )
+        .expect("writing into memory does not fail");
+    }
+    // The first and the last part of a large enum.
+    for variant in [0, 4] {
+        let values: Vec<String> = (0..100).map(|at| format!("{at}L")).collect();
+        let (types, values) = ("large.largeTypes", values.join(", "));
+        writeln!(
+            text,
+            "    locally {{\n      val value: {types}.Wide = {types}.Wide.V{variant}({values})\n      \
+             val out = new duologue.PayloadWriter\n      {types}.$Wide.put(out, value)\n      \
+             assert({types}.$Wide.get(new duologue.PayloadReader(out.toByteArray)).equals(value))\n    }}"
         )
         .expect("writing into memory does not fail");
     }

@@ -43,9 +43,12 @@ final class Ending {
 
     /** The peer has said that it ends the session, for a reason with this number. */
     void leave(int number) {
-        find(
-                number == 1 ? Reason.BROKEN : number == 2 ? Reason.LATE : Reason.LEFT,
-                number == 1 ? "the peer reports that this side broke the format" : null);
+        switch (number) {
+            case 1 -> find(Reason.BROKEN, "the peer reports that this side broke the format");
+            case 2 -> find(Reason.LATE, null);
+            case 3 -> find(Reason.TOO_LARGE, null);
+            default -> find(Reason.LEFT, null);
+        }
     }
 
     /** Records a reason. Only the first one counts. */

@@ -220,7 +220,7 @@ abstract class FarEndLink {
             // Other exceptions than MalformedPayload would mean that a value was refused by its own class.
             in.clear();
             if (state != WireState.OVER) {
-                shun(malformed.getMessage());
+                shun(malformed);
             }
             isNews = true;
         }
@@ -248,11 +248,12 @@ abstract class FarEndLink {
         }
     }
 
-    /** Notifies the peer that it broke the format, and ends the session. */
-    private void shun(String what) {
-        ending.find(Reason.BROKEN, what);
+    /** Notifies the peer of what is wrong with its message, and ends the session. */
+    private void shun(RuntimeException malformed) {
+        boolean isTooLarge = malformed instanceof MalformedPayload payload && payload.isTooLarge;
+        ending.find(isTooLarge ? Reason.TOO_LARGE : Reason.BROKEN, malformed.getMessage());
         if (!isClosed) {
-            out.control(3, 1);
+            out.control(3, isTooLarge ? 3 : 1);
             flushed();
         }
     }

@@ -75,7 +75,7 @@ public final class PayloadReader {
     private void charge(long count) {
         memory -= count;
         if (memory < 0) {
-            throw new MalformedPayload("the values take too much memory");
+            throw new MalformedPayload("the values take too much memory", true);
         }
     }
 

@@ -5,5 +5,6 @@ enum Reason {
     LEFT,
     LOST,
     BROKEN,
-    LATE
+    LATE,
+    TOO_LARGE
 }

@@ -18,6 +18,9 @@ object Why {
   /** A side waited longer than its protocol allows. */
   case object Late extends Why
 
+  /** A message was larger than its receiver accepts, or takes more memory than it allows. */
+  case object TooLarge extends Why
+
   /** A [[Recording.Monitor]] of this process did not allow a message, which was not sent. */
   case object Stopped extends Why
 
@@ -27,6 +30,7 @@ object Why {
     case 1 => Lost
     case 2 => Broken
     case 3 => Late
+    case 4 => TooLarge
     case _ => Left
   }
 }

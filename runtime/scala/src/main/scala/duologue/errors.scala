@@ -27,6 +27,7 @@ private object SessionClosed {
     case Why.Lost       => "the connection to the peer was lost"
     case Why.Broken     => "the session was closed because its format was violated"
     case Why.Late       => "the session was closed because a side was late"
+    case Why.TooLarge   => "the session was closed because a message was too large for its receiver"
     case _              => "the peer closed the session"
   }
 }

@@ -24,13 +24,16 @@ final class Certificates(folder: Path) {
 
   private val local = List("-ext", "SAN=dns:localhost,ip:127.0.0.1")
   private val long = List("-validity", "3650")
-  keytool("right", "-ext" :: "bc:c" :: long: _*)
-  keytool("wrong", "-ext" :: "bc:c" :: long: _*)
-  keytool("server", "-signer" :: "right" :: local ::: long: _*)
-  keytool("client", "-signer" :: "right" :: long: _*)
-  keytool("stranger", "-signer" :: "wrong" :: local ::: long: _*)
-  keytool("expired", "-signer" :: "right" :: "-startdate" :: "-30d" :: "-validity" :: "1" :: local: _*)
-  keytool("elsewhere", "-signer" :: "right" :: "-ext" :: "SAN=dns:elsewhere.example" :: long: _*)
+  // Each takes a process of its own.
+  if (!Files.exists(file)) {
+    keytool("right", "-ext" :: "bc:c" :: long: _*)
+    keytool("wrong", "-ext" :: "bc:c" :: long: _*)
+    keytool("server", "-signer" :: "right" :: local ::: long: _*)
+    keytool("client", "-signer" :: "right" :: long: _*)
+    keytool("stranger", "-signer" :: "wrong" :: local ::: long: _*)
+    keytool("expired", "-signer" :: "right" :: "-startdate" :: "-30d" :: "-validity" :: "1" :: local: _*)
+    keytool("elsewhere", "-signer" :: "right" :: "-ext" :: "SAN=dns:elsewhere.example" :: long: _*)
+  }
 
   private val store = KeyStore.getInstance("PKCS12")
   locally {
@@ -72,6 +75,9 @@ final class Certificates(folder: Path) {
 }
 
 object Certificates {
+
+  /** In the folder of the property `duologue.certificates`, in which another process may have made them. */
+  lazy val shared: Certificates = new Certificates(Path.of(System.getProperty("duologue.certificates")))
 
   /** Writes the files of a server and a client into a folder, for programs. */
   def main(arguments: Array[String]): Unit = {

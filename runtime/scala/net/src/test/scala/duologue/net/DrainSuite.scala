@@ -167,6 +167,7 @@ final class DrainSuite extends NetSuite {
 
   /** How many times a listener ends while others connect. */
   private val rounds = Integer.getInteger("duologue.rounds", 50).intValue
+  override def munitTimeout: Duration = (30 + rounds).seconds
 
   test("no session outlives a drain that begins while others connect and are accepted") {
     val before = Thread.getDefaultUncaughtExceptionHandler

@@ -446,6 +446,33 @@ final class NetworkSuite extends NetSuite {
     assertEquals(ended.poll(Patience, TimeUnit.SECONDS).why, Why.Lost: Why)
   }
 
+  test("a handler of a listener ends its side, however it ends") {
+    val before = Thread.getDefaultUncaughtExceptionHandler
+    val thrown = new LinkedBlockingQueue[Throwable]
+    Thread.setDefaultUncaughtExceptionHandler((_, failure) => thrown.add(failure): Unit)
+    try {
+      val listener = Listener(freshAddress()).serve(bank.server) { login =>
+        val bank.Login.Login(name, _, _) = login.recv()
+        name match {
+          case "returns"     => ()
+          case "throws"      => throw new ArithmeticException(name)
+          case "interrupted" =>
+            Thread.currentThread.interrupt()
+            new CountDownLatch(1).await()
+          case other         => fail(other)
+        }
+      }.start()
+      def why(name: String): Why = {
+        val login = connect(bank.client, listener.address)
+        closed(login.login(name, "").recv()).why
+      }
+      for (name <- List("returns", "throws", "interrupted")) assertEquals(why(name), Why.Left: Why)
+      assertEquals(thrown.poll(Patience, TimeUnit.SECONDS).getMessage, "throws")
+      assert(thrown.poll(Patience, TimeUnit.SECONDS).isInstanceOf[InterruptedException])
+      assert(listener.drain(Patience.seconds))
+    } finally Thread.setDefaultUncaughtExceptionHandler(before)
+  }
+
   test("a session that a thread waits for takes one descriptor") {
     val descriptors = Path.of("/proc/self/fd")
     assume(Files.exists(descriptors))

@@ -13,7 +13,7 @@ final class TlsSuite extends NetSuite {
   // New keys after a megabyte instead of hundreds of gigabytes. JSSE reads this setting once, when it is first used.
   java.security.Security.setProperty("jdk.tls.keyLimits", "AES/GCM/NoPadding KeyUpdate 2^20, ChaCha20-Poly1305 KeyUpdate 2^20")
 
-  private lazy val certificates = new Certificates(freshFolder())
+  private val certificates = Certificates.shared
   private lazy val ofServer: SSLContext = certificates.context("server")
   private lazy val ofClient: SSLContext = certificates.context("client")
 
