@@ -105,7 +105,8 @@ impl Scala {
         std::fs::create_dir_all(out).expect("the target folder can be written");
         let shown = |path: &PathBuf| path.display().to_string();
         let target = ["-d".to_owned(), out.display().to_string()];
-        let more = settings.iter().chain(&["-classpath", path]);
+        let class_path = ["-classpath", path];
+        let more = settings.iter().chain(&class_path);
         let scalac: Vec<String> = self
             .warnings()
             .map(str::to_owned)
