@@ -113,6 +113,7 @@ fn of_message(
             cases.push(Case::new(Kind::Frame, words, bytes, Expected::Broken));
         }
     }
+    let known = model.values.get(&(node.state, position));
     let payloads = Payloads::of(
         model.program,
         &model.sizes,
@@ -120,6 +121,7 @@ fn of_message(
         &node.arguments,
         fixed.is_some(),
         model.seed,
+        known.map_or(&[], Vec::as_slice),
     );
     let frame = |payload: &[u8]| {
         let mut bytes = tag.clone();

@@ -12,9 +12,11 @@ pub use frames::{after_the_end, in_their_turn, in_turn};
 pub use hello::{half_a_hello, hellos};
 pub use payload::Payloads;
 
-use crate::protocol::{Program, Side};
+use crate::protocol::{Program, Side, StateId};
 use crate::robots::{Node, Plan};
 use crate::sizes::Sizes;
+use crate::talk::Value;
+use std::collections::BTreeMap;
 
 /// What is wrong about a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,6 +89,8 @@ pub enum Expected {
     Late,
     /// Close the connection, for whatever reason.
     Closed,
+    /// Send a message, or end the session.
+    Answered,
     /// Take everything. The session has been left at the end, so the connection closes, but not because the format was broken.
     Taken,
 }
@@ -107,6 +111,7 @@ impl Expected {
                 "to leave with reason 2 (late), and to close the connection".to_owned()
             }
             Expected::Closed => "to close the connection".to_owned(),
+            Expected::Answered => "to send a message in time, or to end the session".to_owned(),
             Expected::Taken => "to accept it".to_owned(),
         }
     }
@@ -178,6 +183,8 @@ pub struct Model<'a> {
     pub own: Side,
     /// The largest payload that the other side accepts.
     pub largest: u64,
+    /// Values that messages are known to have, by state and position.
+    pub values: &'a BTreeMap<(StateId, usize), Vec<Vec<Value>>>,
     /// What random changes follow from.
     pub seed: u64,
     /// Whether the other side connects: then this side may ask it to end the session.

@@ -3,7 +3,7 @@
 use super::sample::{Part, Sample, Sampler, Spot};
 use crate::protocol::{Entry, Program, Type};
 use crate::sizes::Sizes;
-use crate::talk::{is_payload, write_count};
+use crate::talk::{Value, is_payload, write_count};
 
 /// How many variants of an enum get payloads of their own.
 const VARIANTS: usize = 16;
@@ -29,7 +29,8 @@ pub struct Payloads {
 }
 
 impl Payloads {
-    /// Of a message with these entries. All payloads have the same size if `is_fixed`.
+    /// Of a message with these entries, changed from those with the known values and from others. All payloads have the same size if
+    /// `is_fixed`.
     pub fn of(
         program: &Program,
         sizes: &Sizes,
@@ -37,17 +38,12 @@ impl Payloads {
         arguments: &[Type],
         is_fixed: bool,
         seed: u64,
+        known: &[Vec<Value>],
     ) -> Payloads {
         let mut payloads = Payloads::default();
-        let (mut choice, mut count) = (0, 1);
-        while choice < count.min(VARIANTS) {
-            let mut sampler = Sampler::new(program, sizes, choice);
-            let Some(sample) = sampler.payload(entries, arguments) else {
-                break;
-            };
-            count = sampler.variants;
+        let mut add = |sample: Sample, random: u64| {
             payloads.add(&sample);
-            let mut random = seed.wrapping_add(choice as u64);
+            let mut random = seed.wrapping_add(random);
             for number in 0..CHANGES {
                 let bytes = change(&sample.bytes, &mut random);
                 if !is_payload(program, sizes, entries, arguments, &bytes) {
@@ -57,7 +53,21 @@ impl Payloads {
                 }
             }
             payloads.right.get_or_insert(sample.bytes);
+        };
+        let (mut choice, mut count) = (0, 1);
+        while choice < count.min(VARIANTS) {
+            let mut sampler = Sampler::new(program, sizes, choice);
+            let Some(sample) = sampler.payload(entries, arguments, &[]) else {
+                break;
+            };
+            count = sampler.variants;
+            add(sample, choice as u64);
             choice += 1;
+        }
+        for values in known.iter().take(VARIANTS) {
+            let mut sampler = Sampler::new(program, sizes, 0);
+            let sample = sampler.payload(entries, arguments, values);
+            sample.into_iter().for_each(|sample| add(sample, 0));
         }
         if is_fixed {
             let size = payloads.right.as_ref().map_or(0, Vec::len);

@@ -2,7 +2,7 @@
 
 use crate::protocol::{Builtin, Definition, Entry, Lengths, Program, Type};
 use crate::sizes::Sizes;
-use crate::talk::write_count;
+use crate::talk::{Value, write_count};
 
 /// How deeply values are nested, where their type allows it to end.
 const DEPTH: usize = 6;
@@ -75,12 +75,18 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// A payload with these entries; `None` if its types have no values that can be sent, or only large ones.
-    pub fn payload(&mut self, entries: &[Entry], arguments: &[Type]) -> Option<Sample> {
+    /// A payload with these entries, and these values as far as there are some; `None` if its types have no values that can be sent, or
+    /// only large ones.
+    pub fn payload(
+        &mut self,
+        entries: &[Entry],
+        arguments: &[Type],
+        values: &[Value],
+    ) -> Option<Sample> {
         self.sample = Sample::default();
-        for entry in entries {
+        for (at, entry) in entries.iter().enumerate() {
             let ty = entry.ty.substitute(arguments);
-            self.value(&ty, &entry.lengths, entry.name.text())?;
+            self.value(&ty, &entry.lengths, entry.name.text(), values.get(at))?;
         }
         Some(std::mem::take(&mut self.sample))
     }
@@ -95,31 +101,59 @@ impl<'a> Sampler<'a> {
         });
     }
 
-    fn value(&mut self, ty: &Type, lengths: &Lengths, path: &str) -> Option<()> {
+    fn value(
+        &mut self,
+        ty: &Type,
+        lengths: &Lengths,
+        path: &str,
+        known: Option<&Value>,
+    ) -> Option<()> {
         if self.depth > DEEPEST || self.sample.bytes.len() > LONGEST {
             return None;
         }
         self.depth += 1;
-        let made = self.of_type(ty, lengths, path);
+        let made = self.of_type(ty, lengths, path, known);
         self.depth -= 1;
         made
     }
 
-    fn of_type(&mut self, ty: &Type, lengths: &Lengths, path: &str) -> Option<()> {
+    fn of_type(
+        &mut self,
+        ty: &Type,
+        lengths: &Lengths,
+        path: &str,
+        known: Option<&Value>,
+    ) -> Option<()> {
         let is_deep = self.depth > DEPTH;
         let program = self.program;
         let (ty, lengths) = program.unaliased(ty, lengths);
         let at = self.sample.bytes.len();
         let most = lengths.most.map(|limit| limit.most);
         match ty {
-            Type::Builtin(builtin) => self.builtin(*builtin, most, path),
+            Type::Builtin(builtin) => self.builtin(*builtin, most, path, known),
+            Type::List(item) if let Some(Value::List(values)) = known => {
+                write_count(&mut self.sample.bytes, values.len() as u64);
+                let content = self.sample.bytes.len();
+                for (index, value) in values.iter().enumerate() {
+                    let path = format!("{path}[{index}]");
+                    self.value(item, lengths.part(0), &path, Some(value))?;
+                }
+                let part = Part::Counted {
+                    content,
+                    least: self.sizes.of_type(item).least,
+                    most,
+                    is_text: false,
+                    is_list: true,
+                };
+                self.spot(at, part, path);
+            }
             Type::List(item) => {
                 self.sample.bytes.push(1);
                 let before = self.sample.spots.len();
                 let is_empty = is_deep
                     || most == Some(0)
                     || self
-                        .value(item, lengths.part(0), &format!("{path}[0]"))
+                        .value(item, lengths.part(0), &format!("{path}[0]"), None)
                         .is_none();
                 if is_empty {
                     self.sample.bytes.truncate(at);
@@ -140,7 +174,11 @@ impl<'a> Sampler<'a> {
                 self.sample.bytes.push(1);
                 let before = self.sample.spots.len();
                 self.spot(at, Part::Flag, path);
-                if is_deep || self.value(item, lengths.part(0), path).is_none() {
+                let (is_none, inner) = match known {
+                    Some(Value::Option(inner)) => (inner.is_none(), inner.as_deref()),
+                    _ => (is_deep, None),
+                };
+                if is_none || self.value(item, lengths.part(0), path, inner).is_none() {
                     self.sample.bytes.truncate(at);
                     self.sample.spots.truncate(before);
                     self.sample.bytes.push(0);
@@ -149,14 +187,25 @@ impl<'a> Sampler<'a> {
             }
             Type::Tuple(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.value(item, lengths.part(index), &format!("{path}.{index}"))?;
+                    let path = format!("{path}.{index}");
+                    let value = match known {
+                        Some(Value::Tuple(values)) => values.get(index),
+                        _ => None,
+                    };
+                    self.value(item, lengths.part(index), &path, value)?;
                 }
             }
             Type::Named(id) => match &program.ty(*id).definition {
                 Definition::Struct(fields) => {
-                    for field in fields {
+                    for (index, field) in fields.iter().enumerate() {
                         let path = format!("{path}.{}", field.name);
-                        self.value(&field.ty, &field.lengths, &path)?;
+                        let value = match known {
+                            Some(Value::Struct(values)) => {
+                                values.get(index).map(|(_, value)| value)
+                            }
+                            _ => None,
+                        };
+                        self.value(&field.ty, &field.lengths, &path, value)?;
                     }
                 }
                 Definition::Enum(variants) => {
@@ -164,7 +213,14 @@ impl<'a> Sampler<'a> {
                     let chosen = self.choice % variants.len().max(1);
                     let mut order: Vec<usize> = (0..variants.len()).collect();
                     order.rotate_left(chosen);
-                    if is_deep {
+                    let (name, values) = match known {
+                        Some(Value::Variant(name, values)) => (&**name, values.as_slice()),
+                        _ => ("", &[][..]),
+                    };
+                    let is_named = |index: &usize| variants[*index].name.text() == name;
+                    if let Some(index) = (0..variants.len()).find(is_named) {
+                        order = vec![index];
+                    } else if is_deep {
                         order.sort_by_key(|index| variants[*index].entries.len());
                     }
                     let before = self.sample.spots.len();
@@ -179,9 +235,9 @@ impl<'a> Sampler<'a> {
                             },
                             path,
                         );
-                        for entry in &variants[index].entries {
+                        for (at, entry) in variants[index].entries.iter().enumerate() {
                             let path = format!("{path}.{}", entry.name);
-                            self.value(&entry.ty, &entry.lengths, &path)?;
+                            self.value(&entry.ty, &entry.lengths, &path, values.get(at))?;
                         }
                         Some(())
                     });
@@ -196,19 +252,26 @@ impl<'a> Sampler<'a> {
         Some(())
     }
 
-    fn builtin(&mut self, builtin: Builtin, most: Option<u64>, path: &str) {
+    fn builtin(&mut self, builtin: Builtin, most: Option<u64>, path: &str, known: Option<&Value>) {
         let at = self.sample.bytes.len();
         let width = match builtin {
             Builtin::Bool => {
-                self.sample.bytes.push(1);
+                let is_false = matches!(known, Some(Value::Bool(false)));
+                self.sample.bytes.push(u8::from(!is_false));
                 return self.spot(at, Part::Flag, path);
             }
             Builtin::Str | Builtin::Bytes => {
-                let length = most.unwrap_or(3).min(3);
-                self.sample.bytes.push(length as u8);
-                self.sample.bytes.extend(&b"abc"[..length as usize]);
+                let length = most.unwrap_or(3).min(3) as usize;
+                let text = match known {
+                    Some(Value::Text(text)) => text.as_bytes(),
+                    Some(Value::Bytes(bytes)) => bytes,
+                    _ => &b"abc"[..length],
+                };
+                write_count(&mut self.sample.bytes, text.len() as u64);
+                let content = self.sample.bytes.len();
+                self.sample.bytes.extend(text);
                 let part = Part::Counted {
-                    content: at + 1,
+                    content,
                     least: 1,
                     most,
                     is_text: builtin == Builtin::Str,
@@ -222,10 +285,21 @@ impl<'a> Sampler<'a> {
             Builtin::U64 | Builtin::I64 => 8,
             Builtin::F32 | Builtin::F64 => {
                 let width = if builtin == Builtin::F32 { 4 } else { 8 };
-                self.sample.bytes.resize(at + width, 0);
+                match known {
+                    Some(Value::Real(real)) if width == 4 => {
+                        self.sample.bytes.extend((*real as f32).to_le_bytes());
+                    }
+                    Some(Value::Real(real)) => self.sample.bytes.extend(real.to_le_bytes()),
+                    _ => self.sample.bytes.resize(at + width, 0),
+                }
                 return self.spot(at, Part::Real, path);
             }
         };
-        self.sample.bytes.resize(at + width, 1);
+        let number = match known {
+            Some(Value::Unsigned(number)) => number.to_le_bytes(),
+            Some(Value::Signed(number)) => number.to_le_bytes(),
+            _ => [1; 8],
+        };
+        self.sample.bytes.extend(&number[..width]);
     }
 }

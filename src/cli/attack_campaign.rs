@@ -58,6 +58,7 @@ impl<'c> Campaign<'_, 'c> {
             plan: target.plan,
             own: target.own,
             largest,
+            values: &target.known.values,
             seed: self.wanted.seed,
             accepts: target.listens(),
         };
@@ -79,7 +80,10 @@ impl<'c> Campaign<'_, 'c> {
             if let Some(within) = state.within
                 && node.sender == target.own
             {
-                cases.push(late(within.most));
+                cases.push(silence(within.most, Expected::Late));
+            } else if let Some(within) = state.within {
+                // Before the attacks: a side that does not use its turn is not attacked further.
+                cases.insert(0, silence(within.most, Expected::Answered));
             }
             self.in_state(Goal::Node(index), &node.name, cases)?;
             if terminal.verbose {
@@ -148,7 +152,7 @@ impl<'c> Campaign<'_, 'c> {
                 continue;
             }
             let mut wait = self.target.patience;
-            if case.expected == Expected::Late {
+            if matches!(case.expected, Expected::Late | Expected::Answered) {
                 let within = self.within(goal);
                 if within > wait {
                     self.report
@@ -318,15 +322,19 @@ impl<'c> Campaign<'_, 'c> {
     }
 }
 
-/// Nothing, where a message must come in time.
-fn late(milliseconds: u64) -> Case {
+/// Nothing, in a state in which one of the sides must send in time.
+fn silence(milliseconds: u64, expected: Expected) -> Case {
+    let name = match expected == Expected::Answered {
+        true => format!("waiting for its message, which must come within {milliseconds} ms"),
+        false => format!("no message within {milliseconds} ms"),
+    };
     Case {
         kind: Kind::Silence,
-        name: format!("no message within {milliseconds} ms"),
+        name,
         bytes: Vec::new(),
         is_slow: false,
         is_cut: false,
         message: None,
-        expected: Expected::Late,
+        expected,
     }
 }

@@ -27,7 +27,11 @@ impl<'c> Session<'c> {
             Expected::Closed if self.talk.events().len() == 0 && self.largest() == 0 => {
                 self.judge_answer(case, deadline)
             }
-            Expected::Broken | Expected::Late | Expected::Closed | Expected::Taken => {
+            Expected::Broken
+            | Expected::Late
+            | Expected::Closed
+            | Expected::Answered
+            | Expected::Taken => {
                 if let Some(position) = case.message {
                     // What the session carries after it does not depend on the values.
                     self.talk.take(position, Vec::new());
@@ -92,6 +96,7 @@ impl<'c> Session<'c> {
             | Expected::Broken
             | Expected::Late
             | Expected::Closed
+            | Expected::Answered
             | Expected::Taken => answer.is_empty() || answer.len() == 16 && answer[9] >= 16,
         };
         match is_right {
@@ -122,6 +127,7 @@ impl<'c> Session<'c> {
                     Err(words) => return wrong(words),
                 },
                 Some(_) if theirs => match self.stream.arrival(&mut self.talk) {
+                    Ok(Some(_)) if case.expected == Expected::Answered => return Judgment::Held,
                     Ok(Some(_)) if messages == MOST_MESSAGES => return Judgment::Unknown,
                     Ok(Some(_)) => {
                         messages += 1;
@@ -145,7 +151,12 @@ impl<'c> Session<'c> {
                     }
                 }
                 Ok(false) => break,
-                Err(error) if theirs && is_late(&error) => return Judgment::Unknown,
+                Err(error) if theirs && is_late(&error) => {
+                    return match case.expected == Expected::Answered {
+                        true => wrong("it sends nothing in time, and does not leave"),
+                        false => Judgment::Unknown,
+                    };
+                }
                 Err(error) => return Judgment::Wrong(not_closed(&error, case)),
             }
         }
@@ -164,6 +175,7 @@ impl<'c> Session<'c> {
             | Expected::Begun
             | Expected::BegunOrDropped
             | Expected::Closed
+            | Expected::Answered
             | Expected::Taken => return Judgment::Held,
         };
         match left {

@@ -30,6 +30,7 @@ fn check(program: &Program) -> [usize; 2] {
                     &arguments,
                     is_fixed,
                     seed,
+                    &[],
                 );
                 let is_right =
                     |bytes: &[u8]| is_payload(program, &sizes, &message.entries, &arguments, bytes);

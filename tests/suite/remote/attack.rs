@@ -124,12 +124,15 @@ fn a_server_in_scala_holds() {
     holds(Language::Scala);
 }
 
+/// The values of a program.
+const SCRIPT: &str = "server <- put(true, \"key\")\nserver <- quit\n";
+
 /// Attacks the server with this flaw. Returns what was found, as text, and the exit code.
 fn against(flaw: Flaw) -> (String, Option<i32>) {
     let name = format!("attack-{flaw:?}").to_lowercase();
     let (sockets, scratch) = (
         Sockets::new(),
-        Scratch::with(&name, &[("p.proto", PROTOCOL)]),
+        Scratch::with(&name, &[("p.proto", PROTOCOL), ("script", SCRIPT)]),
     );
     let path = sockets.path("s");
     let output = run(scratch.duologue("fingerprint p.proto"), b"");
@@ -140,7 +143,12 @@ fn against(flaw: Flaw) -> (String, Option<i32>) {
     let token = (flaw == Flaw::Admit || flaw == Flaw::None).then_some("secret");
     let server = thread::spawn(move || serve(&listener, number.to_be_bytes(), flaw, token));
     let token = token.map_or(String::new(), |token| format!("--token {token}"));
-    let arguments = format!("attack p.proto --timeout 5 --findings 2 {token} --connect");
+    let script = if flaw == Flaw::Deep {
+        "--script script"
+    } else {
+        ""
+    };
+    let arguments = format!("attack p.proto --timeout 5 --findings 2 {token} {script} --connect");
     let mut command = scratch.duologue(&arguments);
     command.arg(unix(&path));
     let output = run(command, b"");
@@ -201,6 +209,10 @@ fn check_found(flaw: Flaw) {
         Flaw::Patience => "while connecting: half a hello, and then nothing",
         Flaw::Strict => "`put`: nothing in `text`",
         Flaw::Admit => "while connecting: another token",
+        Flaw::Deep => {
+            "`put`: 2 for a `bool` or an option in `flag`\n  sent      010502036b6579 (7 bytes)"
+        }
+        Flaw::Mute => "observed  it sends nothing in time, and does not leave",
     };
     let (printed, code) = against(flaw);
     assert_eq!(code, Some(1), "{flaw:?}: {printed}");

@@ -7,6 +7,7 @@ use std::time::Duration;
 /// What it serves.
 pub const PROTOCOL: &str = "proto! notes {
     open:send { put(flag: bool, text: str<8>) -> open, ask -> asked, quit -> ! }
+    #[within(300ms)]
     asked:recv { answer(u8) -> open }
 }
 ";
@@ -45,9 +46,13 @@ pub enum Flaw {
     Strict,
     /// It admits hellos with any token.
     Admit,
+    /// It checks nothing in a message with a value that only a program would send.
+    Deep,
+    /// It never answers.
+    Mute,
 }
 
-pub const ALL: [Flaw; 15] = [
+pub const ALL: [Flaw; 17] = [
     Flaw::Bool,
     Flaw::Text,
     Flaw::Bound,
@@ -63,6 +68,8 @@ pub const ALL: [Flaw; 15] = [
     Flaw::Patience,
     Flaw::Strict,
     Flaw::Admit,
+    Flaw::Deep,
+    Flaw::Mute,
 ];
 
 /// Why a session ends before its last message.
@@ -126,7 +133,9 @@ pub fn serve(listener: &UnixListener, fingerprint: [u8; 16], flaw: Flaw, token: 
                 | Flaw::Fingerprint
                 | Flaw::Patience
                 | Flaw::Strict
-                | Flaw::Admit => &[0, 3, 1],
+                | Flaw::Admit
+                | Flaw::Deep
+                | Flaw::Mute => &[0, 3, 1],
             };
             // The client may have closed the connection.
             drop(server.stream.write_all(leave));
@@ -265,6 +274,12 @@ impl Server {
                     }
                 }
                 1 => self.put()?,
+                2 if self.flaw == Flaw::Mute => {
+                    let limit = Some(FOREVER);
+                    self.stream.set_read_timeout(limit).expect("it is not zero");
+                    let _end = self.stream.read_to_end(&mut Vec::new());
+                    return Err(End::Gone);
+                }
                 2 => drop(self.stream.write_all(&[1, 7])),
                 3 => return Ok(()),
                 _ => return Err(End::Broken),
@@ -288,6 +303,9 @@ impl Server {
         let is_beyond =
             length > 8 && self.flaw != Flaw::Bound || length == 0 && self.flaw == Flaw::Strict;
         let text = &text[..length.min(text.len())];
+        if self.flaw == Flaw::Deep && text == b"key" {
+            return Ok(());
+        }
         let is_text = std::str::from_utf8(text).is_ok() || self.flaw == Flaw::Text;
         match flag > 1 && self.flaw != Flaw::Bool || is_long || is_beyond || !is_text {
             true => Err(End::Broken),
