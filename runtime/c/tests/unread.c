@@ -34,9 +34,9 @@ static void text(void)
 }
 
 /* Each parcel holds an endpoint of the session whose parcel holds the next. */
-static void nested_deeply(void)
+static void nested_200000_deep(void)
 {
-    enum { DEPTH = 50000 };
+    enum { DEPTH = 200000 };
     numbers_server_stream_t in = {0};
     numbers_client_stream_t out = {0};
     CHECK(numbers_init(&in, &out) == DUO_OK);
@@ -79,6 +79,6 @@ TEST(unread)
 {
     a_million_messages();
     text();
-    nested_deeply();
+    nested_200000_deep();
     many_inside_one();
 }
