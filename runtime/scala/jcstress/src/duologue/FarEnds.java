@@ -37,7 +37,7 @@ public final class FarEnds {
 
         @Override
         public boolean mayAwait() {
-            return false;
+            return true;
         }
 
         @Override
