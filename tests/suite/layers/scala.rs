@@ -22,7 +22,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "floor",
         may_use: "",
-        files: "Doorbell.java FenceElision.java Padding.java Reason.java RecordFlag.java SessionNumber.java SharedFlags.java Tuples.scala U64.scala Utf8.java Waiter.java \
+        files: "Clock.scala Doorbell.java FenceElision.java Padding.java Reason.java RecordFlag.java SessionNumber.java SharedFlags.java Tuples.scala U64.scala Utf8.java Waiter.java \
                 strict/CanEqual.scala strict/Equality.scala",
     },
     Layer {
@@ -67,7 +67,7 @@ const LAYERS: &[Layer] = &[
         files: "net/Accepting.scala net/Address.scala net/Buffers.scala net/ByteStream.scala net/Channel.scala \
                 net/Connection.scala net/Dialogue.scala net/Handshake.scala net/Health.scala net/healthprotocol/health.scala \
                 net/healthprotocol/healthTypes.scala net/Listener.scala net/Observer.scala net/Options.scala net/Peer.scala \
-                net/Reactor.scala net/Reports.scala net/Secure.scala net/Sessions.scala net/Silent.scala net/Sockets.scala \
+                net/Reactor.scala net/Reports.scala net/Secure.scala net/Selecting.scala net/Sessions.scala net/Silent.scala net/Sockets.scala \
                 net/Tls.scala net/TraceContext.scala net/errors.scala net/package.scala",
     },
 ];
@@ -110,8 +110,13 @@ const CIRCLES: &[(&[&str], &str)] = &[
         "what a snapshot consists of is part of `Registry`, by whose name programs find it",
     ),
     (
-        &["net/Connection.scala", "net/Reactor.scala"],
-        "a connection asks the reactor's thread to wait for it, and that thread calls the connection",
+        &[
+            "net/Channel.scala",
+            "net/Connection.scala",
+            "net/Reactor.scala",
+        ],
+        "a connection asks the reactor's thread to wait for its channel, and that thread calls the connection and lets go of a channel \
+         that was closed",
     ),
     (
         &["net/Dialogue.scala", "net/Secure.scala"],

@@ -36,6 +36,11 @@ public final class FarEnds {
         }
 
         @Override
+        public boolean mayAwait() {
+            return true;
+        }
+
+        @Override
         public void await(boolean forSpace, long nanos) {}
 
         @Override

@@ -15,20 +15,6 @@ private[net] trait Watcher {
   def ready(): Unit
 }
 
-/** What one thread at a time waits with until a channel is ready. It is closed by a thread while none waits. */
-private[net] trait Waiting extends AutoCloseable {
-
-  /** Waits until one of the operations of a `SelectionKey` may be possible, until [[wake]] is or was called, until the thread is
-    * interrupted, which stays pending, or until this many nanoseconds have passed. May return early.
-    */
-  def await(interest: Int, nanos: Long): Unit
-
-  /** Ends the current [[await]], or the next one. Any thread may call this. */
-  def wake(): Unit
-
-  override def close(): Unit
-}
-
 /** A connection that does not block. One thread at a time reads, writes and closes it. */
 private[net] trait Channel extends AutoCloseable {
 
@@ -64,7 +50,7 @@ private[net] trait Channel extends AutoCloseable {
   def prepare(): Unit
 
   /** What a thread waits with for this channel; null if there is nothing left, or if the channel is closed. */
-  def waiting(): Waiting
+  def waiting(): Selecting
 
   /** Makes the thread of this selector call the watcher once, when one of these operations may be possible. Only that thread calls this. */
   def arm(selector: Selector, interest: Int, watcher: Watcher): Unit
@@ -79,7 +65,7 @@ private[net] abstract class OverSocket(val socket: SocketChannel) extends Channe
   def isConnected: Boolean = socket.finishConnect()
   def prepare(): Unit = socket.configureBlocking(false): Unit
 
-  def waiting(): Waiting = Selecting(socket)
+  def waiting(): Selecting = Selecting(socket)
 
   def arm(selector: Selector, interest: Int, watcher: Watcher): Unit = {
     val key = socket.keyFor(selector)

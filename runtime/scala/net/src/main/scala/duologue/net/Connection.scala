@@ -15,7 +15,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   /** What the thread of the program waits with, of which there is only one at a time; null if it waits for the reactor. Given back once the
     * connection is closed and no thread waits. Written under the lock of [[isClosed]].
     */
-  @volatile private var waiting: Waiting = null
+  @volatile private var waiting: Selecting = null
   private var isAwaited = false
   private val interest = new AtomicInteger
   private val isCollecting = new AtomicBoolean
@@ -77,7 +77,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   }
 
   private def giveBack(): Unit = if (waiting != null) {
-    waiting.close()
+    waiting.giveBack()
     waiting = null
   }
 

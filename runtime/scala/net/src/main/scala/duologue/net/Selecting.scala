@@ -5,8 +5,12 @@ import java.nio.channels.{CancelledKeyException, ClosedChannelException, Selecti
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 
-/** Waits with a selector. It is used, and given back, by one thread at a time. */
-private[net] final class Selecting private (selector: Selector, key: SelectionKey) extends Waiting {
+/** What one thread at a time waits with until a socket is ready. It is given back by a thread while none waits. */
+private[net] final class Selecting private (selector: Selector, key: SelectionKey) {
+
+  /** Waits until one of the operations of a `SelectionKey` may be possible, until [[wake]] is or was called, until the thread is
+    * interrupted, which stays pending, or until this many nanoseconds have passed. May return early.
+    */
   def await(interest: Int, nanos: Long): Unit =
     try {
       if (key.interestOps() != interest) key.interestOps(interest): Unit
@@ -18,9 +22,10 @@ private[net] final class Selecting private (selector: Selector, key: SelectionKe
       case _: CancelledKeyException => ()
     }
 
+  /** Ends the current [[await]], or the next one. Any thread may call this. */
   def wake(): Unit = selector.wakeup(): Unit
 
-  def close(): Unit = {
+  def giveBack(): Unit = {
     key.cancel()
     Selecting.giveBack(selector)
   }
@@ -37,7 +42,7 @@ private[net] object Selecting {
   private val free = new ConcurrentLinkedQueue[Selector]
 
   /** For a thread that waits for this socket; null if all selectors are in use, or the socket is closed. */
-  def apply(socket: SocketChannel): Waiting = {
+  def apply(socket: SocketChannel): Selecting = {
     val selector = take()
     if (selector == null) null
     else

@@ -160,7 +160,7 @@ final class SendingSuite extends NetSuite {
     def user: Option[String] = None
     def isConnected: Boolean = true
     def prepare(): Unit = ()
-    def waiting(): Waiting = null
+    def waiting(): Selecting = null
     override def close(): Unit = {
       pipe.source.close()
       pipe.sink.close()
