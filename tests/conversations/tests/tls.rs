@@ -1,6 +1,4 @@
 //! Sessions over TLS: they are as those over TCP, and whatever is wrong with a certificate or a peer is reported by both sides.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::certificates::Certificates;
 use conversations::protocols::bank::{Connected, Login, LoginResponse, client, server};
@@ -33,7 +31,7 @@ fn listener(tls: Tls) -> (Listener, String) {
 }
 
 /// Both endpoints of a session over TLS.
-fn pair<S: Open + Send, C: Open + Send>() -> (S, C) {
+pub fn pair<S: Open + Send, C: Open + Send>() -> (S, C) {
     let files = Certificates::new();
     let (mut listener, address) = listener(files.tls("ca", "server"));
     let connector = Connector::new().tls(files.tls("ca", "client"));
@@ -482,6 +480,54 @@ fn long_messages_arrive_whole() {
 }
 
 /// The program of `docs/targets/rust.md`.
+/// A number as the format has it.
+fn count(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number > 127 {
+        bytes.push(number as u8 | 128);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
+/// A message of several records has arrived before its receiver reads any of it.
+#[test]
+fn records_that_pile_up_are_read() {
+    let files = &Certificates::new();
+    let raw = Raw {
+        files,
+        has_certificate: true,
+        version: &rustls::version::TLS13,
+        alpn: &["duologue/1"],
+    };
+    let (mut listener, address) = listener(files.tls("ca", "server"));
+    for size in [10_000, 20_000, 70_000, 500_000] {
+        let (sent, is_sent) = mpsc::channel();
+        thread::scope(|scope| {
+            let raw = scope.spawn(|| {
+                let mut stream = raw.connect(&address);
+                stream.write_all(&conversations::sockets::unhex(HELLO))?;
+                stream.read_exact(&mut [0; 38])?;
+                let name = [count(size), vec![b'x'; size]].concat();
+                let payload = [name, count(0)].concat();
+                stream.write_all(&[count(1), count(payload.len()), payload].concat())?;
+                stream.flush()?;
+                sent.send(()).expect("it is awaited");
+                stream.read_exact(&mut [0; 1])
+            });
+            let server: server::Login = listener.accept().expect("it connects");
+            is_sent.recv().expect("it is sent");
+            let Ok(Login::Login { username, next, .. }) = server.recv() else {
+                panic!("{size} bytes arrive")
+            };
+            assert_eq!(username.len(), size);
+            drop(next.ok().expect("it is open"));
+            raw.join().expect("no panic").expect("it is answered");
+        });
+    }
+}
+
 #[test]
 fn the_documented_program_runs() {
     let files = Certificates::new();
