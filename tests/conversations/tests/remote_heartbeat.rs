@@ -65,7 +65,10 @@ impl Peer {
         let (mut listener, address) = listener(name);
         listener.heartbeat(seconds);
         let child = Command::new(env::current_exe().expect("there is one"))
-            .args(["--exact", "remote_heartbeat::a_peer_that_says_nothing_is_there"])
+            .args([
+                "--exact",
+                "remote_heartbeat::a_peer_that_says_nothing_is_there",
+            ])
             .env(ADDRESS, &address)
             .env(KIND, kind)
             .env(SECONDS, seconds.to_string())

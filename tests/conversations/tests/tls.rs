@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const LONG: Duration = Duration::from_secs(30);
 
 /// The hello of a client of the bank.
-const HELLO: &str =
+pub const HELLO: &str =
     "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
 
 /// A listener with these certificates, on a free port, and its address with a name.
@@ -137,15 +137,15 @@ fn hosts_are_checked_by_name_and_by_address() {
 }
 
 /// A peer with a TLS of its own.
-struct Raw<'a> {
-    files: &'a Certificates,
-    has_certificate: bool,
-    version: &'static SupportedProtocolVersion,
-    alpn: &'a [&'a str],
+pub struct Raw<'a> {
+    pub files: &'a Certificates,
+    pub has_certificate: bool,
+    pub version: &'static SupportedProtocolVersion,
+    pub alpn: &'a [&'a str],
 }
 
 impl Raw<'_> {
-    fn connect(&self, address: &str) -> StreamOwned<ClientConnection, TcpStream> {
+    pub fn connect(&self, address: &str) -> StreamOwned<ClientConnection, TcpStream> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let certificate = |name| {
             CertificateDer::from_pem_file(self.files.path(name)).expect("the file is a certificate")
@@ -480,54 +480,6 @@ fn long_messages_arrive_whole() {
 }
 
 /// The program of `docs/targets/rust.md`.
-/// A number as the format has it.
-fn count(mut number: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while number > 127 {
-        bytes.push(number as u8 | 128);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-    bytes
-}
-
-/// A message of several records has arrived before its receiver reads any of it.
-#[test]
-fn records_that_pile_up_are_read() {
-    let files = &Certificates::new();
-    let raw = Raw {
-        files,
-        has_certificate: true,
-        version: &rustls::version::TLS13,
-        alpn: &["duologue/1"],
-    };
-    let (mut listener, address) = listener(files.tls("ca", "server"));
-    for size in [10_000, 20_000, 70_000, 500_000] {
-        let (sent, is_sent) = mpsc::channel();
-        thread::scope(|scope| {
-            let raw = scope.spawn(|| {
-                let mut stream = raw.connect(&address);
-                stream.write_all(&conversations::sockets::unhex(HELLO))?;
-                stream.read_exact(&mut [0; 38])?;
-                let name = [count(size), vec![b'x'; size]].concat();
-                let payload = [name, count(0)].concat();
-                stream.write_all(&[count(1), count(payload.len()), payload].concat())?;
-                stream.flush()?;
-                sent.send(()).expect("it is awaited");
-                stream.read_exact(&mut [0; 1])
-            });
-            let server: server::Login = listener.accept().expect("it connects");
-            is_sent.recv().expect("it is sent");
-            let Ok(Login::Login { username, next, .. }) = server.recv() else {
-                panic!("{size} bytes arrive")
-            };
-            assert_eq!(username.len(), size);
-            drop(next.ok().expect("it is open"));
-            raw.join().expect("no panic").expect("it is answered");
-        });
-    }
-}
-
 #[test]
 fn the_documented_program_runs() {
     let files = Certificates::new();
