@@ -168,6 +168,23 @@ pub fn may_wait(protocol: &Protocol, always_fit: u32) -> Vec<bool> {
     waits
 }
 
+/// The states of a new version in which a send may have to wait, as it could not in the state of that name of the old version.
+#[must_use]
+pub fn waits_more<'a>(old: &Protocol, new: &'a Protocol) -> Vec<&'a State> {
+    // A run that always fits in one language may not in another. None is as long as the longest one that fits everywhere.
+    let waiting = |protocol| may_wait(protocol, u32::MAX);
+    let (before, now) = (waiting(old), waiting(new));
+    let waited = |state: &State| {
+        let mut olds = old.states.iter().zip(&before);
+        olds.any(|(old, waits)| old.name.text() == state.name.text() && !waits)
+    };
+    let states = new.states.iter().zip(now).filter(|(_, waits)| *waits);
+    states
+        .map(|(state, _)| state)
+        .filter(|state| waited(state))
+        .collect()
+}
+
 /// The states in which a sender may find that no slot is free: those on a cycle in one direction or after one, and those that a run
 /// of at least `always_fit` messages leads to. `states` are the ones that sessions reach, of `count` in all, and `run` gives for
 /// each the states that continue its run.

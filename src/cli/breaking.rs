@@ -8,6 +8,7 @@ use super::{Failure, TEMPLATE};
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
+use duologue::endpoint::waits_more;
 use duologue::files::Disk;
 use duologue::fingerprint::Acceptance;
 use duologue::relation::{
@@ -81,8 +82,8 @@ impl Breaking {
         let sources = self.sources;
         let (compiled, verdicts) =
             sources.compile_by(by, &here, options, format, product, terminal)?;
-        let (verdicts, unwritten) = match verdicts {
-            Compared::Verdicts(verdicts, unwritten) => (verdicts, unwritten),
+        let (verdicts, unwritten, waiting) = match verdicts {
+            Compared::Verdicts(verdicts, unwritten, waiting) => (verdicts, unwritten, waiting),
             Compared::OldIsWrong => {
                 let words = format!("the old version, `{against}`, itself has errors");
                 return Err(Failure::Environment(words));
@@ -110,6 +111,13 @@ impl Breaking {
                  fingerprint: `duologue fingerprint --against {against} --write` writes that into the files\n"
             ))?;
         }
+        for state in waiting {
+            let note = styled(WARNING, "note");
+            terminal.tell(format_args!(
+                "{note}: in state `{state}` a send may now wait for its receiver, and block its thread: in tasks, send with the methods for \
+                 tasks\n"
+            ))?;
+        }
         let mut found = compiled.diagnostics.iter();
         if found.any(|diagnostic| diagnostic.level == Level::Deny) {
             return Err(Failure::Findings);
@@ -119,8 +127,9 @@ impl Breaking {
 }
 
 enum Compared {
-    /// Also the names of the protocols of which a side may accept the old fingerprint, but the file does not say so.
-    Verdicts(Vec<Verdict>, Vec<String>),
+    /// Also the names of the protocols of which a side may accept the old fingerprint, but the file does not say so; and the states in
+    /// which a send may have to wait, as it could not before.
+    Verdicts(Vec<Verdict>, Vec<String>, Vec<String>),
     OldIsWrong,
     NewIsWrong,
 }
@@ -128,7 +137,7 @@ enum Compared {
 impl Answer for Compared {
     fn verdicts(&self) -> Option<&[Verdict]> {
         match self {
-            Compared::Verdicts(verdicts, _) => Some(verdicts),
+            Compared::Verdicts(verdicts, ..) => Some(verdicts),
             Compared::OldIsWrong | Compared::NewIsWrong => None,
         }
     }
@@ -150,6 +159,7 @@ fn comparison(
     let mut verdicts = Vec::new();
     let mut found = Vec::new();
     let mut unwritten = Vec::new();
+    let mut waiting = Vec::new();
     let texts = std::mem::take(&mut old.sources);
     let named = |name: &str| old_version.name_of(name);
     let Some(old_checked) = &old.checked else {
@@ -173,10 +183,17 @@ fn comparison(
                 unwritten.push(versions.name.clone());
             }
         }
+        if let Fate::Kept(old, new, _) = versions.fate
+            && new.instance.is_none()
+        {
+            let [old, new] = [old, new].map(|view| view.program.protocol(view.protocol));
+            let states = waits_more(old, new).into_iter();
+            waiting.extend(states.map(|state| format!("{}.{}", versions.name, state.name)));
+        }
         verdicts.push(Verdict::on(&versions));
     }
     new.diagnostics = found;
-    Ok((new, Compared::Verdicts(verdicts, unwritten)))
+    Ok((new, Compared::Verdicts(verdicts, unwritten, waiting)))
 }
 
 /// The verdict for people, with the matrix unless every pair is sound.

@@ -135,6 +135,7 @@ pub mod transport {
     pub use crate::floor::backoff::BeforeSleep;
     pub use crate::floor::barrier::is_there as has_barrier;
     pub use crate::floor::deadline::Deadline;
+    pub use crate::floor::guard::guarded;
     pub use crate::remote::decoder::{Decoder, Malformed};
     pub use crate::remote::encoder::Encoder;
     pub use crate::remote::far_end::{FarEnd, Forwarded, Role, Waits};

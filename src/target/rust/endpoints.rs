@@ -27,8 +27,6 @@ pub(super) struct EndpointView {
     pub(super) is_sending: bool,
     /// Whether it can begin a session between processes.
     pub(super) opens: bool,
-    /// Whether it sends, and may have to wait.
-    pub(super) waits: bool,
     pub(super) methods_head: String,
     pub(super) methods: Vec<MethodView>,
     pub(super) name: String,
@@ -104,7 +102,6 @@ impl States<'_> {
             } else {
                 Vec::new()
             },
-            waits,
             name: ty,
             side: side.word(),
             path: self.path(state),
@@ -112,12 +109,11 @@ impl States<'_> {
         }
     }
 
-    /// The methods of a sending endpoint. `waits`: it may have to wait, so each message also has a method that does not wait and
-    /// one for tasks.
+    /// The methods of a sending endpoint. `waits`: it may have to wait, so each message also has a method that does not wait.
     fn methods(self, state: &State, side: Side, names: &[String], waits: bool) -> Vec<MethodView> {
         let mut methods = Vec::new();
         for (index, own) in method_names(state).iter().enumerate() {
-            let [_, _, for_tasks] = own;
+            let [_, for_tasks, _] = own;
             let for_tasks = waits.then_some(for_tasks.as_str());
             for (form, name) in forms(waits).iter().zip(own) {
                 let form = (form.way, name.as_str());
@@ -191,8 +187,15 @@ impl States<'_> {
             (Way::Tries, _) => vec![
                 "The same, but never waits: if no slot is free, returns the endpoint and the payload in `Full`.",
             ],
-            (Way::Awaits, _) => vec![
-                "The same for tasks: the future waits for a free slot without blocking the thread.",
+            (Way::Awaits, warning) => vec![
+                match warning {
+                    Some(_) => {
+                        "The same for tasks: the future waits for a free slot without blocking the thread."
+                    }
+                    None => {
+                        "The same for tasks. No send waits in this state, so the future is ready at once."
+                    }
+                },
                 "",
                 "# Cancel safety",
                 "",

@@ -32,20 +32,21 @@ pub(super) const FORMS: [Form; 3] = [
         end: "",
     },
     Form {
-        way: Way::Tries,
-        start: "try_",
-        end: "",
-    },
-    Form {
         way: Way::Awaits,
         start: "",
         end: "_async",
     },
+    Form {
+        way: Way::Tries,
+        start: "try_",
+        end: "",
+    },
 ];
 
-/// The ways to send a message through an endpoint that is not shared. `waits`: whether a send may have to wait.
+/// The ways to send a message through an endpoint that is not shared. `waits`: whether a send may have to wait. If not, tasks can all the
+/// same write what stays right should the protocol change.
 pub(super) fn forms(waits: bool) -> &'static [Form] {
-    if waits { &FORMS } else { &FORMS[..1] }
+    if waits { &FORMS } else { &FORMS[..2] }
 }
 
 /// For each message of a state, the names of the methods that send it, in the order of [`FORMS`].

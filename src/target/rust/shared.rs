@@ -50,7 +50,7 @@ impl States<'_> {
         let implementation = format!("{} {ty}", Document::angle("impl", words(&names)).flat());
         let mut methods = Vec::new();
         for (index, own) in method_names(state).iter().enumerate() {
-            let [_, _, for_tasks] = own;
+            let [_, for_tasks, _] = own;
             for (form, name) in FORMS.iter().zip(own) {
                 let called = (name.as_str(), for_tasks.as_str());
                 methods.push(self.shared_method(state, index, form, called, &names, &marker));

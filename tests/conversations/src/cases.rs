@@ -12,6 +12,7 @@ macro_rules! remote_cases {
             file_server: acme::files::file_server Idle,
             future: future_text Waiting,
             future_broken: future_text Waiting,
+            long_words: word_count Counting,
             oneshot: oneshot_bytes Oneshot,
             pingpong: pingpong Ping,
             relay: relay_text Board,

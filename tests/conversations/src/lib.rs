@@ -14,6 +14,8 @@ pub mod regions;
 #[cfg(feature = "sockets")]
 pub mod sockets;
 mod transcript;
+#[cfg(feature = "sockets")]
+pub mod waiting;
 
 pub use executor::block_on;
 pub use transcript::{Transcript, converse, hex, list, option, quoted};

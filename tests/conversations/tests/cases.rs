@@ -1,5 +1,4 @@
 //! Every case of `tests/run`, with its client and its server in Rust.
-#![forbid(unsafe_code)]
 
 use conversations::{case_test, protocols};
 
@@ -21,6 +20,7 @@ cases! {
     file_server: acme::files::file_server,
     future: future_text,
     future_broken: future_text,
+    long_words: word_count,
     oneshot: oneshot_bytes,
     pingpong: pingpong,
     relay: relay_text,

@@ -1,5 +1,4 @@
 //! Derives and attributes that `build.rs` adds to declared types.
-#![forbid(unsafe_code)]
 
 use conversations::derived::Limits;
 use conversations::derived::shop::{Item, Order, Stage, orders};

@@ -1,14 +1,16 @@
-//! The futures of the runtime on three executors: tokio, smol, and one of ten lines.
-#![forbid(unsafe_code)]
+//! The futures of the runtime on three executors: tokio, the pool of `futures`, and one of ten lines.
 
 use conversations::block_on;
 use conversations::protocols::numbers::{self, Stream};
 use conversations::protocols::pingpong::{self, Ping, Pong};
 use duologue::{Closed, Endpoint, PortSet, Select, select, spawn_service_with};
+use futures_executor::ThreadPool;
+use futures_util::FutureExt;
 use std::future::Future;
 use std::pin::Pin;
 use std::thread;
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// Starts a task and returns a future that completes when the task ends.
 trait Spawn {
@@ -18,7 +20,7 @@ trait Spawn {
 }
 
 struct Tokio;
-struct Smol;
+struct Pool(ThreadPool);
 struct Threads;
 
 impl Spawn for Tokio {
@@ -31,12 +33,16 @@ impl Spawn for Tokio {
     }
 }
 
-impl Spawn for Smol {
+impl Spawn for Pool {
     fn spawn<F>(&self, future: F) -> Pin<Box<dyn Future<Output = F::Output> + Send>>
     where
         F: Future<Output: Send> + Send + 'static,
     {
-        Box::pin(smol::spawn(future))
+        let (done, result) = oneshot::channel();
+        self.0.spawn_ok(async move {
+            let _gone = done.send(future.await);
+        });
+        Box::pin(async { result.await.expect("no panic") })
     }
 }
 
@@ -74,8 +80,10 @@ macro_rules! on_every_executor {
             }
 
             #[test]
-            fn on_smol() -> Result<(), Closed> {
-                smol::block_on(super::$conversation(Smol))
+            fn on_a_pool() -> Result<(), Closed> {
+                let pool = ThreadPool::builder().pool_size(2).create();
+                let pool = Pool(pool.expect("threads can be started"));
+                futures_executor::block_on(super::$conversation(pool))
             }
 
             #[test]
@@ -265,7 +273,7 @@ async fn a_cancelled_send_loses_no_payload_and_no_endpoint() -> Result<(), Close
         let (mut number, mut given_up) = (0, 0);
         while number < MANY {
             let mut sending = client.send_async(number);
-            match smol::future::poll_once(&mut sending).await {
+            match (&mut sending).now_or_never() {
                 Some(sent) => {
                     client = sent?;
                     number += 1;

@@ -1,7 +1,6 @@
 //! Limits of protocols over sockets.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
+#[path = "limited/mod.rs"]
 mod limited;
 
 use conversations::sockets::pair;

@@ -1,7 +1,6 @@
 //! What is reported to observers of sessions over sockets.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
+use conversations::block_on;
 use conversations::observing::{Event, Told, accepted, observer, serve, shop};
 use conversations::protocols::bank::{Login, client, server};
 use conversations::protocols::{numbers, pingpong, telemetry};
@@ -127,7 +126,7 @@ fn long_runs_are_counted_in_tasks() {
         pair::<numbers::server::Stream, numbers::client::Stream>("observe-many");
     let (server_id, client_id) = (of_server.began().id, of_client.began().id);
     let sending = thread::spawn(move || {
-        smol::block_on(async {
+        block_on(async {
             let mut client = client;
             for number in 0..MANY {
                 client.ready().await;
@@ -136,7 +135,7 @@ fn long_runs_are_counted_in_tasks() {
             drop(client);
         });
     });
-    let got = smol::block_on(async {
+    let got = block_on(async {
         let (mut server, mut got) = (server, 0);
         while let Ok(numbers::Stream::Send(_, next)) = server.recv_async().await {
             (server, got) = (next, got + 1);

@@ -1,6 +1,4 @@
 //! What is counted of sessions over sockets, with the feature `metrics`.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::observing::{accepted, observer, serve, shop};
 use conversations::protocols::bank::client;
@@ -68,9 +66,16 @@ impl Recorder for Recorded {
     }
 }
 
-/// The only test of this file, because a process has one recorder.
+/// In a process of its own, because that has one recorder.
 #[test]
 fn sessions_are_counted() {
+    crate::alone(
+        "observe_metrics::sessions_are_counted",
+        alone_sessions_are_counted,
+    );
+}
+
+fn alone_sessions_are_counted() {
     let recorded = Recorded::default();
     assert!(metrics::set_global_recorder(recorded.clone()).is_ok());
     let (mut listener, address) = listener("observe-metrics");

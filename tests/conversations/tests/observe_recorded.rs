@@ -1,6 +1,4 @@
 //! Records of sessions over sockets.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::observing::{accepted, serve, shop};
 use conversations::protocols::{bank, numbers};

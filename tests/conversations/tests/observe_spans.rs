@@ -1,6 +1,4 @@
 //! The spans of sessions over sockets and within a process, with the features `tracing`.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::observing::{accepted, serve, shop};
 use conversations::protocols::bank::{self, client};
@@ -84,9 +82,16 @@ impl Subscriber for Counting {
     }
 }
 
-/// The only test of this file, because a process has one subscriber.
+/// In a process of its own, because that has one subscriber.
 #[test]
 fn a_session_has_one_span() {
+    crate::alone(
+        "observe_spans::a_session_has_one_span",
+        alone_a_session_has_one_span,
+    );
+}
+
+fn alone_a_session_has_one_span() {
     let counted = Arc::new(Counted::default());
     tracing::subscriber::set_global_default(Counting(Arc::clone(&counted)))
         .expect("no other test has one");

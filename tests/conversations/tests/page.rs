@@ -1,5 +1,4 @@
 //! The programs of docs/targets/rust.md that use other crates. `tests/suite/rust.rs` checks that they are those of the page.
-#![forbid(unsafe_code)]
 
 mod cancelling {
     include!("page/cancelling.rs");

@@ -1,5 +1,4 @@
 //! Sessions within the process in a registry: what their sides wait for, and deadlocks.
-#![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{self, Login, LoginResponse};
 use conversations::protocols::numbers;

@@ -1,6 +1,4 @@
 //! Listeners that decide which peers they admit, and hand what they have found about them to the program.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{client, server};
 use conversations::sockets::{listener, unhex};

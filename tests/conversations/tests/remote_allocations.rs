@@ -1,49 +1,20 @@
 //! Messages of numbers over a socket allocate nothing, on either side and in no thread, once the session has warmed up; those with text or a
 //! list allocate what the values themselves need.
-#![cfg(feature = "sockets")]
 
+use crate::counted::ALLOCATIONS;
 use conversations::protocols::bank::{Connected, Login, LoginResponse, WithdrawalResponse};
 use conversations::protocols::bank::{client, server};
 use conversations::protocols::type_switch::{self, Start, Wait};
 use conversations::sockets::pair;
 use duologue::Closed;
 use duologue_net::{Connector, Socket};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::future::Future;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-
-/// Counts what all threads of the process allocate.
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, SeqCst);
-        // SAFETY: by the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: by the caller.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, SeqCst);
-        // SAFETY: by the caller.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// A session after the login.
 fn connected() -> Result<(server::Connected, client::Connected), Closed> {
@@ -205,6 +176,13 @@ fn allocations_of_a_text_and_a_list() -> usize {
 /// In one test, because all threads of the process are counted.
 #[test]
 fn messages_allocate_what_their_values_need() {
+    crate::alone(
+        "remote_allocations::messages_allocate_what_their_values_need",
+        alone_messages_allocate_what_their_values_need,
+    );
+}
+
+fn alone_messages_allocate_what_their_values_need() {
     assert_eq!(second_round(false), 0, "by threads");
     assert_eq!(second_round(true), 0, "by tasks");
     // The sender makes each of the two values, and so does the receiver.

@@ -1,6 +1,4 @@
 //! Transports of a program's own that panic.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::protocols::numbers::client;
 use duologue::transport::{Ahead, Driver, Encoder, FarEnd, Forwarded, Open, Why};

@@ -1,6 +1,4 @@
 //! Clients that ask a server about its health.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{client, server};
 use conversations::sockets::listener;

@@ -1,7 +1,5 @@
 //! Heartbeats: a peer that is stopped is lost, and one that only says nothing is not. The peers are processes of their own, which this
 //! program starts: they run the test `peer` of it.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{self, Connected, Login, LoginResponse};
 use conversations::protocols::numbers;
@@ -67,7 +65,10 @@ impl Peer {
         let (mut listener, address) = listener(name);
         listener.heartbeat(seconds);
         let child = Command::new(env::current_exe().expect("there is one"))
-            .args(["--exact", "a_peer_that_says_nothing_is_there"])
+            .args([
+                "--exact",
+                "remote_heartbeat::a_peer_that_says_nothing_is_there",
+            ])
             .env(ADDRESS, &address)
             .env(KIND, kind)
             .env(SECONDS, seconds.to_string())

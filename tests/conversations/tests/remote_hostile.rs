@@ -1,7 +1,5 @@
 //! Listeners with peers that take more than their share: connections that send nothing, too many from one peer, and sessions in
-//! which nothing happens. All of it is one test: it counts the threads of its process.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
+//! which nothing happens.
 
 use conversations::protocols::bank::{Login, LoginResponse, client, server};
 use conversations::sockets::{accepted, listener};
@@ -269,6 +267,13 @@ fn idle_sessions_end() {
 
 #[test]
 fn peers_that_take_more_than_their_share() {
+    crate::alone(
+        "remote_hostile::peers_that_take_more_than_their_share",
+        alone_peers_that_take_more_than_their_share,
+    );
+}
+
+fn alone_peers_that_take_more_than_their_share() {
     silent_connections_give_way();
     silent_connections_are_late();
     a_peer_has_a_limit(listener("peer").0);

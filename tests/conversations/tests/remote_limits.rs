@@ -1,7 +1,5 @@
 //! Sessions over sockets at their limits: messages that are too large, waits with a limit, frames that break the format, and
 //! connections that fail.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{Login, LoginResponse, client, server};
 use conversations::protocols::{numbers, pingpong};

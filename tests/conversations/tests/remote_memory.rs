@@ -1,6 +1,6 @@
 //! How much memory sessions over sockets take, counted in the allocator: many that do nothing, and one whose reader sleeps.
-#![cfg(feature = "sockets")]
 
+use crate::counted::{BYTES, HIGHEST};
 use conversations::certificates::Certificates;
 use conversations::protocols::acme::File;
 use conversations::protocols::acme::files::Mode;
@@ -9,48 +9,11 @@ use conversations::protocols::telemetry::{self, Echo, Report};
 use duologue::{Closed, Endpoint};
 use duologue_net::{Connector, Listener, Open, Socket};
 use file_server::{client, server};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
-
-/// Counts the bytes that all threads of the process have.
-struct Counting;
-
-static BYTES: AtomicUsize = AtomicUsize::new(0);
-static HIGHEST: AtomicUsize = AtomicUsize::new(0);
-
-fn count(more: usize) {
-    let bytes = BYTES.fetch_add(more, SeqCst) + more;
-    HIGHEST.fetch_max(bytes, SeqCst);
-}
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        // SAFETY: by the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size(), SeqCst);
-        // SAFETY: by the caller.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size);
-        BYTES.fetch_sub(layout.size(), SeqCst);
-        // SAFETY: by the caller.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 fn connected<S: Open + 'static, C: Open>() -> (S, C) {
     let (one, other) = UnixStream::pair().expect("there are descriptors");
@@ -254,6 +217,10 @@ fn a_reader_that_sleeps_takes_little(sends: Sends, bytes: usize, message: usize)
 /// In one test, because the memory of all threads of the process is counted.
 #[test]
 fn memory_is_bounded() {
+    crate::alone("remote_memory::memory_is_bounded", alone_memory_is_bounded);
+}
+
+fn alone_memory_is_bounded() {
     idle_sessions_take_little(SIDE, connected);
     idle_sessions_take_little(SIDE_OVER_TLS, over_tls());
     for sends in [Sends::InThread, Sends::WhenReady, Sends::Always] {

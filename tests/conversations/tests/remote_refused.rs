@@ -1,7 +1,5 @@
 //! Runs over sockets in a process that has forbidden itself the system call `membarrier` after they began.
-//!
-//! A filter cannot be removed from a process, so this is the only test of this program.
-#![cfg(all(target_os = "linux", feature = "sockets"))]
+//! A filter cannot be removed from a process.
 #![allow(unsafe_code)]
 
 #[path = "../../../runtime/rust/tests/sessions/filter.rs"]
@@ -41,6 +39,13 @@ fn sleeps() -> u64 {
 
 #[test]
 fn without_the_barrier_messages_arrive_and_an_idle_sender_is_checked_rarely() {
+    crate::alone(
+        "remote_refused::without_the_barrier_messages_arrive_and_an_idle_sender_is_checked_rarely",
+        alone_without_the_barrier_messages_arrive_and_an_idle_sender_is_checked_rarely,
+    );
+}
+
+fn alone_without_the_barrier_messages_arrive_and_an_idle_sender_is_checked_rarely() {
     let (mut server, mut client): (server::Stream, client::Stream) = pair("refused");
     for number in 0..400 {
         if number == 10 {

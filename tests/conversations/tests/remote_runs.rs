@@ -1,6 +1,4 @@
 //! Long runs over sockets: how they end, at every position of the ring, and what happens inside them.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::protocols::bank::{Connected, WithdrawalResponse};
 use conversations::protocols::bank::{client, server};

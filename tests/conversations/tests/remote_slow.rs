@@ -1,6 +1,4 @@
 //! Sessions over sockets with peers that read slowly, or not at all.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::protocols::acme::File;
 use conversations::protocols::acme::files::Mode;

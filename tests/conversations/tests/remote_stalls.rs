@@ -1,10 +1,9 @@
 //! Sessions over connections that accept nothing for a while, while the sender is inside a run.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::limits::pieces::file::{self, Pieces};
 use conversations::protocols::numbers::{self, Stream as Numbers};
 use conversations::protocols::telemetry;
+use conversations::waiting::spawn_until_asleep;
 use duologue::{TrySendError, Why};
 use duologue_net::{Connector, Open, Socket, Stream};
 use std::future::Future;
@@ -165,10 +164,9 @@ fn shared_senders_do_not_fill_the_ring_while_another_thread_forwards() {
     assert!(matches!(full, Err(TrySendError::Full(_))));
     let waiting = [1, 2].map(|_| {
         let shared = shared.clone();
-        thread::spawn(move || shared.piece(vec![7; COLLECTED]))
+        spawn_until_asleep(move || shared.piece(vec![7; COLLECTED]))
     });
     drop(shared);
-    thread::sleep(Duration::from_millis(20));
     assert!(waiting.iter().all(|thread| !thread.is_finished()));
     drop(go_on);
     let reading = thread::spawn(|| pieces(server));
@@ -185,14 +183,13 @@ fn a_sender_does_not_fill_the_ring_while_another_thread_forwards() {
     let sent = Arc::new(AtomicUsize::new(1));
     let sending = {
         let sent = Arc::clone(&sent);
-        thread::spawn(move || {
+        spawn_until_asleep(move || {
             for _ in 0..10 * TWO_LINES {
                 client = client.piece(vec![7; COLLECTED]).expect("it is open");
                 sent.fetch_add(1, SeqCst);
             }
         })
     };
-    thread::sleep(Duration::from_millis(50));
     assert!(sent.load(SeqCst) <= TWO_LINES, "{sent:?}");
     drop(go_on);
     let reading = thread::spawn(|| pieces(server));
@@ -237,13 +234,12 @@ fn a_shared_sender_that_waits_holds_up_no_other() {
     let shared = numbers::client::SharedStream::from(client);
     let waiting = {
         let shared = shared.clone();
-        thread::spawn(move || {
+        spawn_until_asleep(move || {
             for _ in 0..MANY {
                 shared.send(1).expect("it is open");
             }
         })
     };
-    thread::sleep(Duration::from_millis(50));
     let (done, is_done) = mpsc::channel();
     let trying = thread::spawn(move || {
         let mut sent = 0;

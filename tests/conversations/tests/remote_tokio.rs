@@ -1,6 +1,4 @@
-//! Tasks of tokio, whose runtime reads their connections. All of it is one test: it counts the threads of its process.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
+//! Tasks of tokio, whose runtime reads their connections.
 
 use conversations::protocols::bank::{Connected, Login, WithdrawalResponse, client, server};
 use conversations::protocols::telemetry::{self, Echo, Report};
@@ -76,6 +74,13 @@ fn talk(
 
 #[test]
 fn the_runtime_reads_for_its_tasks() {
+    crate::alone(
+        "remote_tokio::the_runtime_reads_for_its_tasks",
+        alone_the_runtime_reads_for_its_tasks,
+    );
+}
+
+fn alone_the_runtime_reads_for_its_tasks() {
     let ends = talk(&runtime(), connected("first"));
     assert!(!has_reader(), "a thread of its own has read");
 

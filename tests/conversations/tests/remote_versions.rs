@@ -1,6 +1,4 @@
 //! Sessions over sockets between versions of a protocol.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::protocols::bank::client;
 use conversations::protocols::pingpong;

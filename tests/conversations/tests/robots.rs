@@ -1,6 +1,5 @@
 //! The program of docs/testing.md that uses another crate, and what it does with a mistake. `tests/suite/robots.rs` checks that it is
 //! that of the page.
-#![forbid(unsafe_code)]
 
 mod page {
     include!("page/shrinking.rs");

@@ -1,7 +1,5 @@
 //! Sessions in shared memory, as far as a test needs a process of its own: where it does without the system call `membarrier`, which it
 //! cannot take back (then the side that stores reads the flags of the other by a read-modify-write), and where its descriptors are counted.
-#![cfg(feature = "shared-memory")]
-#![forbid(unsafe_code)]
 
 use conversations::block_on;
 use conversations::protocols::pingpong::{self, Ping, Pong};
@@ -12,6 +10,13 @@ use std::thread;
 
 #[test]
 fn threads_take_turns_and_stream() {
+    crate::alone(
+        "shm_alone::threads_take_turns_and_stream",
+        alone_threads_take_turns_and_stream,
+    );
+}
+
+fn alone_threads_take_turns_and_stream() {
     without_membarrier();
     let (mut server, mut client): (pingpong::server::Ping, pingpong::client::Ping) = pair();
     let serving = thread::spawn(move || {
@@ -55,6 +60,10 @@ fn threads_take_turns_and_stream() {
 
 #[test]
 fn tasks_take_turns() {
+    crate::alone("shm_alone::tasks_take_turns", alone_tasks_take_turns);
+}
+
+fn alone_tasks_take_turns() {
     without_membarrier();
     let (mut server, mut client): (pingpong::server::Ping, pingpong::client::Ping) = pair();
     let serving = thread::spawn(move || {
@@ -88,13 +97,20 @@ fn count_regions() -> usize {
 
 #[test]
 fn descriptors_are_not_leaked() {
+    crate::alone(
+        "shm_alone::descriptors_are_not_leaked",
+        alone_descriptors_are_not_leaked,
+    );
+}
+
+fn alone_descriptors_are_not_leaked() {
     let before = count_regions();
     for _ in 0..20 {
         let (server, client): (pingpong::server::Ping, pingpong::client::Ping) = pair();
         drop(client.ping().expect("it is open"));
         drop(server);
     }
-    // Other tests run at the same time, and have a few.
+    // The thread that serves all sessions may still have a few.
     let after = count_regions();
     assert!(after < before + 20, "{after} {before}");
 }
@@ -102,6 +118,13 @@ fn descriptors_are_not_leaked() {
 /// Messages are read a few at a time. The last one ends the session wherever that leaves off.
 #[test]
 fn a_session_is_over_once_its_last_message_was_read() {
+    crate::alone(
+        "shm_alone::a_session_is_over_once_its_last_message_was_read",
+        alone_a_session_is_over_once_its_last_message_was_read,
+    );
+}
+
+fn alone_a_session_is_over_once_its_last_message_was_read() {
     let before = count_regions();
     // Without a second thread, so no more than the region holds.
     for count in (0..64).cycle().take(640) {

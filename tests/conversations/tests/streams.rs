@@ -1,5 +1,4 @@
 //! Endpoints as streams and sinks of the crate `futures`.
-#![forbid(unsafe_code)]
 
 use conversations::protocols::numbers::{self, Stream};
 use conversations::protocols::{relay_text, tally, word_count};
@@ -78,6 +77,33 @@ async fn a_series_that_follows_other_states() -> Result<(), Closed> {
     answer.total("word".to_owned(), 3)?.end()?;
     let totals: Vec<(String, u64)> = totals.into_stream().collect().await;
     assert_eq!(totals, [("word".to_owned(), 3)]);
+    Ok(())
+}
+
+/// Whether or not a message says that it is the end.
+#[tokio::test]
+async fn a_sink_that_was_closed_can_be_closed_again_and_accepts_nothing() -> Result<(), Closed> {
+    let (server, client) = relay_text::init();
+    let mut sink = Outgoing::new(client);
+    let texts = stream::iter(["one".to_owned()]).map(Ok);
+    texts.forward(&mut sink).await?;
+    sink.flush().await?;
+    sink.close().await?;
+    let closed = sink.send("two".to_owned()).await;
+    assert_eq!(closed.map_err(|closed| closed.why()), Err(Why::Left));
+    sink.close().await?;
+    assert_eq!(server.into_stream().collect::<Vec<_>>().await, ["one"]);
+
+    let (server, client) = numbers::init();
+    let mut sink = Outgoing::new(client);
+    sink.close().await?;
+    assert_eq!(
+        sink.send(1).await.map_err(|closed| closed.state()),
+        Err("Stream")
+    );
+    sink.flush().await?;
+    sink.close().await?;
+    assert_eq!(server.into_stream().count().await, 0);
     Ok(())
 }
 

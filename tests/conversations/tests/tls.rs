@@ -1,6 +1,4 @@
 //! Sessions over TLS: they are as those over TCP, and whatever is wrong with a certificate or a peer is reported by both sides.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::certificates::Certificates;
 use conversations::protocols::bank::{Connected, Login, LoginResponse, client, server};
@@ -22,7 +20,7 @@ use std::time::{Duration, Instant};
 const LONG: Duration = Duration::from_secs(30);
 
 /// The hello of a client of the bank.
-const HELLO: &str =
+pub const HELLO: &str =
     "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
 
 /// A listener with these certificates, on a free port, and its address with a name.
@@ -33,7 +31,7 @@ fn listener(tls: Tls) -> (Listener, String) {
 }
 
 /// Both endpoints of a session over TLS.
-fn pair<S: Open + Send, C: Open + Send>() -> (S, C) {
+pub fn pair<S: Open + Send, C: Open + Send>() -> (S, C) {
     let files = Certificates::new();
     let (mut listener, address) = listener(files.tls("ca", "server"));
     let connector = Connector::new().tls(files.tls("ca", "client"));
@@ -139,15 +137,15 @@ fn hosts_are_checked_by_name_and_by_address() {
 }
 
 /// A peer with a TLS of its own.
-struct Raw<'a> {
-    files: &'a Certificates,
-    has_certificate: bool,
-    version: &'static SupportedProtocolVersion,
-    alpn: &'a [&'a str],
+pub struct Raw<'a> {
+    pub files: &'a Certificates,
+    pub has_certificate: bool,
+    pub version: &'static SupportedProtocolVersion,
+    pub alpn: &'a [&'a str],
 }
 
 impl Raw<'_> {
-    fn connect(&self, address: &str) -> StreamOwned<ClientConnection, TcpStream> {
+    pub fn connect(&self, address: &str) -> StreamOwned<ClientConnection, TcpStream> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let certificate = |name| {
             CertificateDer::from_pem_file(self.files.path(name)).expect("the file is a certificate")

@@ -1,6 +1,4 @@
 //! What a listener can ask about the certificate of a client before it admits it.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::certificates::Certificates;
 use conversations::protocols::bank::{client, server};

@@ -1,6 +1,4 @@
 //! A connection with TLS that breaks after any byte: nothing hangs, and each side gets what arrived before, and then `lost`.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::Transcript;
 use conversations::certificates::Certificates;

@@ -1,5 +1,4 @@
 //! The programs of the 2012 tutorial, in the spelling of today's Rust.
-#![forbid(unsafe_code)]
 // The names are the tutorial's.
 #![allow(clippy::disallowed_names)]
 

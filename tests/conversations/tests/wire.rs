@@ -1,6 +1,4 @@
 //! The bytes of `tests/wire/payloads.txt`, read and written by generated encoders.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::sockets::unhex;
 use conversations::wire::payloads::{All, client, server};

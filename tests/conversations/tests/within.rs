@@ -1,7 +1,5 @@
 //! Time limits of states, `#[within(...)]`, over sockets. They are not part of the fingerprint, so a peer whose version has none
 //! may take longer than the other version waits.
-#![cfg(feature = "sockets")]
-#![forbid(unsafe_code)]
 
 use conversations::limits::timed::visit as timed;
 use conversations::limits::untimed::visit as free;

@@ -1,6 +1,6 @@
 // The next endpoint must not be forgotten.
 //~ error: unused `bank::client::Connected` that must be used
-//~ a dropped endpoint closes its session
+//~ a dropped endpoint closes its session, and `let _ = ...` drops it
 #![deny(unused_must_use)]
 #![allow(dead_code, unused_variables)]
 mod protocols {

@@ -18,6 +18,7 @@ pub const CASES: &[(&str, &str, &str)] = &[
     ("file_server", "file_server", "idle"),
     ("future", "future_text", "waiting"),
     ("future_broken", "future_text", "waiting"),
+    ("long_words", "word_count", "counting"),
     ("oneshot", "oneshot_bytes", "oneshot"),
     ("pingpong", "pingpong", "ping"),
     ("relay", "relay_text", "board"),

@@ -344,6 +344,27 @@ fn files_that_are_gone_are_removed_protocols() {
     assert!(answer.ends_with("--- exit 3 ---\n"), "{answer}");
 }
 
+/// A send that blocks its thread has the same name as one that never waits.
+#[test]
+fn sends_that_may_wait_from_now_on_are_named() {
+    let door = |more: &str| {
+        format!(
+            "proto! door {{ out:send {{ knock(name: str) -> answer{more} }} answer:recv {{ come_in -> !, go_away -> out }} }}\n"
+        )
+    };
+    let files = [
+        ("old.proto", door("")),
+        ("new.proto", door(", ring -> out")),
+    ];
+    let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let scratch = Scratch::with("breaking-waits", &files);
+    let note = "note: in state `door.out` a send may now wait";
+    let answer = scratch.transcript("breaking new.proto --against old.proto");
+    assert_eq!(answer.matches(note).count(), 1, "{answer}");
+    let answer = scratch.transcript("breaking old.proto --against new.proto");
+    assert!(!answer.contains("may now wait"), "{answer}");
+}
+
 /// Each way in which two versions can be incompatible has its own advice.
 #[test]
 fn advice_fits_the_change() {

@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub enum Fault {
     /// They arrive one at a time.
     SingleBytes,
+    /// They arrive in pieces of at most this size.
+    Pieces(usize),
     /// Each piece that is read arrives this much later.
     Delay(Duration),
     /// After that many bytes from the client, both directions end.
@@ -45,7 +47,9 @@ impl Fault {
             Fault::CutFromServer(_) | Fault::ResetFromServer(_) | Fault::StopFromServer(_) => {
                 Some("client")
             }
-            Fault::SingleBytes | Fault::Delay(_) | Fault::HoldFromClient(_) => None,
+            Fault::SingleBytes | Fault::Pieces(_) | Fault::Delay(_) | Fault::HoldFromClient(_) => {
+                None
+            }
         }
     }
 }
@@ -133,7 +137,17 @@ impl Proxy {
     /// Listens at the port `own` and passes the first connection on to the port `server`.
     pub fn between_ports(own: &str, server: &str, fault: Fault) -> Proxy {
         let listener = TcpListener::bind(own).expect("no other program listens there");
-        let server = server.to_owned();
+        Proxy::of(listener, server.to_owned(), fault)
+    }
+
+    /// Listens at a free port, which is returned, and passes the first connection on to the port `server`.
+    pub fn before(server: &str, fault: Fault) -> (Proxy, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let own = listener.local_addr().expect("it listens").to_string();
+        (Proxy::of(listener, server.to_owned(), fault), own)
+    }
+
+    fn of(listener: TcpListener, server: String, fault: Fault) -> Proxy {
         Proxy::start(fault, move || {
             let (client, _) = listener.accept().expect("the client connects");
             let server = TcpStream::connect(server).expect("the server listens");
@@ -222,6 +236,7 @@ fn limit(fault: Fault, is_from_client: bool) -> Option<(usize, Limit)> {
         (Fault::HoldFromClient(bytes), true) => Some((bytes, Limit::Hold)),
         (
             Fault::SingleBytes
+            | Fault::Pieces(_)
             | Fault::Delay(_)
             | Fault::CutFromClient(_)
             | Fault::CutFromServer(_)
@@ -239,6 +254,14 @@ fn resets(fault: Fault) -> bool {
     matches!(fault, Fault::ResetFromClient(_) | Fault::ResetFromServer(_))
 }
 
+/// How much is read at once.
+fn piece(fault: Fault) -> usize {
+    if let Fault::Pieces(size) = fault {
+        return size;
+    }
+    if fault == Fault::SingleBytes { 1 } else { 4096 }
+}
+
 /// Passes bytes on until one side ends, and does at the limit what is to happen there; returns how many bytes it passed.
 fn pass<C: Connection>(
     mut from: C,
@@ -248,7 +271,7 @@ fn pass<C: Connection>(
     gate: Option<&Gate>,
 ) -> usize {
     let mut passed = 0;
-    let mut buffer = [0; 4096];
+    let mut buffer = vec![0; piece(fault)];
     loop {
         if let Some((bytes, what)) = limit
             && bytes == passed
@@ -283,11 +306,7 @@ fn pass<C: Connection>(
                 }
             }
         }
-        let space = if fault == Fault::SingleBytes {
-            1
-        } else {
-            buffer.len()
-        };
+        let space = buffer.len();
         let space = limit.map_or(space, |(bytes, _)| space.min(bytes - passed));
         let read = match from.read(&mut buffer[..space]) {
             Ok(0) | Err(_) if resets(fault) && limit.is_none() => return passed,

@@ -29,7 +29,8 @@ fn protocol(case: &str) -> String {
 
 fn play_with(language: Language) {
     let scratch = Scratch::new(&format!("talk-with-{}", language.name()));
-    for case in cases() {
+    // The transcript of `long_words` has the sizes of words instead of the words.
+    for case in cases().into_iter().filter(|case| case != "long_words") {
         let sockets = Sockets::new();
         let address = unix(&sockets.path("s"));
         let mut server = Running::start(language.command().args(["server", &case, &address]));

@@ -1,7 +1,8 @@
 //! Certificates that are wrong: each side reports why there is no session, in whatever languages the two are written.
 
-use super::Sockets;
 use super::programs::{Language, Player};
+use super::proxy::{Fault, Proxy};
+use super::{Sockets, expected};
 use std::path::Path;
 
 const LANGUAGES: [Language; 3] = [Language::Rust, Language::C, Language::Scala];
@@ -154,5 +155,48 @@ fn wrong_certificates_are_reported_in_every_language() {
     let mut clients: Vec<(Language, Player)> = clients.collect();
     for listening in &LANGUAGES {
         check(*listening, &mut clients, &certificates.0);
+    }
+}
+
+/// Less than half of the longest record, and in no proportion to it: the end of a record comes with the beginning of the next one.
+const PIECE: usize = 7_001;
+
+/// Runs of many records, in each direction and between each two libraries: what comes first piles up, because its reader is held after
+/// its second word, and all of it comes in pieces of records.
+#[test]
+fn long_runs_arrive_in_every_language() {
+    let certificates = Sockets::new();
+    crate::rust::write_certificates(&certificates.0);
+    let start = |language| (language, Player::start(language, Some(&certificates.0)));
+    let mut clients = LANGUAGES.map(start);
+    for (listening, mut server) in LANGUAGES.map(start) {
+        for (connecting, client) in &mut clients {
+            server.begin("server", "long_words", "tls://127.0.0.1:0", "hold=2");
+            let address = server.address();
+            let address = address.strip_prefix("tls://").expect("it has TLS");
+            let (proxy, address) = Proxy::before(address, Fault::Pieces(PIECE));
+            client.begin(
+                "client",
+                "long_words",
+                &format!("tls://{address}"),
+                "hold=2",
+            );
+            // Some print what they have received when they are held, others at the end.
+            let held = [&mut server, &mut *client].map(|player| {
+                let lines = player.held();
+                player.release();
+                lines
+            });
+            let roles = [("server", &mut server), ("client", &mut *client)];
+            for ((role, player), mut lines) in roles.into_iter().zip(held) {
+                let outcome = player.outcome();
+                let run =
+                    format!("{connecting:?} client, {listening:?} server: the {role} {outcome:?}");
+                assert_eq!(outcome.code, Some(0), "{run}");
+                lines.extend(outcome.lines);
+                assert_eq!(lines, expected("long_words", role), "{run}");
+            }
+            proxy.traffic();
+        }
     }
 }

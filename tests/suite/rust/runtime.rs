@@ -77,11 +77,11 @@ fn the_runtime_is_clean_under_the_address_sanitizer() {
 #[ignore = "nightly: sanitizers"]
 fn sessions_between_processes_are_clean_under_the_address_sanitizer() {
     let tests = [
-        "remote_runs",
-        "remote_slow",
-        "remote_until",
-        "remote_waits",
-        "shm",
+        "remote_runs::",
+        "remote_slow::",
+        "remote_until::",
+        "remote_waits::",
+        "shm::",
     ];
     between_processes_under("address", &tests, &[]);
 }
@@ -100,7 +100,11 @@ fn sessions_between_processes_are_clean_under_the_thread_sanitizer() {
         .flat_map(|name| ["--skip", name])
         .collect();
     let choice = [&["--test-threads=1"], &others[..]].concat();
-    between_processes_under("thread", &["remote_slow", "remote_waits", "shm"], &choice);
+    between_processes_under(
+        "thread",
+        &["remote_slow::", "remote_waits::", "shm::"],
+        &choice,
+    );
 }
 
 /// Not optimized, because most of the time is that of the compiler. Both sanitizers use one folder, so that what is compiled for neither of
@@ -116,10 +120,8 @@ fn between_processes_under(sanitizer: &str, names: &[&str], choice: &[&str]) {
         "--target",
         &host(),
     ]);
-    for name in names {
-        tests.args(["--test", name]);
-    }
-    tests.arg("--").args(choice);
+    tests.args(["--test", "main", "--"]);
+    tests.args(names).args(choice);
     tests.env("CARGO_TARGET_DIR", between());
     tests.env("RUSTC_BOOTSTRAP", "1");
     tests.env("RUSTFLAGS", flags_of(sanitizer));
@@ -167,9 +169,7 @@ pub fn flags_of(sanitizer: &str) -> String {
 /// Runs under a sanitizer the tests that need only their own threads.
 fn under_sanitizer(sanitizer: &str, features: &[&str]) {
     let host = host();
-    let programs = [
-        "--lib", "--test", "sessions", "--test", "exchange", "--test", "wakers",
-    ];
+    let programs = ["--lib", "--test", "sessions", "--test", "exchange"];
     let target = ["--target", &host];
     let choice = [features, &programs, &target].concat();
     let mut tests = tests_of_the_runtime(sanitizer, &choice);

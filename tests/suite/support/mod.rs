@@ -7,6 +7,7 @@ pub mod running;
 pub mod rust;
 pub mod sarif;
 pub mod scala;
+pub mod schema;
 pub mod spin;
 pub mod texts;
 

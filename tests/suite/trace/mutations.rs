@@ -24,6 +24,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("file_server", "file_server", &[]),
     ("future", "future", &[]),
     ("future_broken", "future", &[]),
+    ("long_words", "tally", &[]),
     ("oneshot", "oneshot", &[]),
     ("pingpong", "pingpong", &[]),
     ("relay", "relay", &[]),

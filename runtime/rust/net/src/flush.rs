@@ -2,13 +2,14 @@
 //! the first sender needs it.
 
 use std::collections::VecDeque;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::session::{guarded, Session};
+use duologue::transport::guarded;
+
+use crate::session::Session;
 use crate::stream::left;
 use crate::sync;
 
@@ -69,8 +70,7 @@ fn run() {
         if let Some(session) = session {
             session.is_due.store(false, SeqCst);
             // Destructors of payloads run here and may panic. What was not written then follows with the next message.
-            let flushed = catch_unwind(AssertUnwindSafe(|| session.flush()));
-            if flushed.unwrap_or(false) {
+            if guarded(|| session.flush()).unwrap_or(false) {
                 again(&session);
             }
             // So may those of the session's stream and observer.

@@ -13,19 +13,19 @@
 
 use std::future::{poll_fn, Future};
 use std::os::fd::OwnedFd;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
+use duologue::transport::guarded;
 use rustix::event::{PollFd, PollFlags};
 use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
 use tokio::io::Interest;
 use tokio::runtime::{Handle, Id};
 use tokio::task::coop::unconstrained;
 
-use crate::session::{guarded, Session};
+use crate::session::Session;
 use crate::stream::{past, poll_until, Stream};
 use crate::sync;
 use crate::watch::{self, Arrived, Watched};
@@ -94,10 +94,10 @@ fn register(stream: &dyn Stream, runtime: Id) -> Option<AsyncFd<Arc<OwnedFd>>> {
     // The replacement for this function requires that the descriptor stay open, which its owner guarantees.
     #[allow(deprecated)]
     let register = || AsyncFd::with_interest(descriptor, Interest::READABLE);
-    match catch_unwind(AssertUnwindSafe(register)) {
-        Ok(registered) => registered.ok(),
+    match guarded(register) {
+        Some(registered) => registered.ok(),
         // The message, which says that the runtime needs `enable_io`, is printed once.
-        Err(_) => {
+        None => {
             refused().push(runtime);
             None
         }

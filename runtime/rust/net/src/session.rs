@@ -34,14 +34,13 @@ mod side;
 mod terms;
 mod writing;
 
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use std::sync::atomic::{fence, AtomicBool, AtomicU8};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{Arrival, Deadline, Encoder, FarEnd, Open, Role, Why, Woken};
+use duologue::transport::{guarded, Arrival, Deadline, Encoder, FarEnd, Open, Role, Why, Woken};
 
 use crate::frame::{self, Frame};
 use crate::input::Input;
@@ -218,12 +217,6 @@ impl After {
             && self.checks.is_none()
             && !self.reports
     }
-}
-
-/// Calls user code. If it panics, which the panic hook reports, the session and the other waiters continue: the caller
-/// may be a thread of another side, or one that works for all sessions.
-pub(crate) fn guarded(act: impl FnOnce()) {
-    let _reported = catch_unwind(AssertUnwindSafe(act));
 }
 
 /// Begins a session over a connection on which both sides have agreed. `early` was read after the hello or answer.

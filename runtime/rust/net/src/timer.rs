@@ -3,12 +3,13 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::session::{guarded, Session};
+use duologue::transport::guarded;
+
+use crate::session::Session;
 use crate::stream::left;
 use crate::sync;
 
@@ -106,8 +107,8 @@ fn act(entry: Entry) {
         return;
     };
     // Destructors of payloads run here. If one panics, the session keeps its entry.
-    let acted = catch_unwind(AssertUnwindSafe(|| session.on_time(entry.what)));
-    let next = acted.unwrap_or_else(|_| Some(Instant::now() + Duration::from_secs(1)));
+    let acted = guarded(|| session.on_time(entry.what));
+    let next = acted.unwrap_or_else(|| Some(Instant::now() + Duration::from_secs(1)));
     // Destructors of the session's stream and observer may panic as well.
     guarded(|| drop(session));
     if let Some(at) = next {

@@ -4,13 +4,13 @@
 
 use std::collections::HashMap;
 use std::mem;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use duologue::transport::guarded;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
@@ -211,7 +211,7 @@ fn run() {
             let session = watcher.sessions().get(&number).and_then(Weak::upgrade);
             let Some(session) = session else { continue };
             // Destructors of payloads, streams and observers run here. A panic in one must not affect other sessions.
-            let _panicked = catch_unwind(AssertUnwindSafe(move || act(&session)));
+            guarded(move || act(&session));
         }
     }
 }
@@ -243,7 +243,7 @@ fn by_own_thread(session: &Arc<Session>) {
             // Other threads need the input from time to time.
             let until = Instant::now() + Duration::from_millis(100);
             let read = || session.arrived(Some(until)).continues();
-            if catch_unwind(AssertUnwindSafe(read)).unwrap_or(false) {
+            if guarded(read).unwrap_or(false) {
                 watch.wanted().reads = true;
             }
         }

@@ -12,13 +12,13 @@
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, MutexGuard, Once, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use duologue::transport::guarded;
 use rustix::io::Errno;
 use rustix::thread::futex::{self, Wait, WaitFlags, WaitPtr, WaitvFlags};
 use rustix::time::{clock_gettime, ClockId, Timespec};
@@ -56,12 +56,6 @@ pub(crate) trait Served: Send + Sync {
 
     /// The helper does not sleep any more.
     fn retract(&self);
-}
-
-/// Calls user code. If it panics, which the panic hook reports, the session and the other waiters continue: the caller
-/// may be a thread of another side, or the helper.
-pub(crate) fn guarded(act: impl FnOnce()) {
-    let _reported = catch_unwind(AssertUnwindSafe(act));
 }
 
 /// What the helper knows about a session.
@@ -244,8 +238,8 @@ fn act(entry: &Entry) {
 fn serve_all(watched: &mut Vec<Arc<dyn Served>>) -> bool {
     let mut goes_on = false;
     watched.retain(|session| {
-        let served = catch_unwind(AssertUnwindSafe(|| Arc::clone(session).serve()));
-        let Ok((is_watched, is_unfinished)) = served else {
+        let served = guarded(|| Arc::clone(session).serve());
+        let Some((is_watched, is_unfinished)) = served else {
             return false;
         };
         goes_on |= is_unfinished;

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use duologue::transport::{BeforeSleep, Fingerprint};
+use duologue::transport::{guarded, BeforeSleep, Fingerprint};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 
 use crate::end::{registers_barrier, timespec, Alive, End, Sleepers, PERIOD};
-use crate::helper::{self, guarded, Helped, Served};
+use crate::helper::{self, Helped, Served};
 use crate::lock::SideLock;
 use crate::memory::{Memory, LEFT};
 use crate::{sync, Error};

@@ -28,10 +28,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{BeforeSleep, Deadline, FarEnd, Open, Why, Woken};
+use duologue::transport::{guarded, BeforeSleep, Deadline, FarEnd, Open, Why, Woken};
 
 use crate::end::{Alive, End, Sleepers, PERIOD};
-use crate::helper::{self, guarded};
+use crate::helper;
 use crate::incoming::Incoming;
 use crate::memory::{DONE, LEFT};
 use crate::outgoing::Outgoing;

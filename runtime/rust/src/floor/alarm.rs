@@ -66,11 +66,11 @@ use thread::Alarm;
 mod thread {
     use std::collections::BTreeMap;
     use std::mem;
-    use std::panic::{catch_unwind, AssertUnwindSafe};
     use std::sync::PoisonError;
     use std::task::Waker;
     use std::time::Instant;
 
+    use crate::floor::guard::guarded;
     use crate::floor::server::Server;
     use crate::floor::sync::{park, park_timeout, unpark, Mutex, MutexGuard};
 
@@ -158,10 +158,7 @@ mod thread {
             drop(alarms);
             match (due, next) {
                 (Some((_, waker)), _) => {
-                    // As in `recheck`: a waker that panics does not keep others from being woken.
-                    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                        mem::forget(panic);
-                    }
+                    guarded(|| waker.wake());
                 }
                 (None, Some(at)) => park_timeout(at - now),
                 (None, None) => park(),

@@ -7,6 +7,7 @@ pub(crate) mod barrier;
 pub(crate) mod cpu;
 pub(crate) mod deadline;
 pub(crate) mod fairness;
+pub(crate) mod guard;
 pub(crate) mod layout;
 pub(crate) mod pool;
 pub(crate) mod recheck;

@@ -74,11 +74,11 @@ pub(crate) use tasks::wake_after;
 mod tasks {
     use std::collections::BTreeMap;
     use std::mem;
-    use std::panic::{catch_unwind, AssertUnwindSafe};
     use std::sync::PoisonError;
     use std::task::Waker;
     use std::time::{Duration, Instant};
 
+    use crate::floor::guard::guarded;
     use crate::floor::server::Server;
     use crate::floor::sync::{park, park_timeout, unpark, Mutex, MutexGuard};
 
@@ -149,11 +149,7 @@ mod tasks {
 
     fn wake(due: BTreeMap<[usize; 2], (Instant, Waker)>) {
         for (_, waker) in due.into_values() {
-            // A waker that panics does not keep other tasks from being woken. Neither does its panic payload, which is
-            // not dropped.
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                mem::forget(panic);
-            }
+            guarded(|| waker.wake());
         }
     }
 }

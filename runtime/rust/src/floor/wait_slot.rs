@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 
 use super::backoff::Backoff;
+use super::guard::discard;
 use super::sync::{unpark, AtomicBool, Thread};
 
 /// A sleeping thread or a pending task.
@@ -77,7 +78,10 @@ pub(crate) fn with_each<T>(waiters: impl IntoIterator<Item = T>, mut act: impl F
     for waiter in waiters {
         // Any state that a panic leaves inconsistent belongs to the executor.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| act(waiter))) {
-            first.get_or_insert(panic);
+            match first {
+                None => first = Some(panic),
+                Some(_) => discard(panic),
+            }
         }
     }
     if let Some(panic) = first {

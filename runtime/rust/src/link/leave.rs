@@ -49,12 +49,12 @@
 //! processor in turn (`sched_setaffinity`) is one, but it may be refused as well, and it cannot be undone safely while
 //! other threads change this thread's processors.
 
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::arming::Wait;
 use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
+use crate::floor::guard::guarded;
 use crate::floor::wait_slot::Waiter;
 use crate::ring::driver::Ahead;
 use crate::ring::flags::{PeerFlags, Report};
@@ -170,8 +170,7 @@ impl Pipe {
         let is_collected = self.is_inside_collected_run();
         if is_collected {
             // If the transport panics, which the process's hook reports, the session ends all the same.
-            let _reported =
-                catch_unwind(AssertUnwindSafe(|| self.let_driver_forward(Ahead::Leaves)));
+            guarded(|| self.let_driver_forward(Ahead::Leaves));
         }
         let (swaps, waits) =
             if (self.at().always_swaps() || self.at().alternates()) && !is_collected {

@@ -85,7 +85,7 @@ macro_rules! ports {
         $($variant:ident($end:ty)),+ $(,)?
     }) => {
         $(#[$meta])*
-        #[must_use = "a dropped endpoint closes its session"]
+        #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
         $visibility enum $port {
             $(
                 #[allow(missing_docs)]
@@ -94,7 +94,7 @@ macro_rules! ports {
         }
 
         $(#[$meta])*
-        #[must_use = "a dropped endpoint closes its session"]
+        #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
         $visibility enum $message {
             $(
                 #[allow(missing_docs)]

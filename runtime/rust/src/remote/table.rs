@@ -3,7 +3,6 @@
 
 use std::marker::PhantomData;
 use std::mem::{self, needs_drop};
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use super::bounds::{Coding, Plain};
 use super::decoder::{Decoder, Malformed};
 use super::encoder::Encoder;
 use super::wire::{Size, Wire};
+use crate::floor::guard::guarded;
 use crate::floor::wait_slot::{PendingWake, Waiter};
 use crate::link::publish::{Then, Unsent};
 use crate::ring::line_word::LineWord;
@@ -314,7 +314,7 @@ fn frame<P: Wire, C: Coding<P>>(out: &mut Encoder, index: u8, payload: &P, large
 #[inline(always)]
 fn discard<P>(payload: P) {
     if needs_drop::<P>() {
-        let _reported = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+        guarded(|| drop(payload));
     }
 }
 

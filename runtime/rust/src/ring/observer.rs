@@ -11,7 +11,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
@@ -19,6 +18,7 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "registry")]
 use super::usage::Usage;
+use crate::floor::guard::guarded;
 use crate::floor::sync::{Mutex, MutexGuard};
 
 /// How many events may wait for a slow observer. Further messages and runs are not reported, but they are counted.
@@ -448,9 +448,4 @@ impl Drop for Observed {
     fn drop(&mut self) {
         self.0.end();
     }
-}
-
-/// Calls code of the program whose panics the session survives.
-pub(crate) fn guarded(call: impl FnOnce()) {
-    let _reported = catch_unwind(AssertUnwindSafe(call));
 }

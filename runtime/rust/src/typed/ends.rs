@@ -13,7 +13,7 @@ use crate::ring::pipe::Pipe;
 
 /// The endpoint whose turn it is to send, in state `S`. Generated code wraps it in a type with one method per message.
 /// Dropping it closes the session.
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub struct Sender<S> {
     pipe: ManuallyDrop<Pipe>,
     // Invariant: a longer-lived state must not be usable as a shorter-lived one, because the peer reads at the original
@@ -31,7 +31,7 @@ impl<S> Drop for Sender<S> {
 
 /// The endpoint that waits for a message of state `S`. Dropping it closes the session and destroys the messages that
 /// were not read.
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub struct Receiver<S> {
     pipe: ManuallyDrop<Pipe>,
     // Invariant, as in `Sender`.

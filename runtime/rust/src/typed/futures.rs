@@ -47,7 +47,7 @@ pub trait Endpoint {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use = "a dropped endpoint closes its session"]
+    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
     fn within(self, limit: Duration) -> Self
     where
         Self: Sized,
@@ -68,7 +68,7 @@ pub trait Endpoint {
     /// stays with the side when its endpoint is moved, also in a message of another session.
     ///
     /// With a peer in another process this also ends what a thread waits for when it sends, even if the peer reads nothing.
-    #[must_use = "a dropped endpoint closes its session"]
+    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
     fn until(self, limit: Instant) -> Self
     where
         Self: Sized,
@@ -79,7 +79,7 @@ pub trait Endpoint {
     }
 
     /// Removes the time limit of [`within`](Endpoint::within) and [`until`](Endpoint::until).
-    #[must_use = "a dropped endpoint closes its session"]
+    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
     fn unlimited(self) -> Self
     where
         Self: Sized,
@@ -169,7 +169,7 @@ impl<E: Endpoint> Drop for Ready<'_, E> {
 }
 
 /// The future of [`Receiver::recv_async`], which says what happens when it is dropped.
-#[must_use = "futures do nothing unless they are awaited, and a dropped endpoint closes its session"]
+#[must_use = "futures do nothing unless they are awaited, and a dropped endpoint closes its session, as `let _ = ...` does"]
 pub struct Recv<S> {
     receiver: Option<Receiver<S>>,
 }

@@ -24,7 +24,7 @@ use super::error::{Closed, SendError};
 /// The field is *empty* once the endpoint was taken, the session has ended in a step, or a step has panicked, which
 /// closes the session. A step with an empty field is a mistake, and panics. [`is_open`](Held::is_open) and
 /// [`take`](Held::take) never panic.
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub struct Held<E>(Inside<E>);
 
 enum Inside<E> {
@@ -93,6 +93,12 @@ impl<E> Held<E> {
     #[inline]
     pub fn is_open(&self) -> bool {
         matches!(self.0, Inside::Open(_))
+    }
+
+    /// Whether the endpoint was taken, the session has ended in a step, or a step has panicked.
+    #[cfg(feature = "futures")]
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self.0, Inside::Empty)
     }
 
     /// The endpoint, to wait for it.

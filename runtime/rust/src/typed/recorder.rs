@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 use std::mem;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
+use crate::floor::guard::{discard, guarded};
 use crate::ring::observer::{End, Message, Observer, Session, Side};
 
 /// How many bytes of lines may wait for the writer, unless the program says otherwise.
@@ -157,8 +157,8 @@ impl Shared {
             }
             drop(queue);
             let write = || out.write_all(lines.as_bytes()).and_then(|()| out.flush());
-            let written = catch_unwind(AssertUnwindSafe(write));
-            let written = written.unwrap_or_else(|_| Err(io::Error::other("the writer panicked")));
+            let written = guarded(write);
+            let written = written.unwrap_or_else(|| Err(io::Error::other("the writer panicked")));
             queue = self.queue();
             match written {
                 Ok(()) => queue.written += lines.len() as u64,
@@ -425,8 +425,10 @@ impl Drop for Inner {
         self.shared.queue().is_closed = true;
         self.shared.changed.notify_all();
         if let Some(writer) = self.writer.take() {
-            // What the destination panics with was caught.
-            let _ended = writer.join();
+            // Only the destructor of the destination can panic.
+            if let Err(panic) = writer.join() {
+                discard(panic);
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Sending in a run that may have to wait for a free slot: without waiting, or in a task.
 //!
-//! Generated code has the methods for this only in states in which a send may wait, because each message needs two of them.
+//! Generated code has the method for tasks in each state, and the other one only where a send may wait, because each takes time to compile.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -37,7 +37,7 @@ impl Following<()> for () {
     fn following((): ()) {}
 }
 
-/// A generated endpoint of a state in which a send may wait.
+/// A generated endpoint that sends.
 pub trait Waits: Endpoint + Following<Sender<Self::State>> {
     /// Its state.
     type State;
@@ -99,7 +99,7 @@ impl<S: State> Sender<S> {
 ///
 /// The future owns the endpoint and the payload. Dropping it before it completes drops the payload, unsent, and closes
 /// the session. [`into_inner`](Sending::into_inner) returns both instead, and the session goes on.
-#[must_use = "futures do nothing unless they are awaited, and a dropped endpoint closes its session"]
+#[must_use = "futures do nothing unless they are awaited, and a dropped endpoint closes its session, as `let _ = ...` does"]
 pub struct Sending<E: Waits, N, const INDEX: u8>
 where
     E::State: Transition<INDEX>,
@@ -148,7 +148,7 @@ where
     }
 }
 
-/// Implements what the endpoints of states in which a send may wait have in common.
+/// Implements what tasks need of an endpoint that sends.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! waits {

@@ -10,11 +10,13 @@ use super::ends::Receiver;
 use super::error::Closed;
 use super::futures::{poll, poll_message};
 use super::held::Held;
+use super::scheme::State;
 use super::sending::Waits;
 use super::series::Series;
+use crate::ring::driver::Why;
 
 /// The payloads that a receiver gets, as a [`Stream`]: see [`Receiver::into_stream`].
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub struct Incoming<S> {
     receiver: Option<Receiver<S>>,
     closed: Option<Closed>,
@@ -78,14 +80,14 @@ impl<S: Series> FusedStream for Incoming<S> {
 /// A [`Sink`] for the payloads that an endpoint sends, in the same states as [`Receiver::into_stream`].
 ///
 /// The sink waits only while no slot is free, and keeps nothing back. Closing it sends the message that ends the session, or drops the
-/// endpoint if there is none. If the session is closed, the payload is dropped with the error: the methods of the endpoint
-/// return it instead.
+/// endpoint if there is none. Afterwards it accepts no payload, and can be flushed and closed again. If the session is closed, the payload
+/// is dropped with the error: the methods of the endpoint return it instead.
 ///
 /// # Cancel safety
 ///
 /// Waiting until the sink is ready, and flushing it, loses nothing if it is given up. A future of an adapter that has a
 /// payload, such as `send`, drops it with itself if it was not sent.
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub struct Outgoing<E: Waits> {
     endpoint: Held<E>,
 }
@@ -118,6 +120,9 @@ where
     type Error = Closed;
 
     fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+        if self.endpoint.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
         let endpoint = self.endpoint.endpoint()?;
         poll(endpoint.watch().0, context).map(Ok)
     }
@@ -126,6 +131,9 @@ where
         mut self: Pin<&mut Self>,
         item: <E::State as Series>::Item,
     ) -> Result<(), Closed> {
+        if self.endpoint.is_empty() {
+            return Err(Closed::new(&<E::State as State>::NAME, Why::Left));
+        }
         self.endpoint.with(|endpoint| {
             let next = <E::State as Series>::send(endpoint.into_sender(), item)?;
             Ok((E::following(next), ()))
@@ -133,17 +141,22 @@ where
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), Closed>> {
-        self.endpoint.endpoint()?.flush();
+        if !self.endpoint.is_empty() {
+            self.endpoint.endpoint()?.flush();
+        }
         Poll::Ready(Ok(()))
     }
 
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+        if self.endpoint.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
         if self.as_mut().poll_ready(context)?.is_pending() {
             return Poll::Pending;
         }
-        let endpoint = self.endpoint.take();
-        Poll::Ready(endpoint.map_or(Ok(()), |endpoint| {
-            <E::State as Series>::end(endpoint.into_sender())
+        Poll::Ready(self.endpoint.with(|endpoint| {
+            <E::State as Series>::end(endpoint.into_sender())?;
+            Ok((None, ()))
         }))
     }
 }

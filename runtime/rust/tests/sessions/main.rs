@@ -5,6 +5,7 @@
 extern crate duologue_runtime as duologue;
 
 mod blocking;
+mod bomb;
 mod closing;
 mod crowds;
 mod dialogue;
@@ -29,4 +30,7 @@ mod services;
 mod shared;
 mod unpark;
 mod unread;
+#[allow(unsafe_code)]
+#[path = "../wakers/mod.rs"]
+mod wakers;
 mod walks;

@@ -14,6 +14,7 @@ use duologue::generated::{session, Slot};
 use duologue::observe::{End, Message, Observer, Run, Session, Side};
 use duologue::{observed, Capacity, Closed, Endpoint, PortSet, SharedSender};
 
+use crate::bomb::explode;
 use crate::futures::block_on;
 use crate::golden::stream::{self, Stream};
 use crate::golden::{bank, type_switch};
@@ -305,19 +306,19 @@ struct Panics;
 
 impl Observer for Panics {
     fn began(&self, _: &Session) {
-        panic!("began");
+        explode();
     }
 
     fn sent(&self, _: &Session, _: &Message) {
-        panic!("sent");
+        explode();
     }
 
     fn turned(&self, _: &Session, _: &Run) {
-        panic!("turned");
+        explode();
     }
 
     fn ended(&self, _: &Session, _: &End) {
-        panic!("ended");
+        explode();
     }
 }
 

@@ -9,6 +9,7 @@ use duologue::generated::{session, Slot};
 use duologue::observe::{End, Message, Observer, Recorder, Registry, Session, Side};
 use duologue::{observed, Capacity, Closed, SharedSender, Why};
 
+use crate::bomb::explode;
 use crate::golden::stream::{self, Stream};
 use crate::golden::{bank, type_switch};
 use crate::observed::{serve, shop};
@@ -163,7 +164,7 @@ impl Write for Fails {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match bytes.len() % 2 {
             0 => Err(io::Error::other("the disk is full")),
-            _ => panic!("the disk is gone"),
+            _ => explode(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A waker that does what a test has scripted when it is cloned, woken or dropped.
 
+use crate::bomb::explode;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
@@ -37,7 +38,7 @@ impl Script {
     }
 
     pub fn panics(&self, when: When) {
-        self.then(when, || panic!("a hostile waker"));
+        self.then(when, || explode());
     }
 
     fn act(&self, when: When) {

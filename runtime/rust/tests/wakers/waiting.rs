@@ -1,7 +1,7 @@
 //! Every place where a task waits, with two ways for its peer to end the wait.
 
-use super::golden::stream::{self, state};
 use super::script::Act;
+use crate::golden::stream::{self, state};
 use duologue::generated::{session, Branch, Slot, State, Transition};
 use duologue::{Capacity, Endpoint, PortSet, Select, SharedSender};
 use std::future::Future;

@@ -5,6 +5,8 @@ use conversations::protocols::{bank, pingpong};
 use conversations::regions::pair_of;
 use duologue::Why;
 use duologue_shm::{Attach, Error, Fingerprint, Region, attach};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
@@ -101,26 +103,16 @@ fn tasks_wait_for_their_peers() {
                 );
             }
         });
-        let executor = smol::LocalExecutor::new();
-        let serving: Vec<_> = regions
-            .iter()
-            .map(|region| {
-                executor.spawn(async {
-                    let attaching = Attach::new().attach_async::<pingpong::server::Ping>(region);
-                    let server = attaching.expect("its side is free").await;
-                    let pinged = server.expect("the client attaches").recv_async().await;
-                    let Ok(pingpong::Ping::Ping(answer)) = pinged else {
-                        panic!("the client pings")
-                    };
-                    drop(answer.pong().expect("it is open"));
-                })
-            })
-            .collect();
-        smol::block_on(executor.run(async {
-            for task in serving {
-                task.await;
-            }
-        }));
+        let serving = regions.iter().map(|region| async {
+            let attaching = Attach::new().attach_async::<pingpong::server::Ping>(region);
+            let server = attaching.expect("its side is free").await;
+            let pinged = server.expect("the client attaches").recv_async().await;
+            let Ok(pingpong::Ping::Ping(answer)) = pinged else {
+                panic!("the client pings")
+            };
+            drop(answer.pong().expect("it is open"));
+        });
+        block_on(serving.collect::<FuturesUnordered<_>>().collect::<()>());
     });
 }
 
@@ -151,7 +143,7 @@ fn tasks_learn_why_no_session_begins() {
         let attaching = Attach::new().attach_async::<pingpong::client::Ping>(&region);
         let mut attaching = attaching.expect("its side is free");
         for _ in 0..polls {
-            assert!(block_on(smol::future::poll_once(&mut attaching)).is_none());
+            assert!((&mut attaching).now_or_never().is_none());
         }
         drop(attaching);
         let result = attach::<pingpong::server::Ping>(&region);
@@ -160,7 +152,7 @@ fn tasks_learn_why_no_session_begins() {
     let region = region();
     let attaching = Attach::new().attach_async::<pingpong::client::Ping>(&region);
     let mut attaching = attaching.expect("its side is free");
-    assert!(block_on(smol::future::poll_once(&mut attaching)).is_none());
+    assert!((&mut attaching).now_or_never().is_none());
     thread::scope(|scope| {
         let server = scope.spawn(|| {
             let server = attach::<pingpong::server::Ping>(&region)?;

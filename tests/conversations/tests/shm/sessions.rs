@@ -1,11 +1,14 @@
 //! Sessions in shared memory: messages of every length, long runs, full regions, and every way to wait.
 
+use conversations::block_on;
 use conversations::protocols::bank::{self, Connected, WithdrawalResponse};
 use conversations::protocols::pingpong;
 use conversations::regions::{after, pair, pair_in};
 use conversations::sockets::logged_in;
 use conversations::wire::payloads::{All, client, server};
 use duologue::{Closed, PortSet, Select, TryRecvError, TrySendError, Why};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -363,11 +366,10 @@ fn a_set_is_told_who_has_left() {
 #[test]
 fn tasks_wait_for_messages_and_for_space() {
     const COUNT: u32 = 5_000;
-    let executor = smol::LocalExecutor::new();
-    let mut tasks = Vec::new();
+    let tasks = FuturesUnordered::new();
     for _ in 0..10 {
         let (mut server, mut client) = connected();
-        tasks.push(executor.spawn(async move {
+        let client = async move {
             for n in 0..COUNT {
                 let sent = client.deposit_async(f64::from(n)).await;
                 client = sent.expect("it is open");
@@ -382,8 +384,9 @@ fn tasks_wait_for_messages_and_for_space() {
                 client = next;
             }
             client.quit().expect("it is open");
-        }));
-        tasks.push(executor.spawn(async move {
+        };
+        tasks.push(client.boxed_local());
+        let server = async move {
             let mut count = 0;
             loop {
                 server = match server.recv_async().await.expect("it is open") {
@@ -399,13 +402,10 @@ fn tasks_wait_for_messages_and_for_space() {
                 };
             }
             assert_eq!(count, COUNT);
-        }));
+        };
+        tasks.push(server.boxed_local());
     }
-    smol::block_on(executor.run(async {
-        for task in tasks {
-            task.await;
-        }
-    }));
+    block_on(tasks.collect::<()>());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Sessions within the process. The clock advances only while every task waits for it, so no test depends on how fast the machine is.
-#![forbid(unsafe_code)]
 
+use crate::talk::{collect, done, submit};
 use duologue::{Closed, spawn_service_with};
 use jobs::client;
 use jobs::limits::Limits;
@@ -11,12 +11,9 @@ use jobs::queue::Queue;
 use jobs::{submitters, workers};
 use std::sync::Arc;
 use std::time::Duration;
-use talk::{collect, done, submit};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use workers::Gone;
-
-mod talk;
 
 const EVERY: Duration = Duration::from_secs(5);
 

@@ -1,6 +1,6 @@
 //! The service, with peers over sockets.
-#![forbid(unsafe_code)]
 
+use crate::talk::{collect, done, submit};
 use duologue::{Closed, Why};
 use duologue_net::{Error, Verdict};
 use jobs::client;
@@ -10,11 +10,8 @@ use jobs::protocols::jobs::client::Idle;
 use jobs::protocols::work::{self, Assignment};
 use jobs::server::Server;
 use std::time::Duration;
-use talk::{collect, done, submit};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-
-mod talk;
 
 const EVERY: Duration = Duration::from_secs(5);
 

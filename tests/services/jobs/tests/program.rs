@@ -1,5 +1,4 @@
 //! The program: the service, which serves and works, and its other commands, which are its peers.
-#![forbid(unsafe_code)]
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;

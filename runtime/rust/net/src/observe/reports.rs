@@ -12,11 +12,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use duologue::transport::{FarEnd, Open, Role, Start};
+use duologue::transport::{guarded, FarEnd, Open, Role, Start};
 use duologue::Why;
 
 use super::{Count, End, Messages, Observer, Refusal, Run, Session, Side};
-use crate::session::guarded;
 use crate::{sync, Address, Fingerprint, TraceContext};
 
 /// How many events a thread delivers at once, so that a session whose observer is slow does not keep it from others.

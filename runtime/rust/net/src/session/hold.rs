@@ -13,7 +13,9 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::Mutex;
 use std::task::Waker;
 
-use super::{guarded, lock, COLLECTED, FAR_AHEAD};
+use duologue::transport::guarded;
+
+use super::{lock, COLLECTED, FAR_AHEAD};
 
 pub(super) struct Hold {
     /// Whether the side is too far ahead. Changed by the thread that holds `core`.

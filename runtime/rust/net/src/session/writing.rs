@@ -5,11 +5,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{FarEnd, Role, Why};
+use duologue::transport::{guarded, FarEnd, Role, Why};
 
-use super::{
-    code, guarded, try_lock, After, Core, Next, Patience, Session, COLLECTED, SHRINKS_AFTER,
-};
+use super::{code, try_lock, After, Core, Next, Patience, Session, COLLECTED, SHRINKS_AFTER};
 use crate::frame;
 use crate::input::{FIRST_BUFFER, SMALL_BUFFER};
 use crate::stream::{end_reads, is_early, left, past};
@@ -185,7 +183,9 @@ impl Session {
                 self.finish(after);
             }
             // The program's own streams may panic.
-            None => guarded(|| self.stream.close()),
+            None => {
+                guarded(|| self.stream.close());
+            }
         }
         // A thread that waits for the peer finds the end of the connection.
         guarded(|| end_reads(&*self.stream));

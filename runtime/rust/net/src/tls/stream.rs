@@ -251,11 +251,15 @@ impl TlsStream {
     /// Decrypts what was read. If that fails, the other side receives the reason.
     fn decrypt(&self, received: &mut Received) -> io::Result<()> {
         let mut connection = lock(&self.connection);
-        if received.start < received.end {
+        // rustls accepts more only when it has processed what it has and nothing decrypted waits. Otherwise it fails, as its buffers
+        // are full, and the connection with it.
+        let mut processed = connection.process_new_packets();
+        let is_read = matches!(&processed, Ok(state) if state.plaintext_bytes_to_read() == 0);
+        if is_read && received.start < received.end {
             let bytes = &received.bytes[received.start..received.end];
             received.start = received.end - pass_on(&mut connection, bytes)?.len();
+            processed = connection.process_new_packets();
         }
-        let processed = connection.process_new_packets();
         let at_end = received.is_over && connection.is_handshaking();
         drop(connection);
         if let Err(error) = processed {

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::Mutex;
 use std::task::Waker;
 
-use crate::helper::guarded;
+use duologue::transport::guarded;
+
 use crate::sync;
 
 /// How often a side that is held back sends all the same, each time at most a line of the ring, before it waits.

@@ -15,7 +15,7 @@ pub fn init() -> (server::Login, client::Login) {
 }
 
 #[derive(Debug)]
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub enum Login {
     Login {
         username: String,
@@ -25,14 +25,14 @@ pub enum Login {
 }
 
 #[derive(Debug)]
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub enum LoginResponse {
     Ok(client::Connected),
     Invalid(client::Login),
 }
 
 #[derive(Debug)]
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub enum Connected {
     Deposit(f64, server::Connected),
     Withdrawal {
@@ -43,7 +43,7 @@ pub enum Connected {
 }
 
 #[derive(Debug)]
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub enum WithdrawalResponse {
     Money(f64, client::Connected),
     InsufficientFunds(client::Connected),
@@ -52,7 +52,7 @@ pub enum WithdrawalResponse {
 pub mod client {
     use super::state;
 
-    #[must_use = "a dropped endpoint closes its session"]
+    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
     pub struct Login(pub(super) ::duologue::Sender<state::Login>);
 
     impl Login {
@@ -68,7 +68,7 @@ pub mod client {
 
     pub type LoginResponse = ::duologue::Receiver<state::LoginResponse>;
 
-    #[must_use = "a dropped endpoint closes its session"]
+    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
     pub struct Connected(pub(super) ::duologue::Sender<state::Connected>);
 
     impl Connected {
@@ -102,7 +102,7 @@ pub mod server {
 
     pub type Login = ::duologue::Receiver<state::Login>;
 
-    #[must_use = "a dropped endpoint closes its session"]
+    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
     pub struct LoginResponse(pub(super) ::duologue::Sender<state::LoginResponse>);
 
     impl LoginResponse {
@@ -119,7 +119,7 @@ pub mod server {
 
     pub type Connected = ::duologue::Receiver<state::Connected>;
 
-    #[must_use = "a dropped endpoint closes its session"]
+    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
     pub struct WithdrawalResponse(pub(super) ::duologue::Sender<state::WithdrawalResponse>);
 
     impl WithdrawalResponse {

@@ -34,7 +34,7 @@ pub fn init() -> (server::Ask, client::Ask) {
 ///
 /// Over sockets, the session ends if no message arrives within 1 min.
 #[derive(Debug)]
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub enum Ask {
     /// Asks about a service; an empty name is the whole server.
     ///
@@ -58,7 +58,7 @@ pub enum Ask {
 ///
 /// Over sockets, the session ends if no message arrives within 1 min.
 #[derive(Debug)]
-#[must_use = "a dropped endpoint closes its session"]
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub enum Answer {
     Status(super::Status, client::Ask),
     /// The server accepts no further sessions, and ends soon.
@@ -70,7 +70,7 @@ pub mod client {
     /// Sends `check`, `wait` or `quit`.
     ///
     /// Over sockets, the session ends if no message arrives within 1 min.
-    #[must_use = "a dropped endpoint closes its session"]
+    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
     pub struct Ask(pub(super) ::duologue::Sender<super::state::Ask>); // Sends `check`, `wait` or `quit`.
 
     impl Ask {
@@ -80,6 +80,16 @@ pub mod client {
         #[inline]
         pub fn check(self, service: String) -> Result<Answer, ::duologue::SendError<String>> {
             self.0.send::<0>(service)
+        }
+
+        /// The same for tasks. No send waits in this state, so the future is ready at once.
+        ///
+        /// # Cancel safety
+        ///
+        /// Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.
+        #[inline]
+        pub fn check_async(self, service: String) -> ::duologue::Sending<Self, Answer, 0> {
+            self.0.send_async(service)
         }
 
         /// The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
@@ -94,13 +104,38 @@ pub mod client {
             self.0.send::<1>((service, status))
         }
 
+        /// The same for tasks. No send waits in this state, so the future is ready at once.
+        ///
+        /// # Cancel safety
+        ///
+        /// Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.
+        #[inline]
+        pub fn wait_async(
+            self,
+            service: String,
+            status: super::super::Status,
+        ) -> ::duologue::Sending<Self, Answer, 1> {
+            self.0.send_async((service, status))
+        }
+
         #[inline]
         pub fn quit(self) -> Result<(), ::duologue::SendError<()>> {
             self.0.send::<2>(())
         }
+
+        /// The same for tasks. No send waits in this state, so the future is ready at once.
+        ///
+        /// # Cancel safety
+        ///
+        /// Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.
+        #[inline]
+        pub fn quit_async(self) -> ::duologue::Sending<Self, (), 2> {
+            self.0.send_async(())
+        }
     }
 
     ::duologue::generated::endpoint!(Ask, client "health.ask");
+    ::duologue::generated::waits!(Ask);
     ::duologue::generated::opens!(Ask);
 
     /// Waits for [`status`](super::Answer::Status) or [`draining`](super::Answer::Draining).
@@ -119,7 +154,7 @@ pub mod server {
     /// Sends `status` or `draining`.
     ///
     /// Over sockets, the session ends if no message arrives within 1 min.
-    #[must_use = "a dropped endpoint closes its session"]
+    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
     pub struct Answer(pub(super) ::duologue::Sender<super::state::Answer>); // Sends `status` or `draining`.
 
     impl Answer {
@@ -131,14 +166,38 @@ pub mod server {
             self.0.send::<0>(status)
         }
 
+        /// The same for tasks. No send waits in this state, so the future is ready at once.
+        ///
+        /// # Cancel safety
+        ///
+        /// Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.
+        #[inline]
+        pub fn status_async(
+            self,
+            status: super::super::Status,
+        ) -> ::duologue::Sending<Self, Ask, 0> {
+            self.0.send_async(status)
+        }
+
         /// The server accepts no further sessions, and ends soon.
         #[inline]
         pub fn draining(self) -> Result<(), ::duologue::SendError<()>> {
             self.0.send::<1>(())
         }
+
+        /// The same for tasks. No send waits in this state, so the future is ready at once.
+        ///
+        /// # Cancel safety
+        ///
+        /// Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.
+        #[inline]
+        pub fn draining_async(self) -> ::duologue::Sending<Self, (), 1> {
+            self.0.send_async(())
+        }
     }
 
     ::duologue::generated::endpoint!(Answer, server "health.answer");
+    ::duologue::generated::waits!(Answer);
 }
 
 /// The states as the runtime sees them.

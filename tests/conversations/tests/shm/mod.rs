@@ -1,7 +1,5 @@
 //! Sessions in shared memory: every case of `tests/run` that can leave the process, through two mappings in one process, and how
 //! sessions begin and end, wait, and withstand their peers.
-#![cfg(all(feature = "shared-memory", feature = "sockets"))]
-#![forbid(unsafe_code)]
 
 mod ahead;
 mod attacks;

@@ -1,11 +1,6 @@
 //! Hostile wakers: when they are cloned, woken or dropped, they panic, or use and drop what the runtime is working on.
 //! Each kind is tried wherever a waker is stored.
-#![cfg(not(duologue_loom))]
 
-extern crate duologue_runtime as duologue;
-
-#[path = "../sessions/golden.rs"]
-mod golden;
 mod script;
 mod waiting;
 
@@ -18,15 +13,16 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
+use crate::golden::stream::{self, state};
 use duologue::generated::{session, Slot};
 use duologue::{Capacity, Endpoint, PortSet, SharedSender};
-use golden::stream::{self, state};
 use script::{Script, When};
 use waiting::{full, select, send_to, Counted, Task, Waiting, PLACES};
 
 /// Whether this panics.
 fn panics(act: impl FnOnce()) -> bool {
-    catch_unwind(AssertUnwindSafe(act)).is_err()
+    let panic = catch_unwind(AssertUnwindSafe(act)).err();
+    panic.map(std::mem::forget).is_some()
 }
 
 /// Polls until the waker stays registered: a task may first yield.

@@ -1,0 +1,40 @@
+//! Tests each of which runs in a process of its own, because it counts or sets something that all threads of a process share. Cargo starts
+//! this program once, and the program starts itself for each test.
+
+mod counted;
+#[cfg(feature = "sockets")]
+mod observe_metrics;
+#[cfg(feature = "sockets")]
+mod observe_spans;
+#[cfg(feature = "sockets")]
+mod remote_allocations;
+#[cfg(feature = "sockets")]
+mod remote_hostile;
+#[cfg(feature = "sockets")]
+mod remote_memory;
+#[cfg(all(target_os = "linux", feature = "sockets"))]
+mod remote_refused;
+#[cfg(feature = "sockets")]
+mod remote_tokio;
+#[cfg(feature = "shared-memory")]
+mod shm_alone;
+
+use std::env;
+use std::process::Command;
+
+const NAME: &str = "DUOLOGUE_TEST_ALONE";
+
+/// Runs a test in another process, which runs this function with the same name.
+fn alone(name: &str, test: fn()) {
+    if env::var_os(NAME).is_some_and(|own| *own == *name) {
+        return test();
+    }
+    let mut own = Command::new(env::current_exe().expect("there is one"));
+    own.env(NAME, name).args(["--exact", name, "--nocapture"]);
+    let output = own.output().expect("it can be started");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    println!("{printed}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{errors}", output.status);
+    assert!(printed.contains("1 passed"), "{name} is no test");
+}
