@@ -3,6 +3,7 @@
 
 mod ignored;
 mod machine;
+mod mutants;
 mod rooms;
 
 use crate::support::repository;
