@@ -236,7 +236,9 @@ fn hostile() -> String {
     let mut enums = BTreeMap::<String, (Vec<String>, Words)>::new();
     let (mut others, mut fields) = (String::new(), Words::default());
     let mut types = Words::default();
-    ["bool", "int", "uint", "float"].map(|builtin| types.takes(builtin));
+    for builtin in ["bool", "int", "uint", "float"] {
+        types.takes(builtin);
+    }
     let list = listed();
     let lines = list.iter();
     let lines = lines.filter(|(line, _)| {
