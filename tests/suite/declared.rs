@@ -19,19 +19,15 @@ fn options() -> Options {
 fn name(text: &str) -> Option<&str> {
     let text = text.trim_start_matches("r#").trim_start_matches('`');
     let end = text.find(|part: char| !part.is_alphanumeric() && part != '_');
-    Some(&text[..end.unwrap_or(text.len())]).filter(|name| !name.is_empty())
+    Some(&text[..end.unwrap_or(text.len())]).filter(|name| !["", "_"].contains(name))
 }
 
 /// The name after one of these words, if the line begins with it after words that may precede it.
 fn declared_after<'t>(line: &'t str, before: &[&str], words: &[&str]) -> Option<&'t str> {
     let (word, rest) = line.trim_start().split_once(' ')?;
-    if words.contains(&word) {
-        return name(rest);
-    }
-    let is_before = before.contains(&word);
-    is_before
-        .then(|| declared_after(rest, before, words))
-        .flatten()
+    // A `const` may be a function.
+    let inner = declared_after(rest, before, words).filter(|_| before.contains(&word));
+    inner.or_else(|| words.contains(&word).then(|| name(rest)).flatten())
 }
 
 /// The name that a line of code declares, except for what is local or belongs to an interface of the runtime.
@@ -40,7 +36,7 @@ fn declared(target: Target, line: &str) -> Option<&str> {
         Target::Rust => {
             let public = line.trim_start().strip_prefix("pub ")?;
             let words = ["struct", "enum", "trait", "mod", "type", "fn", "const"];
-            declared_after(public, &["unsafe"], &words)
+            declared_after(public, &["unsafe", "const"], &words)
         }
         Target::Scala => {
             let before = ["final", "sealed", "abstract", "case", "implicit", "inline"];
