@@ -62,9 +62,9 @@ pub fn repair(
         texts: BTreeMap::new(),
         repairs: 0,
     };
-    let mut trial = Trial::new(request, files, &now.compilation);
+    let mut trial = Trial::new(request, files, is_wanted, &now.compilation);
     loop {
-        let candidates = trial.candidates(&now.compilation, offered(&now.compilation), is_wanted);
+        let candidates = trial.candidates(&now.compilation, offered(&now.compilation));
         let mut better = None;
         trial.each_half(&candidates, &mut |trial, part| {
             if better.is_none() {
@@ -89,8 +89,8 @@ pub fn automatic<'a>(
     compilation: &'a Compilation,
     repairs: impl Iterator<Item = (&'a Diagnostic, &'a Help)>,
 ) -> Result<BTreeSet<*const Help>, Unreadable> {
-    let mut trial = Trial::new(request, files, compilation);
-    let candidates = trial.candidates(compilation, repairs, &|_| true);
+    let mut trial = Trial::new(request, files, &|_| true, compilation);
+    let candidates = trial.candidates(compilation, repairs);
     let mut made = BTreeSet::new();
     let texts = BTreeMap::new();
     trial.each_half(&candidates, &mut |trial, part| {
@@ -135,6 +135,7 @@ type Attempt = (Compilation, BTreeMap<PathBuf, String>, usize);
 struct Trial<'r> {
     request: &'r Request,
     files: &'r dyn Files,
+    is_wanted: &'r dyn Fn(&str) -> bool,
     /// The inputs that may be edited, by the names that reports show.
     identities: BTreeMap<String, PathBuf>,
     /// How often the program may still be compiled.
@@ -142,12 +143,18 @@ struct Trial<'r> {
 }
 
 impl<'r> Trial<'r> {
-    fn new(request: &'r Request, files: &'r dyn Files, compilation: &Compilation) -> Trial<'r> {
+    fn new(
+        request: &'r Request,
+        files: &'r dyn Files,
+        is_wanted: &'r dyn Fn(&str) -> bool,
+        compilation: &Compilation,
+    ) -> Trial<'r> {
         let sizes = compilation.sources.iter();
         let size: usize = sizes.map(|(_, source)| source.text().len()).sum();
         Trial {
             request,
             files,
+            is_wanted,
             identities: identities(request, files),
             attempts: (WORK / size.max(1)).max(ATTEMPTS),
         }
@@ -174,7 +181,6 @@ impl<'r> Trial<'r> {
         &self,
         base: &'a Compilation,
         repairs: impl Iterator<Item = (&'a Diagnostic, &'a Help)>,
-        is_wanted: &dyn Fn(&str) -> bool,
     ) -> Vec<Candidate<'a>> {
         let errors = base.diagnostics.iter().filter(|found| is_error(found));
         let wrong: BTreeSet<SourceId> = errors.map(|found| found.primary.span.source).collect();
@@ -194,7 +200,7 @@ impl<'r> Trial<'r> {
                 continue;
             };
             let name = base.sources.get(source).name();
-            let may_edit = self.identities.contains_key(name) && is_wanted(name);
+            let may_edit = self.identities.contains_key(name) && (self.is_wanted)(name);
             let is_judged = is_error(found) || !wrong.contains(&source);
             if !may_edit || !is_judged || help.edits.iter().any(touches) {
                 continue;
@@ -244,7 +250,7 @@ impl<'r> Trial<'r> {
                 is_error(found) && !known.contains(&place(&after, found))
             };
             let revealed = offered(&after).filter(is_new);
-            let revealed = self.candidates(&after, revealed, &|_| true);
+            let revealed = self.candidates(&after, revealed);
             if new > old || revealed.is_empty() {
                 break;
             }

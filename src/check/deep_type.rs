@@ -35,10 +35,15 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 .map(|ty| depths.ty(ty, &[]))
                 .collect();
             let protocol = program.protocol(instance.protocol);
-            look(protocol, arguments, &depths, findings);
+            if protocol.is_known() {
+                look(protocol, arguments, &depths, findings);
+            }
         }
         for id in &file.protocols {
             let protocol = program.protocol(*id);
+            if !protocol.is_known() {
+                continue;
+            }
             let own = vec![1; protocol.start().parameters.len()];
             look(protocol, own, &depths, findings);
         }

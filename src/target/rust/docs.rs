@@ -48,9 +48,12 @@ pub fn comment<'a>(
     out
 }
 
-/// The characters with which a line opens or closes a code block; empty if it does neither.
+/// The characters with which a line opens or closes a code block; empty if it does neither. After more than three spaces there are none.
 fn fence_of(line: &str) -> &str {
-    let text = line.trim_start();
+    let text = line.trim_start_matches(' ');
+    if line.len() - text.len() > 3 {
+        return "";
+    }
     let run = |c: char| &text[..text.len() - text.trim_start_matches(c).len()];
     let found = [run('`'), run('~')];
     found.into_iter().find(|run| run.len() >= 3).unwrap_or("")
@@ -65,20 +68,19 @@ fn may_hide_code(lines: &[&str]) -> bool {
     let mut open: Option<&str> = None;
     for line in lines {
         let mut rest = *line;
-        loop {
+        while open.is_none() {
             let text = rest.trim_start();
             let gap = &rest[..rest.len() - text.len()];
-            let is_wide = gap.len() > 3 || gap.contains('\t');
-            is_indented |= is_wide && !text.is_empty() && open.is_none();
-            has_container |= text.starts_with('<') && open.is_none();
-            match container(text) {
-                Some(inside) => (rest, has_container) = (inside, has_container || open.is_none()),
-                None => break,
-            }
+            is_indented |= (gap.len() > 3 || gap.contains('\t')) && !text.is_empty();
+            has_container |= text.starts_with('<');
+            let Some(inside) = container(text) else {
+                break;
+            };
+            (rest, has_container) = (inside, true);
         }
         let marker = fence_of(rest);
         match open {
-            Some(fence) if marker.starts_with(fence) => open = None,
+            Some(fence) if marker.starts_with(fence) && marker == rest.trim_start() => open = None,
             None if !marker.is_empty() => (open, has_fence) = (Some(marker), true),
             Some(_) | None => {}
         }
