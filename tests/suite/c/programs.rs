@@ -216,11 +216,30 @@ fn has_robots(folder: &std::path::Path) -> bool {
 /// Every program of the page is complete: it compiles, runs, and prints what the page says.
 #[test]
 fn the_programs_of_the_page_print_what_it_says() {
+    check_page(false);
+}
+
+#[test]
+#[ignore = "with OpenSSL"]
+fn the_programs_of_the_page_over_tls_print_what_it_says() {
+    check_page(true);
+}
+
+/// Checks the programs of the page that use TLS, or the others.
+fn check_page(over_tls: bool) {
     let page =
         std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
     let options = ["--c-shm", "--remote", "--c-events", "--robots"];
-    let generated = generate_with("page", &protocols(), &options);
-    let device = BANK.generate("page-device");
+    let generated = generate_with(
+        if over_tls { "page-tls" } else { "page" },
+        &protocols(),
+        &options,
+    );
+    let device = BANK.generate(if over_tls {
+        "page-tls-device"
+    } else {
+        "page-device"
+    });
     let [(includes, objects), of_device] =
         [(&generated, hosts()), (&device, Vec::new())].map(|(folder, hosts)| {
             let includes = [vec![folder.clone()], hosts].concat();
@@ -245,11 +264,11 @@ fn the_programs_of_the_page_print_what_it_says() {
             is_program || *language != "c",
             "this block is not a program:\n{text}"
         );
-        if !is_program {
+        let uses_tls = text.contains("duologue/tls.h");
+        if !is_program || uses_tls != over_tls {
             continue;
         }
         programs += 1;
-        let uses_tls = text.contains("duologue/tls.h");
         let folder = generated.join(format!("program-{position}"));
         std::fs::create_dir(&folder).expect("it can be written");
         let source = folder.join(if *language == "c" {

@@ -28,14 +28,14 @@ static TLS: Driver = Driver {
 };
 
 cases! { TLS:
-    #[ignore = "slow: TLS in C"]
+    #[ignore = "with OpenSSL"]
     tls in SANITIZED;
-    #[ignore = "slow: TLS in C"]
+    #[ignore = "with OpenSSL"]
     tls_cuts in &[PLAIN, ADDRESS, THREAD];
-    #[ignore = "slow: TLS in C"]
+    #[ignore = "with OpenSSL"]
     tls_peers in SANITIZED;
-    #[ignore = "slow: TLS in C"]
+    #[ignore = "with OpenSSL"]
     reasons in &[Build::new(Watch::Address, &["-DOVER_TLS"])];
-    #[ignore = "slow: TLS in C"]
+    #[ignore = "with OpenSSL"]
     tls_key in &[PLAIN];
 }
