@@ -299,6 +299,7 @@ fn a_repair_whose_result_is_not_better_is_not_made() {
         "buy(amount: u32 where amount > 0) -> !",
         "volume(level: u8 in 0..10) -> !",
         "ring -> s | busy",
+        "push(stream u32) -> !",
     ]
     .into_iter()
     .enumerate()

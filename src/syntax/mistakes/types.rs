@@ -232,7 +232,8 @@ impl<'a> Context<'a> {
                 "a list has brackets around the type of its elements",
                 format!("[{ty}]"),
             ),
-            "required" | "const" | "mut" | "final" | "let" | "var" | "val" | "readonly" => {
+            "required" | "const" | "mut" | "final" | "let" | "var" | "val" | "readonly"
+            | "stream" | "static" | "public" | "private" | "protected" | "volatile" | "inout" => {
                 error(&format!("there is no modifier `{word}`")).fix(
                     format!("remove `{word}`"),
                     self.span(self.last.start..self.here.start),
