@@ -15,7 +15,7 @@ static inline void answer_all(talk_server_ask_t server)
         talk_ask_t asked;
         talk_server_answer_t answering = {0};
         duo_status status = talk_server_ask_recv(server, &asked);
-        if (status == DUO_CLOSED) return;
+        if (status == DUO_CLOSED || status == DUO_LOST) return;
         CHECK(status == DUO_OK);
         switch (asked.tag) {
         case TALK_ASK_NUMBER:
