@@ -12,7 +12,11 @@ final class ReasonsSuite extends NetSuite {
 
   private def why(session: => Any): Why = intercept[SessionClosed](session).why
 
-  for (isSecure <- List(false, true)) test("both sides find the reason, " + (if (isSecure) "over TLS" else "over sockets")) {
+  test("both sides find the reason over sockets")(find(isSecure = false))
+
+  test("both sides find the reason over TLS")(find(isSecure = true))
+
+  private def find(isSecure: Boolean): Unit = {
     lazy val certificates = Certificates.shared
     def tls(name: String): Option[SSLContext] = if (isSecure) Some(certificates.context(name)) else None
     def listening(limits: Limits): Listener = Listener(if (isSecure) "tls://127.0.0.1:0" else freshAddress(), limits, tls("server"))
