@@ -44,7 +44,7 @@ fn links(page: &str) -> usize {
 }
 
 /// Whether the file has a test of this name, which is run: in Rust a function that the harness finds or a macro makes, in C one that is
-/// called, in Scala a case of a suite.
+/// called, in Scala a case of a suite, or several whose names begin so.
 fn declares(path: &str, text: &str, name: &str) -> bool {
     let words: Vec<&str> = text
         .split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -66,6 +66,8 @@ fn declares(path: &str, text: &str, name: &str) -> bool {
             let uses = words.iter().filter(|word| **word == name).count();
             text.contains(&format!("static void {name}(")) && uses > 1
         }
-        _ => text.contains(&format!("test(\"{name}\")")),
+        _ => [")", " +"]
+            .iter()
+            .any(|more| text.contains(&format!("test(\"{name}\"{more}"))),
     }
 }
