@@ -349,7 +349,7 @@ DUO_MUST_CHECK duo_status duo_listener_serve(duo_listener *listener, const duo_w
                                              void *context);
 
 /*
- * For handlers: the session goes on when the handler returns, and whoever has the endpoint ends it. Call this before the
+ * For handlers: the session goes on when the handler returns, and the new owner of the endpoint ends it. Call this before the
  * endpoint is given to another thread or added to a set that the handler does not free. An endpoint that was shared
  * (`_share`) or sent in a message counts as handed over. `endpoint` has the form `endpoint.sends` or
  * `endpoint.receives`, and is not consumed.
