@@ -307,11 +307,11 @@ impl<'r> Trial<'r> {
             let Span { source, start, end } = found.primary.span;
             let places = places.get(after.sources.get(source).name());
             let places = places.map_or(&[][..], Vec::as_slice);
-            // They do not overlap, so the first that ends at or after the start is the only candidate.
-            let at = places.partition_point(|place| place.end < start as usize);
+            // They do not overlap, so the first that ends after the start is the only candidate.
+            let at = places.partition_point(|place| place.end <= start as usize);
             places
                 .get(at)
-                .is_some_and(|place| place.start <= end as usize)
+                .is_some_and(|place| place.start < end as usize)
         };
         let mut errors = after.diagnostics.iter().filter(|found| is_error(found));
         if errors.any(is_at_repair) {

@@ -1,6 +1,7 @@
 //! A type or bound that nothing uses.
 
 use super::Rule;
+use super::clashing_names;
 use super::findings::{Findings, Subject};
 use super::levels::Location;
 use super::references::Uses;
@@ -20,7 +21,8 @@ pub const RULE: Rule = Rule {
 /// A file without protocols declares types and bounds for other files, so nothing in it is reported.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
-    if findings.is_incomplete() {
+    // A name that is hidden by another one is used where that one was found.
+    if findings.is_incomplete() || findings.has_any(&[clashing_names::RULE.name]) {
         return;
     }
     let mut uses = Uses::of(program);

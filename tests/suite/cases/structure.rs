@@ -256,7 +256,7 @@ fn an_unknown_state_or_type_does_not_hide_a_state_without_messages() {
         &["stuck-state", "type-argument-count"],
     );
     fires(
-        "proto! p { s:send { m(vec<u8>) -> t } t:send { n -> t } }",
+        "proto! p { s:send { m(vec<u8>) -> t, e -> ! } t:send { n -> t } }",
         &["cannot-finish", "type-argument-count"],
     );
 }

@@ -235,7 +235,8 @@ fn a_dialogue_goes_into_reports_for_machines() {
         "breaking protocols/bank.proto --against v1 --format sarif",
     );
     keeps_to_schema(&sarif);
-    let escaped = locked.map(|step| step.replace(" @ ", "%20%40%20"));
+    // Lines of the old version are none of the file.
+    let escaped = locked.map(|step| step.replace(" @ v1:3:18", ":null:null"));
     let result = find(&sarif["runs"][0]["results"], "ruleId", rule);
     assert_eq!(flow(result), escaped);
 }

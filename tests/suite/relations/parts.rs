@@ -27,7 +27,7 @@ const ROWS: &[Row] = &[
         "proto! p { s:send { x(tt) -> ! } } type tt = u8;",
         "proto! p { s:send { x(tt) -> ! } } type tt = u16;",
         "",
-        [("tt", "`tt` is `u8` here"), ("tt", "`tt` is `u16` here")],
+        [("u8", "`tt` is `u8` here"), ("u16", "`tt` is `u16` here")],
     ),
     (
         "proto! p { s:send { x(v: [tt]) -> ! } } type tt = [point]; struct point { x: u8 }",

@@ -99,7 +99,12 @@ const HIDDEN: &[(&str, &[&str], &str)] = &[
     ),
     (
         "missing-direction, recursive-type, expanding-recursion, clashing-names",
-        &["target-clash", "unused-suppression", "clashing-names"],
+        &[
+            "target-clash",
+            "unused-suppression",
+            "clashing-names",
+            "unused-declaration",
+        ],
         "the targets cannot spell the names",
     ),
     (
