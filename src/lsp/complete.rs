@@ -3,7 +3,7 @@
 use super::Snapshot;
 use super::context::{Expected, context};
 use super::hover::attribute;
-use super::outline::{Item, ItemKind, outline};
+use super::symbols::{Item, ItemKind, outline};
 use crate::check::every_rule;
 use crate::protocol::{Bound, Builtin, FileId, LANGUAGES, Protocol};
 use std::collections::BTreeSet;

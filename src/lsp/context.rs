@@ -1,6 +1,7 @@
-//! What may be written at a position, from the tokens before it.
+//! What may be written at a position, from the tree of the text before it.
 
-use super::text::{ItemStarts, Kind, Token, tokens};
+use super::text::tree;
+use crate::syntax::tree::{Kind, Node};
 use std::ops::Range;
 
 /// Words that begin or end parts of declarations. No rename produces one.
@@ -65,286 +66,201 @@ pub struct Context {
 
 /// What may be written at a position.
 pub fn context(text: &str, offset: usize) -> Context {
-    let all = tokens(text);
-    let nothing = |word: Range<usize>| Context {
+    let whole = tree(text);
+    let nothing = Context {
         expected: Expected::Nothing,
-        word,
+        word: offset..offset,
         item: 0,
     };
-    let before = all.partition_point(|token| token.at.start < offset);
-    let mut word = offset..offset;
-    let mut end = before;
-    if let Some(last) = before.checked_sub(1).map(|last| &all[last]) {
-        let is_open = |token: &Token| match token.kind {
-            Kind::Comment | Kind::Doc => {
-                let comment = &text[token.at.clone()];
-                let is_closed =
-                    comment.len() > 3 && comment.starts_with("/*") && comment.ends_with("*/");
-                offset < token.at.end || offset == token.at.end && !is_closed
-            }
-            Kind::String => offset < token.at.end,
-            Kind::Word | Kind::Arrow | Kind::Path | Kind::Sign(_) | Kind::Foreign => false,
-        };
-        if last.kind == Kind::Word && last.at.end >= offset {
-            word = last.at.clone();
-            end = before - 1;
-        } else if last.kind == Kind::String {
-            let inside = last.at.start + 1..last.at.end;
-            let is_closed = inside.end > inside.start && text[..inside.end].ends_with('"');
-            let close = inside.end - usize::from(is_closed);
-            let imports = before
-                .checked_sub(2)
-                .is_some_and(|at| &text[all[at].at.clone()] == "import");
-            if offset >= inside.start && offset <= close && imports {
-                return Context {
-                    expected: Expected::Path(text[inside.start..offset].to_owned()),
-                    word: inside.start..close,
-                    item: 0,
-                };
-            }
-            if offset <= close {
-                return nothing(word);
-            }
-        } else if is_open(last) {
-            return nothing(word);
-        }
-    }
-    let mut tokens: Vec<Token> = all[..end].to_vec();
-    tokens.retain(|token| !matches!(token.kind, Kind::Comment | Kind::Doc));
-    // A rule has hyphens.
-    let starts = ItemStarts::of(text);
-    let state = Reader::read(text, &tokens, &starts);
-    let expected = state.expected();
-    if expected == Expected::Rule {
-        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        let bytes = text.as_bytes();
-        while word.start > 0 && is_part(bytes[word.start - 1]) {
-            word.start -= 1;
-        }
-        while word.end < bytes.len() && is_part(bytes[word.end]) {
-            word.end += 1;
-        }
-    }
-    Context {
-        expected,
-        word,
-        item: state.item_at,
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Within {
-    Nothing,
-    Protocol,
-    Instance,
-    Struct,
-    Enum,
-    Alias,
-    External,
-    ExternalBound,
-    Directive,
-}
-
-/// What the tokens before a position leave open.
-struct Reader<'a> {
-    text: &'a str,
-    tokens: &'a [Token],
-    starts: &'a ItemStarts,
-    within: Within,
-    item_at: usize,
-    /// The positions of open brackets among the tokens, with those of angle brackets.
-    open: Vec<usize>,
-    is_complete: bool,
-}
-
-impl<'a> Reader<'a> {
-    fn read(text: &'a str, tokens: &'a [Token], starts: &'a ItemStarts) -> Reader<'a> {
-        let mut reader = Reader {
-            text,
-            tokens,
-            starts,
-            within: Within::Nothing,
-            item_at: 0,
-            open: Vec::new(),
-            is_complete: true,
-        };
-        for at in 0..tokens.len() {
-            reader.step(at);
-        }
-        reader
-    }
-
-    fn sign(&self, at: usize) -> Option<u8> {
-        if let Kind::Sign(sign) = self.tokens.get(at)?.kind {
-            return Some(sign);
-        }
-        None
-    }
-
-    fn word(&self, at: usize) -> &'a str {
-        let token = self.tokens.get(at);
-        let token = token.filter(|token| token.kind == Kind::Word);
-        token.map_or("", |token| &self.text[token.at.clone()])
-    }
-
-    fn step(&mut self, at: usize) {
-        if self.starts.contains(&self.tokens[at]) {
-            self.open.clear();
-            self.item_at = self.tokens[at].at.start;
-            self.is_complete = false;
-            self.within = match (self.word(at), self.word(at + 1)) {
-                ("proto", _) if self.sign(at + 3) == Some(b'=') => Within::Instance,
-                ("proto", _) => Within::Protocol,
-                ("struct", _) => Within::Struct,
-                ("enum", _) => Within::Enum,
-                ("type", _) => Within::Alias,
-                ("extern", "bound") => Within::ExternalBound,
-                ("extern", _) => Within::External,
-                _ => Within::Directive,
-            };
-        }
-        match self.sign(at) {
-            Some(b'{' | b'(' | b'[' | b'<') => self.open.push(at),
-            Some(b'>') if self.top() == Some(b'<') => {
-                self.open.pop();
-            }
-            Some(close @ (b'}' | b')' | b']')) => {
-                let opener = match close {
-                    b'}' => b'{',
-                    b')' => b'(',
-                    _ => b'[',
-                };
-                let mut open = self.open.iter().rev().take(128);
-                if let Some(above) = open.position(|at| self.sign(*at) == Some(opener)) {
-                    self.open.truncate(self.open.len() - 1 - above);
+    let mut leaves = whole.leaves().skip_while(|leaf| leaf.range().end < offset);
+    let leaf = leaves.next().filter(|leaf| leaf.range().start < offset);
+    if let Some(leaf) = leaf {
+        let at = leaf.range();
+        let is_inside = offset < at.end;
+        match leaf.kind {
+            Kind::line_comment | Kind::open_comment | Kind::deep_comment => return nothing,
+            Kind::block_comment if is_inside => return nothing,
+            Kind::string | Kind::escaped_string | Kind::open_string => {
+                let inside = at.start + 1..at.end - usize::from(leaf.kind != Kind::open_string);
+                if offset > inside.end {
+                } else if before_word(text, at.start) != "import" {
+                    return nothing;
+                } else {
+                    return Context {
+                        expected: Expected::Path(text[inside.start..offset].to_owned()),
+                        word: inside,
+                        item: 0,
+                    };
                 }
-                self.is_complete |= self.open.is_empty() && close == b'}';
             }
-            Some(b';') if self.open.is_empty() => self.is_complete = true,
             _ => {}
         }
     }
-
-    fn top(&self) -> Option<u8> {
-        self.open.last().and_then(|at| self.sign(*at))
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    // A rule has hyphens.
+    let is_part_of_rule = |byte: &u8| is_part(byte) || *byte == b'-';
+    let rule = around(text, offset, is_part_of_rule);
+    let mut word = around(text, offset, is_part);
+    if word.start == offset {
+        // A word before which something is written stays.
+        word.end = offset;
     }
-
-    fn last(&self, back: usize) -> usize {
-        self.tokens.len().wrapping_sub(back)
+    let (expected, item) = expected_after(&text[..rule.start]);
+    if expected == Expected::Rule {
+        return Context {
+            expected,
+            word: rule,
+            item,
+        };
     }
-
-    fn last_kind(&self) -> Option<Kind> {
-        self.tokens.last().map(|token| token.kind)
+    let (expected, item) = match rule.start == word.start {
+        true => (expected, item),
+        false => expected_after(&text[..word.start]),
+    };
+    Context {
+        expected,
+        word,
+        item,
     }
+}
 
-    /// The expectation in an attribute, if the position is in one.
-    fn in_attribute(&self) -> Option<Expected> {
-        let mut open = self.open.iter().rev();
-        let bracket = open.find(|at| {
-            let before = at.checked_sub(1).and_then(|before| self.sign(before));
-            self.sign(**at) == Some(b'[') && before == Some(b'#')
-        })?;
-        let name = self.word(bracket + 1);
-        if bracket + 1 >= self.tokens.len() {
-            return Some(Expected::Attribute);
+/// The bytes of a kind around a position.
+fn around(text: &str, offset: usize, is_part: impl Fn(&u8) -> bool) -> Range<usize> {
+    let (before, after) = text.as_bytes().split_at(offset);
+    let start = before.iter().rev().take_while(|byte| is_part(byte));
+    let end = after.iter().take_while(|byte| is_part(byte));
+    offset - start.count()..offset + end.count()
+}
+
+/// The word before a position.
+fn before_word(text: &str, end: usize) -> &str {
+    let tree = tree(&text[..end]);
+    let last = tree.len().saturating_sub(1);
+    &text[tree.place(last)]
+}
+
+/// What may be written after a text, and where the item begins that the text ends in. What the grammar misses where the text ends
+/// is what may be written there.
+fn expected_after(text: &str) -> (Expected, usize) {
+    let tree = tree(text);
+    let Some(last) = tree.len().checked_sub(1).map(|last| tree.place(last)) else {
+        return (Expected::Item, 0);
+    };
+    let end = last.end;
+    let Some(item) = tree.root().children().last() else {
+        return (Expected::Item, 0);
+    };
+    let start = item.children().find(|part| part.kind() != Kind::attribute);
+    let start = start.map_or(item.range().start, |part| part.range().start);
+    let mut errors = item.all().filter(|node| node.kind().is_error());
+    let Some(error) = errors.find(|error| error.range().end == end) else {
+        // A complete item.
+        return (Expected::Item, start);
+    };
+    let last = &text[last];
+    let expected = match error.range().is_empty() {
+        true => missing(item, error, last),
+        false => after_error(item, error, last),
+    };
+    (expected, start)
+}
+
+/// What may be written where a node is missing, after the token `last`.
+fn missing(item: Node<'_>, error: Node<'_>, last: &str) -> Expected {
+    let (outer, before) = item.around(error);
+    match (outer.kind(), before.map(Node::kind)) {
+        (Kind::attribute, Some(Kind::lbracket)) => Expected::Attribute,
+        (Kind::attribute, Some(kind)) => in_attribute(outer, kind),
+        (Kind::item, _) => Expected::Item,
+        (Kind::path, _) => {
+            let names: Vec<Node<'_>> = outer
+                .parts()
+                .filter(|part| part.kind() == Kind::ident)
+                .collect();
+            match names.as_slice() {
+                [_] => Expected::Side,
+                [.., protocol, _] => Expected::StateOf(protocol.text().to_owned()),
+                [] => Expected::Nothing,
+            }
         }
-        if self.top() != Some(b'(') {
-            return Some(Expected::Nothing);
+        (Kind::instance, Some(Kind::equals)) => Expected::Generic,
+        (Kind::external, Some(Kind::bounds))
+        | (Kind::parameters, Some(Kind::parameter))
+        | (Kind::bounds, _)
+            if matches!(last, ":" | "+") =>
+        {
+            Expected::Bound
         }
-        let is_start = matches!(self.last_kind(), Some(Kind::Sign(b'(' | b',')));
-        Some(match name {
-            "allow" | "warn" | "deny" => match self.last_kind() {
-                Some(Kind::Sign(b'(' | b',' | b'-')) => Expected::Rule,
+        (Kind::external, Some(Kind::lbrace | Kind::mapping)) => Expected::Language,
+        (Kind::protocol | Kind::headless, Some(Kind::lbrace | Kind::lparen | Kind::state)) => {
+            Expected::State
+        }
+        (Kind::direction, _) => Expected::Direction,
+        (Kind::state, Some(Kind::lbrace | Kind::comma | Kind::bad_message)) => Expected::Message,
+        (Kind::state, Some(Kind::attribute)) => Expected::State,
+        (Kind::message, Some(Kind::attribute)) => Expected::Message,
+        (Kind::message, Some(Kind::arrow)) => Expected::Next,
+        _ if takes_type(outer.kind())
+            && matches!(last, "=" | ":" | "(" | "[" | "<" | "," | "~") =>
+        {
+            Expected::Type
+        }
+        _ => Expected::Nothing,
+    }
+}
+
+/// Whether a type may be in such a node.
+fn takes_type(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::alias
+            | Kind::arguments
+            | Kind::entry
+            | Kind::field
+            | Kind::list
+            | Kind::payload
+            | Kind::tuple
+    )
+}
+
+/// What may be written after tokens that do not fit, of which `last` is the last.
+fn after_error(item: Node<'_>, error: Node<'_>, last: &str) -> Expected {
+    match error.kind() {
+        Kind::outside if last == "extern" => Expected::External,
+        Kind::outside | Kind::stray_semicolon | Kind::bad_item if matches!(last, ";" | "}") => {
+            Expected::Item
+        }
+        Kind::bad_head | Kind::bad_state if last == ":" => Expected::Direction,
+        _ if last == "->" => Expected::Next,
+        _ if matches!(last, ")" | "]") => Expected::Nothing,
+        Kind::bad_message | Kind::bad_separator if matches!(last, ",") => Expected::Message,
+        Kind::bad_close | Kind::early_close => Expected::State,
+        _ => {
+            let (outer, before) = item.around(error);
+            match (outer.kind(), before) {
+                (Kind::attribute, Some(before)) => in_attribute(outer, before.kind()),
+                (outer, _)
+                    if takes_type(outer) && matches!(last, "(" | "[" | "<" | "," | ":" | "~") =>
+                {
+                    Expected::Type
+                }
                 _ => Expected::Nothing,
-            },
-            "dual_of" if is_start => Expected::Protocol,
-            "accepts" if self.last_kind() == Some(Kind::Sign(b'(')) => Expected::Side,
-            "at_most" => Expected::Size,
-            "within" => Expected::Duration,
-            _ => Expected::Nothing,
-        })
-    }
-
-    /// The expectation after `::`.
-    fn after_path(&self) -> Option<Expected> {
-        if self.last_kind() != Some(Kind::Path) {
-            return None;
-        }
-        let before = self.last(3);
-        let is_second = self.tokens.get(before).map(|token| token.kind) == Some(Kind::Path);
-        Some(match is_second {
-            true => Expected::StateOf(self.word(self.last(4)).to_owned()),
-            false => Expected::Side,
-        })
-    }
-
-    fn expected(&self) -> Expected {
-        if let Some(found) = self.in_attribute().or_else(|| self.after_path()) {
-            return found;
-        }
-        let last = self.last_kind();
-        if last == Some(Kind::Sign(b'#')) {
-            return Expected::Nothing;
-        }
-        let depth = self.open.len();
-        match self.within {
-            _ if self.is_complete => match self.word(self.last(1)) {
-                "extern" => Expected::External,
-                "" => Expected::Item,
-                _ => Expected::Nothing,
-            },
-            Within::Nothing => Expected::Item,
-            Within::Directive => Expected::Nothing,
-            Within::Alias => match last {
-                Some(Kind::Sign(b'=' | b'[' | b'(' | b',' | b'<' | b'~')) => Expected::Type,
-                _ => Expected::Nothing,
-            },
-            Within::Instance => match last {
-                Some(Kind::Sign(b'=')) => Expected::Generic,
-                Some(Kind::Sign(b'<' | b',' | b'[' | b'(')) => Expected::Type,
-                _ => Expected::Nothing,
-            },
-            Within::Struct | Within::Enum => self.in_type(depth),
-            Within::External | Within::ExternalBound => self.in_external(depth),
-            Within::Protocol => self.in_protocol(depth),
+            }
         }
     }
+}
 
-    fn in_type(&self, depth: usize) -> Expected {
-        match self.last_kind() {
-            Some(Kind::Sign(b':')) => Expected::Type,
-            Some(Kind::Sign(b'(' | b'[' | b'<' | b'~')) if depth > 1 => Expected::Type,
-            Some(Kind::Sign(b',')) if depth > 1 => Expected::Type,
-            _ => Expected::Nothing,
-        }
-    }
-
-    fn in_external(&self, depth: usize) -> Expected {
-        match self.last_kind() {
-            Some(Kind::Sign(b':' | b'+')) if depth == 0 => Expected::Bound,
-            Some(Kind::Sign(b'{' | b';')) if depth == 1 => Expected::Language,
-            _ => Expected::Nothing,
-        }
-    }
-
-    fn in_protocol(&self, depth: usize) -> Expected {
-        let last = self.last_kind();
-        // Angle brackets in the head of a state are in the bracket of the protocol.
-        let is_head = depth == 1 || depth == 2 && self.top() == Some(b'<');
-        match (depth, last) {
-            (0, _) => Expected::Nothing,
-            // Even if a bracket is still open: no payload has an arrow.
-            (_, Some(Kind::Arrow)) => Expected::Next,
-            (1, Some(Kind::Sign(b':'))) => Expected::Direction,
-            (1, Some(Kind::Sign(b'{' | b'(' | b'}'))) => Expected::State,
-            (_, Some(Kind::Sign(b':' | b'+'))) if is_head => Expected::Bound,
-            (1, _) => Expected::Nothing,
-            _ if is_head => Expected::Nothing,
-            (2, Some(Kind::Sign(b'{' | b','))) => Expected::Message,
-            (2, Some(Kind::Sign(b']'))) => Expected::Message,
-            (2, _) => Expected::Nothing,
-            (_, Some(Kind::Sign(b'(' | b'[' | b'<' | b',' | b':' | b'~'))) => Expected::Type,
-            _ => Expected::Nothing,
-        }
+/// What may be written in the parentheses of an attribute, after a part of a kind.
+fn in_attribute(attribute: Node<'_>, before: Kind) -> Expected {
+    let name = attribute.child(Kind::ident).map_or("", Node::text);
+    let is_start = matches!(before, Kind::lparen | Kind::comma);
+    let is_open = attribute.child(Kind::lparen).is_some() && before != Kind::rparen;
+    match name {
+        "allow" | "warn" | "deny" if is_start => Expected::Rule,
+        "dual_of" if is_start => Expected::Protocol,
+        "accepts" if before == Kind::lparen => Expected::Side,
+        "at_most" if is_open => Expected::Size,
+        "within" if is_open => Expected::Duration,
+        _ => Expected::Nothing,
     }
 }

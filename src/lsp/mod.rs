@@ -1,7 +1,7 @@
 //! What an editor asks about a text: answers from a snapshot and a position, without I/O. Ranges are in bytes; `duologue lsp`
 //! translates them to the positions of the editor.
 //!
-//! Structure comes from the tokens (`outline`), so that a text with errors has it too. What names mean comes from the table of names
+//! Structure comes from the tree of the text (`symbols`), which a text with errors has too. What names mean comes from the table of names
 //! of the program.
 
 mod actions;
@@ -10,12 +10,12 @@ mod context;
 mod hints;
 mod hover;
 mod names;
-mod outline;
 mod position;
 mod rename;
 mod semantic;
 mod shape;
 mod snapshot;
+mod symbols;
 mod text;
 
 pub use actions::{Fix, automatic_fixes, fixes, formatted};
@@ -23,10 +23,10 @@ pub use complete::{Completion, CompletionKind, complete};
 pub use hints::{Hint, hints};
 pub use hover::{Hover, hover};
 pub use names::{definition, highlights, name_at, references};
-pub use outline::{Item, ItemKind, outline};
 pub use position::{Encoding, Lines, Place};
 pub use rename::{Renaming, prepare, rename};
 pub use semantic::{SemanticKind, SemanticToken, semantic_tokens};
 pub use shape::{Fold, FoldKind, folds, selections};
 pub use snapshot::{Snapshot, protocol_at};
+pub use symbols::{Item, ItemKind, outline};
 pub use text::{Heads, heads};

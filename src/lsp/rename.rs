@@ -4,7 +4,7 @@
 use super::Snapshot;
 use super::context::KEYWORDS;
 use super::names::{Kind, name_at, references};
-use super::text::{self, significant};
+use super::text::tree;
 use crate::compile::{Files, Request};
 use crate::diagnostic::Level;
 use crate::protocol::{Bound, Builtin, Referent, Use};
@@ -152,16 +152,16 @@ fn in_the_way(snapshot: &Snapshot, old: &str, spans: &[Span]) -> Result<(), Stri
         if !is_error(id) {
             continue;
         }
-        for token in significant(source.text()) {
-            let is_named =
-                token.kind == text::Kind::Word && &source.text()[token.at.clone()] == old;
-            let start = u32::try_from(token.at.start).unwrap_or(u32::MAX);
+        for token in tree(source.text()).tokens() {
+            let is_named = token.text() == old;
+            let at = token.range().start;
+            let start = u32::try_from(at).unwrap_or(u32::MAX);
             let is_known = || {
-                let named = uses.at(id, token.at.start);
+                let named = uses.at(id, at);
                 named.is_some_and(|named| named.span.start == start)
             };
             if is_named && !renamed.contains(&(id, start)) && !is_known() {
-                return refuse(token.at.start);
+                return refuse(at);
             }
         }
     }

@@ -1,8 +1,10 @@
 //! What each token means, for highlighting.
 
 use super::Snapshot;
-use super::text::{Kind, Token, tokens};
+use super::context::KEYWORDS;
+use super::text::tree;
 use crate::protocol::{Referent, Use};
+use crate::syntax::tree::{Kind, Leaf};
 use std::ops::Range;
 
 /// The meaning of a token. The order is that of the legend.
@@ -85,31 +87,32 @@ fn meaning(referent: Referent) -> Option<SemanticKind> {
 #[must_use]
 pub fn semantic_tokens(snapshot: &Snapshot, within: &Range<usize>) -> Vec<SemanticToken> {
     let text = snapshot.text();
-    let all = tokens(text);
+    let tree = tree(text);
     let mut uses = snapshot
         .program()
         .uses
         .in_source(snapshot.source)
         .peekable();
     let mut found = Vec::new();
-    for (index, token) in all.iter().enumerate() {
+    for leaf in tree.leaves() {
+        let range = leaf.range();
         while uses
-            .next_if(|named| (named.span.end as usize) <= token.at.start)
+            .next_if(|named| (named.span.end as usize) <= range.start)
             .is_some()
         {}
-        if token.at.end <= within.start || token.at.start >= within.end {
+        if range.end <= within.start || range.start >= within.end {
             continue;
         }
         let named = uses.peek().filter(|named| {
-            let range = named.span.range();
-            range.start <= token.at.start && token.at.end <= range.end
+            let name = named.span.range();
+            name.start <= range.start && range.end <= name.end
         });
-        let Some((kind, is_declaration)) = token_meaning(text, &all, index, named.copied()) else {
+        let Some((kind, is_declaration)) = token_meaning(text, leaf, named.copied()) else {
             continue;
         };
         // A token with several lines is one for each of its lines.
-        let mut at = token.at.start;
-        for line in text[token.at.clone()].split_inclusive(['\n', '\r']) {
+        let mut at = range.start;
+        for line in text[range.clone()].split_inclusive(['\n', '\r']) {
             let shown = line.trim_end_matches(['\n', '\r']);
             if !shown.is_empty() {
                 found.push(SemanticToken {
@@ -124,34 +127,22 @@ pub fn semantic_tokens(snapshot: &Snapshot, within: &Range<usize>) -> Vec<Semant
     found
 }
 
-fn token_meaning(
-    text: &str,
-    all: &[Token],
-    index: usize,
-    named: Option<&Use>,
-) -> Option<(SemanticKind, bool)> {
-    let token = &all[index];
+fn token_meaning(text: &str, leaf: Leaf, named: Option<&Use>) -> Option<(SemanticKind, bool)> {
     if let Some(named) = named
         && let Some(kind) = meaning(named.referent)
     {
         return Some((kind, named.is_declaration));
     }
-    let kind = match token.kind {
-        Kind::Comment | Kind::Doc => SemanticKind::Comment,
-        Kind::String => SemanticKind::String,
-        Kind::Arrow => SemanticKind::Operator,
-        Kind::Word => {
-            let word = &text[token.at.clone()];
-            if word.starts_with(|first: char| first.is_ascii_digit()) {
-                SemanticKind::Number
-            } else if super::context::KEYWORDS.contains(&word) {
-                SemanticKind::Keyword
-            } else {
-                return None;
-            }
+    let word = &text[leaf.range()];
+    let kind = match leaf.kind {
+        Kind::line_comment | Kind::block_comment | Kind::open_comment | Kind::deep_comment => {
+            SemanticKind::Comment
         }
-        Kind::Sign(b'!') => SemanticKind::Operator,
-        Kind::Path | Kind::Sign(_) | Kind::Foreign => return None,
+        Kind::string | Kind::escaped_string | Kind::open_string => SemanticKind::String,
+        Kind::arrow | Kind::bang => SemanticKind::Operator,
+        _ if word.starts_with(|first: char| first.is_ascii_digit()) => SemanticKind::Number,
+        _ if KEYWORDS.contains(&word) => SemanticKind::Keyword,
+        _ => return None,
     };
     Some((kind, false))
 }

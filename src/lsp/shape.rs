@@ -1,7 +1,8 @@
 //! Which parts of a text can be folded, and what to select next around a position.
 
-use super::outline::{Item, outline};
-use super::text::{Kind, Token, tokens};
+use super::symbols::{Item, outline};
+use super::text::tree;
+use crate::syntax::tree::{Kind, Leaf, Tree};
 use std::ops::Range;
 
 /// What is folded.
@@ -25,21 +26,18 @@ pub struct Fold {
 }
 
 /// Pairs of brackets, each from its opening to after its closing bracket.
-fn pairs(tokens: &[Token]) -> Vec<Range<usize>> {
-    let mut open: Vec<(u8, usize)> = Vec::new();
+fn pairs(tree: &Tree<'_>) -> Vec<Range<usize>> {
+    let mut open: Vec<(&str, usize)> = Vec::new();
     let mut pairs = Vec::new();
-    for token in tokens {
-        let Kind::Sign(sign) = token.kind else {
-            continue;
-        };
-        let opener = match sign {
-            b'{' | b'(' | b'[' => {
-                open.push((sign, token.at.start));
+    for token in tree.tokens() {
+        let opener = match token.text() {
+            bracket @ ("{" | "(" | "[") => {
+                open.push((bracket, token.range().start));
                 continue;
             }
-            b'}' => b'{',
-            b')' => b'(',
-            b']' => b'[',
+            "}" => "{",
+            ")" => "(",
+            "]" => "[",
             _ => continue,
         };
         // A closing bracket also closes what was left open inside its pair.
@@ -49,7 +47,7 @@ fn pairs(tokens: &[Token]) -> Vec<Range<usize>> {
             .position(|kind| kind == opener)
         {
             let at = open.len() - 1 - above;
-            pairs.push(open[at].1..token.at.end);
+            pairs.push(open[at].1..token.range().end);
             open.truncate(at);
         }
     }
@@ -59,43 +57,47 @@ fn pairs(tokens: &[Token]) -> Vec<Range<usize>> {
 /// Everything that can be folded, in the order in which it begins.
 #[must_use]
 pub fn folds(text: &str) -> Vec<Fold> {
-    let tokens = tokens(text);
+    let tree = tree(text);
     let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     let is_long = |at: &Range<usize>| {
         let next = breaks.partition_point(|line_break| *line_break < at.start);
         breaks.get(next).is_some_and(|next| *next < at.end)
     };
     let mut folds: Vec<Fold> = Vec::new();
-    let regions = pairs(&tokens).into_iter().filter(|at| is_long(at));
+    let regions = pairs(&tree).into_iter().filter(|at| is_long(at));
     folds.extend(regions.map(|at| Fold {
         kind: FoldKind::Region,
         at,
     }));
     let mut run: Option<(FoldKind, Range<usize>)> = None;
-    for (index, token) in tokens.iter().enumerate() {
-        let before = index.checked_sub(1).and_then(|index| tokens.get(index));
-        let is_import = |token: &Token| &text[token.at.clone()] == "import";
-        let kind = match token.kind {
-            Kind::Comment | Kind::Doc => Some(FoldKind::Comment),
-            Kind::Word if token.starts_line && is_import(token) => Some(FoldKind::Imports),
-            Kind::String if before.is_some_and(is_import) => Some(FoldKind::Imports),
-            Kind::Sign(b';') if before.is_some_and(|token| token.kind == Kind::String) => {
-                Some(FoldKind::Imports)
+    let imports = tree
+        .root()
+        .parts()
+        .filter(|node| node.kind() == Kind::import);
+    let mut parts: Vec<(FoldKind, Range<usize>)> = tree
+        .comments
+        .iter()
+        .filter(|comment| comment.kind != Kind::foreign_space)
+        .map(|comment| (FoldKind::Comment, comment.range()))
+        .chain(imports.map(|import| (FoldKind::Imports, import.range())))
+        .collect();
+    parts.sort_by_key(|(_, at)| at.start);
+    for (kind, at) in parts {
+        let line = text[..at.start].rfind('\n').map_or(0, |at| at + 1);
+        let starts_line = text[line..at.start]
+            .trim_start_matches('\u{feff}')
+            .trim()
+            .is_empty();
+        match &mut run {
+            Some((running, range))
+                if *running == kind
+                    && starts_line
+                    && text[range.end..at.start].trim().is_empty() =>
+            {
+                range.end = at.end;
             }
-            Kind::Word
-            | Kind::String
-            | Kind::Arrow
-            | Kind::Path
-            | Kind::Sign(_)
-            | Kind::Foreign => None,
-        };
-        let goes_on = token.kind != Kind::Comment && token.kind != Kind::Doc || token.starts_line;
-        match (&mut run, kind) {
-            (Some((running, at)), Some(kind)) if *running == kind && goes_on => {
-                at.end = token.at.end;
-            }
-            (_, kind) => {
-                let ended = std::mem::replace(&mut run, kind.map(|kind| (kind, token.at.clone())));
+            _ => {
+                let ended = run.replace((kind, at));
                 folds.extend(ended.map(|(kind, at)| Fold { kind, at }));
             }
         }
@@ -113,28 +115,27 @@ const LEVELS: usize = 64;
 /// ranges, the smallest ones and the whole text.
 #[must_use]
 pub fn selections(text: &str, offsets: &[usize]) -> Vec<Vec<Range<usize>>> {
-    let tokens = tokens(text);
-    let pairs = pairs(&tokens);
+    let tree = tree(text);
+    let leaves: Vec<Leaf> = tree.leaves().collect();
+    let pairs = pairs(&tree);
     let items = outline(text);
     let all = offsets.iter();
-    all.map(|offset| selection(text, *offset, &tokens, &pairs, &items))
+    all.map(|offset| selection(text, *offset, &leaves, &pairs, &items))
         .collect()
 }
 
 fn selection(
     text: &str,
     offset: usize,
-    tokens: &[Token],
+    leaves: &[Leaf],
     pairs: &[Range<usize>],
     items: &[Item],
 ) -> Vec<Range<usize>> {
     let contains = |at: &Range<usize>| at.start <= offset && offset <= at.end;
     let mut found: Vec<Range<usize>> = Vec::new();
-    let first = tokens.partition_point(|token| token.at.end < offset);
-    let words = tokens[first..]
-        .iter()
-        .take_while(|token| contains(&token.at));
-    found.extend(words.map(|token| token.at.clone()));
+    let first = leaves.partition_point(|leaf| leaf.range().end < offset);
+    let words = leaves[first..].iter().map(|leaf| leaf.range());
+    found.extend(words.take_while(contains));
     for pair in pairs.iter().filter(|at| contains(at)) {
         if pair.start < offset && offset < pair.end {
             found.push(pair.start + 1..pair.end - 1);

@@ -1,116 +1,11 @@
-//! The tokens of a text. The only module here that uses the lexer.
+//! The tree of a text, and what other files need to know about it.
 
-use crate::syntax::{SIZE_LIMIT, TokenKind, Tokens, is_doc, is_file_doc, outline};
-use std::ops::Range;
+use crate::syntax::SIZE_LIMIT;
+use crate::syntax::tree::{Kind, Tree};
 
-/// What a token is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A name, keyword or number.
-    Word,
-    /// A string with its quotes; the last one may be missing.
-    String,
-    /// A comment that documents nothing.
-    Comment,
-    /// A documentation comment.
-    Doc,
-    /// `->`
-    Arrow,
-    /// `::`
-    Path,
-    /// Another character.
-    Sign(u8),
-    /// Characters that are no part of the language.
-    Foreign,
-}
-
-/// A part of a text that is not whitespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
-    /// What it is.
-    pub kind: Kind,
-    /// Its bytes.
-    pub at: Range<usize>,
-    /// Whether it is the first of its line.
-    pub starts_line: bool,
-}
-
-/// All tokens of a text, comments included, in order; none of a text that is too large to be checked.
-pub fn tokens(text: &str) -> Vec<Token> {
-    if text.len() > SIZE_LIMIT {
-        return Vec::new();
-    }
-    let mut tokens: Vec<Token> = Vec::with_capacity(text.len() / 5);
-    let mut starts_line = true;
-    for token in Tokens::of(text).all {
-        let (at, end) = (token.range().start, token.range().end);
-        let comment = |comment: &str| match is_doc(comment) || is_file_doc(comment) {
-            true => Kind::Doc,
-            false => Kind::Comment,
-        };
-        let kind = match token.kind {
-            TokenKind::Space => {
-                starts_line |= text[at..end].contains('\n');
-                None
-            }
-            TokenKind::LineComment => Some(comment(&text[at..end])),
-            TokenKind::BlockComment | TokenKind::OpenComment | TokenKind::DeepComment => {
-                Some(Kind::Comment)
-            }
-            TokenKind::Word => Some(Kind::Word),
-            TokenKind::String | TokenKind::OpenString => Some(Kind::String),
-            TokenKind::Arrow => Some(Kind::Arrow),
-            TokenKind::Path => Some(Kind::Path),
-            TokenKind::Sign(sign) => Some(Kind::Sign(sign)),
-            TokenKind::Foreign => Some(Kind::Foreign),
-        };
-        if let Some(kind) = kind {
-            // A carriage return is no part of a comment.
-            let is_line = matches!(kind, Kind::Comment | Kind::Doc | Kind::String);
-            let trimmed = match is_line {
-                true => text[at..end].trim_end_matches('\r'),
-                false => &text[at..end],
-            };
-            tokens.push(Token {
-                kind,
-                at: at..at + trimmed.len(),
-                starts_line: std::mem::take(&mut starts_line),
-            });
-        }
-    }
-    tokens
-}
-
-/// The tokens without comments.
-pub fn significant(text: &str) -> Vec<Token> {
-    let mut tokens = tokens(text);
-    tokens.retain(|token| !matches!(token.kind, Kind::Comment | Kind::Doc));
-    tokens
-}
-
-/// Where the items of a text begin.
-pub struct ItemStarts {
-    /// The first bytes of their keywords, in order.
-    keywords: Vec<usize>,
-}
-
-impl ItemStarts {
-    /// The same as those that the parser finds, also inside brackets that were never closed.
-    pub fn of(text: &str) -> ItemStarts {
-        let text = if text.len() > SIZE_LIMIT { "" } else { text };
-        let mut keywords: Vec<usize> = outline(&Tokens::of(text))
-            .items
-            .iter()
-            .map(|item| item.keyword)
-            .collect();
-        keywords.sort_unstable();
-        ItemStarts { keywords }
-    }
-
-    /// Whether an item begins with a token.
-    pub fn contains(&self, token: &Token) -> bool {
-        self.keywords.binary_search(&token.at.start).is_ok()
-    }
+/// The tree of a text; an empty one if it is too large to be checked.
+pub fn tree(text: &str) -> Tree<'_> {
+    Tree::of(if text.len() > SIZE_LIMIT { "" } else { text })
 }
 
 /// What other files need to know about a text: its package, what it imports, and which protocols and instances it declares.
@@ -127,30 +22,32 @@ pub struct Heads {
 /// Reads the heads of a text, which may have errors.
 #[must_use]
 pub fn heads(text: &str) -> Heads {
-    let tokens = significant(text);
-    let starts = ItemStarts::of(text);
+    let tree = tree(text);
     let mut heads = Heads::default();
-    for (at, token) in tokens.iter().enumerate() {
-        if token.kind != Kind::Word || !starts.contains(token) {
-            continue;
-        }
-        let word = |at: usize| {
-            let token = tokens.get(at).filter(|token| token.kind == Kind::Word);
-            token.map(|token| &text[token.at.clone()])
+    for node in tree.root().parts() {
+        let declared = match node.kind() {
+            Kind::item => node.child(Kind::instance).unwrap_or(node),
+            _ => node,
         };
-        match &text[token.at.clone()] {
-            "package" if heads.package.is_empty() => {
-                let parts = tokens[at + 1..]
-                    .iter()
-                    .take_while(|token| matches!(token.kind, Kind::Word | Kind::Sign(b'.')));
-                heads.package = parts.map(|token| &text[token.at.clone()]).collect();
+        match declared.kind() {
+            Kind::package if heads.package.is_empty() => {
+                let names = node.parts().filter(|part| part.kind() == Kind::ident);
+                let names: Vec<&str> = names.map(|name| name.text()).collect();
+                heads.package = names.join(".");
             }
-            "import" => {
-                let path = tokens.get(at + 1).map(|path| &text[path.at.clone()]);
-                let path = path.map(|path| path.trim_matches('"').to_owned());
-                heads.imports.extend(path);
+            Kind::import => {
+                let path = node
+                    .children()
+                    .nth(1)
+                    .map(|path| path.text().trim_matches('"'));
+                heads.imports.extend(path.map(str::to_owned));
             }
-            "proto" => heads.protocols.extend(word(at + 2).map(str::to_owned)),
+            Kind::protocol | Kind::instance => {
+                let name = declared.child(Kind::ident);
+                heads
+                    .protocols
+                    .extend(name.map(|name| name.text().to_owned()));
+            }
             _ => {}
         }
     }

@@ -1,8 +1,6 @@
-//! What a text declares, as far as the first tokens of its items show. Explanations of mistakes need this to guess what a name
-//! means.
+//! What a text declares. Explanations of mistakes need this to guess what a name means.
 
-use super::outline::{ItemStart, ItemStartKind};
-use super::tokens::Tokens;
+use super::tree::{Kind, Tree};
 use crate::protocol::Builtin;
 use std::collections::HashSet;
 
@@ -17,18 +15,25 @@ pub struct DeclaredNames<'a> {
 }
 
 impl<'a> DeclaredNames<'a> {
-    pub fn of(tokens: &Tokens<'a>, items: &[ItemStart]) -> DeclaredNames<'a> {
-        let has = |kind: ItemStartKind| items.iter().any(|item| item.kind == kind);
-        let types = items.iter().enumerate().filter_map(|(at, item)| {
-            let end = items.get(at + 1).map_or(tokens.len(), |next| next.first);
-            let mut words = (item.first..end).map(|number| tokens.word(number));
-            let is_item = item.kind == ItemStartKind::Item;
-            is_item.then(|| type_name(&mut words)).flatten()
+    pub fn of(tree: &'a Tree<'a>) -> DeclaredNames<'a> {
+        let has = |kind: Kind| tree.root().child(kind).is_some();
+        let items = tree.root().parts().filter(|node| node.kind() == Kind::item);
+        let types = items.filter_map(|item| {
+            let is_type = |kind| {
+                matches!(
+                    kind,
+                    Kind::alias | Kind::structure | Kind::enumeration | Kind::external
+                )
+            };
+            let declared = item.parts().find(|part| is_type(part.kind()))?;
+            let is_bound = declared.child(Kind::kw_bound).is_some();
+            let name = declared.child(Kind::ident).filter(|_| !is_bound);
+            name.map(|name| &tree.text[name.range()])
         });
         DeclaredNames {
             types: types.collect(),
-            has_imports: has(ItemStartKind::Import),
-            has_protocol: has(ItemStartKind::Protocol),
+            has_imports: has(Kind::import),
+            has_protocol: has(Kind::protocol),
         }
     }
 
@@ -36,17 +41,4 @@ impl<'a> DeclaredNames<'a> {
     pub fn is_type(&self, name: &str) -> bool {
         Builtin::named(name).is_some() || self.types.contains(name)
     }
-}
-
-/// The name of the type that an item declares, if it declares one.
-fn type_name<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let mut word = words.next()?;
-    while word == "#" {
-        words.find(|word| *word == "]")?;
-        word = words.next()?;
-    }
-    if word == "extern" {
-        word = words.next()?;
-    }
-    matches!(word, "type" | "struct" | "enum").then(|| words.next())?
 }

@@ -1,63 +1,76 @@
 //! Explains failed parses.
 
 use super::declared::DeclaredNames;
-use super::expected::Expected;
-use super::parser::{Failure, Part};
-use super::tokens::Tokens;
+use super::problems::{NAME, Part};
+use super::tree::{Kind, Tree};
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
 use crate::source::{SourceId, Span};
 use std::ops::Range;
 
-/// Says what is wrong with a part of a text that did not parse.
+/// A part of a text that does not fit.
+#[derive(Debug)]
+pub struct Failure {
+    /// What it should have been.
+    pub part: Part,
+    /// The numbers of its tokens.
+    pub tokens: Range<usize>,
+    /// The token that does not fit.
+    pub at: usize,
+    /// What would have fitted, separated by spaces.
+    pub expected: String,
+}
+
+/// Says what is wrong with a part of a text that does not fit.
 pub fn explain(
     source: SourceId,
-    tokens: &Tokens<'_>,
+    tree: &Tree<'_>,
     failure: &Failure,
     declared: &DeclaredNames<'_>,
 ) -> Diagnostic {
     let Range { start: first, end } = failure.tokens;
-    let base = tokens.place(first).start;
+    let base = tree.place(first).start;
     let at = failure.at.min(end);
     // What is missing at the end of a part is missing before the next token.
     let end_of_piece = match at < end {
-        true => tokens.place(end - 1).end,
-        false => tokens.place(end).start,
+        true => tree.place(end - 1).end,
+        false => tree.place(end).start,
     };
-    let piece = &tokens.text[base..end_of_piece];
+    let piece = &tree.text[base..end_of_piece];
     let in_piece = |place: Range<usize>| place.start - base..place.end - base;
-    let here = match at < end {
-        true => in_piece(tokens.place(at)),
+    let mut here = match at < end {
+        true => in_piece(tree.place(at)),
         false => piece.len()..piece.len(),
     };
-    let inside = failure.inside as usize;
-    let (here, last) = match inside {
-        0 if at > first => (here, in_piece(tokens.place(at - 1))),
-        0 => (here, 0..0),
-        _ => {
-            let start = here.start + inside;
-            // A backslash is alone; what follows a number is not.
-            let end = match piece[start..].starts_with('\\') {
-                true => start + 1,
-                false => here.end,
-            };
-            (start..end, here)
-        }
+    let mut last = match at > first {
+        true => in_piece(tree.place(at - 1)),
+        false => 0..0,
     };
+    // If a string is expected, its first backslash is what does not fit.
+    let is_escaped = tree
+        .token(at)
+        .is_some_and(|token| token.kind() == Kind::escaped_string);
+    if is_escaped
+        && failure.expected.contains('"')
+        && let Some(backslash) = piece[here.clone()].find('\\')
+    {
+        last = here.clone();
+        here = here.start + backslash..here.start + backslash + 1;
+    }
     let context = Context {
         source,
         base,
         part: failure.part,
         piece,
         found: &piece[here.clone()],
-        following: tokens.word(end),
+        following: tree.word(end),
         before: &piece[last.clone()],
         is_first: at == first,
         here,
         last,
-        expected: failure.expected,
+        expected: failure.expected.split(' ').collect(),
         declared,
-        tokens,
+        tree,
         first,
         at,
         end,
@@ -84,9 +97,9 @@ pub(super) struct Context<'a> {
     following: &'a str,
     /// Whether nothing precedes the token that does not fit.
     pub(super) is_first: bool,
-    pub(super) expected: Expected,
+    expected: Vec<&'a str>,
     pub(super) declared: &'a DeclaredNames<'a>,
-    tokens: &'a Tokens<'a>,
+    tree: &'a Tree<'a>,
     /// The numbers of the first token of the part, of the one that does not fit, and of the one after the part.
     first: usize,
     at: usize,
@@ -95,7 +108,26 @@ pub(super) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub(super) fn expects(&self, sign: &str) -> bool {
-        self.expected.has(sign)
+        self.expected.contains(&sign)
+    }
+
+    /// Whether a name or a number could have been written.
+    pub(super) fn expects_name(&self) -> bool {
+        self.expects(NAME)
+    }
+
+    /// Whether nothing more could have been written.
+    pub(super) fn expects_nothing(&self) -> bool {
+        self.expected == [""]
+    }
+
+    /// The signs and keywords that could have been written, in the order of a report.
+    fn signs(&self) -> Vec<&'a str> {
+        let signs = self.expected.iter().copied();
+        let mut signs: Vec<&str> = signs.filter(|sign| !matches!(*sign, NAME | "")).collect();
+        signs.sort_unstable();
+        signs.dedup();
+        signs
     }
 
     pub(super) fn error(&self, message: impl Into<String>) -> Diagnostic {
@@ -138,7 +170,7 @@ impl<'a> Context<'a> {
     }
 
     fn place(&self, number: usize) -> Range<usize> {
-        let place = self.tokens.place(number);
+        let place = self.tree.place(number);
         place.start - self.base..place.end - self.base
     }
 
@@ -149,7 +181,7 @@ impl<'a> Context<'a> {
 
     /// The tokens of the part, in order.
     pub(super) fn words(&self) -> impl Iterator<Item = &'a str> {
-        (self.first..self.end).map(|number| self.tokens.word(number))
+        (self.first..self.end).map(|number| self.tree.word(number))
     }
 
     fn general(&self) -> Diagnostic {
@@ -163,7 +195,7 @@ impl<'a> Context<'a> {
             "expected {expected}, found {}",
             self.what_is_found()
         ));
-        let keywords = self.expected.signs().filter(|sign| sign.len() > 2);
+        let keywords = self.signs().into_iter().filter(|sign| sign.len() > 2);
         match nearest(self.found, keywords) {
             Some(near) => error.fix(
                 format!("did you mean `{near}`?"),
@@ -178,15 +210,16 @@ impl<'a> Context<'a> {
     /// What could be written here, in words. Tokens that would continue a type are left out if others are expected too.
     fn choices(&self) -> Vec<String> {
         let mut choices = Vec::new();
-        let is_type = self.expected.has_name() && self.expects("[");
+        let is_type = self.expects_name() && self.expects("[");
         if is_type {
             choices.push("a type".to_owned());
-        } else if self.expected.has_name() {
+        } else if self.expects_name() {
             choices.push("a name".to_owned());
         }
         let goes_on = |sign: &str| matches!(sign, "?" | "::" | "<" | ":" | "+");
-        let signs = self.expected.signs();
-        let signs: Vec<&str> = signs
+        let signs: Vec<&str> = self
+            .signs()
+            .into_iter()
             .filter(|sign| !is_type || !matches!(*sign, "(" | "[" | "~"))
             .collect();
         let only_going_on = signs.iter().all(|sign| goes_on(sign));

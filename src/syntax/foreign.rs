@@ -1,10 +1,34 @@
 //! Explains faults in the characters of a text: what is never closed, nested too deeply, or not ASCII.
 
 use super::ascii::meant;
-use super::outline::{Fault, FaultKind};
+use super::tree::{Kind, Leaf};
 use crate::diagnostic::{Diagnostic, Edit, Help};
 use crate::source::{SourceId, Span};
 use std::ops::Range;
+
+/// A fault in the characters of a text.
+#[derive(Debug)]
+pub struct Fault {
+    /// Where it is.
+    pub at: Range<usize>,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+/// What can be wrong with the characters of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// A block comment extends to the end of the text.
+    OpenComment,
+    /// Comments are nested deeper than the limit.
+    DeepComment,
+    /// A string extends to the end of its line.
+    OpenString,
+    /// Non-ASCII characters outside of comments and strings.
+    Foreign,
+    /// Brackets or type operators are nested deeper than the limit.
+    DeepNesting,
+}
 
 /// A character as a message shows it: letters and characters with a meaning as they are, others by number, so that none of them
 /// can change the text direction of the terminal.
@@ -20,6 +44,47 @@ fn shown(character: char) -> String {
 }
 
 impl Fault {
+    /// Adds the fault of a comment, if it has one.
+    pub fn in_comment(comment: Leaf, faults: &mut Vec<Fault>) {
+        let Range { start, end } = comment.range();
+        let (kind, end) = match comment.kind {
+            Kind::open_comment => (FaultKind::OpenComment, start + 2),
+            Kind::deep_comment => (FaultKind::DeepComment, start + 2),
+            Kind::foreign_space => (FaultKind::Foreign, end),
+            _ => return,
+        };
+        faults.push(Fault {
+            at: start..end,
+            kind,
+        });
+    }
+
+    /// Adds the faults of a token.
+    pub fn in_token(text: &str, token: Leaf, faults: &mut Vec<Fault>) {
+        let at = token.range();
+        match token.kind {
+            Kind::string | Kind::escaped_string => {}
+            Kind::open_string => faults.push(Fault {
+                at,
+                kind: FaultKind::OpenString,
+            }),
+            _ => {
+                let bytes = &text.as_bytes()[at.clone()];
+                let mut start = at.start;
+                for part in bytes.chunk_by(|one, two| one.is_ascii() == two.is_ascii()) {
+                    let end = start + part.len();
+                    if !part.is_ascii() {
+                        faults.push(Fault {
+                            at: start..end,
+                            kind: FaultKind::Foreign,
+                        });
+                    }
+                    start = end;
+                }
+            }
+        }
+    }
+
     /// Says that something is nested too deeply.
     pub fn too_deep(source: SourceId, at: &Range<usize>) -> Diagnostic {
         let here = Span::new(source, at.start, at.end);

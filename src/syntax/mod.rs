@@ -7,52 +7,53 @@ pub mod ast;
 mod build;
 mod declared;
 mod decode;
-mod expected;
 mod failure;
 mod foreign;
 pub mod format;
 mod mistakes;
 // Most kinds of nodes and tokens cannot occur at a given position.
 #[allow(clippy::wildcard_enum_match_arm)]
-mod outline;
-// Most kinds of nodes and tokens cannot occur at a given position.
-#[allow(clippy::wildcard_enum_match_arm)]
-mod parser;
 mod problems;
 mod protocol_buffers;
-mod tokens;
-mod tree;
+#[cfg(all(test, feature = "lsp"))]
+mod tests;
+pub mod tree;
 
 pub use decode::decode;
-#[cfg(feature = "lsp")]
-pub(crate) use outline::outline;
 pub use protocol_buffers::is_protocol_buffers;
-#[cfg(feature = "lsp")]
-pub(crate) use tokens::{TokenKind, Tokens, is_doc, is_file_doc};
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
 use build::Builder;
+use problems::problems;
+use tree::Tree;
 
 /// The largest text that is read, in bytes.
 pub const SIZE_LIMIT: usize = 64 * 1024 * 1024;
+
+/// The tree of a text, unless it is too large.
+fn read(source: SourceId, text: &str) -> Result<Tree<'_>, Diagnostic> {
+    if text.len() <= SIZE_LIMIT {
+        return Ok(Tree::of(text));
+    }
+    let here = Span::new(source, 0, 0);
+    let error = Diagnostic::error("syntax", here, "this file is larger than 64 MiB");
+    Err(error.help("split it, and import the parts"))
+}
 
 /// Parses a text. An error in a message, a state or an item hides nothing in another. The tree holds everything that could be
 /// parsed. Linear in the length of the text; never recurses deeper than 64 nested types.
 #[must_use]
 pub fn parse(source: SourceId, text: &str) -> (ast::File, Vec<Diagnostic>) {
-    if text.len() > SIZE_LIMIT {
-        let error = Diagnostic::error(
-            "syntax",
-            Span::new(source, 0, 0),
-            "this file is larger than 64 MiB",
-        )
-        .help("split it, and import the parts");
-        return (ast::File::default(), vec![error]);
+    match read(source, text) {
+        Ok(tree) => parse_tree(source, &tree),
+        Err(error) => (ast::File::default(), vec![error]),
     }
-    let parsed = parser::parse(text);
-    let mut builder = Builder::new(source, text, &parsed);
-    problems::explain(source, &parsed, |error| builder.report(error));
-    builder.file(&parsed.tree);
+}
+
+/// What a text with this tree declares, and what is wrong with it.
+fn parse_tree(source: SourceId, tree: &Tree<'_>) -> (ast::File, Vec<Diagnostic>) {
+    let mut builder = Builder::new(source, tree, problems(source, tree));
+    builder.file();
     builder.finish()
 }

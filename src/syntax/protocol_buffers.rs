@@ -1,18 +1,47 @@
 //! Recognizes files of Protocol Buffers, which share the extension `.proto`, so that a search for protocols can skip them.
 
-use super::tokens::words;
+use super::tree::{Node, Tree};
 
 /// Whether a text is a Protocol Buffers file and not one of this language, with or without mistakes. Whatever has a `proto!` is
 /// one of this language. Otherwise `syntax = ...`, or a declaration that only one of the two has, decides. Linear.
 #[must_use]
 pub fn is_protocol_buffers(text: &str) -> bool {
-    let mut words = words(text);
-    let mut one = words.next().unwrap_or_default();
+    // What precedes the first `proto!` is nearly always enough.
+    let begin = text.find("proto!").map(|at| &text[..at + "proto!".len()]);
+    let has_protocol = |begin: &str| {
+        let tree = Tree::of(begin);
+        let depth = tree
+            .tokens()
+            .fold(0usize, |depth, token| nested(depth, token));
+        let last = tree
+            .len()
+            .checked_sub(2)
+            .map(|at| (tree.word(at), tree.word(at + 1)));
+        depth == 0 && last == Some(("proto", "!"))
+    };
+    !begin.is_some_and(has_protocol) && is_foreign(&Tree::of(text))
+}
+
+/// The depth of brackets after a token.
+fn nested(depth: usize, token: Node<'_>) -> usize {
+    match token.text() {
+        "{" | "(" | "[" => depth + 1,
+        "}" | ")" | "]" => depth.saturating_sub(1),
+        _ => depth,
+    }
+}
+
+fn is_foreign(tree: &Tree<'_>) -> bool {
+    let mut tokens = tree.tokens();
+    let Some(mut token) = tokens.next() else {
+        return false;
+    };
     let mut begins = true;
     let mut declaration = "";
     let mut depth = 0usize;
     let mut is_foreign = false;
-    for two in words.chain(std::iter::once("")) {
+    for next in tokens.map(Some).chain(std::iter::once(None)) {
+        let (one, two) = (token.text(), next.map_or("", Node::text));
         if depth == 0 && (one, two) == ("proto", "!") {
             return false;
         }
@@ -26,15 +55,11 @@ pub fn is_protocol_buffers(text: &str) -> bool {
                 _ => {}
             }
         }
-        match one {
-            "{" | "(" | "[" => depth += 1,
-            "}" | ")" | "]" => depth = depth.saturating_sub(1),
-            // The variants of an enum have numbers only there.
-            "=" if depth == 1 && declaration == "enum" => is_foreign = true,
-            _ => {}
-        }
+        // The variants of an enum have numbers only there.
+        is_foreign |= one == "=" && depth == 1 && declaration == "enum";
+        depth = nested(depth, token);
         begins = depth == 0 && matches!(one, ";" | "}");
-        one = two;
+        token = next.unwrap_or(token);
     }
     is_foreign
 }

@@ -9,6 +9,7 @@ use duologue::source::{SourceId, Sources};
 use duologue::syntax::format::{
     Difference, Layout, Unformatted, WIDTH, format, format_with, lay_out,
 };
+use duologue::syntax::tree::Tree;
 use duologue::syntax::{ast, parse};
 use random::{Gaps, Writer, joined};
 use std::fs;
@@ -25,7 +26,12 @@ fn parsed(text: &str) -> ast::File {
 
 fn formatted(text: &str) -> String {
     let new = format(source(text), text);
-    new.unwrap_or_else(|error| panic!("{error:?}\n--- text\n{text}\n--- layout\n{}", lay_out(text)))
+    new.unwrap_or_else(|error| {
+        panic!(
+            "{error:?}\n--- text\n{text}\n--- layout\n{}",
+            lay_out(&Tree::of(text))
+        )
+    })
 }
 
 /// The tree as text, without positions.
@@ -197,28 +203,28 @@ fn a_layout_that_changes_more_is_refused() {
     let text =
         "proto! p {\n  a:send { m(~str) -> b, /* c */ n -> ! } // d\n b:recv { m(x: u8) -> a } }\n";
     let faults: [(Layout, Difference); 8] = [
-        (|text| lay_out(text).replace('~', ""), Difference::Words),
+        (|tree| lay_out(tree).replace('~', ""), Difference::Words),
         (
-            |text| lay_out(text).replace("a:send", "a:recv"),
+            |tree| lay_out(tree).replace("a:send", "a:recv"),
             Difference::Words,
         ),
         (
-            |text| lay_out(text).replace("m(x: u8)", "m(u8: x)"),
+            |tree| lay_out(tree).replace("m(x: u8)", "m(u8: x)"),
             Difference::Words,
         ),
         (
-            |text| lay_out(text).replace("/* c */ ", ""),
+            |tree| lay_out(tree).replace("/* c */ ", ""),
             Difference::Comments,
         ),
         (
-            |text| lay_out(text).replace("// d", "// e"),
+            |tree| lay_out(tree).replace("// d", "// e"),
             Difference::Comments,
         ),
         (
-            |text| lay_out(text).replace("// d", "/// d"),
+            |tree| lay_out(tree).replace("// d", "/// d"),
             Difference::Comments,
         ),
-        (|text| lay_out(text).replace("b,", "b"), Difference::Invalid),
+        (|tree| lay_out(tree).replace("b,", "b"), Difference::Invalid),
         (|_| String::new(), Difference::Words),
     ];
     for (number, (layout, expected)) in faults.into_iter().enumerate() {
@@ -229,8 +235,8 @@ fn a_layout_that_changes_more_is_refused() {
     }
     // The same words and comments, but the documentation has moved to the other state.
     let text = "proto! p {\n    /// Doc.\n    a:send { m -> b }\n    b:recv { m -> a }\n}\n";
-    let moved = |text: &str| {
-        let text = text.replace("/// Doc.\n    ", "");
+    let moved = |tree: &Tree<'_>| {
+        let text = tree.text.replace("/// Doc.\n    ", "");
         text.replace("    b:recv", "    /// Doc.\n    b:recv")
     };
     match format_with(source(text), text, moved) {

@@ -45,7 +45,11 @@ impl<'a> Builder<'a> {
     /// The leading attributes.
     pub(super) fn attributes(&mut self, parts: &mut Parts<'a>) -> Vec<Attribute> {
         let mut attributes = Vec::new();
-        while let Some(pair) = parts.next_if(Kind::Attribute) {
+        while let Some(pair) = parts.next_if(Kind::attribute) {
+            if pair.is_broken() {
+                self.broken(pair.range());
+                continue;
+            }
             let span = self.span(pair);
             let mut words = pair.parts();
             let name = words.next().expect("an attribute has a name");
@@ -56,7 +60,7 @@ impl<'a> Builder<'a> {
                 span,
             };
             for word in words {
-                if word.kind() == Kind::Quantity {
+                if word.kind() == Kind::quantity {
                     let quantity = self.quantity(word);
                     let unit = quantity.unit.iter();
                     // The digits of a fingerprint have no unit.

@@ -51,21 +51,21 @@ impl<'a> Builder<'a> {
         let item_span = self.span(item);
         let mut parts = item.parts();
         parts.next();
-        let is_bound = parts.next_if(Kind::KwBound).is_some();
-        parts.next_if(Kind::KwType);
+        let is_bound = parts.next_if(Kind::kw_bound).is_some();
+        parts.next_if(Kind::kw_type);
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, item_span.start.max(name.span.start));
         let accepts = match rule {
-            Kind::Instance => self.sort(attributes, Target::Instance).accepts,
+            Kind::instance => self.sort(attributes, Target::Instance).accepts,
             _ => {
                 self.refuse(&attributes, "this");
                 Vec::new()
             }
         };
         let kind = match rule {
-            Kind::Alias => ItemKind::Alias(self.ty(parts.next().expect("an alias has a type"), 0)),
-            Kind::Structure => ItemKind::Struct(parts.map(|part| self.field(part)).collect()),
-            Kind::Enumeration => {
+            Kind::alias => ItemKind::Alias(self.ty(parts.next().expect("an alias has a type"), 0)),
+            Kind::structure => ItemKind::Struct(parts.map(|part| self.field(part)).collect()),
+            Kind::enumeration => {
                 let variants: Vec<Variant> = parts.map(|part| self.variant(part)).collect();
                 if variants.is_empty() {
                     let error = Diagnostic::error("syntax", name.span, "an enum needs a variant");
@@ -73,8 +73,8 @@ impl<'a> Builder<'a> {
                 }
                 ItemKind::Enum(variants)
             }
-            Kind::External => self.external(parts, is_bound),
-            Kind::Instance => {
+            Kind::external => self.external(parts, is_bound),
+            Kind::instance => {
                 let protocol = self.next_name(&mut parts);
                 let arguments = parts.next().expect("an instance has arguments");
                 ItemKind::Instance(Instance {
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
 
     fn external(&mut self, mut parts: Parts<'a>, is_bound: bool) -> ItemKind {
         let mut bounds = Vec::new();
-        if let Some(pair) = parts.next_if(Kind::Bounds) {
+        if let Some(pair) = parts.next_if(Kind::bounds) {
             let span = self.span(pair);
             bounds = pair.parts().map(|part| self.name(part)).collect();
             if is_bound {
@@ -119,8 +119,8 @@ impl<'a> Builder<'a> {
             let part = parts.next_if(kind)?;
             part.parts().nth(1).map(|string| self.string(string))
         };
-        let from = optional(Kind::From);
-        let drop = optional(Kind::Drop);
+        let from = optional(Kind::from);
+        let drop = optional(Kind::drop);
         let has_more = from.is_some() || drop.is_some();
         match Language::named(target.text()) {
             Some(language) if has_more && !language.takes_more => {
@@ -162,8 +162,7 @@ impl<'a> Builder<'a> {
 
     /// The text between the quotes of a string.
     fn string(&self, string: Node<'a>) -> String {
-        let text = string.parts().next();
-        text.map_or_else(String::new, |text| self.word(text).to_owned())
+        self.word(string).trim_matches('"').to_owned()
     }
 
     fn field(&mut self, pair: Node<'a>) -> Field {

@@ -12,20 +12,57 @@ use crate::name::Name;
 use crate::protocol::Docs;
 use crate::source::{SourceId, Span};
 use crate::syntax::ast::File;
-use crate::syntax::outline::{Doc, Fault};
-use crate::syntax::parser::Parsed;
 use crate::syntax::tree::{Kind, Node, Parts, Tree};
 use std::ops::Range;
 
 /// The longest name, in characters: names become file names.
 const NAME_LIMIT: usize = 100;
 
+/// Whether a line comment documents something: `///`, but not `////`.
+pub fn is_doc(comment: &str) -> bool {
+    comment.starts_with("///") && !comment.starts_with("////")
+}
+
+/// Whether a line comment documents the file: `//!`.
+pub fn is_file_doc(comment: &str) -> bool {
+    comment.starts_with("//!")
+}
+
+/// A documentation comment of one line.
+struct Doc {
+    /// The comment, without the line break.
+    at: Range<usize>,
+    /// Whether it is `//!`.
+    is_inner: bool,
+    /// The start of the next token; the length of the text if there is none.
+    before: usize,
+}
+
+impl Doc {
+    /// The documentation in a text, in order.
+    fn all(tree: &Tree<'_>) -> Vec<Doc> {
+        let lines = tree.comments.iter().filter_map(|comment| {
+            let at = comment.range();
+            let text = &tree.text[at.clone()];
+            let is_inner = is_file_doc(text);
+            let before = || tree.place(tree.number_at(at.end)).start;
+            let is_line = comment.kind == Kind::line_comment;
+            (is_line && (is_inner || is_doc(text))).then(|| Doc {
+                at: at.start..at.start + text.strip_suffix('\r').unwrap_or(text).len(),
+                is_inner,
+                before: before(),
+            })
+        });
+        lines.collect()
+    }
+}
+
 /// Builds the tree of one file.
 pub struct Builder<'a> {
     source: SourceId,
     text: &'a str,
-    docs: &'a [Doc],
-    faults: &'a [Fault],
+    tree: &'a Tree<'a>,
+    docs: Vec<Doc>,
     next_doc: usize,
     file: File,
     diagnostics: Vec<Diagnostic>,
@@ -34,15 +71,15 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(source: SourceId, text: &'a str, parsed: &'a Parsed<'a>) -> Builder<'a> {
+    pub fn new(source: SourceId, tree: &'a Tree<'a>, diagnostics: Vec<Diagnostic>) -> Builder<'a> {
         let mut builder = Builder {
             source,
-            text,
-            docs: &parsed.outline.docs,
-            faults: &parsed.outline.faults,
+            text: tree.text,
+            tree,
+            docs: Doc::all(tree),
             next_doc: 0,
             file: File::default(),
-            diagnostics: Vec::new(),
+            diagnostics,
             has_items: false,
         };
         builder.take_file_docs();
@@ -50,14 +87,19 @@ impl<'a> Builder<'a> {
     }
 
     /// Reads the whole tree.
-    pub fn file(&mut self, tree: &'a Tree) {
-        for node in tree.root().parts() {
+    pub fn file(&mut self) {
+        for comment in &self.tree.comments {
+            if matches!(comment.kind, Kind::open_comment | Kind::deep_comment) {
+                self.broken_words(comment.range());
+            }
+        }
+        for node in self.tree.root().children() {
             match node.kind() {
-                Kind::Package => self.package(node),
-                Kind::Import => self.import(node),
-                Kind::Item => self.item(node),
-                Kind::Protocol => self.protocol(node),
-                Kind::Error => self.broken(node.range()),
+                Kind::protocol | Kind::headless => self.protocol(node),
+                _ if node.is_broken() => self.broken(node.range()),
+                Kind::package => self.package(node),
+                Kind::import => self.import(node),
+                Kind::item => self.item(node),
                 _ => {}
             }
         }
@@ -90,10 +132,8 @@ impl<'a> Builder<'a> {
     /// Whether characters of a node are faulty, although it could be parsed.
     fn is_faulty(&self, node: Node<'a>) -> bool {
         let range = node.range();
-        let next = self
-            .faults
-            .partition_point(|fault| fault.at.start < range.start);
-        let fault = self.faults.get(next);
+        let faults = &self.tree.faults;
+        let fault = faults.get(faults.partition_point(|fault| fault.at.start < range.start));
         fault.is_some_and(|fault| fault.at.start < range.end)
     }
 

@@ -16,24 +16,23 @@ impl<'a> Builder<'a> {
         let start_of_docs = self.start_of_docs(span.start);
         let reported = self.diagnostics.len();
         let mut parts = node.parts();
-        let mut attributes = self.attributes(&mut parts);
-        while let Some(part) = parts.next_if(Kind::Error) {
-            self.broken(part.range());
-            attributes.extend(self.attributes(&mut parts));
+        let attributes = self.attributes(&mut parts);
+        let keyword = parts.next_if(Kind::kw_proto).map(|part| self.span(part));
+        let name = parts.next_if(Kind::ident).map(|part| self.name(part));
+        if node.child(Kind::state).is_none() && node.child(Kind::bad_header).is_some() {
+            return self.broken(node.range());
         }
-        let keyword = parts.next_if(Kind::KwProto).map(|part| self.span(part));
-        let name = parts.next_if(Kind::Ident).map(|part| self.name(part));
+        // Without the keyword, the name belongs to something else.
+        let name = name.filter(|_| keyword.is_some() || node.kind() == Kind::headless);
         let mut docs = Docs::new();
         let mut sorted = Sorted::default();
         if let Some(name) = &name {
             docs = self.docs(span.start, name.span.start);
             sorted = self.sort(attributes, Target::Protocol);
         }
-        let mut is_broken = node.has_error();
         let mut states = Vec::new();
         for part in parts {
-            if part.kind() == Kind::State {
-                is_broken |= part.has_error();
+            if part.kind() == Kind::state {
                 states.extend(self.state(part));
             } else {
                 self.broken(part.range());
@@ -50,7 +49,10 @@ impl<'a> Builder<'a> {
             accepts: sorted.accepts,
             at_most: sorted.at_most,
             states,
-            is_broken: is_broken || self.is_faulty(node) || self.diagnostics.len() > reported,
+            is_broken: keyword.is_none()
+                || node.is_broken()
+                || self.is_faulty(node)
+                || self.diagnostics.len() > reported,
             head: keyword.unwrap_or(name.span).to(name.span),
             span: match start_of_docs {
                 Some(start) => Span::new(span.source, start, span.end as usize),
@@ -64,43 +66,43 @@ impl<'a> Builder<'a> {
     fn state(&mut self, node: Node<'a>) -> Option<State> {
         let span = self.span(node);
         let mut parts = node.parts();
-        let mut attributes = self.attributes(&mut parts);
-        let mut is_broken = false;
-        while let Some(part) = parts.next_if(Kind::Error) {
-            self.broken(part.range());
-            is_broken = true;
-            attributes.extend(self.attributes(&mut parts));
-        }
-        let Some(name) = parts.next_if(Kind::Ident) else {
+        let attributes = self.attributes(&mut parts);
+        parts.next_if(Kind::another_word);
+        let name = parts.next_if(Kind::ident);
+        let Some(name) = name.or_else(|| parts.next_if(Kind::bad_name)) else {
             self.broken(node.range());
             return None;
         };
         let name = self.name(name);
         let docs = self.docs(span.start, name.span.start);
         let sorted = self.sort(attributes, Target::State);
+        let is_broken = node.is_broken();
         let mut direction = None;
         let mut direction_span = name.span.after();
         let mut parameters = Vec::new();
         let mut messages = Vec::new();
         for part in parts {
             match part.kind() {
-                Kind::Direction => {
+                Kind::direction if part.is_broken() => self.broken(part.range()),
+                Kind::direction => {
                     direction_span = self.span(part);
                     let word = part.parts().next();
                     // If other tokens do not fit either, the word is not what is wrong.
-                    direction = self.direction(part, node.has_error());
+                    direction = self.direction(part, is_broken);
                     let referent = direction.map_or(Referent::Unknown, Referent::Direction);
                     let word = word.map(|word| (self.span(word), referent));
                     self.file.words.extend(word);
                 }
-                Kind::Parameters => {
+                Kind::parameters if !part.is_broken() => {
                     parameters = part.parts().map(|part| self.parameter(part)).collect();
                 }
-                Kind::Message => messages.push(self.message(part)),
-                _ => {
+                Kind::message if !part.is_broken() => messages.push(self.message(part)),
+                // More was meant to be in the message before it.
+                Kind::bad_rest => {
+                    messages.pop();
                     self.broken(part.range());
-                    is_broken = true;
                 }
+                _ => self.broken(part.range()),
             }
         }
         if is_broken {
@@ -167,11 +169,11 @@ impl<'a> Builder<'a> {
         let name = self.next_name(&mut parts);
         let docs = self.docs(start, name.span.start);
         let sorted = self.sort(attributes, Target::Message);
-        let entries = parts.next_if(Kind::Payload);
+        let entries = parts.next_if(Kind::payload);
         let entries = entries.map_or_else(Vec::new, |part| self.entries(part));
         let next = parts.next().expect("a message says what follows");
         let next_span = self.span(next);
-        let next = (next.kind() == Kind::Next).then(|| {
+        let next = (next.kind() == Kind::next).then(|| {
             let mut parts = next.parts();
             let state = self.next_name(&mut parts);
             let arguments = parts

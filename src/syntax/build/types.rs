@@ -3,13 +3,17 @@ use super::Builder;
 use crate::diagnostic::Diagnostic;
 use crate::protocol::Limit;
 use crate::syntax::ast::{Entry, Type, TypeKind};
+use crate::syntax::foreign::Fault;
 use crate::syntax::tree::{Kind, Node};
+
+/// How many `?` or `~` a type may have.
+const OPERATOR_LIMIT: usize = 64;
 
 impl<'a> Builder<'a> {
     pub(super) fn entries(&mut self, pair: Node<'a>) -> Vec<Entry> {
         let entries = pair.parts().map(|entry| {
             let mut parts = entry.parts();
-            let label = parts.next_if(Kind::Label);
+            let label = parts.next_if(Kind::label);
             let name = label.map(|label| {
                 let word = label.parts().next().expect("a label has a name");
                 self.name(word)
@@ -26,11 +30,18 @@ impl<'a> Builder<'a> {
 
     pub(super) fn ty(&mut self, pair: Node<'a>, depth: usize) -> Type {
         let span = self.span(pair);
+        // Options are boxed types, and `~` has no meaning, but both have the limit of brackets.
+        let signs = pair
+            .children()
+            .filter(|part| matches!(part.kind(), Kind::tilde | Kind::option));
+        if let Some(deep) = signs.skip(OPERATOR_LIMIT).next() {
+            self.report(Fault::too_deep(self.source, &deep.range()));
+        }
         let mut parts = pair.parts();
         let inner = parts.next().expect("a type is something");
         let inner_span = self.span(inner);
         let mut ty = match inner.kind() {
-            Kind::List => {
+            Kind::list => {
                 let mut parts = inner.parts();
                 let item = parts.next().expect("a list has an item");
                 let item = self.ty(item, depth + 1);
@@ -40,15 +51,15 @@ impl<'a> Builder<'a> {
                     span: inner_span,
                 }
             }
-            Kind::Tuple => self.tuple(inner, depth),
-            Kind::Path => {
+            Kind::tuple => self.tuple(inner, depth),
+            Kind::path => {
                 let mut names = Vec::new();
                 let mut arguments = Vec::new();
                 let mut most = None;
                 for part in inner.parts() {
                     match part.kind() {
-                        Kind::Arguments => arguments = self.types(part, depth + 1),
-                        Kind::Length => {
+                        Kind::arguments => arguments = self.types(part, depth + 1),
+                        Kind::length => {
                             let number = part.parts().next();
                             most = number.and_then(|number| self.bound(number));
                         }
@@ -63,7 +74,7 @@ impl<'a> Builder<'a> {
             }
             _ => unreachable!("a type is a list, a tuple or a path"),
         };
-        for option in parts {
+        for option in parts.take(OPERATOR_LIMIT) {
             let span = ty.span.to(self.span(option));
             let kind = TypeKind::Option(Box::new(ty));
             ty = Type {
@@ -100,7 +111,7 @@ impl<'a> Builder<'a> {
         let mut items = Vec::new();
         let mut comma = None;
         for part in pair.parts() {
-            if part.kind() == Kind::Comma {
+            if part.kind() == Kind::last_comma {
                 comma = Some(self.span(part));
             } else {
                 items.push(self.ty(part, depth + 1));

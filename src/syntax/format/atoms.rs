@@ -1,6 +1,7 @@
 //! The tokens and comments of a text, with what the layout has to know about each.
 
-use super::super::tokens::{TokenKind, is_doc, is_file_doc, lex};
+use crate::syntax::build::{is_doc, is_file_doc};
+use crate::syntax::tree::{Kind, Tree};
 
 /// A token or a comment.
 #[derive(Clone, Copy, Debug)]
@@ -85,62 +86,68 @@ impl Atom {
     }
 }
 
-/// Turns the tokens of a text that has no syntax errors into atoms, and passes them to `hand_over` one by one.
-pub fn atoms(text: &str, mut hand_over: impl FnMut(Atom)) {
+/// Turns the leaves of the tree of a text that has no syntax errors into atoms, and passes them to `hand_over` one by one.
+pub fn atoms(tree: &Tree<'_>, mut hand_over: impl FnMut(Atom)) {
+    let text = tree.text;
     let mut nesting: Vec<Level> = Vec::new();
     // The last two atoms that are not comments.
     let mut recent = [AtomKind::Semicolon; 2];
-    let mut breaks = 0;
-    for token in lex(text) {
-        let part = token.text(text);
-        let kind = match token.kind {
-            TokenKind::Space => {
-                let found = part.bytes().filter(|byte| *byte == b'\n').take(2).count();
-                breaks = (breaks + found).min(2);
-                continue;
+    let mut last = 0;
+    let mut leaves = tree.leaves().peekable();
+    while let Some(leaf) = leaves.next() {
+        let breaks = text[last..leaf.range().start].bytes();
+        let breaks = breaks.filter(|byte| *byte == b'\n').take(2).count();
+        let part = &text[leaf.range()];
+        let mut end = leaf.end;
+        let kind = match leaf.kind {
+            Kind::line_comment if is_doc(part) => AtomKind::Comment(Comment::Doc),
+            Kind::line_comment if is_file_doc(part) => AtomKind::Comment(Comment::FileDoc),
+            Kind::line_comment => AtomKind::Comment(Comment::Line),
+            Kind::block_comment if !part.contains('\n') => AtomKind::Comment(Comment::Block),
+            Kind::block_comment => AtomKind::Comment(Comment::Lines),
+            Kind::string => AtomKind::String,
+            Kind::arrow => AtomKind::Arrow,
+            Kind::colons => AtomKind::Path,
+            Kind::colon if nesting == [Level::Protocol] => AtomKind::Direction,
+            Kind::comma => AtomKind::Comma,
+            Kind::semi => AtomKind::Semicolon,
+            Kind::lbrace | Kind::lparen if recent == [AtomKind::Sign(b'!'), AtomKind::Word] => {
+                nesting.push(Level::Protocol);
+                AtomKind::OpenBody
             }
-            TokenKind::LineComment if is_doc(part) => AtomKind::Comment(Comment::Doc),
-            TokenKind::LineComment if is_file_doc(part) => AtomKind::Comment(Comment::FileDoc),
-            TokenKind::LineComment => AtomKind::Comment(Comment::Line),
-            TokenKind::BlockComment if !part.contains('\n') => AtomKind::Comment(Comment::Block),
-            TokenKind::BlockComment | TokenKind::OpenComment | TokenKind::DeepComment => {
-                AtomKind::Comment(Comment::Lines)
+            Kind::lbrace => {
+                nesting.push(Level::Body);
+                AtomKind::OpenBody
             }
-            TokenKind::Word | TokenKind::Foreign => AtomKind::Word,
-            TokenKind::String | TokenKind::OpenString => AtomKind::String,
-            TokenKind::Arrow => AtomKind::Arrow,
-            TokenKind::Path => AtomKind::Path,
-            TokenKind::Sign(sign) => match sign {
-                b':' if nesting == [Level::Protocol] => AtomKind::Direction,
-                b',' => AtomKind::Comma,
-                b';' => AtomKind::Semicolon,
-                b'{' | b'(' if recent == [AtomKind::Sign(b'!'), AtomKind::Word] => {
-                    nesting.push(Level::Protocol);
-                    AtomKind::OpenBody
-                }
-                b'{' => {
-                    nesting.push(Level::Body);
-                    AtomKind::OpenBody
-                }
-                b'(' | b'<' | b'[' => {
-                    nesting.push(Level::List);
-                    AtomKind::Open(sign)
-                }
-                b'}' | b')' | b'>' | b']' => match nesting.pop() {
-                    Some(Level::Protocol | Level::Body) => AtomKind::CloseBody,
-                    Some(Level::List) | None => AtomKind::Close,
-                },
-                _ => AtomKind::Sign(sign),
+            Kind::lparen | Kind::langle | Kind::lbracket => {
+                nesting.push(Level::List);
+                AtomKind::Open(part.as_bytes()[0])
+            }
+            Kind::rbrace | Kind::rparen | Kind::rangle | Kind::rbracket => match nesting.pop() {
+                Some(Level::Protocol | Level::Body) => AtomKind::CloseBody,
+                Some(Level::List) | None => AtomKind::Close,
             },
+            // A number with its unit, if nothing is between them.
+            Kind::number => {
+                if let Some(unit) =
+                    leaves.next_if(|next| next.kind == Kind::ident && next.start == end)
+                {
+                    end = unit.end;
+                }
+                AtomKind::Word
+            }
+            kind if kind.is_sign() || kind == Kind::option => AtomKind::Sign(part.as_bytes()[0]),
+            _ => AtomKind::Word,
         };
         if !matches!(kind, AtomKind::Comment(_)) {
             recent = [recent[1], kind];
         }
+        last = end as usize;
         hand_over(Atom {
             kind,
-            breaks: u8::try_from(std::mem::take(&mut breaks)).unwrap_or(2),
-            start: token.start,
-            end: token.end,
+            breaks: u8::try_from(breaks).unwrap_or(2),
+            start: leaf.start,
+            end,
             partner: 0,
         });
     }

@@ -1,8 +1,8 @@
 //! One layout for protocol files: changes the whitespace, line endings and trailing commas of a text, and nothing else.
 //!
-//! The text is split into `atoms`, separators are put where they belong (`tidy`), and the atoms are written line by line
-//! (`print`) as decided element by element (`plan`). The layout does not use the syntax tree, which holds neither comments
-//! nor whitespace. The result is therefore parsed and compared with the original before it is returned (`same`).
+//! The leaves of the text's tree are `atoms`, separators are put where they belong (`tidy`), and the atoms are written line by line
+//! (`print`) as decided element by element (`plan`). The result is parsed and compared with the original before it is returned
+//! (`same`).
 
 mod atoms;
 mod comment;
@@ -12,10 +12,11 @@ mod same;
 mod space;
 mod tidy;
 
-use super::{SIZE_LIMIT, parse};
+use super::tree::Tree;
+use super::{SIZE_LIMIT, parse_tree, read};
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
-use same::{Same, same_comments, same_words};
+use same::{same_comments, same_trees, same_words};
 use std::fmt;
 
 /// The width that a line should not exceed, in columns.
@@ -57,8 +58,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Turns a text into the text that [`format()`] should return.
-pub type Layout = fn(&str) -> String;
+/// Turns the tree of a text into the text that [`format()`] should return.
+pub type Layout = fn(&Tree<'_>) -> String;
 
 /// The text in the layout of protocol files. Formatting the result does not change it.
 ///
@@ -75,11 +76,15 @@ pub fn format(source: SourceId, text: &str) -> Result<String, Unformatted> {
 /// # Errors
 /// As for [`format()`]. Whatever the layout does, it cannot change what the text says.
 pub fn format_with(source: SourceId, text: &str, layout: Layout) -> Result<String, Unformatted> {
-    let (tree, errors) = parse(source, text);
+    let tree = match read(source, text) {
+        Ok(tree) => tree,
+        Err(error) => return Err(Unformatted::Invalid(vec![error])),
+    };
+    let (_, errors) = parse_tree(source, &tree);
     if !errors.is_empty() {
         return Err(Unformatted::Invalid(errors));
     }
-    let formatted = layout(text);
+    let formatted = layout(&tree);
     if formatted == text {
         return Ok(formatted);
     }
@@ -94,17 +99,18 @@ pub fn format_with(source: SourceId, text: &str, layout: Layout) -> Result<Strin
         return Err(Unformatted::Invalid(vec![error]));
     }
     let refused = |difference| Err(Unformatted::Refused(difference));
-    if !same_words(text, &formatted) {
+    let new_tree = Tree::of(&formatted);
+    if !same_words(&tree, &new_tree) {
         return refused(Difference::Words);
     }
-    if !same_comments(text, &formatted) {
+    if !same_comments(&tree, &new_tree) {
         return refused(Difference::Comments);
     }
-    let (new_tree, errors) = parse(source, &formatted);
+    let (_, errors) = parse_tree(source, &new_tree);
     if !errors.is_empty() {
         return refused(Difference::Invalid);
     }
-    if !tree.same(&new_tree) {
+    if !same_trees(&tree, &new_tree) {
         return refused(Difference::Tree);
     }
     Ok(formatted)
@@ -112,6 +118,6 @@ pub fn format_with(source: SourceId, text: &str, layout: Layout) -> Result<Strin
 
 /// The layout of a text that has no syntax errors.
 #[must_use]
-pub fn lay_out(text: &str) -> String {
-    print::print(text, &tidy::tidy(text))
+pub fn lay_out(tree: &Tree<'_>) -> String {
+    print::print(tree.text, &tidy::tidy(tree))
 }

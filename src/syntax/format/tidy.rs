@@ -3,11 +3,12 @@
 //! Documentation belongs to the atom after it, so no separator is ever moved across it.
 
 use super::atoms::{Atom, AtomKind, Comment, atoms};
+use crate::syntax::tree::Tree;
 
 /// The atoms of a text that has no syntax errors, with the separators where the layout expects them.
-pub fn tidy(text: &str) -> Vec<Atom> {
+pub fn tidy(tree: &Tree<'_>) -> Vec<Atom> {
     let mut tidy = Tidy::default();
-    atoms(text, |atom| tidy.take(atom));
+    atoms(tree, |atom| tidy.take(atom));
     pair(&mut tidy.atoms);
     tidy.atoms
 }

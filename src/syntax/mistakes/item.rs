@@ -1,9 +1,9 @@
 //! Mistakes in declarations other than protocols.
 
 use crate::diagnostic::Diagnostic;
+use crate::syntax::ascii::is_word;
 use crate::syntax::failure::Context;
-use crate::syntax::parser::Part;
-use crate::syntax::tokens::is_word;
+use crate::syntax::problems::Part;
 
 impl<'a> Context<'a> {
     pub(super) fn in_item(&self) -> Option<Diagnostic> {
@@ -38,10 +38,10 @@ impl<'a> Context<'a> {
         {
             return Some(error);
         }
-        if self.expects(";") && self.found != ";" {
+        if self.expects(";") && !self.expects("]") && self.found != ";" {
             return Some(self.missing_semicolon());
         }
-        let is_next_item = self.expected.signs().next().is_none() && !self.expected.has_name();
+        let is_next_item = self.expects_nothing();
         if is_next_item {
             return Some(self.outside());
         }
@@ -107,7 +107,7 @@ impl<'a> Context<'a> {
     /// A struct or an enum.
     fn in_parts(&self, is_struct: bool) -> Option<Diagnostic> {
         let is_complete = self.expects(",") && self.expects("}");
-        let is_start = self.expected.has_name() && self.expects("}");
+        let is_start = self.expects_name() && self.expects("}");
         match self.found {
             ";" if is_complete => {
                 let what = if is_struct { "fields" } else { "variants" };

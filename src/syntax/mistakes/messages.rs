@@ -1,8 +1,8 @@
 //! Mistakes in the messages of a state.
 
 use crate::diagnostic::Diagnostic;
+use crate::syntax::ascii::is_word;
 use crate::syntax::failure::Context;
-use crate::syntax::tokens::is_word;
 use std::ops::Range;
 
 /// The sender that a word or character before a message indicates: `true` for the client, `false` for the server.

@@ -8,9 +8,9 @@ mod sizes;
 mod state;
 mod types;
 
+use super::ascii::is_word;
 use super::failure::Context;
-use super::parser::Part;
-use super::tokens::is_word;
+use super::problems::Part;
 use crate::diagnostic::Diagnostic;
 
 impl<'a> Context<'a> {

@@ -2,8 +2,9 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
+use crate::syntax::ascii::is_word;
 use crate::syntax::failure::Context;
-use crate::syntax::tokens::is_word;
+use crate::syntax::problems::STATE;
 
 impl<'a> Context<'a> {
     pub(super) fn outside(&self) -> Diagnostic {
@@ -37,7 +38,8 @@ impl<'a> Context<'a> {
         if let Some(error) = self.declaration_of_another_language(next) {
             return error;
         }
-        if is_word(self.found) && matches!((next, self.token_ahead(2)), (":", "send" | "recv")) {
+        let is_directed = matches!((next, self.token_ahead(2)), (":", "send" | "recv"));
+        if is_word(self.found) && (is_directed || self.expects(STATE)) {
             return self
                 .error(format!("the state `{}` is outside any protocol", self.found))
                 .help("a protocol ends with the `}` that closes it: move the state before that, or begin with `proto! name {`");

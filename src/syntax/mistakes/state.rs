@@ -1,8 +1,8 @@
 //! Mistakes in the head of a state.
 
 use crate::diagnostic::Diagnostic;
+use crate::syntax::ascii::is_word;
 use crate::syntax::failure::Context;
-use crate::syntax::tokens::is_word;
 
 impl<'a> Context<'a> {
     pub(super) fn state_start(&self) -> Option<Diagnostic> {
@@ -25,7 +25,7 @@ impl<'a> Context<'a> {
         if self.expects(",") && self.expects("}") {
             return self.after_message().or_else(|| self.in_type());
         }
-        if self.expected.has_name() && self.expects("}") {
+        if self.expects_name() && self.expects("}") {
             return self.message_start();
         }
         if self.expects("->") && !self.expects("::") {
@@ -60,6 +60,11 @@ impl<'a> Context<'a> {
             return self
                 .error("the direction goes after the name of the state")
                 .fix("swap them", whole, format!("{found}:{before}"), false);
+        }
+        if matches!(found, "send" | "recv") && matches!(before, "send" | "recv") {
+            return self
+                .error("a state has one direction")
+                .help("the client sends in a state with `:send`, the server in one with `:recv`: write two states");
         }
         if matches!(found, "send" | "recv") && is_word(before) {
             let gap = self.span(self.last.end..self.here.start);
@@ -126,7 +131,7 @@ impl<'a> Context<'a> {
 
     fn in_digit(&self) -> Option<Diagnostic> {
         let is_digit = self.found.starts_with(|first: char| first.is_ascii_digit());
-        (is_digit && self.expected.has_name()).then(|| {
+        (is_digit && self.expects_name()).then(|| {
             self.error("a name begins with a letter or `_`")
                 .help(format!("for example `_{}`", self.found))
         })

@@ -2,9 +2,9 @@
 
 use super::sizes::bare_number;
 use crate::diagnostic::Diagnostic;
+use crate::syntax::ascii::is_word;
 use crate::syntax::failure::Context;
-use crate::syntax::parser::Part;
-use crate::syntax::tokens::is_word;
+use crate::syntax::problems::Part;
 use std::ops::Range;
 
 impl<'a> Context<'a> {
@@ -23,6 +23,10 @@ impl<'a> Context<'a> {
             (";", _) if !self.expects("[") && !self.expects("}") => Some(
                 self.error("the bound of a list is a whole number")
                     .help("write the largest number of items, such as `[u32; 1000]`"),
+            ),
+            (_, ":") if self.expects(";") && self.expects("]") => Some(
+                self.error("a list has one type for all of its elements")
+                    .help("write a list of pairs, such as `[(str, u32)]`"),
             ),
             _ if self.expects(";") && self.expects("]") && !is_start => {
                 self.bound_without_semicolon()

@@ -1,0 +1,134 @@
+//! What is declared where in a text, also in one with errors.
+
+use super::text::tree;
+use crate::syntax::tree::{Kind, Node};
+use std::ops::Range;
+
+/// What an item declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ItemKind {
+    Alias,
+    Struct,
+    Enum,
+    ExternType,
+    ExternBound,
+    Instance,
+    Protocol,
+    State,
+    Message,
+    Field,
+    Variant,
+}
+
+/// A declaration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What it declares.
+    pub kind: ItemKind,
+    /// Its name.
+    pub name: String,
+    /// Where the name is.
+    pub name_at: Range<usize>,
+    /// The whole declaration, without documentation and attributes.
+    pub at: Range<usize>,
+    /// The declaration up to its body.
+    pub head: Range<usize>,
+    /// What is declared in it.
+    pub children: Vec<Item>,
+}
+
+/// The declarations of a text, in order.
+#[must_use]
+pub fn outline(text: &str) -> Vec<Item> {
+    let tree = tree(text);
+    let mut items = Vec::new();
+    for node in tree.root().parts() {
+        match node.kind() {
+            Kind::item => items.extend(node.parts().find_map(item)),
+            // The states of a protocol without a name have no better place.
+            Kind::headless if node.child(Kind::ident).is_none() => {
+                items.extend(node.parts().filter_map(item));
+            }
+            _ => items.extend(item(node)),
+        }
+    }
+    items
+}
+
+/// What a node declares, if it declares something.
+fn item(node: Node<'_>) -> Option<Item> {
+    let kind = match node.kind() {
+        Kind::alias => ItemKind::Alias,
+        Kind::structure => ItemKind::Struct,
+        Kind::enumeration => ItemKind::Enum,
+        Kind::external if node.child(Kind::kw_bound).is_some() => ItemKind::ExternBound,
+        Kind::external => ItemKind::ExternType,
+        Kind::instance => ItemKind::Instance,
+        Kind::protocol | Kind::headless => ItemKind::Protocol,
+        Kind::state => ItemKind::State,
+        Kind::message => ItemKind::Message,
+        Kind::field => ItemKind::Field,
+        Kind::variant => ItemKind::Variant,
+        _ => return None,
+    };
+    let name = node
+        .child(Kind::ident)
+        .or_else(|| node.child(Kind::bad_name));
+    // A protocol whose name is missing is shown with its keyword.
+    let name = name.or_else(|| node.child(Kind::kw_proto))?;
+    let first = node
+        .children()
+        .find(|part| part.kind() != Kind::attribute)?;
+    let at = first.range().start..node.range().end;
+    let has_body = !matches!(
+        kind,
+        ItemKind::Message | ItemKind::Field | ItemKind::Variant
+    );
+    let is_open = |part: &Node<'_>| matches!(part.kind(), Kind::lbrace | Kind::lparen);
+    let open = node.children().find(is_open).map(|open| open.range().start);
+    let head = match has_body {
+        true => at.start..open.unwrap_or(name.range().end),
+        false => at.clone(),
+    };
+    Some(Item {
+        kind,
+        name: name.text().to_owned(),
+        name_at: name.range(),
+        at,
+        head,
+        children: match has_body {
+            true => node.parts().filter_map(item).collect(),
+            false => Vec::new(),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_with_errors_has_an_outline() {
+        let text = "proto! a {\n x:send { m(u8 -> x, n -> }\n y:recv {\nproto! b { z { } }\ntype t = u8;\n";
+        let names: Vec<String> = outline(text).into_iter().map(|item| item.name).collect();
+        assert_eq!(names, ["a", "b", "t"]);
+        let inner = &outline(text)[0].children;
+        let states: Vec<&str> = inner.iter().map(|item| item.name.as_str()).collect();
+        assert_eq!(states, ["x", "y"]);
+        assert_eq!(outline(text)[1].children[0].name, "z");
+    }
+
+    #[test]
+    fn a_state_without_a_body_has_not_that_of_the_next_one() {
+        for next in ["b:send { m -> ! }", "b { m -> ! }", "b:recv<T> { m -> ! }"] {
+            let text = format!("proto! p {{\n a:send\n {next}\n}}\n");
+            let items = outline(&text);
+            let states = items[0].children.iter();
+            let states: Vec<(&str, usize)> = states
+                .map(|state| (state.name.as_str(), state.children.len()))
+                .collect();
+            assert_eq!(states, [("a", 0), ("b", 1)], "{text}");
+        }
+    }
+}
