@@ -1,5 +1,6 @@
 //! The resolved model: names have become ids, and no syntax is left. It does not describe how a protocol behaves.
 
+mod known;
 mod lengths;
 pub(crate) mod text;
 mod types;
@@ -11,6 +12,7 @@ pub use types::{
     Mapping, Mappings, Type, TypeDeclaration, Variant,
 };
 
+pub use known::Known;
 pub use uses::{Referent, Use, Uses};
 
 use crate::name::Name;
@@ -265,54 +267,11 @@ pub struct Protocol {
     pub span: Span,
 }
 
-/// How much is known of a protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Known {
-    /// Its states and messages, but not where each message leads.
-    Messages,
-    /// Where each message leads as well, but not each type.
-    Behavior,
-    /// Everything.
-    All,
-}
-
 impl Protocol {
     /// The state with this id.
     #[must_use]
     pub fn state(&self, id: StateId) -> &State {
         &self.states[id.index()]
-    }
-
-    /// How much of it is known, if it has states and no part of it is missing.
-    #[must_use]
-    pub fn known(&self) -> Option<Known> {
-        let has_type_error = |message: &Message| {
-            let arguments = match &message.next {
-                Next::End | Next::Error => &[][..],
-                Next::State { arguments, .. } => arguments.as_slice(),
-            };
-            let mut entries = message.entries.iter();
-            entries.any(|entry| entry.ty.has_error()) || arguments.iter().any(Type::has_error)
-        };
-        if self.is_broken || self.states.is_empty() {
-            return None;
-        }
-        let messages = || self.states.iter().flat_map(|state| &state.messages);
-        Some(
-            if messages().any(|message| matches!(message.next, Next::Error)) {
-                Known::Messages
-            } else if messages().any(has_type_error) {
-                Known::Behavior
-            } else {
-                Known::All
-            },
-        )
-    }
-
-    /// Whether everything about it is known.
-    #[must_use]
-    pub fn is_known(&self) -> bool {
-        self.known() == Some(Known::All)
     }
 
     /// The ids of all states, the start first.

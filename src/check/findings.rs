@@ -8,7 +8,7 @@ use crate::protocol::{
     Known, LevelAttribute, Message, Next, Program, Protocol, ProtocolId, State, StateId,
 };
 use crate::source::Span;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The program being checked, with the data that several rules need.
 pub struct Subject<'a> {
@@ -125,7 +125,7 @@ pub struct Findings {
     /// The spans of the attributes that set the level of a finding.
     heeded: HashSet<Span>,
     /// The rules of the errors that earlier stages reported.
-    reported: HashSet<&'static str>,
+    reported: BTreeSet<&'static str>,
 }
 
 impl Findings {
