@@ -168,7 +168,7 @@ static void names(void)
     begin(&listening, "tls://127.0.0.1:0", party("ca", "elsewhere-server"));
     CHECK(attempt(listening.address, party_named("ca", "client", "elsewhere.example"), &problem) == DUO_OK);
     CHECK(attempt_at(listening.address, "elsewhere.example", party("ca", "client"), &problem) == DUO_OK);
-    /* Whoever names the address must not choose that there is no TLS. */
+    /* The program that names the address must not choose that there is no TLS. */
     CHECK(attempt_at("tcp://127.0.0.1:1", "elsewhere.example", party("ca", "client"), &problem) == DUO_TLS);
     /* OpenSSL would check nothing for the first, and accept all names below the second. */
     CHECK(attempt(listening.address, party_named("ca", "client", ""), &problem) == DUO_TLS);

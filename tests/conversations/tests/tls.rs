@@ -125,7 +125,7 @@ fn a_certificate_of_another_name_is_accepted_if_it_is_expected() {
             drop(server);
         });
     }
-    // Whoever names the address must not choose that there is no TLS.
+    // The program that names the address must not choose that there is no TLS.
     let plain = of_service.connect::<client::Login>("tcp://127.0.0.1:1");
     assert!(matches!(plain, Err(Error::Tls { .. })), "{:?}", plain.err());
 }

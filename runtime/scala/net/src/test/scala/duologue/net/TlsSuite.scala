@@ -120,7 +120,7 @@ final class TlsSuite extends NetSuite {
     assertSays(failure("tls://localhost:" + port(elsewhere).toString), "is not valid", "localhost")
     val ofService = options().copy(service = Some("elsewhere.example"))
     customer(connect(bank.client, elsewhere.address, ofService))
-    // Whoever names the address must not choose that there is no TLS.
+    // The program that names the address must not choose that there is no TLS.
     assertSays(intercept[ConnectFailed](connect(bank.client, "tcp://127.0.0.1:1", ofService)).getMessage, "has no TLS")
     elsewhere.close()
     val stranger = serving(certificates.context("stranger"))
