@@ -1,4 +1,4 @@
-// Everything that Duologue publishes for Scala: the runtime, the modules for sockets, ZIO and cats-effect, and the sbt plugin.
+// Everything that Duologue publishes for Scala: the runtime, the modules for sockets, NATS, ZIO and cats-effect, and the sbt plugin.
 // `sbt install` makes all of it available to other builds on this machine, for Scala 2.13 and 3.
 
 val scala2 = "2.13.18"
@@ -36,7 +36,7 @@ val testedElsewhere = Test / unmanagedSourceDirectories := Nil
 
 lazy val runtime = project
   .in(file("."))
-  .aggregate(LocalProject("net"), LocalProject("zio"), LocalProject("cats"))
+  .aggregate(LocalProject("net"), LocalProject("nats"), LocalProject("zio"), LocalProject("cats"))
   .settings(
     published,
     name := "duologue-runtime",
@@ -51,6 +51,17 @@ lazy val net = project
     testedElsewhere,
     name := "duologue-net",
     description := "Sessions of Duologue over sockets"
+  )
+
+lazy val nats = project
+  .in(file("nats"))
+  .dependsOn(net)
+  .settings(
+    published,
+    testedElsewhere,
+    name := "duologue-nats",
+    description := "Servers of Duologue that are found with NATS",
+    libraryDependencies += "io.nats" % "jnats" % "2.26.2"
   )
 
 lazy val zio = project

@@ -128,11 +128,14 @@ static void refusals(void)
     /* A second session at the same time, and another side. */
     refuse(listener, false, &connecting);
     CHECK(refusal.verdict == DUO_VERDICT_SESSIONS_FULL);
+    duo_load load = duo_listener_load(listener);
+    CHECK(load.sessions == 1 && load.is_full && !load.is_draining);
     CHECK(talk_client_ask_close(kept) == DUO_OK);
     CHECK(talk_server_ask_close(served) == DUO_OK);
     refuse(listener, true, &connecting);
     CHECK(refusal.verdict == DUO_VERDICT_SAME_SIDE);
     duo_listener_drain(listener, 0);
+    CHECK(duo_listener_load(listener).is_draining);
     CHECK(talk_server_accept(listener, DUO_FOREVER, &none) == DUO_CLOSED);
     duo_listener_close(listener);
 }

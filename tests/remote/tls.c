@@ -105,16 +105,21 @@ static void expect_report(struct listening *listening, const char *expected)
 }
 
 /* `tls` belongs to the attempt. */
-static duo_status attempt(const char *address, duo_tls *tls, duo_problem *problem)
+static duo_status attempt_at(const char *address, const char *service, duo_tls *tls, duo_problem *problem)
 {
     static const duo_observer silent = {.context = NULL};
-    const duo_net_options options = {.tls = tls, .problem = problem, .observer = &silent};
+    const duo_net_options options = {.tls = tls, .problem = problem, .observer = &silent, .service = service};
     bank_client_login_t client;
     problem->text[0] = '\0';
     duo_status status = bank_client_connect(address, &options, &client);
     duo_tls_free(tls);
     if (status != DUO_OK) return status;
     return bank_client_login_close(client);
+}
+
+static duo_status attempt(const char *address, duo_tls *tls, duo_problem *problem)
+{
+    return attempt_at(address, NULL, tls, problem);
 }
 
 static void refused(duo_tls *server, duo_tls *client, const char *client_says, const char *server_says)
@@ -162,6 +167,9 @@ static void names(void)
     stop(&listening);
     begin(&listening, "tls://127.0.0.1:0", party("ca", "elsewhere-server"));
     CHECK(attempt(listening.address, party_named("ca", "client", "elsewhere.example"), &problem) == DUO_OK);
+    CHECK(attempt_at(listening.address, "elsewhere.example", party("ca", "client"), &problem) == DUO_OK);
+    /* The program that names the address must not choose that there is no TLS. */
+    CHECK(attempt_at("tcp://127.0.0.1:1", "elsewhere.example", party("ca", "client"), &problem) == DUO_TLS);
     /* OpenSSL would check nothing for the first, and accept all names below the second. */
     CHECK(attempt(listening.address, party_named("ca", "client", ""), &problem) == DUO_TLS);
     CHECK(attempt(listening.address, party_named("ca", "client", ".example"), &problem) == DUO_TLS);

@@ -36,6 +36,11 @@ pub fn limits_program(side: &str) -> Command {
     Command::new(net::limits_of(side))
 }
 
+/// A service whose servers are found with NATS, and its clients.
+pub fn desk_program() -> Command {
+    Command::new(net::desk())
+}
+
 /// The server of many sessions at once.
 pub fn load_program() -> Command {
     Command::new(net::load())

@@ -28,6 +28,7 @@ mod installs;
 mod layers;
 mod lsp;
 mod model;
+mod nats;
 mod networking;
 mod oldest;
 mod outputs;

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The runtime and the transports that use it, each with its manifest.
-pub const RUNTIMES: [(&str, &str); 3] = [
+pub const RUNTIMES: [(&str, &str); 4] = [
     ("duologue-runtime", "runtime/rust/Cargo.toml"),
     ("duologue-net", "runtime/rust/net/Cargo.toml"),
+    ("duologue-nats", "runtime/rust/nats/Cargo.toml"),
     ("duologue-shm", "runtime/rust/shm/Cargo.toml"),
 ];
 
@@ -80,21 +81,20 @@ fn the_oldest_rust_compiles_the_packed_runtimes() {
         succeed(&mut unpack).unwrap_or_else(|failure| panic!("{failure}"));
     }
     // The folders are below the workspace, of which these packages are not members.
-    let runtime = folder_of(RUNTIMES[0].0).with_extension("");
-    let patch = format!(
-        "\n[workspace]\n\n[patch.crates-io]\nduologue-runtime = {{ path = {runtime:?} }}\n"
-    );
     for (package, manifest) in RUNTIMES {
         let folder = folder_of(package).with_extension("");
         let own = folder.join("Cargo.toml");
         let text = fs::read_to_string(&own).expect("it was unpacked");
-        let is_patched = folder != runtime;
-        let more = if is_patched {
-            patch.as_str()
-        } else {
-            "\n[workspace]\n"
-        };
-        fs::write(&own, text + more).expect("it can be written");
+        let used = ["duologue-runtime", "duologue-net"].into_iter();
+        let patches = used.filter(|name| *name != package).map(|name| {
+            let folder = folder_of(name).with_extension("");
+            format!("{name} = {{ path = {folder:?} }}\n")
+        });
+        let more = format!(
+            "\n[workspace]\n\n[patch.crates-io]\n{}",
+            patches.collect::<String>()
+        );
+        fs::write(&own, text + &more).expect("it can be written");
         for features in ["--all-features", "--no-default-features"] {
             let mut check = cargo(manifest);
             check.args(["check", features]);

@@ -7,9 +7,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const PACKAGES: [&str; 4] = [
+const PACKAGES: [&str; 5] = [
     "duologue-runtime",
     "duologue-net",
+    "duologue-nats",
     "duologue-shm",
     "duologue",
 ];

@@ -444,6 +444,29 @@ pub fn ask_program() -> Command {
     program_of_tests("ask")
 }
 
+/// A service whose servers are found with NATS, and its clients.
+pub fn desk_program() -> Command {
+    static BUILT: OnceLock<Result<String, String>> = OnceLock::new();
+    let build = || {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(repository());
+        cargo.args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--workspace",
+            "--bin",
+            "desk",
+        ]);
+        succeed(&mut cargo)
+    };
+    if let Err(failure) = BUILT.get_or_init(build) {
+        panic!("{failure}");
+    }
+    let target = Path::new(env!("CARGO_BIN_EXE_duologue")).parent();
+    Command::new(target.expect("programs are in a folder").join("desk"))
+}
+
 /// The job queue in `tests/services`.
 pub fn jobs_program() -> Command {
     program_of_tests("jobs")

@@ -12,7 +12,7 @@ mod three;
 
 use crate::support::repository;
 use crate::support::scala::{
-    Scala, folder, generate, generate_with, protocols_in, sources_in, tool,
+    Scala, folder, generate, generate_with, maven, protocols_in, sources_in, tool,
 };
 use duologue::check::CheckedProgram;
 use duologue::name::Name;
@@ -70,6 +70,31 @@ pub fn ask_program() -> Command {
     net::program("cases.Ask")
 }
 
+/// A service whose servers are found with NATS, and its clients.
+pub fn desk_program() -> Command {
+    static BUILT: OnceLock<String> = OnceLock::new();
+    let build = || {
+        let scala = Scala::Three;
+        let out = folder("nats");
+        let pom = "runtime/scala/nats/pom.xml";
+        let path = format!(
+            "{}:{}",
+            net::class_path(scala),
+            maven::class_path(pom, scala)
+        );
+        let mut sources = sources_in(&repository().join("runtime/scala/nats/src/main"));
+        sources.push(repository().join("tests/remote/Desk.scala"));
+        fs::create_dir_all(&out).expect("the target folder can be written");
+        let compiled = scala.compile_with(&path, &sources, &out);
+        compiled.unwrap_or_else(|failure| panic!("{failure}"));
+        format!("{}:{path}", out.display())
+    };
+    let mut java = tool("java");
+    java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
+    java.arg(BUILT.get_or_init(build)).arg("cases.Desk");
+    java
+}
+
 /// Both sides of sessions in which the server has limits and the client has none.
 pub fn limits_program() -> Command {
     net::program("cases.Limits")
@@ -79,7 +104,7 @@ pub fn limits_program() -> Command {
 #[test]
 fn no_scala_code_uses_reflection() {
     let root = repository();
-    let modules = [".", "net", "zio", "cats"];
+    let modules = [".", "net", "nats", "zio", "cats"];
     let main = |module| root.join("runtime/scala").join(module).join("src/main");
     let mut sources: Vec<PathBuf> = modules
         .iter()

@@ -140,10 +140,15 @@ static duo_status attempt(int descriptor, const char *address, const duo_wire_pr
     char host[DUO_NET_HOST] = "";
     if (address != NULL) {
         duo_status status = duo_net_find_tls(address, false, options, &tls, host);
+        if (status == DUO_OK && options->service != NULL && options->tls != NULL && tls == NULL) {
+            if (options->problem != NULL)
+                duo_net_explain(options->problem, "`%s` is an address of `%s` without TLS, and this side has certificates", address, options->service);
+            return DUO_TLS;
+        }
         if (status == DUO_OK) status = duo_net_dial(address, until, &descriptor);
         if (status != DUO_OK) return status;
     }
-    return connect_until(descriptor, tls, host, address, protocol, role, options, until, endpoint);
+    return connect_until(descriptor, tls, options->service != NULL ? options->service : host, address, protocol, role, options, until, endpoint);
 }
 
 /* The same, and reports why there is no session. */
@@ -183,5 +188,7 @@ duo_status duo_net_connect_over(int descriptor, const duo_wire_protocol *protoco
 duo_status duo_net_connect(const char *address, const duo_wire_protocol *protocol, duo_role role,
                            const duo_net_options *options, duo_endpoint *endpoint)
 {
+    if (options != NULL && options->directory != NULL)
+        return options->directory->connect(options->directory, address, protocol, role, options, endpoint);
     return connect_to(-1, address, protocol, role, options, endpoint);
 }

@@ -151,6 +151,16 @@ static void give_place(duo_listener *listener)
     pthread_mutex_unlock(&gate->lock);
 }
 
+duo_load duo_listener_load(duo_listener *listener)
+{
+    bool is_over = duo_atomic_load(&listener->is_draining, memory_order_acquire) ||
+                   duo_atomic_load(&listener->is_stopped, memory_order_acquire);
+    pthread_mutex_lock(&listener->gate->lock);
+    size_t sessions = listener->gate->sessions;
+    pthread_mutex_unlock(&listener->gate->lock);
+    return (duo_load){.sessions = sessions, .is_full = sessions >= most_sessions(listener), .is_draining = is_over};
+}
+
 /* Decides about a hello that is complete, or wrong: true if a session has begun. */
 static bool decide(duo_listener *listener, duo_net_greeting *greeting, duo_net_found found,
                    const duo_net_offer *offers, size_t count, duo_net_arrival *arrived)

@@ -56,6 +56,12 @@ struct duo_tls {
     duo_status (*begin)(const duo_tls *tls, const char *host, duo_net_stream *stream, duo_problem *problem);
 };
 
+/* The entry point of a directory, for the same reason. It connects to a server of the service `name`. */
+struct duo_directory {
+    duo_status (*connect)(const duo_directory *directory, const char *name, const duo_wire_protocol *protocol, duo_role role,
+                          const duo_net_options *options, duo_endpoint *endpoint);
+};
+
 /* The problem if the peer speaks TLS and this side does not. */
 #define DUO_NET_SPEAKS_TLS \
     "the other side speaks TLS, and this one does not: use a `tls://` address on both sides or on neither"

@@ -216,9 +216,16 @@ fn accepted_sessions_have_a_limit() {
         })
     };
     assert_eq!(refused(&mut listener), Some(Verdict::Full));
+    let load = listener.load();
+    assert_eq!(
+        (load.sessions, load.is_full, load.is_draining),
+        (1, true, false)
+    );
     drop((server, client));
     let ends: (server::Login, client::Login) = accepted(&mut listener, &address);
     drop(ends);
+    listener.drain().begin();
+    assert!(listener.load().is_draining);
 }
 
 /// A session in which the peer does not send ends as late on both sides, whether or not the program receives.

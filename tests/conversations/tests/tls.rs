@@ -113,14 +113,21 @@ fn certificates_that_are_wrong_are_reported_by_both_sides() {
 fn a_certificate_of_another_name_is_accepted_if_it_is_expected() {
     let files = Certificates::new();
     let (mut listener, address) = listener(files.tls("ca", "elsewhere-server"));
-    let tls = files.tls("ca", "client").expect_name("elsewhere.example");
-    let connector = Connector::new().tls(tls.expect("it is a name"));
-    thread::scope(|scope| {
-        let client = scope.spawn(|| connector.connect::<client::Login>(&address).map(drop));
-        let server: server::Login = listener.accept().expect("it connects");
-        assert!(client.join().expect("it does not panic").is_ok());
-        drop(server);
-    });
+    let tls = files.tls("ca", "client");
+    let named = tls.clone().expect_name("elsewhere.example");
+    let named = Connector::new().tls(named.expect("it is a name"));
+    let of_service = Connector::new().tls(tls).service("elsewhere.example");
+    for connector in [named, of_service.clone()] {
+        thread::scope(|scope| {
+            let client = scope.spawn(|| connector.connect::<client::Login>(&address).map(drop));
+            let server: server::Login = listener.accept().expect("it connects");
+            assert!(client.join().expect("it does not panic").is_ok());
+            drop(server);
+        });
+    }
+    // The program that names the address must not choose that there is no TLS.
+    let plain = of_service.connect::<client::Login>("tcp://127.0.0.1:1");
+    assert!(matches!(plain, Err(Error::Tls { .. })), "{:?}", plain.err());
 }
 
 #[test]

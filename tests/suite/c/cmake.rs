@@ -237,6 +237,7 @@ fn pkg_config_finds_the_runtime() {
     // What needs other libraries is built only where it is asked for.
     for file in [
         "include/duologue/tls.h",
+        "include/duologue/nats.h",
         "lib/pkgconfig/duologue-tls.pc",
         "lib/libduologue_tls.a",
     ] {
@@ -356,4 +357,15 @@ fn tls_is_a_library_of_its_own() {
         if (duo_tls_new(&none, &tls, &problem) == DUO_TLS) printf(\"%s\\n\", problem.text);\n    return 0;\n}\n";
     let says = "cannot use the authorities for TLS: set the name of its file, or its text, in `duo_tls_options`\n";
     is_of_its_own("tls", &["-DDUOLOGUE_TLS=ON"], program, says);
+}
+
+#[test]
+#[ignore = "nightly: recipes"]
+fn nats_is_a_library_of_its_own() {
+    let program = "#include <stdio.h>\n#include \"duologue/nats.h\"\nint main(void)\n{\n    duo_directory *directory;\n    \
+        duo_problem problem;\n    \
+        if (duo_directory_open(\"127.0.0.1:1\", NULL, NULL, &directory, &problem) == DUO_SYSTEM) printf(\"%s\\n\", problem.text);\n    \
+        return 0;\n}\n";
+    let says = "cannot reach NATS at `127.0.0.1:1`: No server available for connection; check that it runs there and accepts this program\n";
+    is_of_its_own("nats", &["-DDUOLOGUE_NATS=ON"], program, says);
 }

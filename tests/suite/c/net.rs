@@ -143,6 +143,31 @@ pub fn load() -> PathBuf {
     BUILT.get_or_init(|| with_pingpong("load")).clone()
 }
 
+/// A service whose servers are found with NATS, and its clients, built once in a run of the tests.
+pub fn desk() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let proto = repository().join("tests/wire/versions.proto");
+        let generated = generate_with("net-desk", &[proto], &["--remote"]);
+        let mut sources = sources_in(&generated);
+        sources.extend(sources_in(&runtime().join("nats")));
+        sources.push(repository().join("tests/remote/desk.c"));
+        let includes = [generated.clone()];
+        let program = Program {
+            objects: &[PathBuf::from("-lnats")],
+            ..quiet(Watch::Address, &sources, &includes, &generated)
+        };
+        let program = program.link();
+        program.unwrap_or_else(|complaint| {
+            panic!("{complaint}\nnats/nats.h: apt-get install -y --no-install-recommends libnats-dev")
+        })
+    };
+        let program = program.link();
+        program.unwrap_or_else(|complaint| panic!("{complaint}"))
+    };
+    BUILT.get_or_init(build).clone()
+}
+
 /// A server that is asked about its services, and a client that asks, built once in a run of the tests.
 pub fn ask() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();

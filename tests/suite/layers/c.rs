@@ -1,7 +1,7 @@
 //! The layers of the C runtime. A file uses another one by including it, or by naming a function that is defined there. Tables of functions
 //! count too. An inline function of a header belongs to each file that calls it.
 //!
-//! A new file of `runtime/c/src`, `runtime/c/tls` or `runtime/c/robots` goes into a layer below.
+//! A new file of `runtime/c/src`, `runtime/c/tls`, `runtime/c/nats` or `runtime/c/robots` goes into a layer below.
 
 use super::listed::{Layer, Use, assert_none, circles, code, faults};
 use super::{Uses, in_circle};
@@ -68,6 +68,11 @@ const LAYERS: &[Layer] = &[
         files: "tls/failure.c tls/peer.c tls/stream.c tls/tls.c tls/tls.h",
     },
     Layer {
+        name: "nats",
+        may_use: "floor net",
+        files: "nats/announce.c nats/directory.c nats/nats.h",
+    },
+    Layer {
         name: "robots",
         may_use: "floor ring link session many",
         files: "robots/choices.c robots/coverage.c robots/play.c robots/robots.h robots/text.c robots/values.c",
@@ -114,6 +119,7 @@ fn texts() -> BTreeMap<String, String> {
     for (folder, prefix) in [
         ("runtime/c/src/", ""),
         ("runtime/c/tls/", "tls/"),
+        ("runtime/c/nats/", "nats/"),
         ("runtime/c/robots/", "robots/"),
     ] {
         for file in files(folder) {

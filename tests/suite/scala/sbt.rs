@@ -180,6 +180,7 @@ fn a_project_needs_only_what_is_published() {
             "project",
             "src/main",
             "net/src/main",
+            "nats",
             "zio",
             "cats",
             "sbt",
@@ -193,6 +194,7 @@ fn a_project_needs_only_what_is_published() {
     for name in [
         "duologue-runtime",
         "duologue-net",
+        "duologue-nats",
         "duologue-zio",
         "duologue-cats",
     ] {

@@ -58,6 +58,9 @@ typedef struct duo_problem {
 /* The certificates of one side, and the authorities that it trusts: see duologue/tls.h. */
 typedef struct duo_tls duo_tls;
 
+/* Finds servers by the names of their services: see duologue/nats.h. */
+typedef struct duo_directory duo_directory;
+
 /* What is known about the other side of a connection. All of it is valid only during the call to which it is passed. */
 typedef struct duo_peer {
     /* Its address; for a Unix socket without a name only `unix:`. */
@@ -247,6 +250,13 @@ typedef struct duo_net_options {
     duo_refusal *refusal;
     /* For addresses `tls://host:port`. Other addresses, and connections that the program provides, do not use it. */
     const duo_tls *tls;
+    /*
+     * Connecting: the name of the service that this side wants, where another program has named the address. A certificate is then
+     * checked for this name instead of the host, and with `tls` an address without TLS results in DUO_TLS. NULL means none.
+     */
+    const char *service;
+    /* Connecting: where the server is found. The address is then the name of a service: see duologue/nats.h. NULL means none. */
+    const duo_directory *directory;
     /* Connecting, and `duo_listen`: set if the result is DUO_TLS or DUO_CERTIFICATES. */
     duo_problem *problem;
     /*
@@ -361,6 +371,17 @@ void duo_net_hand_over(duo_endpoint endpoint);
  * `duo_listener_drain`; then waits until the handlers' threads have exited, and returns DUO_OK.
  */
 DUO_MUST_CHECK duo_status duo_listener_run(duo_listener *listener);
+
+/* What a listener has to do at a moment. */
+typedef struct duo_load {
+    /* How many sessions count toward `duo_net_options.sessions`. */
+    size_t sessions;
+    /* Whether further sessions are refused because there are that many, or because the listener drains or was stopped. */
+    bool is_full;
+    bool is_draining;
+} duo_load;
+
+duo_load duo_listener_load(duo_listener *listener);
 
 /* Ends `duo_listener_run` and every `_accept`, now and later. May be called by any thread, and by signal handlers. */
 void duo_listener_stop(duo_listener *listener);

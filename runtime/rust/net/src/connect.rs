@@ -43,6 +43,7 @@ pub struct Connector {
     idle: Option<Duration>,
     tls: Option<Tls>,
     observer: Option<Arc<dyn Observer>>,
+    service: Option<String>,
 }
 
 impl Default for Connector {
@@ -66,6 +67,7 @@ impl Connector {
             idle: None,
             tls: None,
             observer: None,
+            service: None,
         }
     }
 
@@ -145,6 +147,28 @@ impl Connector {
         self
     }
 
+    /// The name of the service that this side wants, where another program has named the address. A certificate is then checked for this
+    /// name instead of the host, and a connector that has certificates uses no address without TLS.
+    #[must_use]
+    pub fn service(mut self, name: &str) -> Connector {
+        self.service = Some(name.to_owned());
+        self
+    }
+
+    /// See [`timeout`](Connector::timeout).
+    #[must_use]
+    pub fn connect_timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// The fingerprints of the protocols that this side understands, as the side whose first endpoint is `E`: its own, and the older ones
+    /// that it accepts.
+    #[must_use]
+    pub fn fingerprints<E: Open>(&self) -> Vec<Fingerprint> {
+        let own = [Fingerprint(E::State::FINGERPRINT)];
+        own.into_iter().chain(self.accepted::<E>()).collect()
+    }
+
     /// Reports to this observer which sessions begin, turn and end, and which do not begin.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Connector {
@@ -166,6 +190,10 @@ impl Connector {
 
     fn connect_at<E: Open>(&self, address: &Address, deadline: Instant) -> Result<E, Error> {
         let Some(host) = address.tls_host() else {
+            if self.service.is_some() && self.tls.is_some() {
+                let cause = format!("`{address}` has no TLS, and this side has certificates");
+                return Err(Error::Tls { cause });
+            }
             let socket = address.connect(deadline)?;
             return self.begin(Box::new(socket), Some(address), deadline);
         };
@@ -173,6 +201,7 @@ impl Connector {
             address: address.to_string(),
         })?;
         let socket = address.connect(deadline)?;
+        let host = self.service.as_deref().unwrap_or(host);
         let stream = tls.connect(socket, host, deadline)?;
         self.begin(stream, Some(address), deadline)
     }

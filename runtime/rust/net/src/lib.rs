@@ -94,7 +94,7 @@ pub use connect::{connect, Connector};
 pub use duologue::transport::{Fingerprint, NotAFingerprint, Open};
 pub use error::{Error, Verdict};
 pub use handshake::Peer;
-pub use listen::{accept_over, Drain, Listener};
+pub use listen::{accept_over, Drain, Listener, Load};
 pub use stream::{Socket, Stream};
 #[cfg(feature = "tls")]
 pub use tls::Tls;

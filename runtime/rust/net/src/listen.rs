@@ -26,8 +26,8 @@ use crate::tls::Tls;
 use crate::{sync, Address, Error, Fingerprint};
 
 use next::is_late;
-pub use shared::Drain;
 use shared::{Beginning, Member, Permit, Place, Ready, Shared, State, UnderWay};
+pub use shared::{Drain, Load};
 use silent::{Silent, Waiting};
 
 /// Accepts sessions at an address.
@@ -242,6 +242,12 @@ impl Listener {
         handler: impl Fn(E) + Send + Sync + 'static,
     ) -> &mut Listener {
         self.serve_side(Served::of::<E>(older), move |first, ()| handler(first))
+    }
+
+    /// What the listener has to do at the moment. Other threads ask [`drain`](Listener::drain).
+    #[must_use]
+    pub fn load(&self) -> Load {
+        self.drain().load()
     }
 
     /// Lets other threads stop this listener.

@@ -132,6 +132,18 @@ impl Shared {
     }
 }
 
+/// What a [`Listener`](crate::Listener) has to do at a moment.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Load {
+    /// How many sessions count toward [`max_sessions`](crate::Listener::max_sessions).
+    pub sessions: usize,
+    /// Whether further sessions are refused because there are that many.
+    pub is_full: bool,
+    /// Whether further sessions are refused because the listener drains, or is gone.
+    pub is_draining: bool,
+}
+
 /// Stops a [`Listener`](crate::Listener) from another thread.
 #[derive(Clone)]
 pub struct Drain(pub(super) Arc<Shared>);
@@ -147,6 +159,19 @@ impl Drain {
         self.0.signal();
         for health in served {
             health.wake();
+        }
+    }
+
+    /// What the listener has to do at the moment.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        let most = self.0.policy().max_sessions;
+        let state = self.0.state();
+        let sessions = state.sessions + state.accepted;
+        Load {
+            sessions,
+            is_full: sessions >= most,
+            is_draining: state.is_draining,
         }
     }
 

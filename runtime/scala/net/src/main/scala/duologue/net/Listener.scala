@@ -183,6 +183,12 @@ final class Listener private (
   /** How many sessions are open. */
   def size: Int = count.get
 
+  /** What it has to do at the moment. */
+  def load: Load = {
+    val sessions = count.get
+    new Load(sessions, isFull = sessions >= limits.sessions, isDraining = isDraining)
+  }
+
   override def toString: String = "Listener(" + address + ")"
 
   private def run(): Unit =
@@ -339,6 +345,11 @@ final class Listener private (
     waiting.add(first): Unit
     if (!source.isOpen && waiting.remove(first)) abandon(first._1)
   }
+}
+
+/** What a [[Listener]] has to do at a moment. `sessions` is how many count toward its limit. Others are refused while it is full or draining. */
+final class Load private[net] (val sessions: Int, val isFull: Boolean, val isDraining: Boolean) {
+  override def toString: String = "Load(" + sessions.toString + ", " + isFull.toString + ", " + isDraining.toString + ")"
 }
 
 /** Accepts sessions one by one, each with what the program has found out about its peer. */

@@ -26,6 +26,9 @@ import scala.concurrent.duration.{Duration, DurationInt, FiniteDuration}
   *   called when the session begins, turns and ends, or does not begin
   * @param trace
   *   the trace that the session belongs to, which the observers of both sides find in `Observer.Session`
+  * @param service
+  *   the name of the service that this side wants, where another program has named the address. A certificate is then checked for this name
+  *   instead of the host, and with `tls` an address without TLS is not used
   */
 final case class ConnectOptions(
     timeout: FiniteDuration = 5.seconds,
@@ -37,7 +40,8 @@ final case class ConnectOptions(
     tls: Option[SSLContext] = None,
     observer: Option[Observer] = None,
     idle: Duration = Duration.Inf,
-    trace: Option[TraceContext] = None
+    trace: Option[TraceContext] = None,
+    service: Option[String] = None
 ) {
   ConnectOptions.check(largest, heartbeat)
 }

@@ -25,7 +25,9 @@ package object net {
     Address(address) match {
       case to @ Address.Tcp(host, port, true) =>
         val context = options.tls.getOrElse(throw Tls.missing(address, "ConnectOptions(tls = Some(context))"))
-        connectSocket(role, address, to, Secure.client(_, context, host, port), options, deadline)
+        connectSocket(role, address, to, Secure.client(_, context, options.service.getOrElse(host), port), options, deadline)
+      case _ if options.service.nonEmpty && options.tls.nonEmpty =>
+        throw new ConnectFailed(address, "the address has no TLS, and this side has certificates", null)
       case to => connectSocket(role, address, to, new Plain(_), options, deadline)
     }
   }
@@ -47,6 +49,10 @@ package object net {
       socket.connect(target)
     }
   }
+
+  /** The fingerprints of the protocols that this side understands: its own, those that its protocol file names with `#[accepts(...)]`, and these. */
+  def fingerprints(role: Role, accepts: Seq[Fingerprint] = Nil): Seq[Fingerprint] =
+    (Fingerprint.of(role.$protocol.fingerprint) +: (accepts ++ Fingerprint.acceptedBy(role))).distinct
 
   private def accepted(role: Role, options: ConnectOptions): Vector[Fingerprint] =
     (options.accepts ++ Fingerprint.acceptedBy(role)).distinct.take(Handshake.MostAccepted).toVector

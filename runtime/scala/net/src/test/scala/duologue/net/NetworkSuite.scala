@@ -424,6 +424,7 @@ final class NetworkSuite extends NetSuite {
   test("draining refuses new sessions and waits for the open ones") {
     val listener = serving(freshAddress())
     val client = logIn(connect(bank.client, listener.address))
+    assertEquals(listener.load.toString, "Load(1, false, false)")
     val draining = spawn(listener.drain(Patience.seconds))
     var refused: Option[Int] = None
     eventually {
@@ -434,6 +435,7 @@ final class NetworkSuite extends NetSuite {
       refused.nonEmpty
     }
     assertEquals(refused, Some(20))
+    assert(listener.load.isDraining)
     withdraw(client, 3.0).quit()
     assert(await(draining))
 

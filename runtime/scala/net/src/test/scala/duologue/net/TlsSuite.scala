@@ -118,6 +118,10 @@ final class TlsSuite extends NetSuite {
     val elsewhere = serving(certificates.context("elsewhere"))
     assertSays(failure(elsewhere.address), "is not valid", "127.0.0.1")
     assertSays(failure("tls://localhost:" + port(elsewhere).toString), "is not valid", "localhost")
+    val ofService = options().copy(service = Some("elsewhere.example"))
+    customer(connect(bank.client, elsewhere.address, ofService))
+    // The program that names the address must not choose that there is no TLS.
+    assertSays(intercept[ConnectFailed](connect(bank.client, "tcp://127.0.0.1:1", ofService)).getMessage, "has no TLS")
     elsewhere.close()
     val stranger = serving(certificates.context("stranger"))
     assertSays(failure(stranger.address), "not signed by an authority that this side trusts")
