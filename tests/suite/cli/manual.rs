@@ -109,7 +109,7 @@ fn manual_pages() {
         check.stdout
     );
     let listed = page.matches("duologue\\-").count();
-    assert_eq!(pages.len() - 1, 25, "{listed}");
+    assert_eq!(pages.len() - 1, 24, "{listed}");
     let wrong = scratch.transcript("man chek");
     assert!(wrong.contains("did you mean `check`?"), "{wrong}");
 }
