@@ -159,11 +159,10 @@ pub fn desk() -> PathBuf {
         };
         let program = program.link();
         program.unwrap_or_else(|complaint| {
-            panic!("{complaint}\nnats/nats.h: apt-get install -y --no-install-recommends libnats-dev")
+            panic!(
+                "{complaint}\nnats/nats.h: apt-get install -y --no-install-recommends libnats-dev"
+            )
         })
-    };
-        let program = program.link();
-        program.unwrap_or_else(|complaint| panic!("{complaint}"))
     };
     BUILT.get_or_init(build).clone()
 }

@@ -80,7 +80,8 @@ fn address(listener: &Listener, advertise: Option<&str>) -> Result<String, Error
 
 impl Inner {
     /// Subscribes to requests on these subjects, and waits until the NATS server has handled that. The client library has no call for it, so
-    /// this sends a request to nobody: that nobody answers, or that this is not permitted, is reported after all that came before.
+    /// this sends a request to nobody: that nobody answers, or that it or its reply subject is not permitted, is reported after all that came
+    /// before.
     async fn subscribe(&self, subjects: &[String]) -> Result<SelectAll<Subscriber>, Error> {
         let mut denials = self.denials.subscribe();
         let mut all = Vec::new();
@@ -89,13 +90,17 @@ impl Inner {
             all.push(subscribed.map_err(|error| self.unreachable(error))?);
         }
         let probe = self.client.new_inbox();
+        let inboxes = format!(
+            "\"{}.",
+            probe.rsplit_once('.').map_or("", |(prefix, _)| prefix)
+        );
         let mut unanswered = pin!(self.client.request(probe.clone(), "".into()));
         loop {
             tokio::select! {
                 biased;
                 Ok(report) = denials.recv() => {
                     self.check(&report, subjects)?;
-                    if report.contains(&probe) {
+                    if report.contains(&inboxes) {
                         return Ok(select_all(all));
                     }
                 }
