@@ -80,7 +80,7 @@ pub fn context(text: &str, offset: usize) -> Context {
         match leaf.kind {
             Kind::line_comment | Kind::open_comment | Kind::deep_comment => return nothing,
             Kind::block_comment if is_inside => return nothing,
-            Kind::string | Kind::escaped_string | Kind::open_string => {
+            Kind::string | Kind::bad_string | Kind::open_string => {
                 let inside = at.start + 1..at.end - usize::from(leaf.kind != Kind::open_string);
                 if offset > inside.end {
                 } else if before_word(text, at.start) != "import" {
@@ -192,7 +192,7 @@ fn missing(item: Node<'_>, error: Node<'_>, last: &str) -> Expected {
             Expected::Bound
         }
         (Kind::external, Some(Kind::lbrace | Kind::mapping)) => Expected::Language,
-        (Kind::protocol | Kind::headless, Some(Kind::lbrace | Kind::lparen | Kind::state)) => {
+        (Kind::protocol | Kind::bad_protocol, Some(Kind::lbrace | Kind::lparen | Kind::state)) => {
             Expected::State
         }
         (Kind::direction, _) => Expected::Direction,
@@ -226,15 +226,17 @@ fn takes_type(kind: Kind) -> bool {
 /// What may be written after tokens that do not fit, of which `last` is the last.
 fn after_error(item: Node<'_>, error: Node<'_>, last: &str) -> Expected {
     match error.kind() {
-        Kind::outside if last == "extern" => Expected::External,
-        Kind::outside | Kind::stray_semicolon | Kind::bad_item if matches!(last, ";" | "}") => {
+        Kind::stray_tokens if last == "extern" => Expected::External,
+        Kind::stray_tokens | Kind::stray_semicolon | Kind::bad_item
+            if matches!(last, ";" | "}") =>
+        {
             Expected::Item
         }
         Kind::bad_head | Kind::bad_state if last == ":" => Expected::Direction,
         _ if last == "->" => Expected::Next,
         _ if matches!(last, ")" | "]") => Expected::Nothing,
         Kind::bad_message | Kind::bad_separator if matches!(last, ",") => Expected::Message,
-        Kind::bad_close | Kind::early_close => Expected::State,
+        Kind::bad_close | Kind::wrong_close => Expected::State,
         _ => {
             let (outer, before) = item.around(error);
             match (outer.kind(), before) {

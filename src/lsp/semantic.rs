@@ -138,7 +138,7 @@ fn token_meaning(text: &str, leaf: Leaf, named: Option<&Use>) -> Option<(Semanti
         Kind::line_comment | Kind::block_comment | Kind::open_comment | Kind::deep_comment => {
             SemanticKind::Comment
         }
-        Kind::string | Kind::escaped_string | Kind::open_string => SemanticKind::String,
+        Kind::string | Kind::bad_string | Kind::open_string => SemanticKind::String,
         Kind::arrow | Kind::bang => SemanticKind::Operator,
         _ if word.starts_with(|first: char| first.is_ascii_digit()) => SemanticKind::Number,
         _ if KEYWORDS.contains(&word) => SemanticKind::Keyword,

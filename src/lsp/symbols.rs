@@ -47,7 +47,7 @@ pub fn outline(text: &str) -> Vec<Item> {
         match node.kind() {
             Kind::item => items.extend(node.parts().find_map(item)),
             // The states of a protocol without a name have no better place.
-            Kind::headless if node.child(Kind::ident).is_none() => {
+            Kind::bad_protocol if node.child(Kind::ident).is_none() => {
                 items.extend(node.parts().filter_map(item));
             }
             _ => items.extend(item(node)),
@@ -65,7 +65,7 @@ fn item(node: Node<'_>) -> Option<Item> {
         Kind::external if node.child(Kind::kw_bound).is_some() => ItemKind::ExternBound,
         Kind::external => ItemKind::ExternType,
         Kind::instance => ItemKind::Instance,
-        Kind::protocol | Kind::headless => ItemKind::Protocol,
+        Kind::protocol | Kind::bad_protocol => ItemKind::Protocol,
         Kind::state => ItemKind::State,
         Kind::message => ItemKind::Message,
         Kind::field => ItemKind::Field,
@@ -74,7 +74,7 @@ fn item(node: Node<'_>) -> Option<Item> {
     };
     let name = node
         .child(Kind::ident)
-        .or_else(|| node.child(Kind::bad_name));
+        .or_else(|| node.child(Kind::foreign_name));
     // A protocol whose name is missing is shown with its keyword.
     let name = name.or_else(|| node.child(Kind::kw_proto))?;
     let first = node
@@ -117,6 +117,14 @@ mod tests {
         let states: Vec<&str> = inner.iter().map(|item| item.name.as_str()).collect();
         assert_eq!(states, ["x", "y"]);
         assert_eq!(outline(text)[1].children[0].name, "z");
+    }
+
+    #[test]
+    fn a_message_without_a_name_hides_no_state() {
+        let text = "proto! shop {\n buy:send { (str) -> card }\n card:send { number(str) -> end }\n end:recv { ok -> ! }\n}\n";
+        let items = outline(text);
+        let states = items[0].children.iter().map(|state| state.name.as_str());
+        assert_eq!(states.collect::<Vec<_>>(), ["buy", "card", "end"]);
     }
 
     #[test]

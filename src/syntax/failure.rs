@@ -1,12 +1,30 @@
 //! Explains failed parses.
 
 use super::declared::DeclaredNames;
-use super::problems::{NAME, Part};
 use super::tree::{Kind, Tree};
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
 use crate::source::{SourceId, Span};
 use std::ops::Range;
+
+/// A part of a text, of which one error is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Package,
+    Import,
+    Item,
+    /// The head of a protocol.
+    Header,
+    State,
+    /// What is between two items.
+    Outside,
+}
+
+/// A state, which is expected after a bracket that closes its protocol too early.
+pub const STATE: &str = "state";
+
+/// A name or a number, among what is expected.
+pub const NAME: &str = "_";
 
 /// A part of a text that does not fit.
 #[derive(Debug)]
@@ -49,7 +67,7 @@ pub fn explain(
     // If a string is expected, its first backslash is what does not fit.
     let is_escaped = tree
         .token(at)
-        .is_some_and(|token| token.kind() == Kind::escaped_string);
+        .is_some_and(|token| token.kind() == Kind::bad_string);
     if is_escaped
         && failure.expected.contains('"')
         && let Some(backslash) = piece[here.clone()].find('\\')

@@ -1,7 +1,7 @@
 //! Explains faults in the characters of a text: what is never closed, nested too deeply, or not ASCII.
 
 use super::ascii::meant;
-use super::tree::{Kind, Leaf};
+use super::tree::{Kind, Leaf, Tree};
 use crate::diagnostic::{Diagnostic, Edit, Help};
 use crate::source::{SourceId, Span};
 use std::ops::Range;
@@ -30,6 +30,30 @@ pub enum FaultKind {
     DeepNesting,
 }
 
+/// What is wrong with the characters of a text, in order.
+pub fn faults(tree: &Tree<'_>) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for comment in &tree.comments {
+        Fault::in_comment(*comment, &mut faults);
+    }
+    if !tree.text.is_ascii() || tree.root().is_broken() {
+        for token in tree.tokens() {
+            Fault::in_token(tree.text, token.leaf(), &mut faults);
+        }
+        let deep = tree
+            .root()
+            .all()
+            .filter(|node| node.kind() == Kind::bad_depth);
+        let brackets = deep.filter_map(|node| node.children().next());
+        faults.extend(brackets.map(|bracket| Fault {
+            at: bracket.range(),
+            kind: FaultKind::DeepNesting,
+        }));
+    }
+    faults.sort_by_key(|fault| fault.at.start);
+    faults
+}
+
 /// A character as a message shows it: letters and characters with a meaning as they are, others by number, so that none of them
 /// can change the text direction of the terminal.
 fn shown(character: char) -> String {
@@ -45,7 +69,7 @@ fn shown(character: char) -> String {
 
 impl Fault {
     /// Adds the fault of a comment, if it has one.
-    pub fn in_comment(comment: Leaf, faults: &mut Vec<Fault>) {
+    fn in_comment(comment: Leaf, faults: &mut Vec<Fault>) {
         let Range { start, end } = comment.range();
         let (kind, end) = match comment.kind {
             Kind::open_comment => (FaultKind::OpenComment, start + 2),
@@ -60,10 +84,10 @@ impl Fault {
     }
 
     /// Adds the faults of a token.
-    pub fn in_token(text: &str, token: Leaf, faults: &mut Vec<Fault>) {
+    fn in_token(text: &str, token: Leaf, faults: &mut Vec<Fault>) {
         let at = token.range();
         match token.kind {
-            Kind::string | Kind::escaped_string => {}
+            Kind::string | Kind::bad_string => {}
             Kind::open_string => faults.push(Fault {
                 at,
                 kind: FaultKind::OpenString,

@@ -15,8 +15,6 @@ mod mistakes;
 #[allow(clippy::wildcard_enum_match_arm)]
 mod problems;
 mod protocol_buffers;
-#[cfg(all(test, feature = "lsp"))]
-mod tests;
 pub mod tree;
 
 pub use decode::decode;
@@ -25,6 +23,7 @@ pub use protocol_buffers::is_protocol_buffers;
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
 use build::Builder;
+use foreign::faults;
 use problems::problems;
 use tree::Tree;
 
@@ -53,7 +52,9 @@ pub fn parse(source: SourceId, text: &str) -> (ast::File, Vec<Diagnostic>) {
 
 /// What a text with this tree declares, and what is wrong with it.
 fn parse_tree(source: SourceId, tree: &Tree<'_>) -> (ast::File, Vec<Diagnostic>) {
-    let mut builder = Builder::new(source, tree, problems(source, tree));
+    let faults = faults(tree);
+    let problems = problems(source, tree, &faults);
+    let mut builder = Builder::new(source, tree, &faults, problems);
     builder.file();
     builder.finish()
 }

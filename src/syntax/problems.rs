@@ -2,7 +2,8 @@
 
 use super::ascii::is_word;
 use super::declared::DeclaredNames;
-use super::failure::{Failure, explain};
+use super::failure::{Failure, NAME, Part, STATE, explain};
+use super::foreign::Fault;
 use super::tree::{Kind, Node, Tree};
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
@@ -12,24 +13,12 @@ use std::ops::Range;
 /// The maximum number of characters that one repair replaces.
 const REPLACED: usize = 64;
 
-/// A part of a text, of which one error is reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    Package,
-    Import,
-    Item,
-    /// The head of a protocol.
-    Header,
-    State,
-    /// What is between two items.
-    Outside,
-}
-
 /// Explains everything that is wrong with a text.
-pub fn problems(source: SourceId, tree: &Tree<'_>) -> Vec<Diagnostic> {
+pub fn problems(source: SourceId, tree: &Tree<'_>, faults: &[Fault]) -> Vec<Diagnostic> {
     let mut problems = Problems {
         source,
         tree,
+        all_faults: faults,
         declared: OnceCell::new(),
         faults: 0,
         limit: 0,
@@ -42,6 +31,7 @@ pub fn problems(source: SourceId, tree: &Tree<'_>) -> Vec<Diagnostic> {
 struct Problems<'t> {
     source: SourceId,
     tree: &'t Tree<'t>,
+    all_faults: &'t [Fault],
     /// What the text declares, computed when a mistake needs it.
     declared: OnceCell<DeclaredNames<'t>>,
     /// How many faults belong to the parts so far.
@@ -53,7 +43,7 @@ struct Problems<'t> {
 
 impl<'t> Problems<'t> {
     fn file(&mut self) {
-        if !self.tree.root().is_broken() && self.tree.faults.is_empty() {
+        if !self.tree.root().is_broken() && self.all_faults.is_empty() {
             return;
         }
         let nodes: Vec<Node<'t>> = self.tree.root().children().collect();
@@ -70,7 +60,7 @@ impl<'t> Problems<'t> {
                     if !std::mem::replace(&mut is_outside, true) {
                         self.outside(self.first(*node));
                     }
-                    if node.kind() == Kind::headless {
+                    if node.kind() == Kind::bad_protocol {
                         self.body(*node, 0);
                     }
                     continue;
@@ -101,7 +91,7 @@ impl<'t> Problems<'t> {
 
     /// Reports the faults before the token `end` that were not reported before. Returns whether there are any.
     fn has_faults(&mut self, end: usize) -> bool {
-        let all = &self.tree.faults[self.faults..];
+        let all = &self.all_faults[self.faults..];
         let end = match end < self.tree.len() {
             true => end
                 .checked_sub(1)
@@ -182,8 +172,8 @@ impl<'t> Problems<'t> {
             let at = self.first(part);
             match part.kind() {
                 Kind::state => self.state(part),
-                Kind::separator => self.separator(at),
-                Kind::early_close => {
+                Kind::stray_separator => self.separator(at),
+                Kind::wrong_close => {
                     if !self.has_faults(at + 2) {
                         let expected = STATE.to_owned();
                         self.explain(Part::Outside, at + 1..self.limit, at + 1, expected);
@@ -309,12 +299,6 @@ fn error_in(node: Node<'_>) -> Option<Node<'_>> {
         .then(|| node.all().find(|node| node.kind().is_error()))?
 }
 
-/// A state, which is expected after a bracket that closes its protocol too early.
-pub const STATE: &str = "state";
-
-/// A name or a number, among what is expected.
-pub const NAME: &str = "_";
-
 /// What could have been written where an error node of a part begins, separated by spaces.
 fn expected(part: Node<'_>, error: Node<'_>) -> String {
     let (outer, before) = part.around(error);
@@ -346,7 +330,7 @@ fn expected(part: Node<'_>, error: Node<'_>) -> String {
         (Kind::instance, Some(Kind::ident)) => "<",
         (Kind::instance, Some(Kind::arguments)) => ";",
         (Kind::protocol, Some(Kind::ident)) => "( {",
-        (Kind::state, Some(Kind::ident | Kind::bad_name)) | (Kind::another_word, _) => ": < {",
+        (Kind::state, Some(Kind::ident | Kind::foreign_name)) | (Kind::another_word, _) => ": < {",
         (Kind::state, Some(Kind::direction)) => "< {",
         (Kind::state, Some(Kind::parameters)) => "{",
         (Kind::state, Some(Kind::message)) => ", }",

@@ -8,18 +8,11 @@ use super::tree::{Node, Tree};
 pub fn is_protocol_buffers(text: &str) -> bool {
     // What precedes the first `proto!` is nearly always enough.
     let begin = text.find("proto!").map(|at| &text[..at + "proto!".len()]);
-    let has_protocol = |begin: &str| {
-        let tree = Tree::of(begin);
-        let depth = tree
-            .tokens()
-            .fold(0usize, |depth, token| nested(depth, token));
-        let last = tree
-            .len()
-            .checked_sub(2)
-            .map(|at| (tree.word(at), tree.word(at + 1)));
-        depth == 0 && last == Some(("proto", "!"))
-    };
-    !begin.is_some_and(has_protocol) && is_foreign(&Tree::of(text))
+    let decided = begin.and_then(|begin| verdict(&Tree::of(begin)).0);
+    decided.unwrap_or_else(|| {
+        let (decided, seems) = verdict(&Tree::of(text));
+        decided.unwrap_or(seems)
+    })
 }
 
 /// The depth of brackets after a token.
@@ -31,10 +24,11 @@ fn nested(depth: usize, token: Node<'_>) -> usize {
     }
 }
 
-fn is_foreign(tree: &Tree<'_>) -> bool {
+/// Whether a text certainly belongs to one of the languages, and whether it seems to be the other one.
+fn verdict(tree: &Tree<'_>) -> (Option<bool>, bool) {
     let mut tokens = tree.tokens();
     let Some(mut token) = tokens.next() else {
-        return false;
+        return (None, false);
     };
     let mut begins = true;
     let mut declaration = "";
@@ -43,13 +37,13 @@ fn is_foreign(tree: &Tree<'_>) -> bool {
     for next in tokens.map(Some).chain(std::iter::once(None)) {
         let (one, two) = (token.text(), next.map_or("", Node::text));
         if depth == 0 && (one, two) == ("proto", "!") {
-            return false;
+            return (Some(false), false);
         }
         if std::mem::take(&mut begins) {
             declaration = one;
             match one {
-                "syntax" | "edition" if two == "=" => return true,
-                "struct" | "type" | "extern" => return false,
+                "syntax" | "edition" if two == "=" => return (Some(true), true),
+                "struct" | "type" | "extern" => return (Some(false), false),
                 "message" | "service" | "extend" | "option" => is_foreign = true,
                 "import" if matches!(two, "public" | "weak") => is_foreign = true,
                 _ => {}
@@ -61,7 +55,7 @@ fn is_foreign(tree: &Tree<'_>) -> bool {
         begins = depth == 0 && matches!(one, ";" | "}");
         token = next.unwrap_or(token);
     }
-    is_foreign
+    (None, is_foreign)
 }
 
 #[cfg(test)]

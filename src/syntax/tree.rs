@@ -3,6 +3,9 @@
 //! Nodes are in one list, each before those that it contains. Tokens are the nodes without others in them. A comment is in none, and
 //! what is between the tokens and comments is whitespace, so that the leaves are the text.
 
+/// How deeply brackets, comments and type operators may nest. The grammar has the same number.
+pub const DEPTH_LIMIT: usize = 64;
+
 mod grammar {
     #![allow(missing_docs)]
 
@@ -12,58 +15,29 @@ mod grammar {
 }
 
 use super::ascii::is_space;
-use super::foreign::{Fault, FaultKind};
 use grammar::Grammar;
 pub use grammar::Rule as Kind;
 use pest::{Parser as _, Token as Event};
 use std::ops::Range;
+use std::sync::LazyLock;
+
+/// The names of rules that match what is wrong begin with one of these.
+const ERRORS: [&str; 5] = ["bad_", "missing_", "stray_", "unclosed", "wrong_"];
+
+/// For each kind, whether it is an error.
+static IS_ERROR: LazyLock<Vec<bool>> = LazyLock::new(|| {
+    let mut errors = vec![false; Kind::all_rules().len() + 1];
+    for kind in Kind::all_rules() {
+        let name = format!("{kind:?}");
+        errors[*kind as usize] = ERRORS.iter().any(|begin| name.starts_with(begin));
+    }
+    errors
+});
 
 impl Kind {
     /// Whether such a node says that something is wrong.
     pub fn is_error(self) -> bool {
-        matches!(
-            self,
-            Kind::bad_arguments
-                | Kind::bad_arrow
-                | Kind::bad_attribute
-                | Kind::bad_close
-                | Kind::bad_head
-                | Kind::bad_header
-                | Kind::bad_item
-                | Kind::bad_list
-                | Kind::bad_mapping
-                | Kind::bad_message
-                | Kind::bad_next
-                | Kind::bad_parameters
-                | Kind::bad_part
-                | Kind::bad_payload
-                | Kind::bad_rest
-                | Kind::bad_separator
-                | Kind::bad_state
-                | Kind::bad_tuple
-                | Kind::early_close
-                | Kind::escaped_string
-                | Kind::headless
-                | Kind::missing_brace
-                | Kind::missing_colon
-                | Kind::missing_comma
-                | Kind::missing_item
-                | Kind::missing_name
-                | Kind::missing_number
-                | Kind::missing_semicolon
-                | Kind::missing_string
-                | Kind::missing_type
-                | Kind::outside
-                | Kind::separator
-                | Kind::stray_semicolon
-                | Kind::too_deep
-                | Kind::two_words
-                | Kind::unclosed
-                | Kind::unclosed_state
-                | Kind::wrong_brace
-                | Kind::wrong_end
-                | Kind::wrong_parenthesis
-        )
+        IS_ERROR[self as usize]
     }
 
     /// Whether such a token only separates or encloses.
@@ -144,8 +118,6 @@ pub struct Tree<'a> {
     tokens: Vec<u32>,
     /// Comments, and characters that were meant as whitespace, in order.
     pub comments: Vec<Leaf>,
-    /// What is wrong with the characters of tokens and comments, in order.
-    pub faults: Vec<Fault>,
 }
 
 impl<'a> Tree<'a> {
@@ -157,14 +129,13 @@ impl<'a> Tree<'a> {
             nodes: Vec::with_capacity(text.len() / 3),
             tokens: Vec::with_capacity(text.len() / 5),
             comments: Vec::new(),
-            faults: Vec::new(),
         };
         match Grammar::parse(Kind::file, text) {
             Ok(pairs) => Build::new(&mut tree).run(pairs.tokens()),
             // The grammar matches every text.
             Err(_) => {
                 let end = offset(text.len());
-                tree.nodes = [Kind::file, Kind::outside, Kind::sign]
+                tree.nodes = [Kind::file, Kind::stray_tokens, Kind::sign]
                     .map(|kind| Entry {
                         kind,
                         is_broken: true,
@@ -247,18 +218,14 @@ struct Build<'t, 'a> {
     open: Vec<usize>,
     /// Where the last token ends.
     end: u32,
-    /// Whether the text has characters that no token has.
-    has_foreign: bool,
 }
 
 impl<'t, 'a> Build<'t, 'a> {
     fn new(tree: &'t mut Tree<'a>) -> Build<'t, 'a> {
-        let has_foreign = !tree.text.is_ascii();
         Build {
             tree,
             open: Vec::new(),
             end: 0,
-            has_foreign,
         }
     }
 
@@ -271,7 +238,6 @@ impl<'t, 'a> Build<'t, 'a> {
         }
         self.tree.nodes[0].start = 0;
         self.tree.nodes[0].end = offset(self.tree.text.len());
-        self.tree.faults.sort_by_key(|fault| fault.at.start);
     }
 
     fn start(&mut self, kind: Kind, start: u32) {
@@ -307,7 +273,6 @@ impl<'t, 'a> Build<'t, 'a> {
         if kind.is_trivia() {
             if let Some(comment) = self.tree.comments.last_mut() {
                 comment.end = end;
-                Fault::in_comment(*comment, &mut self.tree.faults);
             }
             return;
         }
@@ -330,14 +295,6 @@ impl<'t, 'a> Build<'t, 'a> {
             node.end = node.start + offset(token.trim_end_matches(is_space).len());
             self.end = node.end;
             self.tree.tokens.push(offset(index));
-            let leaf = Leaf {
-                kind,
-                start: node.start,
-                end: node.end,
-            };
-            if self.has_foreign || kind == Kind::open_string {
-                Fault::in_token(text, leaf, &mut self.tree.faults);
-            }
         } else {
             // A place where something is missing is directly after the token before it.
             node.start = match self.end <= node.start {
@@ -345,14 +302,6 @@ impl<'t, 'a> Build<'t, 'a> {
                 false => node.start,
             };
             node.end = self.end;
-            if kind == Kind::too_deep {
-                // Its first token is the bracket.
-                let bracket = self.tree.node(index + 1).range();
-                self.tree.faults.push(Fault {
-                    at: bracket,
-                    kind: FaultKind::DeepNesting,
-                });
-            }
         }
         let is_broken = self.tree.nodes[index].is_broken;
         if let Some(outer) = self.open.last() {
@@ -383,7 +332,8 @@ impl<'t> Node<'t> {
         entry.start as usize..entry.end as usize
     }
 
-    fn leaf(self) -> Leaf {
+    /// It as a leaf.
+    pub fn leaf(self) -> Leaf {
         let Entry {
             kind, start, end, ..
         } = self.entry();

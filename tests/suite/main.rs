@@ -49,6 +49,7 @@ mod rust;
 mod scala;
 #[cfg(target_os = "linux")]
 mod services;
+mod syntax;
 mod talk;
 mod tidy;
 mod trace;

@@ -172,7 +172,7 @@ const LIMITS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "nesting of brackets",
-        "src/syntax/tokens.rs",
+        "src/syntax/tree.rs",
         "DEPTH_LIMIT: usize = 64;",
         "64",
     ),

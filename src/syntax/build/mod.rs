@@ -12,6 +12,7 @@ use crate::name::Name;
 use crate::protocol::Docs;
 use crate::source::{SourceId, Span};
 use crate::syntax::ast::File;
+use crate::syntax::foreign::Fault;
 use crate::syntax::tree::{Kind, Node, Parts, Tree};
 use std::ops::Range;
 
@@ -62,6 +63,7 @@ pub struct Builder<'a> {
     source: SourceId,
     text: &'a str,
     tree: &'a Tree<'a>,
+    faults: &'a [Fault],
     docs: Vec<Doc>,
     next_doc: usize,
     file: File,
@@ -71,11 +73,17 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(source: SourceId, tree: &'a Tree<'a>, diagnostics: Vec<Diagnostic>) -> Builder<'a> {
+    pub fn new(
+        source: SourceId,
+        tree: &'a Tree<'a>,
+        faults: &'a [Fault],
+        diagnostics: Vec<Diagnostic>,
+    ) -> Builder<'a> {
         let mut builder = Builder {
             source,
             text: tree.text,
             tree,
+            faults,
             docs: Doc::all(tree),
             next_doc: 0,
             file: File::default(),
@@ -95,7 +103,7 @@ impl<'a> Builder<'a> {
         }
         for node in self.tree.root().children() {
             match node.kind() {
-                Kind::protocol | Kind::headless => self.protocol(node),
+                Kind::protocol | Kind::bad_protocol => self.protocol(node),
                 _ if node.is_broken() => self.broken(node.range()),
                 Kind::package => self.package(node),
                 Kind::import => self.import(node),
@@ -132,7 +140,7 @@ impl<'a> Builder<'a> {
     /// Whether characters of a node are faulty, although it could be parsed.
     fn is_faulty(&self, node: Node<'a>) -> bool {
         let range = node.range();
-        let faults = &self.tree.faults;
+        let faults = self.faults;
         let fault = faults.get(faults.partition_point(|fault| fault.at.start < range.start));
         fault.is_some_and(|fault| fault.at.start < range.end)
     }

@@ -23,7 +23,7 @@ impl<'a> Builder<'a> {
             return self.broken(node.range());
         }
         // Without the keyword, the name belongs to something else.
-        let name = name.filter(|_| keyword.is_some() || node.kind() == Kind::headless);
+        let name = name.filter(|_| keyword.is_some() || node.kind() == Kind::bad_protocol);
         let mut docs = Docs::new();
         let mut sorted = Sorted::default();
         if let Some(name) = &name {
@@ -69,7 +69,7 @@ impl<'a> Builder<'a> {
         let attributes = self.attributes(&mut parts);
         parts.next_if(Kind::another_word);
         let name = parts.next_if(Kind::ident);
-        let Some(name) = name.or_else(|| parts.next_if(Kind::bad_name)) else {
+        let Some(name) = name.or_else(|| parts.next_if(Kind::foreign_name)) else {
             self.broken(node.range());
             return None;
         };

@@ -4,10 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::protocol::Limit;
 use crate::syntax::ast::{Entry, Type, TypeKind};
 use crate::syntax::foreign::Fault;
-use crate::syntax::tree::{Kind, Node};
-
-/// How many `?` or `~` a type may have.
-const OPERATOR_LIMIT: usize = 64;
+use crate::syntax::tree::{DEPTH_LIMIT, Kind, Node};
 
 impl<'a> Builder<'a> {
     pub(super) fn entries(&mut self, pair: Node<'a>) -> Vec<Entry> {
@@ -34,7 +31,7 @@ impl<'a> Builder<'a> {
         let signs = pair
             .children()
             .filter(|part| matches!(part.kind(), Kind::tilde | Kind::option));
-        if let Some(deep) = signs.skip(OPERATOR_LIMIT).next() {
+        if let Some(deep) = signs.skip(DEPTH_LIMIT).next() {
             self.report(Fault::too_deep(self.source, &deep.range()));
         }
         let mut parts = pair.parts();
@@ -74,7 +71,7 @@ impl<'a> Builder<'a> {
             }
             _ => unreachable!("a type is a list, a tuple or a path"),
         };
-        for option in parts.take(OPERATOR_LIMIT) {
+        for option in parts.take(DEPTH_LIMIT) {
             let span = ty.span.to(self.span(option));
             let kind = TypeKind::Option(Box::new(ty));
             ty = Type {

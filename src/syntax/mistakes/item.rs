@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ascii::is_word;
 use crate::syntax::failure::Context;
-use crate::syntax::problems::Part;
+use crate::syntax::failure::Part;
 
 impl<'a> Context<'a> {
     pub(super) fn in_item(&self) -> Option<Diagnostic> {

@@ -10,7 +10,7 @@ mod types;
 
 use super::ascii::is_word;
 use super::failure::Context;
-use super::problems::Part;
+use super::failure::Part;
 use crate::diagnostic::Diagnostic;
 
 impl<'a> Context<'a> {

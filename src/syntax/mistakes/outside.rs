@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
 use crate::syntax::ascii::is_word;
 use crate::syntax::failure::Context;
-use crate::syntax::problems::STATE;
+use crate::syntax::failure::STATE;
 
 impl<'a> Context<'a> {
     pub(super) fn outside(&self) -> Diagnostic {

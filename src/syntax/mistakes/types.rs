@@ -4,7 +4,7 @@ use super::sizes::bare_number;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ascii::is_word;
 use crate::syntax::failure::Context;
-use crate::syntax::problems::Part;
+use crate::syntax::failure::Part;
 use std::ops::Range;
 
 impl<'a> Context<'a> {

@@ -174,6 +174,8 @@ pub const OUTSIDE: &[(&str, &str)] = &[
     ("heck", "target"),
     ("ignore", "cli"),
     ("libc", "cli"),
+    ("pest", "syntax"),
+    ("pest_derive", "syntax"),
     ("petgraph", "graph"),
     ("proc_macro2", "target"),
     ("pulldown_cmark", "doc"),

@@ -1,15 +1,17 @@
 //! Any text has a tree whose leaves are the text, and damage to one token hides no state, neither from the compiler nor from editors.
 
-use super::ast::{File, ItemKind, State};
-use super::tree::Tree;
-use crate::source::Sources;
+use crate::support::repository;
+use duologue::lsp::outline;
+use duologue::source::Sources;
+use duologue::syntax::ast::{File, ItemKind, State};
+use duologue::syntax::parse;
+use duologue::syntax::tree::Tree;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// All protocols of a folder of the repository and of the folders in it.
 fn texts(folder: &str) -> Vec<String> {
     let mut texts = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    let mut folders = vec![repository().join(folder)];
     while let Some(folder) = folders.pop() {
         let entries = std::fs::read_dir(&folder).expect("a folder");
         let mut paths: Vec<_> = entries
@@ -55,7 +57,7 @@ fn leaves(text: &str) -> Vec<&str> {
 /// The errors of a text that it finds itself, and whether the tree has any.
 fn errors(text: &str) -> (usize, bool) {
     let source = Sources::default().add("a.proto", "");
-    let (_, errors) = super::parse(source, text);
+    let (_, errors) = parse(source, text);
     let tree = Tree::of(text);
     (
         errors.len(),
@@ -160,7 +162,7 @@ fn edited(rounds: usize, seed: u64) {
         leaves(&text);
         let (errors, is_broken) = errors(&text);
         assert!(errors > 0 || !is_broken, "no error in\n{text}");
-        let _ = crate::lsp::outline(&text);
+        let _ = outline(&text);
         accepted += usize::from(errors == 0);
     }
     assert!(accepted * 20 > rounds, "{accepted}");
@@ -180,7 +182,7 @@ fn the_leaves_of_a_tree_are_the_text() {
 }
 
 #[test]
-#[ignore = "runs for a minute: nightly"]
+#[ignore = "nightly: syntax"]
 fn the_leaves_of_many_changed_trees_are_the_text() {
     edited(50_000, 0x1912_2012);
 }
@@ -197,7 +199,7 @@ fn states(file: &File) -> Vec<&State> {
 /// The names of the states of a text, with how many messages they have.
 fn named(text: &str) -> Vec<(String, usize)> {
     let source = Sources::default().add("a.proto", "");
-    let (file, _) = super::parse(source, text);
+    let (file, _) = parse(source, text);
     let states = states(&file).into_iter();
     states
         .map(|state| (state.name.text().to_owned(), state.messages.len()))
@@ -206,8 +208,8 @@ fn named(text: &str) -> Vec<(String, usize)> {
 
 /// The names of the states that an editor shows.
 fn shown(text: &str) -> Vec<(String, usize)> {
-    use crate::lsp::ItemKind;
-    let items = crate::lsp::outline(text);
+    use duologue::lsp::ItemKind;
+    let items = outline(text);
     let nested = items.iter().flat_map(|item| &item.children);
     let states = items
         .iter()
@@ -261,7 +263,7 @@ fn damage_hides_no_other_state() {
         let (mut kept, mut shown_kept) = (0, 0);
         let mut lost = Vec::new();
         for text in &texts {
-            let (file, errors) = super::parse(source, text);
+            let (file, errors) = parse(source, text);
             assert!(errors.is_empty());
             let all = states(&file);
             for token in Tree::of(text).tokens() {
@@ -352,7 +354,7 @@ fn repeated(count: usize, begins: &[&str], units: &[&str]) {
             let text = format!("{begin}{}", unit.repeat(count));
             leaves(&text);
             errors(&text);
-            let _ = crate::lsp::outline(&text);
+            let _ = outline(&text);
         }
     }
 }
@@ -422,7 +424,7 @@ fn hostile_texts_are_read_once() {
 }
 
 #[test]
-#[ignore = "runs for minutes: nightly"]
+#[ignore = "nightly: syntax"]
 fn long_hostile_texts_are_read_once() {
     repeated(100_000, BEGINS, UNITS);
 }
@@ -431,7 +433,7 @@ fn long_hostile_texts_are_read_once() {
 fn brackets_and_comments_nest_64_deep() {
     let source = Sources::default().add("a.proto", "");
     let messages = |text: &str| -> Vec<String> {
-        let (_, errors) = super::parse(source, text);
+        let (_, errors) = parse(source, text);
         errors.into_iter().map(|error| error.message).collect()
     };
     for (open, close) in [("[", "]"), ("(u8, ", ")"), ("t<", ">")] {
@@ -465,4 +467,19 @@ fn brackets_and_comments_nest_64_deep() {
         };
         assert_eq!(messages(&text), ["this is nested too deeply"], "{operator}");
     }
+}
+
+#[test]
+fn independent_mistakes_in_a_state_are_all_reported() {
+    let source = Sources::default().add("a.proto", "");
+    let text = "proto! p {\n a:send { m(str u8) -> a, n = ! }\n b:send { m -> a n -> a\n c:recv { m -> a }\n}\n";
+    let (_, errors) = parse(source, text);
+    let messages: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
+    let expected = [
+        "a named entry is written `name: type`",
+        "expected `->`, found `=`",
+        "messages are separated by commas",
+        "expected `}` before the next state, found `c`",
+    ];
+    assert_eq!(messages, expected);
 }
