@@ -134,7 +134,7 @@ static void stopped(void)
     CHECK(bank_client_withdrawal_response_close(waiting) == DUO_OK);
     CHECK(seen.asked == asked && seen.happened == reported);
 
-    /* A shared endpoint is gone for all its holders. */
+    /* A shared endpoint is gone for all its holders, for the same reason. */
     numbers_server_stream_t numbers;
     numbers_client_stream_t sender;
     numbers_client_stream_shared_t many;
@@ -143,7 +143,7 @@ static void stopped(void)
     CHECK(numbers_init(&numbers, &sender) == DUO_OK);
     CHECK(numbers_client_stream_share(sender, &many) == DUO_OK);
     CHECK(numbers_client_stream_shared_send_send(many, 1) == DUO_STOPPED);
-    CHECK(numbers_client_stream_shared_send_send(many, 1) == DUO_CLOSED);
+    CHECK(numbers_client_stream_shared_send_send(many, 1) == DUO_STOPPED);
     numbers_client_stream_shared_release(many);
     CHECK(numbers_server_stream_recv(numbers, &got) == DUO_CLOSED);
     duo_monitor_with(NULL);
