@@ -90,10 +90,7 @@ impl Inner {
             all.push(subscribed.map_err(|error| self.unreachable(error))?);
         }
         let probe = self.client.new_inbox();
-        let inboxes = format!(
-            "\"{}.",
-            probe.rsplit_once('.').map_or("", |(prefix, _)| prefix)
-        );
+        let inboxes = probe.rsplit_once('.').unwrap_or_default().0.to_owned() + ".";
         let mut unanswered = pin!(self.client.request(probe.clone(), "".into()));
         loop {
             tokio::select! {

@@ -43,14 +43,9 @@ impl Directory {
                 Err(error) => error,
             };
             // One that is full or drains will not answer while that lasts.
-            let is_busy = matches!(
-                error,
-                Refused {
-                    verdict: Verdict::Full | Verdict::Draining,
-                    ..
-                }
-            );
-            if matches!(error, Refused { .. } | NoCertificates { .. }) && !is_busy {
+            let busy = [Verdict::Full, Verdict::Draining];
+            let is_busy = matches!(&error, Refused { verdict, .. } if busy.contains(verdict));
+            if !is_busy && matches!(error, Refused { .. } | NoCertificates { .. }) {
                 return Err(error.into());
             }
             if !is_busy {
@@ -108,10 +103,10 @@ impl Inner {
                 return Err(Error::NoServers { subjects });
             }
             if Instant::now() >= deadline {
-                return Err(match self.client.connection_state() {
-                    State::Connected => Error::AllBusy,
-                    _ => self.unreachable(io::Error::from(io::ErrorKind::NotConnected)),
-                });
+                if self.client.connection_state() == State::Connected {
+                    return Err(Error::AllBusy);
+                }
+                return Err(self.unreachable(io::Error::from(io::ErrorKind::NotConnected)));
             }
         }
     }
