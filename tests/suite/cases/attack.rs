@@ -256,7 +256,7 @@ fn long_chains_of_declarations_are_handled_on_a_small_stack() {
 /// Texts that repeat one word. If compiling took quadratic time, this test would run for many minutes.
 #[test]
 fn long_repetitions_are_handled() {
-    const SIZE: usize = 1 << 19;
+    const SIZE: usize = 1 << 17;
     let words = [
         "~",
         "?",
@@ -322,7 +322,7 @@ fn long_repetitions_are_handled() {
 /// minutes.
 #[test]
 fn states_with_many_brackets_are_handled() {
-    const SIZE: usize = 1 << 22;
+    const SIZE: usize = 1 << 20;
     let state = format!("b {{ {}{} ", "{".repeat(200), "}".repeat(129));
     let text = format!("proto! p {{ {}", state.repeat(SIZE / state.len()));
     survives(text.as_bytes());

@@ -205,7 +205,7 @@ fn only_the_newest_version_is_published_last() {
 
 #[test]
 fn brackets_in_very_many_others_have_few_selections() {
-    const DEPTH: usize = 200_000;
+    const DEPTH: usize = 50_000;
     let folder = folder("selections");
     let mut client = Client::open(&folder);
     let uri = uri(&folder.join("a.proto"));
