@@ -44,6 +44,9 @@ fn answer_second(mut asking: second::server::Asking, tag: &str) -> Result<(), Cl
     }
 }
 
+/// The client finds out how a session ends.
+fn ignore(_: Result<(), Closed>) {}
+
 /// A session of a client.
 enum Session {
     First(first::client::Asking),
@@ -95,11 +98,11 @@ fn announce(words: &[&str]) -> Outcome<(Listener, Announcement)> {
     let tag = (*tag).to_owned();
     let announcement = match *version {
         "first" => {
-            listener.serve(move |asking| drop(answer_first(asking, &tag)));
+            listener.serve(move |asking| ignore(answer_first(asking, &tag)));
             directory.announce::<first::server::Asking>(name, &listener, &[], None)?
         }
         _ => {
-            listener.serve(move |asking| drop(answer_second(asking, &tag)));
+            listener.serve(move |asking| ignore(answer_second(asking, &tag)));
             directory.announce::<second::server::Asking>(name, &listener, &[], None)?
         }
     };

@@ -68,7 +68,7 @@ impl Inner {
         let inbox = self.client.new_inbox();
         let subscribed = self.client.subscribe(inbox.clone()).await;
         let mut answers = subscribed.map_err(|error| self.unreachable(error))?;
-        let used = [&subjects[..], &[inbox.clone()]].concat();
+        let used = [&subjects[..], std::slice::from_ref(&inbox)].concat();
         loop {
             let mut is_nothing = true;
             for subject in &subjects {
