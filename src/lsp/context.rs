@@ -135,7 +135,7 @@ fn around(text: &str, offset: usize, is_part: impl Fn(&u8) -> bool) -> Range<usi
 /// The word before a position.
 fn before_word(text: &str, end: usize) -> &str {
     let tree = tree(&text[..end]);
-    let last = tree.len().saturating_sub(1);
+    let last = tree.count().saturating_sub(1);
     &text[tree.place(last)]
 }
 
@@ -143,7 +143,7 @@ fn before_word(text: &str, end: usize) -> &str {
 /// is what may be written there.
 fn expected_after(text: &str) -> (Expected, usize) {
     let tree = tree(text);
-    let Some(last) = tree.len().checked_sub(1).map(|last| tree.place(last)) else {
+    let Some(last) = tree.count().checked_sub(1).map(|last| tree.place(last)) else {
         return (Expected::Item, 0);
     };
     let end = last.end;

@@ -6,16 +6,24 @@
 
 mod actions;
 mod complete;
+// Most kinds of nodes cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod context;
 mod hints;
 mod hover;
 mod names;
 mod position;
 mod rename;
+// Most kinds of nodes cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod semantic;
 mod shape;
 mod snapshot;
+// Most kinds of nodes cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod symbols;
+// Most kinds of nodes cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod text;
 
 pub use actions::{Fix, automatic_fixes, fixes, formatted};

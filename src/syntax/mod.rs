@@ -2,16 +2,20 @@
 
 mod ascii;
 pub mod ast;
-// Most kinds of nodes and tokens cannot occur at a given position.
+// Most kinds of nodes cannot occur at a given position.
 #[allow(clippy::wildcard_enum_match_arm)]
 mod build;
 mod declared;
 mod decode;
 mod failure;
+// Most kinds of nodes cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod foreign;
+// Most kinds of nodes cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
 pub mod format;
 mod mistakes;
-// Most kinds of nodes and tokens cannot occur at a given position.
+// Most kinds of nodes cannot occur at a given position.
 #[allow(clippy::wildcard_enum_match_arm)]
 mod problems;
 mod protocol_buffers;

@@ -53,7 +53,7 @@ impl<'t> Problems<'t> {
             let next = nodes[at + 1..]
                 .iter()
                 .find(|next| self::part(next.kind()) != Part::Outside);
-            self.limit = next.map_or(self.tree.len(), |next| self.first(*next));
+            self.limit = next.map_or(self.tree.count(), |next| self.first(*next));
             match part {
                 Part::Header => self.protocol(*node),
                 Part::Outside => {
@@ -92,7 +92,7 @@ impl<'t> Problems<'t> {
     /// Reports the faults before the token `end` that were not reported before. Returns whether there are any.
     fn has_faults(&mut self, end: usize) -> bool {
         let all = &self.all_faults[self.faults..];
-        let end = match end < self.tree.len() {
+        let end = match end < self.tree.count() {
             true => end
                 .checked_sub(1)
                 .map_or(0, |last| self.tree.place(last).end),
@@ -173,16 +173,14 @@ impl<'t> Problems<'t> {
             match part.kind() {
                 Kind::state => self.state(part),
                 Kind::stray_separator => self.separator(at),
-                Kind::wrong_close => {
-                    if !self.has_faults(at + 2) {
-                        let expected = STATE.to_owned();
-                        self.explain(Part::Outside, at + 1..self.limit, at + 1, expected);
-                    }
+                Kind::wrong_close if !self.has_faults(at + 2) => {
+                    let expected = STATE.to_owned();
+                    self.explain(Part::Outside, at + 1..self.limit, at + 1, expected);
                 }
-                Kind::wrong_brace | Kind::wrong_parenthesis | Kind::wrong_end => {
-                    if !self.has_faults(at + 1) {
-                        self.explain(Part::State, at..at + 1, at, String::new());
-                    }
+                Kind::wrong_brace | Kind::wrong_parenthesis | Kind::wrong_end
+                    if !self.has_faults(at + 1) =>
+                {
+                    self.explain(Part::State, at..at + 1, at, String::new());
                 }
                 Kind::unclosed if self.found.len() == reported => {
                     let is_opener =
@@ -374,7 +372,6 @@ fn continuation(before: Node<'_>) -> &'static str {
             }
         }
         Kind::field | Kind::variant => before.children().last().map_or("", continuation),
-        Kind::ident if false => "",
         Kind::ty => match before.children().last() {
             Some(path) if path.kind() == Kind::path => {
                 let is_open = path

@@ -160,7 +160,7 @@ impl<'a> Tree<'a> {
     }
 
     /// How many tokens there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.tokens.len()
     }
 

@@ -28,10 +28,10 @@ impl<'a> Builder<'a> {
     pub(super) fn ty(&mut self, pair: Node<'a>, depth: usize) -> Type {
         let span = self.span(pair);
         // Options are boxed types, and `~` has no meaning, but both have the limit of brackets.
-        let signs = pair
+        let mut signs = pair
             .children()
             .filter(|part| matches!(part.kind(), Kind::tilde | Kind::option));
-        if let Some(deep) = signs.skip(DEPTH_LIMIT).next() {
+        if let Some(deep) = signs.nth(DEPTH_LIMIT) {
             self.report(Fault::too_deep(self.source, &deep.range()));
         }
         let mut parts = pair.parts();

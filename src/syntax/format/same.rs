@@ -13,13 +13,13 @@ fn is_separator(kind: Kind) -> bool {
 }
 
 /// The kinds of all nodes, each before those in it.
-fn kinds<'t>(tree: &'t Tree<'_>) -> impl Iterator<Item = Kind> {
+fn kinds(tree: &Tree<'_>) -> impl Iterator<Item = Kind> {
     let kinds = tree.root().all().map(|node| node.kind());
     kinds.filter(|kind| !is_separator(*kind))
 }
 
 /// For each documentation comment, how many tokens precede it.
-fn documented<'t>(tree: &'t Tree<'_>) -> impl Iterator<Item = usize> {
+fn documented(tree: &Tree<'_>) -> impl Iterator<Item = usize> {
     let is_documentation = |leaf: Leaf| {
         let text = &tree.text[leaf.range()];
         leaf.kind == Kind::line_comment && (is_doc(text) || is_file_doc(text))
