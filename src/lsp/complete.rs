@@ -3,7 +3,7 @@
 use super::Snapshot;
 use super::context::{Expected, context};
 use super::hover::attribute;
-use super::symbols::{Item, ItemKind, outline};
+use super::symbols::{Item, ItemKind};
 use crate::check::every_rule;
 use crate::protocol::{Bound, Builtin, FileId, LANGUAGES, Protocol};
 use std::collections::BTreeSet;
@@ -51,7 +51,7 @@ pub fn complete(
     let context = context(text, offset);
     let mut proposals = Proposals {
         snapshot,
-        items: outline(text),
+        items: snapshot.outline().to_vec(),
         replaced: context.word.clone(),
         seen: BTreeSet::new(),
         list: Vec::new(),

@@ -1,7 +1,7 @@
 //! What may be written at a position, from the tree of the text before it.
 
 use super::text::tree;
-use crate::syntax::tree::{Kind, Node};
+use crate::syntax::tree::{Kind, Leaf, Node, Tree};
 use std::ops::Range;
 
 /// Words that begin or end parts of declarations. No rename produces one.
@@ -66,57 +66,26 @@ pub struct Context {
 
 /// What may be written at a position.
 pub fn context(text: &str, offset: usize) -> Context {
-    let whole = tree(text);
-    let nothing = Context {
-        expected: Expected::Nothing,
-        word: offset..offset,
-        item: 0,
-    };
-    let mut leaves = whole.leaves().skip_while(|leaf| leaf.range().end < offset);
-    let leaf = leaves.next().filter(|leaf| leaf.range().start < offset);
-    if let Some(leaf) = leaf {
-        let at = leaf.range();
-        let is_inside = offset < at.end;
-        match leaf.kind {
-            Kind::line_comment | Kind::open_comment | Kind::deep_comment => return nothing,
-            Kind::block_comment if is_inside => return nothing,
-            Kind::string | Kind::bad_string | Kind::open_string => {
-                let inside = at.start + 1..at.end - usize::from(leaf.kind != Kind::open_string);
-                if offset > inside.end {
-                } else if before_word(text, at.start) != "import" {
-                    return nothing;
-                } else {
-                    return Context {
-                        expected: Expected::Path(text[inside.start..offset].to_owned()),
-                        word: inside,
-                        item: 0,
-                    };
-                }
-            }
-            _ => {}
-        }
-    }
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     // A rule has hyphens.
-    let is_part_of_rule = |byte: &u8| is_part(byte) || *byte == b'-';
-    let rule = around(text, offset, is_part_of_rule);
+    let rule = around(text, offset, |byte| is_part(byte) || *byte == b'-');
     let mut word = around(text, offset, is_part);
     if word.start == offset {
         // A word before which something is written stays.
         word.end = offset;
     }
-    let (expected, item) = expected_after(&text[..rule.start]);
-    if expected == Expected::Rule {
-        return Context {
-            expected,
-            word: rule,
-            item,
-        };
+    let (mut expected, mut item) = expected_after(&text[..rule.start]);
+    match &mut expected {
+        Expected::Rule => word = rule,
+        Expected::Path(path) => {
+            let start = rule.start - path.len();
+            path.push_str(&text[rule.start..offset]);
+            let end = text[offset..].find(['"', '\r', '\n']);
+            word = start..offset + end.unwrap_or(text.len() - offset);
+        }
+        _ if rule.start < word.start => (expected, item) = expected_after(&text[..word.start]),
+        _ => {}
     }
-    let (expected, item) = match rule.start == word.start {
-        true => (expected, item),
-        false => expected_after(&text[..word.start]),
-    };
     Context {
         expected,
         word,
@@ -132,17 +101,15 @@ fn around(text: &str, offset: usize, is_part: impl Fn(&u8) -> bool) -> Range<usi
     offset - start.count()..offset + end.count()
 }
 
-/// The word before a position.
-fn before_word(text: &str, end: usize) -> &str {
-    let tree = tree(&text[..end]);
-    let last = tree.count().saturating_sub(1);
-    &text[tree.place(last)]
-}
-
 /// What may be written after a text, and where the item begins that the text ends in. What the grammar misses where the text ends
 /// is what may be written there.
 fn expected_after(text: &str) -> (Expected, usize) {
     let tree = tree(text);
+    if let Some(leaf) = tree.leaves().last()
+        && let Some(expected) = within(&tree, leaf)
+    {
+        return (expected, 0);
+    }
     let Some(last) = tree.count().checked_sub(1).map(|last| tree.place(last)) else {
         return (Expected::Item, 0);
     };
@@ -163,6 +130,24 @@ fn expected_after(text: &str) -> (Expected, usize) {
         false => after_error(item, error, last),
     };
     (expected, start)
+}
+
+/// What may be written after a text that ends within a comment or a string.
+fn within(tree: &Tree<'_>, last: Leaf) -> Option<Expected> {
+    let rest = &tree.text[last.range().start..];
+    match last.kind {
+        Kind::open_comment | Kind::deep_comment => Some(Expected::Nothing),
+        _ if rest.contains('\n') => None,
+        Kind::line_comment => Some(Expected::Nothing),
+        Kind::open_string => {
+            let before = tree.count().checked_sub(2).map(|before| tree.word(before));
+            Some(match before {
+                Some("import") => Expected::Path(rest[1..].to_owned()),
+                _ => Expected::Nothing,
+            })
+        }
+        _ => None,
+    }
 }
 
 /// What may be written where a node is missing, after the token `last`.

@@ -1,8 +1,10 @@
 //! A text with everything it depends on, checked.
 
+use super::symbols::{Item, outline};
 use crate::compile::{Compilation, Files, Request, Unreadable, compile};
 use crate::protocol::{FileId, Program, ProtocolId};
 use crate::source::{SourceId, Span};
+use std::sync::OnceLock;
 
 /// A checked text. The other texts of the compilation are what it imports, and what was compiled along with it.
 #[derive(Debug)]
@@ -11,6 +13,8 @@ pub struct Snapshot {
     pub compilation: Compilation,
     /// The text itself.
     pub source: SourceId,
+    /// What the text declares, read when it is asked for.
+    items: OnceLock<Vec<Item>>,
 }
 
 impl Snapshot {
@@ -25,6 +29,7 @@ impl Snapshot {
         Ok(Snapshot {
             compilation,
             source,
+            items: OnceLock::new(),
         })
     }
 
@@ -35,6 +40,12 @@ impl Snapshot {
             true => "",
             false => self.compilation.sources.get(self.source).text(),
         }
+    }
+
+    /// The declarations of the text, in order.
+    #[must_use]
+    pub fn outline(&self) -> &[Item] {
+        self.items.get_or_init(|| outline(self.text()))
     }
 
     /// The program as far as it could be resolved.

@@ -249,7 +249,7 @@ fn symbol(view: &View, item: &Item) -> Value {
 
 fn symbols(state: &mut State<'_>, asked: &Value) -> Option<Value> {
     let view = view(state, asked)?;
-    let items = outline(view.snapshot.text());
+    let items = view.snapshot.outline();
     Some(items.iter().map(|item| symbol(&view, item)).collect())
 }
 
