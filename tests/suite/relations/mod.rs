@@ -2,6 +2,7 @@
 
 mod commands;
 mod judge;
+mod large;
 mod limits;
 mod machine;
 mod oracle;
