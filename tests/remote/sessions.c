@@ -615,8 +615,11 @@ static void handlers_return(leaves how)
         CHECK(flow_server_serve(listener, NULL, serve_flow, &left) == DUO_OK);
         thread = start(run, listener);
         CHECK(flow_client_connect(address, NULL, &left.client) == DUO_OK);
-        CHECK(flow_client_flow_send_number(left.client, 1, &left.client) == DUO_OK);
-        CHECK(DUO_FLUSH(left.client) == DUO_OK);
+        /* A session that is forgotten at once may have ended by now. */
+        if (how != NOTHING) {
+            CHECK(flow_client_flow_send_number(left.client, 1, &left.client) == DUO_OK);
+            CHECK(DUO_FLUSH(left.client) == DUO_OK);
+        }
     }
     duo_listener_stop(listener);
     /* All handlers have returned. */
