@@ -34,16 +34,16 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 .iter()
                 .map(|ty| depths.ty(ty, &[]))
                 .collect();
-            let protocol = program.protocol(instance.protocol);
-            if protocol.is_known() {
+            if subject.is_known(instance.protocol) {
+                let protocol = program.protocol(instance.protocol);
                 look(protocol, arguments, &depths, findings);
             }
         }
         for id in &file.protocols {
-            let protocol = program.protocol(*id);
-            if !protocol.is_known() {
+            if !subject.is_known(*id) {
                 continue;
             }
+            let protocol = program.protocol(*id);
             let own = vec![1; protocol.start().parameters.len()];
             look(protocol, own, &depths, findings);
         }

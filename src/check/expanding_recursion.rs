@@ -358,7 +358,7 @@ fn count_all(subject: &Subject<'_>, findings: &mut Findings) {
     }
     let declared = program.types.iter().flat_map(|ty| ty.definition.parts());
     first.extend(declared.flat_map(endpoints_in));
-    let is_known = |version: &Version| subject.program.protocol(version.0).is_known();
+    let is_known = |version: &Version| subject.is_known(version.0);
     first.retain(is_known);
     let mut versions = Versions::default();
     first.into_iter().for_each(|version| versions.add(version));

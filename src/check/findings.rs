@@ -57,6 +57,12 @@ impl<'a> Subject<'a> {
         self.cases_of(Known::All)
     }
 
+    /// Whether everything about a protocol is known.
+    pub fn is_known(&self, id: ProtocolId) -> bool {
+        let shape = self.shapes[id.index()].as_ref();
+        shape.is_some_and(|shape| shape.known == Known::All)
+    }
+
     /// The protocols of which at least this much is known.
     pub fn cases_of(&self, least: Known) -> impl Iterator<Item = Case<'_>> {
         let all = self.program.protocols.iter().zip(&self.shapes).enumerate();
