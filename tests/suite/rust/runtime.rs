@@ -44,6 +44,7 @@ fn the_runtime_leaves_the_names_loom_and_tsan_to_applications() {
 
 /// The builds that docs/decisions/0007 compares.
 #[test]
+#[ignore = "nightly: benchmarks"]
 fn each_mechanism_can_be_left_out() {
     let names = [
         "deferral",
