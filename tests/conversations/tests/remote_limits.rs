@@ -61,6 +61,20 @@ fn a_message_that_is_too_large_ends_the_session_for_both_sides() {
 }
 
 #[test]
+fn a_message_that_takes_too_much_memory_ends_the_session_for_both_sides() {
+    let (mut listener, address) = listener("memory");
+    listener.max_memory(7);
+    let (server, client): (server::Login, client::Login) = accepted(&mut listener, &address);
+    let waiting = client
+        .login("holk".into(), "1234".into())
+        .expect("it is open");
+    let closed = server.recv().map(drop).expect_err("it takes 8 bytes");
+    assert_eq!(closed.why(), Why::TooLarge);
+    let closed = waiting.recv().map(drop).expect_err("it was not received");
+    assert_eq!(closed.why(), Why::TooLarge);
+}
+
+#[test]
 fn accepting_has_a_limit_and_keeps_sessions_of_others() {
     let (mut listener, address) = listener("accept");
     let none = listener.accept_within::<server::Login>(Duration::ZERO);

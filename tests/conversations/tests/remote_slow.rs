@@ -4,8 +4,10 @@ use conversations::protocols::acme::File;
 use conversations::protocols::acme::files::Mode;
 use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
 use conversations::protocols::numbers::{self, Stream};
+use conversations::protocols::telemetry;
 use duologue::{Closed, PortSet, Select, TrySendError, Why};
 use duologue_net::{Connector, Open, Socket};
+use futures_executor::block_on;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::thread;
@@ -259,6 +261,45 @@ fn nobody_else_waits_for_a_peer_that_only_says_that_it_is_there() -> Result<(), 
     assert_eq!(waiting.join().expect("no panic"), Err(Why::Left));
     serving.join().expect("no panic").expect("it is awaited");
     Ok(())
+}
+
+/// Why a session ends, which it does though nobody else acts.
+fn end(act: impl Future<Output = Result<(), Closed>> + Send + 'static) -> Why {
+    let (say, said) = mpsc::channel();
+    thread::spawn(move || say.send(block_on(act).expect_err("it ends").why()));
+    said.recv_timeout(LONG).expect("it ends")
+}
+
+/// A peer that reads nothing is late for a thread, for a task and for a side that waits for an answer. It finds that once it reads.
+#[test]
+fn a_peer_that_reads_nothing_is_late() {
+    let limited = Connector::new().idle_timeout(Duration::from_millis(50));
+    for by_task in [false, true] {
+        let (server, mut client): (numbers::server::Stream, numbers::client::Stream) =
+            pair_by(&limited);
+        let (say, begin) = mpsc::channel();
+        let reading = reads_late(server, begin);
+        let why = end(async move {
+            for number in 0.. {
+                client = match by_task {
+                    true => client.send_async(number).await?,
+                    false => client.send(number)?,
+                };
+            }
+            Ok(())
+        });
+        assert_eq!(why, Why::Late, "by a task: {by_task}");
+        say.send(()).expect("it waits");
+        assert_eq!(reading.join().expect("no panic").1, Why::Late);
+    }
+    let (server, client): (telemetry::server::Report, telemetry::client::Report) =
+        pair_by(&limited);
+    let why = end(async move {
+        let client = client.raw(true, String::new(), vec![7; LARGE])?;
+        client.flush()?.recv().map(drop)
+    });
+    assert_eq!(why, Why::Late);
+    drop(server);
 }
 
 /// The peer has left, but another process still has its end of the connection, and reads nothing.

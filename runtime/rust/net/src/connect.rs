@@ -114,7 +114,8 @@ impl Connector {
     }
 
     /// How long this side waits for a message of the listener in states that have no time limit of their own. After that
-    /// the session is [`Late`](duologue::Why::Late) for both sides. Without this limit, it waits as long as the connection lasts.
+    /// the session is [`Late`](duologue::Why::Late) for both sides. So it is if the listener does not read what was sent for as
+    /// long, or for the limit of a state that has one. Without this limit, it waits as long as the connection lasts.
     #[must_use]
     pub fn idle_timeout(mut self, timeout: Duration) -> Connector {
         self.idle = Some(timeout);

@@ -7,16 +7,19 @@ const ALIVE: u8 = 1;
 const LEAVE: u8 = 3;
 const DRAIN: u8 = 4;
 
-/// Says that this side left, as the last frame.
-pub(crate) const LEFT: [u8; 3] = [0, LEAVE, 0];
-/// Says that the peer broke the format.
-pub(crate) const BROKEN: [u8; 3] = [0, LEAVE, 1];
-/// Says that the peer was late.
-pub(crate) const LATE: [u8; 3] = [0, LEAVE, 2];
-/// Says that a message was too large for the peer.
-pub(crate) const TOO_LARGE: [u8; 3] = [0, LEAVE, 3];
 /// Says that this side is still there.
 pub(crate) const STILL_THERE: [u8; 2] = [0, ALIVE];
+
+/// Says why this side ends the session, as the last frame.
+pub(crate) fn leave(why: Why) -> [u8; 3] {
+    let reason = match why {
+        Why::Broken => 1,
+        Why::Late => 2,
+        Why::TooLarge => 3,
+        _ => 0,
+    };
+    [0, LEAVE, reason]
+}
 
 /// The first frame in a sequence of bytes.
 pub(crate) enum Frame {

@@ -195,7 +195,8 @@ impl Listener {
     }
 
     /// How long this side waits for a message in states that have no time limit of their own; not limited unless set. After
-    /// that the session is [`Late`](duologue::Why::Late) for both sides. For sessions that begin after this call.
+    /// that the session is [`Late`](duologue::Why::Late) for both sides. So it is if the peer does not read what was sent
+    /// for as long, or for the limit of a state that has one. For sessions that begin after this call.
     pub fn idle_timeout(&mut self, timeout: Duration) -> &mut Listener {
         self.shared.policy().idle = Some(timeout);
         self

@@ -52,7 +52,7 @@ use crate::timer::{self, What};
 use crate::watch::Watch;
 use crate::{flush, watch};
 
-use due::Checks;
+use due::{Checks, Stall};
 use forwarding::Next;
 use hold::Hold;
 pub(crate) use terms::{Held, Holds, Terms};
@@ -118,7 +118,9 @@ struct Core {
     is_closed: bool,
     /// When the time of the state in which the session is has passed: it has a limit, and has begun.
     due: Option<Instant>,
-    /// When `timer` checks whether it has passed: see `due`.
+    /// The connection accepts nothing at the moment, and that is limited.
+    stall: Option<Stall>,
+    /// When `timer` checks whether one of these times has passed: see `due`.
     checks: Checks,
     /// How often the far end has found nothing since it last forwarded something, where it may miss its wake-up.
     quiet_checks: u32,
@@ -132,6 +134,13 @@ impl Core {
     /// How many bytes have to be written.
     fn pending(&self) -> usize {
         self.out.bytes().len() - self.written
+    }
+
+    /// Gives up what is to be written.
+    fn forget_pending(&mut self) {
+        self.out.clear(0);
+        self.written = 0;
+        self.stall = None;
     }
 
     /// Counts messages of one state that were sent or received.
@@ -170,8 +179,8 @@ struct After {
     /// The connection did not accept everything.
     writes: bool,
     lingers: Option<Instant>,
-    /// When `timer` has to check whether the time of the state has passed.
-    checks: Option<Instant>,
+    /// When `timer` has to check whether a time has passed.
+    checks: Vec<Instant>,
     /// Something waits for the session's observer.
     reports: bool,
     /// A buffer is larger than an idle session needs.
@@ -191,7 +200,7 @@ impl After {
             checks_after: None,
             writes: false,
             lingers: None,
-            checks: None,
+            checks: Vec::new(),
             reports: false,
             shrinks: false,
         }
@@ -214,7 +223,7 @@ impl After {
             && self.checks_after.is_none()
             && !self.writes
             && self.lingers.is_none()
-            && self.checks.is_none()
+            && self.checks.is_empty()
             && !self.reports
     }
 }
@@ -245,6 +254,7 @@ pub(crate) fn open<E: Open>(
                 fails_until: None,
                 is_closed: false,
                 due: None,
+                stall: None,
                 checks: Checks::default(),
                 quiet_checks: 0,
                 lingers_until: None,
@@ -382,7 +392,7 @@ impl Session {
         if let Some(deadline) = after.lingers {
             timer::at(deadline, What::Linger, self);
         }
-        if let Some(at) = after.checks {
+        for at in after.checks {
             timer::at(at, What::Due, self);
         }
         if after.shrinks && !self.will_shrink.swap(true, SeqCst) {
@@ -469,9 +479,9 @@ impl Session {
                                 let messages = 1 + (more / length) as u64;
                                 tally.add(Direction::Received, messages, length + more);
                             }
-                            return self.leave(core, after, Why::Left, &frame::LEFT);
+                            return self.leave(core, after, Why::Left);
                         }
-                        Err(_) => return self.leave(core, after, Why::Broken, &frame::BROKEN),
+                        Err(malformed) => return self.leave(core, after, malformed.why()),
                     }
                 }
                 Frame::Ignored(length) => input.start += length,
@@ -479,7 +489,7 @@ impl Session {
                     input.ended = Some(why);
                     return self.close(core, after, why);
                 }
-                Frame::Broken => return self.leave(core, after, Why::Broken, &frame::BROKEN),
+                Frame::Broken => return self.leave(core, after, Why::Broken),
                 Frame::Incomplete => {
                     if let Some(why) = input.ended {
                         self.close(core, after, why);

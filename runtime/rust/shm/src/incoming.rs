@@ -21,7 +21,7 @@ pub(crate) enum Read {
     Something(Option<Woken>),
     /// There is no message.
     Nothing,
-    /// The session is over: the side in this process has left, or the peer has broken the format. What it sent before may
+    /// The session is over: the side in this process has left, the peer has broken the format, or a message takes too much memory. What it sent before may
     /// have been published.
     Over(Why, Option<Woken>),
 }
@@ -79,6 +79,7 @@ pub(crate) fn read(
             Read::Something(None)
         }
         Part::Broken => broken(),
+        Part::TooLarge => Read::Over(Why::TooLarge, None),
     }
 }
 
@@ -157,7 +158,7 @@ fn far_turns(far: &FarEnd) -> bool {
 fn after(arrived: Result<Arrival, Malformed>, far: &FarEnd, go_on: impl FnOnce() -> bool) -> Read {
     match arrived {
         Ok(Arrival::Gone) => Read::Over(Why::Left, None),
-        Err(_) => broken(),
+        Err(malformed) => Read::Over(malformed.why(), None),
         Ok(Arrival::Published(woken)) if far.role() == Role::Over => Read::Something(woken),
         Ok(Arrival::Published(woken)) => match go_on() {
             true => Read::Something(woken),
@@ -171,6 +172,7 @@ enum Part {
     More,
     Last,
     Broken,
+    TooLarge,
 }
 
 impl Incoming {
@@ -208,7 +210,7 @@ impl Incoming {
         // At most `left`, which fits.
         let size = part as usize;
         if !self.makes_space(size) {
-            return Part::Broken;
+            return Part::TooLarge;
         }
         (end.memory).copy_from(position.byte_place(), size, &mut self.bytes);
         position.add_part(part);

@@ -4,17 +4,30 @@ use std::error::Error;
 use std::fmt;
 
 use super::encoder::DEEPEST;
+use crate::ring::driver::Why;
 
 /// How many items a list may contain if they take no bytes.
 const MOST_EMPTY: u64 = 65_535;
 
-/// Bytes that no correct peer sends.
+/// Bytes that no correct peer sends, or whose values take too much memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed(pub(crate) &'static str);
 
 impl Malformed {
     /// An enum has no variant at this position.
     pub const VARIANT: Malformed = Malformed("an enum has no such variant");
+
+    /// The only case in which the peer has done nothing wrong.
+    const TOO_LARGE: Malformed = Malformed("the values take more memory than is allowed");
+
+    /// Why a session in which such a payload arrives ends.
+    #[must_use]
+    pub fn why(self) -> Why {
+        match self {
+            Malformed::TOO_LARGE => Why::TooLarge,
+            _ => Why::Broken,
+        }
+    }
 }
 
 impl fmt::Display for Malformed {
@@ -157,7 +170,7 @@ impl<'a> Decoder<'a> {
         let memory = count.checked_mul(size.max(usize::from(least == 0)));
         match memory.and_then(|memory| self.memory.checked_sub(memory)) {
             Some(memory) => self.memory = memory,
-            None => return Err(Malformed("the values take more memory than is allowed")),
+            None => return Err(Malformed::TOO_LARGE),
         }
         Ok(count)
     }
@@ -172,7 +185,7 @@ impl<'a> Decoder<'a> {
         let mut items = Vec::new();
         items
             .try_reserve_exact(count)
-            .map_err(|_| Malformed("there is not enough memory for a list"))?;
+            .map_err(|_| Malformed::TOO_LARGE)?;
         for _ in 0..count {
             items.push(get(self)?);
         }

@@ -29,8 +29,8 @@ pub enum Why {
     /// A side waited longer than its protocol allows, or than its own program does
     /// ([`Endpoint::within`](crate::Endpoint::within)).
     Late,
-    /// A message was larger than its receiver accepts, or had lists that are nested too deeply to be sent: its sender
-    /// ended the session instead.
+    /// A message was larger than its receiver accepts, had lists that are nested too deeply to be sent, or takes more memory
+    /// than its receiver allows.
     TooLarge,
     /// The session's [`Observer`](crate::observe::Observer) did not allow a message, which was not sent.
     Stopped,

@@ -352,7 +352,7 @@ fn the_memory_of_a_short_message_is_bounded() {
             }
             other => assert!(!fits && other.is_none()),
         }
-        assert_eq!(attack.end().0, (!fits).then_some(Why::Broken));
+        assert_eq!(attack.end().0, (!fits).then_some(Why::TooLarge));
     }
 }
 

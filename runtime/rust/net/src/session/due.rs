@@ -1,4 +1,5 @@
 //! The time limits of states, `#[within(...)]` in the protocol, and of waiting in the other states, which the program sets.
+//! The same limits apply to a peer that does not read what was sent.
 //!
 //! The side that waits for a message ends the session. The other side checks as well when the time has passed: the peer
 //! has probably ended the session, and what it says is read even if this side's program does nothing.
@@ -17,7 +18,6 @@ use std::time::{Duration, Instant};
 use duologue::transport::{Role, Why};
 
 use super::{After, Core, Patience, Session, LONGEST_PULSE};
-use crate::frame;
 use crate::input::Input;
 use crate::stream::{left, past};
 
@@ -29,6 +29,39 @@ const LONGEST_IDLE: Duration = Duration::from_secs(1 << 30);
 
 /// How many reads are made after the time has passed. A peer that keeps sending without completing a message is late.
 const LAST_READS: u32 = 256;
+
+/// The connection has accepted nothing at some time.
+pub(super) struct Stall {
+    /// When the peer is late, unless it has read what was to be written then.
+    by: Instant,
+    /// How many bytes of that are left.
+    left: usize,
+}
+
+impl Core {
+    /// When the peer is late, because it does not send or does not read, if these times have begun.
+    fn limits(&self) -> [Option<Instant>; 2] {
+        [self.due, self.stall.as_ref().map(|stall| stall.by)]
+    }
+
+    /// Lets `timer` check whether the time has passed.
+    fn check_at(&mut self, at: Instant, now: Instant, after: &mut After) {
+        let at = at.min(now + LONGEST_PULSE);
+        if self.checks.request(at) {
+            after.checks.push(at);
+        }
+    }
+
+    /// The connection has accepted this many bytes.
+    pub(super) fn moved(&mut self, count: usize) {
+        if let Some(stall) = &mut self.stall {
+            stall.left = stall.left.saturating_sub(count);
+            if stall.left == 0 {
+                self.stall = None;
+            }
+        }
+    }
+}
 
 /// When `timer` has entries of a session, the earliest last.
 #[derive(Default)]
@@ -72,10 +105,23 @@ impl Session {
         let now = Instant::now();
         let due = now + within;
         core.due = Some(due);
-        let at = due.min(now + LONGEST_PULSE);
-        if core.checks.request(at) {
-            after.checks = Some(at);
+        core.check_at(due, now, after);
+    }
+
+    /// The connection accepts nothing. Returns when the peer, which does not read, is late, if that is limited.
+    pub(super) fn stalled(&self, core: &mut Core, after: &mut After) -> Option<Instant> {
+        if core.is_closed {
+            return None;
         }
+        if core.stall.is_none() {
+            let limit = core.far.within().or(self.terms.idle)?;
+            let now = Instant::now();
+            let by = now + limit.min(LONGEST_IDLE);
+            let left = core.pending();
+            core.stall = Some(Stall { by, left });
+            core.check_at(by, now, after);
+        }
+        core.stall.as_ref().map(|stall| stall.by)
     }
 
     /// When the peer is late, if the session waits for the peer and that is limited. If the time has not begun, because
@@ -88,14 +134,23 @@ impl Session {
         Some(core.due.unwrap_or_else(|| Instant::now() + within))
     }
 
-    /// Ends the session if the peer is late. The caller has published what was read. What has arrived is read before that:
-    /// this thread may itself be late.
+    fn is_late(&self, core: &Core) -> bool {
+        let [is_due, is_stalled] = core
+            .limits()
+            .map(|at| at.is_some_and(|at| left(at).is_none()));
+        // While the ring is full, a message of the peer is there.
+        let is_waiting = core.far.role() == Role::Sends && !self.is_full.load(SeqCst);
+        !core.is_closed && (is_stalled || is_due && is_waiting)
+    }
+
+    /// Ends the session if the peer is late. The caller has published what was read, and does not wait. What the connection
+    /// accepts is written before that, and what has arrived is read: this thread may itself be late.
     pub(super) fn expire(&self, input: &mut Input, core: &mut Core, after: &mut After) {
+        if core.stall.is_some() && self.is_late(core) {
+            self.write(core, after);
+        }
         for count in 0..=LAST_READS {
-            let is_due = core.due.is_some_and(|due| left(due).is_none());
-            // While the ring is full, a message of the peer is there.
-            let is_waiting = core.far.role() == Role::Sends && !self.is_full.load(SeqCst);
-            if !is_due || !is_waiting || core.is_closed {
+            if !self.is_late(core) {
                 return;
             }
             if count == LAST_READS || !input.read(&*self.stream, Some(past())) {
@@ -103,20 +158,20 @@ impl Session {
             }
             self.publish(input, core, after);
         }
-        self.leave(core, after, Why::Late, &frame::LATE);
+        self.leave(core, after, Why::Late);
     }
 
-    /// Checks whether the peer is late, or whether it says that this side is. Returns when to check next.
+    /// Checks whether the peer is late, or says that this side is. Returns when to check next.
     pub(super) fn check(self: &Arc<Session>) -> Option<Instant> {
         let now = Instant::now();
-        let is_due = |core: &Core| core.due.is_some_and(|due| due <= now);
+        let limits = |core: &Core| core.limits().into_iter().flatten();
         let mut has_to_look = false;
         let mut next = None;
         let Some(core) = super::try_lock(&self.core) else {
             return Some(now + AGAIN);
         };
         let after = self.work(core, Patience::None, |core, _| {
-            has_to_look = is_due(core) && !core.is_closed;
+            has_to_look = limits(core).any(|at| at <= now) && !core.is_closed;
         });
         self.finish(after);
         if has_to_look {
@@ -130,15 +185,11 @@ impl Session {
             if core.is_closed {
                 return;
             }
-            let at = core.due.map(|due| {
-                let passed = now.saturating_duration_since(due);
-                let later = now + passed.clamp(AGAIN, LONGEST_PULSE);
-                if due > now {
-                    due.min(now + LONGEST_PULSE)
-                } else {
-                    later
-                }
-            });
+            let check = |at: Instant| match at > now {
+                true => at.min(now + LONGEST_PULSE),
+                false => now + (now - at).clamp(AGAIN, LONGEST_PULSE),
+            };
+            let at = limits(core).map(check).min();
             next = at.filter(|at| core.checks.request(*at));
         });
         self.finish(after);

@@ -27,8 +27,8 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use duologue::transport::{Forwarded, Role, Waits, Why};
 
 use super::{After, Core, Patience, Session, COLLECTED, FAR_AHEAD};
+use crate::flush;
 use crate::observe::Direction;
-use crate::{flush, frame};
 
 /// Where a wake-up may be missed, each check that finds nothing is followed by a pause twice as long, up to
 /// this many times: 128 ms.
@@ -52,6 +52,10 @@ impl Session {
     }
 
     pub(super) fn forward_until(&self, core: &mut Core, after: &mut After, next: Next) {
+        if core.is_closed {
+            // `timer` closes the connection if the peer does not read the last bytes.
+            return;
+        }
         let mut has_forwarded = false;
         if core.pending() >= COLLECTED && after.patience != Patience::None {
             // A thread that must not wait has left this.
@@ -89,19 +93,19 @@ impl Session {
                 }
                 Forwarded::Nothing if self.waits(core, after, next, has_forwarded) => break,
                 Forwarded::Nothing => {}
-                Forwarded::Left => return self.leave(core, after, Why::Left, &frame::LEFT),
+                Forwarded::Left => return self.leave(core, after, Why::Left),
                 Forwarded::TooLarge => {
                     if let Some(tally) = &mut core.tally {
                         tally.add(Direction::Sent, messages, bytes);
                     }
-                    return self.leave(core, after, Why::TooLarge, &frame::TOO_LARGE);
+                    return self.leave(core, after, Why::TooLarge);
                 }
             }
         }
         match core.far.role() {
             Role::Over => self.end(core, after),
             Role::Sends if self.is_abandoned.load(SeqCst) => {
-                self.leave(core, after, Why::Left, &frame::LEFT);
+                self.leave(core, after, Why::Left);
             }
             Role::Sends => self.begin(core, after),
             Role::Receives => {

@@ -262,7 +262,8 @@ impl Driver for Driven {
         };
         let after = session.with_core(patience, |core, after| {
             session.forward_until(core, after, Next::AwaitedHere);
-            if after.patience == Patience::Brief && core.pending() >= COLLECTED {
+            let is_brief = after.patience == Patience::Brief && !core.is_closed;
+            if is_brief && core.pending() >= COLLECTED {
                 if session.limit.has_passed() {
                     // The peer did not have the whole time, so other threads write the rest.
                     session.never_waits.store(true, SeqCst);

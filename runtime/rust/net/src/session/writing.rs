@@ -58,21 +58,31 @@ impl Session {
                 Ok(count) if count > 0 => {
                     core.written += count;
                     core.has_written = true;
+                    core.moved(count);
                 }
                 Err(error) if is_early(&error) => {
                     let is_over = deadline.is_some_and(|deadline| left(deadline).is_none());
                     if (has_waited || is_over) && self.is_silent() {
                         return self.write_failed(core, after);
                     }
+                    let by = self.stalled(core, after);
                     if is_over {
                         core.out.forget(core.written);
                         core.written = 0;
                         after.writes = true;
                         return;
                     }
+                    if by.is_some_and(|by| left(by).is_none()) {
+                        // Other threads write the last bytes.
+                        after.patience = Patience::None;
+                        return self.leave(core, after, Why::Late);
+                    }
                     // A peer that accepts nothing may be gone, or may have ended the session, which is checked from time to time.
                     let look = Instant::now() + self.terms.patience().unwrap_or(LOOK);
-                    until = deadline.map_or(look, |deadline| deadline.min(look));
+                    until = [deadline, by]
+                        .into_iter()
+                        .flatten()
+                        .fold(look, Instant::min);
                     has_waited = true;
                 }
                 Ok(_) | Err(_) => return self.write_failed(core, after),
@@ -129,9 +139,7 @@ impl Session {
     fn write_failed(&self, core: &mut Core, after: &mut After) {
         if core.far.role() == Role::Sends {
             // The peer's messages may have arrived before the connection ended. Reading finds both.
-            core.out.clear(0);
-            core.written = 0;
-            return;
+            return core.forget_pending();
         }
         let Some(mut input) = try_lock(&self.input) else {
             // The thread that has it may wait for `core`. Once it has both, it finds what the peer said and ends the session. If it does
@@ -157,9 +165,9 @@ impl Session {
     }
 
     /// Ends the session early, with a last frame for the peer.
-    pub(super) fn leave(&self, core: &mut Core, after: &mut After, why: Why, last: &[u8]) {
+    pub(super) fn leave(&self, core: &mut Core, after: &mut After, why: Why) {
         if !core.is_closed {
-            core.out.put(last);
+            core.out.put(&frame::leave(why));
             self.write_last(core, after, why, Some(LAST_WRITE));
         }
     }
@@ -178,7 +186,7 @@ impl Session {
         match core {
             Some(core) => {
                 let after = self.work(core, Patience::None, |core, after| {
-                    self.leave(core, after, Why::Lost, &frame::LEFT);
+                    self.leave(core, after, Why::Lost);
                 });
                 self.finish(after);
             }
@@ -208,6 +216,10 @@ impl Session {
             Some(past())
         };
         self.write_until(core, after, deadline);
+        if core.is_closed {
+            // The peer is late.
+            return;
+        }
         // The side's time limit may have passed in the meantime.
         if core.pending() == 0 || may_wait && !self.limit.has_passed() {
             return self.close(core, after, why);
@@ -232,8 +244,7 @@ impl Session {
     /// Ends the session, and closes the connection even if something was not written.
     pub(super) fn close(&self, core: &mut Core, after: &mut After, why: Why) {
         self.conclude(core, after, why);
-        core.out.clear(0);
-        core.written = 0;
+        core.forget_pending();
         core.lingers_until = None;
         after.closes |= core.waker.take().is_some();
     }
