@@ -1,12 +1,5 @@
 //! Generated robots: they see all transitions of all protocols, and the same bytes make the same sessions.
 
-mod answers;
-mod compiled;
-mod mutants;
-mod mutations;
-mod source;
-mod wraps;
-
 use crate::support::program::{Scratch, run};
 use crate::support::rust::{Edition, generate, host, protocols_in, rustc, scratch};
 use crate::support::{repository, succeed};
