@@ -11,8 +11,6 @@
 //! [`report`] displays, and generated files from [`target`], which [`files`] writes. These modules follow semantic versioning. The
 //! modules that this page does not list are public only for the command line, and may change with every version.
 
-extern crate alloc;
-
 pub mod build;
 pub mod compile;
 pub mod diagnostic;

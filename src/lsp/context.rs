@@ -1,7 +1,7 @@
 //! What may be written at a position, from the tree of the text before it.
 
 use super::text::tree;
-use crate::syntax::tree::{Kind, Leaf, Node, Tree};
+use duologue_grammar::{Kind, Leaf, Node, Tree};
 use std::ops::Range;
 
 /// Words that begin or end parts of declarations. No rename produces one.

@@ -4,7 +4,7 @@ use super::Snapshot;
 use super::context::KEYWORDS;
 use super::text::tree;
 use crate::protocol::{Referent, Use};
-use crate::syntax::tree::{Kind, Leaf};
+use duologue_grammar::{Kind, Leaf};
 use std::ops::Range;
 
 /// The meaning of a token. The order is that of the legend.

@@ -2,7 +2,7 @@
 
 use super::symbols::{Item, outline};
 use super::text::tree;
-use crate::syntax::tree::{Kind, Leaf, Tree};
+use duologue_grammar::{Kind, Leaf, Tree};
 use std::ops::Range;
 
 /// What is folded.

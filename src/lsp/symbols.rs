@@ -1,7 +1,7 @@
 //! What is declared where in a text, also in one with errors.
 
 use super::text::tree;
-use crate::syntax::tree::{Kind, Node};
+use duologue_grammar::{Kind, Node};
 use std::ops::Range;
 
 /// What an item declares.

@@ -1,7 +1,7 @@
 //! The tree of a text, and what other files need to know about it.
 
 use crate::syntax::SIZE_LIMIT;
-use crate::syntax::tree::{Kind, Tree};
+use duologue_grammar::{Kind, Tree};
 
 /// The tree of a text; an empty one if it is too large to be checked.
 pub fn tree(text: &str) -> Tree<'_> {

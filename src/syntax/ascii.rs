@@ -26,11 +26,6 @@ pub fn meant(character: char) -> Option<&'static str> {
     })
 }
 
-/// Whether a character is whitespace in this language.
-pub fn is_space(character: char) -> bool {
-    matches!(character, ' ' | '\n' | '\t' | '\r' | '\u{feff}')
-}
-
 /// Whether a token is a word that can be a name.
 pub fn is_word(token: &str) -> bool {
     token.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')

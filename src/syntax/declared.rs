@@ -1,7 +1,7 @@
 //! What a text declares. Explanations of mistakes need this to guess what a name means.
 
-use super::tree::{Kind, Tree};
 use crate::protocol::Builtin;
+use duologue_grammar::{Kind, Tree};
 use std::collections::HashSet;
 
 /// The declarations of a text, whether they parse or not.

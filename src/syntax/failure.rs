@@ -1,10 +1,10 @@
 //! Explains failed parses.
 
 use super::declared::DeclaredNames;
-use super::tree::{Kind, Tree};
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
 use crate::source::{SourceId, Span};
+use duologue_grammar::{Kind, Tree};
 use std::ops::Range;
 
 /// A part of a text, of which one error is reported.

@@ -1,9 +1,9 @@
 //! Explains faults in the characters of a text: what is never closed, nested too deeply, or not ASCII.
 
 use super::ascii::meant;
-use super::tree::{Kind, Leaf, Tree};
 use crate::diagnostic::{Diagnostic, Edit, Help};
 use crate::source::{SourceId, Span};
+use duologue_grammar::{Kind, Leaf, Tree};
 use std::ops::Range;
 
 /// A fault in the characters of a text.

@@ -19,7 +19,6 @@ mod mistakes;
 #[allow(clippy::wildcard_enum_match_arm)]
 mod problems;
 mod protocol_buffers;
-pub mod tree;
 
 pub use decode::decode;
 pub use protocol_buffers::is_protocol_buffers;
@@ -27,9 +26,9 @@ pub use protocol_buffers::is_protocol_buffers;
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
 use build::Builder;
+use duologue_grammar::Tree;
 use foreign::faults;
 use problems::problems;
-use tree::Tree;
 
 /// The largest text that is read, in bytes.
 pub const SIZE_LIMIT: usize = 64 * 1024 * 1024;

@@ -4,9 +4,9 @@ use super::ascii::is_word;
 use super::declared::DeclaredNames;
 use super::failure::{Failure, NAME, Part, STATE, explain};
 use super::foreign::Fault;
-use super::tree::{Kind, Node, Tree};
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
+use duologue_grammar::{Kind, Node, Tree};
 use std::cell::OnceCell;
 use std::ops::Range;
 

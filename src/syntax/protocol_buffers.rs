@@ -1,6 +1,6 @@
 //! Recognizes files of Protocol Buffers, which share the extension `.proto`, so that a search for protocols can skip them.
 
-use super::tree::{Node, Tree};
+use duologue_grammar::{Node, Tree};
 
 /// Whether a text is a Protocol Buffers file and not one of this language, with or without mistakes. Whatever has a `proto!` is
 /// one of this language. Otherwise `syntax = ...`, or a declaration that only one of the two has, decides. Linear.

@@ -9,8 +9,8 @@ use duologue::source::{SourceId, Sources};
 use duologue::syntax::format::{
     Difference, Layout, Unformatted, WIDTH, format, format_with, lay_out,
 };
-use duologue::syntax::tree::Tree;
 use duologue::syntax::{ast, parse};
+use duologue_grammar::Tree;
 use random::{Gaps, Writer, joined};
 use std::fs;
 

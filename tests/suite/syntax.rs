@@ -5,7 +5,7 @@ use duologue::lsp::outline;
 use duologue::source::Sources;
 use duologue::syntax::ast::{File, ItemKind, State};
 use duologue::syntax::parse;
-use duologue::syntax::tree::Tree;
+use duologue_grammar::Tree;
 use std::collections::BTreeMap;
 
 /// All protocols of a folder of the repository and of the folders in it.

@@ -6,7 +6,7 @@ use crate::name::{Name, nearest};
 use crate::protocol::{Accepted, Limit, Referent};
 use crate::source::Span;
 use crate::syntax::ast::{Attribute, LevelAttribute, Quantity};
-use crate::syntax::tree::{Kind, Node};
+use duologue_grammar::{Kind, Node};
 
 /// How many rules the attributes of one declaration may name: each is checked for every finding inside the declaration.
 const LEVEL_LIMIT: usize = 64;

@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
 use crate::protocol::{LANGUAGES, Language};
 use crate::syntax::ast::{Field, Import, Instance, Item, ItemKind, Mapping, Variant};
-use crate::syntax::tree::{Kind, Node};
+use duologue_grammar::{Kind, Node};
 
 impl<'a> Builder<'a> {
     pub fn package(&mut self, pair: Node<'a>) {

@@ -13,7 +13,7 @@ use crate::protocol::Docs;
 use crate::source::{SourceId, Span};
 use crate::syntax::ast::File;
 use crate::syntax::foreign::Fault;
-use crate::syntax::tree::{Kind, Node, Parts, Tree};
+use duologue_grammar::{Kind, Node, Parts, Tree};
 use std::ops::Range;
 
 /// The longest name, in characters: names become file names.

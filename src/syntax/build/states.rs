@@ -7,7 +7,7 @@ use crate::name::{nearest, norm};
 use crate::protocol::{Direction, Docs, Referent};
 use crate::source::Span;
 use crate::syntax::ast::{Item, ItemKind, Message, Parameter, Protocol, State};
-use crate::syntax::tree::{Kind, Node};
+use duologue_grammar::{Kind, Node};
 
 impl<'a> Builder<'a> {
     pub(super) fn protocol(&mut self, node: Node<'a>) {

@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::protocol::Limit;
 use crate::syntax::ast::{Entry, Type, TypeKind};
 use crate::syntax::foreign::Fault;
-use crate::syntax::tree::{DEPTH_LIMIT, Kind, Node};
+use duologue_grammar::{DEPTH_LIMIT, Kind, Node};
 
 impl<'a> Builder<'a> {
     pub(super) fn entries(&mut self, pair: Node<'a>) -> Vec<Entry> {

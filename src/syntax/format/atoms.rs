@@ -1,7 +1,7 @@
 //! The tokens and comments of a text, with what the layout has to know about each.
 
 use crate::syntax::build::{is_doc, is_file_doc};
-use crate::syntax::tree::{Kind, Tree};
+use duologue_grammar::{Kind, Tree};
 
 /// A token or a comment.
 #[derive(Clone, Copy, Debug)]

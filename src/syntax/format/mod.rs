@@ -12,10 +12,10 @@ mod same;
 mod space;
 mod tidy;
 
-use super::tree::Tree;
 use super::{SIZE_LIMIT, parse_tree, read};
 use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
+use duologue_grammar::Tree;
 use same::{same_comments, same_trees, same_words};
 use std::fmt;
 

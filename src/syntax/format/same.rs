@@ -1,7 +1,7 @@
 //! Whether two texts have the same content: the same tree except for separators, the same tokens, and the same comments.
 
-use super::super::tree::{Kind, Leaf, Tree};
 use crate::syntax::build::{is_doc, is_file_doc};
+use duologue_grammar::{Kind, Leaf, Tree};
 
 /// Whether two texts without errors mean the same: their trees have the same nodes, and documentation is before the same tokens.
 pub fn same_trees(one: &Tree<'_>, two: &Tree<'_>) -> bool {

@@ -3,7 +3,7 @@
 //! Documentation belongs to the atom after it, so no separator is ever moved across it.
 
 use super::atoms::{Atom, AtomKind, Comment, atoms};
-use crate::syntax::tree::Tree;
+use duologue_grammar::Tree;
 
 /// The atoms of a text that has no syntax errors, with the separators where the layout expects them.
 pub fn tidy(tree: &Tree<'_>) -> Vec<Atom> {

@@ -48,7 +48,7 @@ fn pair(chance: &mut Chance) -> (Machine, Machine) {
 /// Checks each claim of the theorem in `relation` against all runs with bounded queues.
 #[test]
 fn fitting_is_what_all_runs_with_queues_show() {
-    const PAIRS: usize = 6_000;
+    const PAIRS: usize = 2_000;
     let mut chance = Chance(1);
     let (mut sound, mut unsound) = (0, 0);
     for number in 0..PAIRS {
@@ -73,14 +73,14 @@ fn fitting_is_what_all_runs_with_queues_show() {
             unsound += 1;
         }
     }
-    assert!(sound > 500 && unsound > 500, "{sound} and {unsound}");
+    assert!(sound > 150 && unsound > 150, "{sound} and {unsound}");
 }
 
 #[test]
 fn equality_is_what_dialogues_show() {
     let mut chance = Chance(2);
     let (mut equal, mut different) = (0, 0);
-    for number in 0..3_000 {
+    for number in 0..1_000 {
         let (one, other) = pair(&mut chance);
         let texts = (one.text("p", "s"), other.text("q", "t"));
         let (ours, theirs) = (compiled(&texts.0), compiled(&texts.1));
@@ -97,7 +97,7 @@ fn equality_is_what_dialogues_show() {
             different += 1;
         }
     }
-    assert!(equal > 300 && different > 300, "{equal} and {different}");
+    assert!(equal > 100 && different > 100, "{equal} and {different}");
 }
 
 /// If both mixed pairs are sound, the versions are equal, so only a change of names can be deployed in any order.
@@ -105,7 +105,7 @@ fn equality_is_what_dialogues_show() {
 fn verdicts_hang_together() {
     let mut chance = Chance(3);
     let mut seen = std::collections::BTreeMap::<Rollout, usize>::new();
-    for number in 0..3_000 {
+    for number in 0..1_000 {
         let (old, new) = pair(&mut chance);
         let prefix = if chance.one_in(2) { "s" } else { "t" };
         let texts = (old.text("p", "s"), new.text("p", prefix));

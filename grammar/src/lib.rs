@@ -1,7 +1,10 @@
-//! The tree of a text, as the grammar gives it. The only module that knows pest.
+//! The tree of a text, as the grammar gives it. The only crate that knows pest.
 //!
 //! Nodes are in one list, each before those that it contains. Tokens are the nodes without others in them. A comment is in none, and
 //! what is between the tokens and comments is whitespace, so that the leaves are the text.
+
+// What pest derives names it.
+extern crate alloc;
 
 /// How deeply brackets, comments and type operators may nest. The grammar has the same number.
 pub const DEPTH_LIMIT: usize = 64;
@@ -10,12 +13,12 @@ mod grammar {
     #![allow(missing_docs)]
 
     #[derive(pest_derive::Parser)]
-    #[grammar = "grammar/duologue.pest"]
+    #[grammar = "duologue.pest"]
     pub struct Grammar;
 }
 
-use super::ascii::is_space;
 use grammar::Grammar;
+/// What a node is: a rule of the grammar.
 pub use grammar::Rule as Kind;
 use pest::{Parser as _, Token as Event};
 use std::ops::Range;
@@ -121,7 +124,7 @@ pub struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// The tree of a text that is not larger than [`SIZE_LIMIT`](super::SIZE_LIMIT). Linear; recurses only as deeply as brackets and
+    /// The tree of a text of less than 4 GiB. Linear; recurses only as deeply as brackets and
     /// comments may nest.
     pub fn of(text: &'a str) -> Tree<'a> {
         let mut tree = Tree {
@@ -207,7 +210,12 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// The limit of texts is below 4 GiB.
+/// Whether a character is whitespace in this language.
+fn is_space(character: char) -> bool {
+    matches!(character, ' ' | '\n' | '\t' | '\r' | '\u{feff}')
+}
+
+/// Texts are smaller than 4 GiB.
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -322,6 +330,7 @@ impl<'t> Node<'t> {
         self.tree.nodes[self.index]
     }
 
+    /// What it is.
     pub fn kind(self) -> Kind {
         self.entry().kind
     }
