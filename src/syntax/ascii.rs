@@ -35,3 +35,8 @@ pub fn is_space(character: char) -> bool {
 pub fn is_word(token: &str) -> bool {
     token.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
 }
+
+/// Whether a token is a number or begins like one.
+pub fn is_number(token: &str) -> bool {
+    token.starts_with(|first: char| first.is_ascii_digit())
+}
