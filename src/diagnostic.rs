@@ -203,6 +203,20 @@ impl Diagnostic {
         });
         self
     }
+
+    /// Adds the repair that replaces an unknown name by the one that was probably meant. If there is none, says what to do instead.
+    #[must_use]
+    pub fn did_you_mean(
+        self,
+        span: Span,
+        near: Option<&str>,
+        otherwise: impl Into<String>,
+    ) -> Diagnostic {
+        match near {
+            Some(near) => self.fix(format!("did you mean `{near}`?"), span, near, false),
+            None => self.help(otherwise),
+        }
+    }
 }
 
 /// A number with its noun: `1 error`, `2 errors`.

@@ -317,7 +317,7 @@ pub struct Accepted {
     pub span: Span,
 }
 
-/// `#[allow(rule)]`, `#[warn(rule)]` or `#[deny(rule)]` before a protocol, state or message.
+/// `#[allow(rule)]`, `#[warn(rule)]` or `#[deny(rule)]` before a declaration, state or message.
 #[derive(Clone, Debug)]
 pub struct LevelAttribute {
     /// The rule's name as written.
@@ -472,6 +472,8 @@ pub struct Instance {
     pub protocol: ProtocolId,
     /// Arguments for the start state's parameters; they contain no parameters themselves.
     pub arguments: Vec<Type>,
+    /// `#[allow(...)]` and the like before the instance.
+    pub levels: Vec<LevelAttribute>,
     /// `#[accepts(...)]`: the fingerprints of older versions that a side accepts, in the order written.
     pub accepts: Vec<Accepted>,
     /// From the keyword to the name, after the documentation and attributes.

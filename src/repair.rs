@@ -66,7 +66,7 @@ pub fn repair(
     loop {
         let candidates = trial.candidates(&now.compilation, offered(&now.compilation));
         let mut better = None;
-        trial.each_half(&candidates, &mut |trial, part| {
+        trial.each_half(&candidates, |trial, part| {
             if better.is_none() {
                 better = trial.better(&now, part)?;
             }
@@ -93,7 +93,7 @@ pub fn automatic<'a>(
     let candidates = trial.candidates(compilation, repairs);
     let mut made = BTreeSet::new();
     let texts = BTreeMap::new();
-    trial.each_half(&candidates, &mut |trial, part| {
+    trial.each_half(&candidates, |trial, part| {
         let is_better = trial.improves(compilation, &texts, part)?.is_some();
         if is_better {
             made.extend(part.iter().map(|(help, _)| std::ptr::from_ref(*help)));
@@ -161,11 +161,14 @@ impl<'r> Trial<'r> {
     }
 
     /// Tries repairs together, and those that fail together in halves.
-    fn each_half<'a>(
+    fn each_half<'a, F>(
         &mut self,
         candidates: &[Candidate<'a>],
-        succeeds: &mut dyn FnMut(&mut Self, &[Candidate<'a>]) -> Result<bool, Unreadable>,
-    ) -> Result<(), Unreadable> {
+        mut succeeds: F,
+    ) -> Result<(), Unreadable>
+    where
+        F: FnMut(&mut Self, &[Candidate<'a>]) -> Result<bool, Unreadable>,
+    {
         let mut parts = vec![candidates];
         while let Some(part) = parts.pop() {
             if !part.is_empty() && !succeeds(self, part)? && part.len() > 1 {

@@ -37,6 +37,13 @@ static IS_ERROR: LazyLock<Vec<bool>> = LazyLock::new(|| {
     errors
 });
 
+/// The words that have a meaning of their own somewhere in the grammar.
+pub static KEYWORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let names = Kind::all_rules().iter().map(|kind| format!("{kind:?}"));
+    let words = names.filter_map(|name| Some(name.strip_prefix("kw_")?.to_owned()));
+    words.collect()
+});
+
 impl Kind {
     /// Whether such a node says that something is wrong.
     pub fn is_error(self) -> bool {

@@ -3,7 +3,7 @@
 
 use super::Rule;
 use crate::diagnostic::Level;
-use crate::protocol::{LevelAttribute, Message, Protocol, State};
+use crate::protocol::{LevelAttribute, Message, Program, Protocol, State};
 use std::collections::HashMap;
 
 /// The name that means every rule whose level would be [`Level::Warn`], in the settings of a run.
@@ -58,6 +58,8 @@ impl Settings {
 /// A location in the source, given by the enclosing items whose attributes apply to it.
 #[derive(Clone, Copy, Default)]
 pub struct Location<'a> {
+    /// The attributes of a declaration that is not a protocol.
+    pub declaration: &'a [LevelAttribute],
     pub protocol: Option<&'a Protocol>,
     pub state: Option<&'a State>,
     pub message: Option<&'a Message>,
@@ -67,6 +69,14 @@ impl<'a> Location<'a> {
     /// Outside of any protocol.
     pub fn outside() -> Location<'a> {
         Location::default()
+    }
+
+    /// In a type, bound or instance with these attributes.
+    pub fn declaration(levels: &'a [LevelAttribute]) -> Location<'a> {
+        Location {
+            declaration: levels,
+            ..Location::default()
+        }
     }
 
     pub fn protocol(protocol: &'a Protocol) -> Location<'a> {
@@ -95,7 +105,8 @@ impl<'a> Location<'a> {
         let message = self.message.map(|message| &message.levels[..]);
         let state = self.state.map(|state| &state.levels[..]);
         let protocol = self.protocol.map(|protocol| &protocol.levels[..]);
-        let mut lists = [message, state, protocol].into_iter().flatten();
+        let lists = [message, state, protocol, Some(self.declaration)];
+        let mut lists = lists.into_iter().flatten();
         lists.find_map(|list| last_of(list, rule.name))
     }
 }
@@ -123,7 +134,32 @@ impl Levels {
         let attribute = location.attribute(rule);
         match attribute.map_or(default, |attribute| attribute.level) {
             Level::Warn => self.run.warnings.unwrap_or(Level::Warn),
-            level => level,
+            level @ (Level::Allow | Level::Deny) => level,
+        }
+    }
+}
+
+/// Passes on the attributes of each declaration, state and message, with where they apply.
+pub fn each_attribute(program: &Program, look: &mut dyn FnMut(&LevelAttribute, Location<'_>)) {
+    let types = program.types.iter().map(|found| &found.levels);
+    let bounds = program.bounds.iter().map(|found| &found.levels);
+    let instances = program.instances.iter().map(|found| &found.levels);
+    let mut each = |levels: &[LevelAttribute], location: Location<'_>| {
+        levels
+            .iter()
+            .for_each(|attribute| look(attribute, location));
+    };
+    for levels in types.chain(bounds).chain(instances) {
+        each(levels, Location::declaration(levels));
+    }
+    for protocol in &program.protocols {
+        each(&protocol.levels, Location::protocol(protocol));
+        for state in &protocol.states {
+            each(&state.levels, Location::state(protocol, state));
+            for message in &state.messages {
+                let location = Location::message(protocol, state, message);
+                each(&message.levels, location);
+            }
         }
     }
 }

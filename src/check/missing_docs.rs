@@ -21,13 +21,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for file in &program.files {
         for id in &file.types {
             let declared = program.ty(*id);
-            report(
-                "type",
-                &declared.name,
-                &declared.docs,
-                Location::outside(),
-                findings,
-            );
+            let location = Location::declaration(&declared.levels);
+            report("type", &declared.name, &declared.docs, location, findings);
         }
     }
     for case in subject.cases() {

@@ -8,7 +8,7 @@ use super::levels::Location;
 use super::target_names::{Scope, Spelled};
 use super::{Rule, clashing_names};
 use crate::diagnostic::{Diagnostic, Level};
-use crate::protocol::Program;
+use crate::protocol::{Definition, Program};
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 
@@ -75,9 +75,26 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// What encloses each name of a protocol, state or message, and each payload type.
+/// What encloses each name of a declaration, state or message, and each payload type.
 fn surroundings_in(program: &Program) -> HashMap<Span, Location<'_>> {
     let mut places = HashMap::new();
+    for declared in &program.types {
+        let place = Location::declaration(&declared.levels);
+        let parts = declared.parts().into_iter().map(|(.., span)| span);
+        places.extend(parts.map(|span| (span, place)));
+        places.insert(declared.name.span, place);
+        if let Definition::Enum(variants) = &declared.definition {
+            places.extend(variants.iter().map(|variant| (variant.name.span, place)));
+        }
+    }
+    for declared in &program.bounds {
+        let place = Location::declaration(&declared.levels);
+        places.insert(declared.name.span, place);
+    }
+    for declared in &program.instances {
+        let place = Location::declaration(&declared.levels);
+        places.insert(declared.name.span, place);
+    }
     for protocol in &program.protocols {
         places.insert(protocol.name.span, Location::protocol(protocol));
         for state in &protocol.states {

@@ -42,12 +42,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         for id in &file.instances {
             let instance = program.instance(*id);
             for argument in &instance.arguments {
-                search.ty(
-                    argument,
-                    (file_id, instance.span),
-                    None,
-                    Location::outside(),
-                );
+                let location = Location::declaration(&instance.levels);
+                search.ty(argument, (file_id, instance.span), None, location);
             }
         }
         for id in &file.protocols {
@@ -67,10 +63,11 @@ impl Search<'_, '_> {
     fn declarations(&mut self, file: &File, file_id: FileId) {
         for id in &file.types {
             let declaration = self.program.ty(*id);
+            let location = Location::declaration(&declaration.levels);
             match &declaration.definition {
                 Definition::Enum(variants) => {
                     for variant in variants {
-                        self.entries(&variant.entries, file_id, Location::outside());
+                        self.entries(&variant.entries, file_id, location);
                     }
                 }
                 Definition::Alias(_)
@@ -78,7 +75,7 @@ impl Search<'_, '_> {
                 | Definition::Extern(..)
                 | Definition::Undeclared => {
                     for (ty, _, span) in declaration.parts() {
-                        self.ty(ty, (file_id, span), None, Location::outside());
+                        self.ty(ty, (file_id, span), None, location);
                     }
                 }
             }

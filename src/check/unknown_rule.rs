@@ -2,9 +2,8 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Location;
+use super::levels::each_attribute;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::protocol::LevelAttribute;
 
 pub const RULE: Rule = Rule {
     name: "unknown-rule",
@@ -15,20 +14,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    for protocol in &subject.program.protocols {
-        look(&protocol.levels, Location::protocol(protocol), findings);
-        for state in &protocol.states {
-            look(&state.levels, Location::state(protocol, state), findings);
-            for message in &state.messages {
-                let location = Location::message(protocol, state, message);
-                look(&message.levels, location, findings);
-            }
-        }
-    }
-}
-
-fn look(attributes: &[LevelAttribute], location: Location<'_>, findings: &mut Findings) {
-    for attribute in attributes {
+    each_attribute(subject.program, &mut |attribute, location| {
         let name = &attribute.rule;
         match super::rule(name.text()) {
             Some(rule) if rule.default.is_none() => findings.error(
@@ -45,18 +31,15 @@ fn look(attributes: &[LevelAttribute], location: Location<'_>, findings: &mut Fi
             None if name.text() == "all" => {}
             None => findings.report(&RULE, location, || {
                 let message = format!("there is no rule `{name}`");
-                let finding = Diagnostic::error(RULE.name, name.span, message);
                 let near = super::nearest_rule(name.text()).and_then(super::rule);
-                match near
-                    .filter(|rule| rule.default.is_some())
-                    .map(|rule| rule.name)
-                {
-                    Some(near) => {
-                        finding.fix(format!("did you mean `{near}`?"), name.span, near, false)
-                    }
-                    None => finding.help("`duologue rules` lists all rules"),
-                }
+                let near = near.filter(|rule| rule.default.is_some());
+                let near = near.map(|rule| rule.name);
+                Diagnostic::error(RULE.name, name.span, message).did_you_mean(
+                    name.span,
+                    near,
+                    "`duologue rules` lists all rules",
+                )
             }),
         }
-    }
+    });
 }

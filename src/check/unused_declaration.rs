@@ -8,7 +8,7 @@ use super::references::Uses;
 use super::undeclared_type::COMPARED;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::{Name, nearest};
-use crate::protocol::{Definition, Program};
+use crate::protocol::{Definition, LevelAttribute, Program};
 
 pub const RULE: Rule = Rule {
     name: "unused-declaration",
@@ -32,14 +32,16 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         }
         for id in file.types.iter().filter(|id| !uses.used_types.contains(id)) {
-            report("type", &program.ty(*id).name, findings);
+            let declared = program.ty(*id);
+            report("type", &declared.name, &declared.levels, findings);
         }
         for id in file
             .bounds
             .iter()
             .filter(|id| !uses.used_bounds.contains(id))
         {
-            report("bound", &program.bound(*id).name, findings);
+            let declared = program.bound(*id);
+            report("bound", &declared.name, &declared.levels, findings);
         }
     }
 }
@@ -60,8 +62,8 @@ fn meant(program: &Program, uses: &mut Uses) {
     }
 }
 
-fn report(what: &str, name: &Name, findings: &mut Findings) {
-    findings.report(&RULE, Location::outside(), || {
+fn report(what: &str, name: &Name, levels: &[LevelAttribute], findings: &mut Findings) {
+    findings.report(&RULE, Location::declaration(levels), || {
         Diagnostic::error(
             RULE.name,
             name.span,

@@ -2,10 +2,9 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::Location;
+use super::levels::each_attribute;
 use super::target_clash;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::protocol::LevelAttribute;
 
 pub const RULE: Rule = Rule {
     name: "unused-suppression",
@@ -17,49 +16,28 @@ pub const RULE: Rule = Rule {
 
 /// Runs as the last rule, after all others have reported their findings.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    if findings.lacks_text() || findings.has_any(&target_clash::TOO_BROKEN) {
+    if findings.is_incomplete() || findings.has_any(&target_clash::TOO_BROKEN) {
         return;
     }
-    for case in subject.cases() {
-        let protocol = case.protocol;
-        look(&protocol.levels, Location::protocol(protocol), findings);
-        for state in &protocol.states {
-            look(&state.levels, Location::state(protocol, state), findings);
-            for message in &state.messages {
-                look(
-                    &message.levels,
-                    Location::message(protocol, state, message),
-                    findings,
-                );
-            }
-        }
-    }
-}
-
-fn look(attributes: &[LevelAttribute], location: Location<'_>, findings: &mut Findings) {
-    for attribute in attributes {
+    each_attribute(subject.program, &mut |attribute, location| {
         let name = &attribute.rule;
         let is_rule = name.text() == "all"
             || super::rule(name.text()).is_some_and(|rule| rule.default.is_some());
         let is_own = name.text() == RULE.name;
         if attribute.level != Level::Allow || !is_rule || is_own || findings.is_heeded(attribute) {
-            continue;
+            return;
         }
         findings.report(&RULE, location, || {
-            let finding = Diagnostic::error(
-                RULE.name,
-                name.span,
-                format!("`{name}` is allowed, but does not occur here"),
-            );
-            let help = if attribute.is_alone {
-                "remove the attribute"
-            } else {
-                "remove it from the attribute"
+            let text = format!("`{name}` is allowed, but does not occur here");
+            let finding = Diagnostic::error(RULE.name, name.span, text);
+            let help = match attribute.is_alone {
+                true => "remove the attribute",
+                false => "remove it from the attribute",
             };
             match attribute.removal {
                 Some(removal) => finding.fix(help, removal, "", true),
                 None => finding.help(help),
             }
         });
-    }
+    });
 }

@@ -1,14 +1,13 @@
 //! What may be written at a position, from the tree of the text before it.
 
 use super::text::tree;
-use duologue_grammar::{Kind, Leaf, Node, Tree};
+use duologue_grammar::{KEYWORDS, Kind, Leaf, Node, Tree};
 use std::ops::Range;
 
-/// Words that begin or end parts of declarations. No rename produces one.
-pub const KEYWORDS: [&str; 14] = [
-    "package", "import", "type", "struct", "enum", "extern", "bound", "from", "drop", "proto",
-    "send", "recv", "client", "server",
-];
+/// Whether a word has a meaning of its own somewhere. No rename produces one.
+pub fn is_keyword(word: &str) -> bool {
+    matches!(word, "client" | "server") || KEYWORDS.iter().any(|keyword| keyword == word)
+}
 
 /// What may be written at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]

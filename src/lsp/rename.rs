@@ -2,7 +2,7 @@
 //! before.
 
 use super::Snapshot;
-use super::context::KEYWORDS;
+use super::context::is_keyword;
 use super::names::{Kind, name_at, references};
 use super::text::tree;
 use crate::compile::{Files, Request};
@@ -93,7 +93,7 @@ pub fn rename(
             "`{new}` is not a name: names consist of letters, digits and `_`, and do not begin with a digit"
         ));
     }
-    if KEYWORDS.contains(&new) {
+    if is_keyword(new) {
         return Err(format!("`{new}` is a keyword"));
     }
     if Builtin::named(new).is_some() || Bound::named(new).is_some() {

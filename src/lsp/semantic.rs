@@ -1,7 +1,7 @@
 //! What each token means, for highlighting.
 
 use super::Snapshot;
-use super::context::KEYWORDS;
+use super::context::is_keyword;
 use super::text::tree;
 use crate::protocol::{Referent, Use};
 use duologue_grammar::{Kind, Leaf};
@@ -141,7 +141,7 @@ fn token_meaning(text: &str, leaf: Leaf, named: Option<&Use>) -> Option<(Semanti
         Kind::string | Kind::bad_string | Kind::open_string => SemanticKind::String,
         Kind::arrow | Kind::bang => SemanticKind::Operator,
         _ if word.starts_with(|first: char| first.is_ascii_digit()) => SemanticKind::Number,
-        _ if KEYWORDS.contains(&word) => SemanticKind::Keyword,
+        _ if is_keyword(word) => SemanticKind::Keyword,
         _ => return None,
     };
     Some((kind, false))

@@ -1,6 +1,6 @@
 //! What messages carry: named types and the types of payloads.
 
-use super::{Bound, Lengths};
+use super::{Bound, Lengths, LevelAttribute};
 use super::{Docs, FileId, ProtocolId, Side, StateId, TypeId};
 use crate::name::Name;
 use crate::source::Span;
@@ -15,6 +15,8 @@ pub struct TypeDeclaration {
     pub file: FileId,
     /// Its documentation.
     pub docs: Docs,
+    /// `#[allow(...)]` and the like before the declaration.
+    pub levels: Vec<LevelAttribute>,
     /// What it is.
     pub definition: Definition,
     /// For an alias, the bounds in its type.
@@ -158,6 +160,8 @@ pub struct BoundDeclaration {
     pub file: FileId,
     /// Its documentation.
     pub docs: Docs,
+    /// `#[allow(...)]` and the like before the declaration.
+    pub levels: Vec<LevelAttribute>,
     /// Where the host's trait is found.
     pub mappings: Mappings,
 }

@@ -45,7 +45,6 @@ impl Resolver {
         let resolved = &mut self.program.protocols[id.index()];
         resolved.states = states;
         resolved.dual_of = dual_of;
-        resolved.levels = protocol.levels;
         resolved.is_broken |= has_duplicates;
     }
 

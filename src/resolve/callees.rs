@@ -65,13 +65,8 @@ impl Resolver {
                         Vec::new()
                     };
                     let near = nearest(name.text(), visible.iter().map(String::as_str));
-                    let error = match near {
-                        Some(near) => {
-                            error.fix(format!("did you mean `{near}`?"), name.span, near, false)
-                        }
-                        None => error.help("declare it, or import the file that declares it"),
-                    };
-                    self.report(error);
+                    let otherwise = "declare it, or import the file that declares it";
+                    self.report(error.did_you_mean(name.span, near, otherwise));
                 }
                 None
             }
@@ -107,15 +102,10 @@ impl Resolver {
             other => {
                 let text = format!("a side is `client` or `server`, not `{other}`");
                 let error = Diagnostic::error("unknown-side", side.span, text);
-                let error = match nearest(other, ["client", "server"]) {
-                    Some(near) => {
-                        error.fix(format!("did you mean `{near}`?"), side.span, near, false)
-                    }
-                    None => error.help(format!(
-                        "write `{protocol}::client::{state}` or `{protocol}::server::{state}`"
-                    )),
-                };
-                self.report(error);
+                let near = nearest(other, ["client", "server"]);
+                let otherwise =
+                    format!("write `{protocol}::client::{state}` or `{protocol}::server::{state}`");
+                self.report(error.did_you_mean(side.span, near, otherwise));
                 None
             }
         };

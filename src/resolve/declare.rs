@@ -74,6 +74,7 @@ impl Resolver {
     fn declare_item(&mut self, file: FileId, item: &mut Item) -> Declared {
         let name = item.name.clone();
         let docs = std::mem::take(&mut item.docs);
+        let levels = std::mem::take(&mut item.levels);
         match &item.kind {
             ItemKind::Protocol(protocol) => {
                 let id = ProtocolId::new(self.program.protocols.len());
@@ -106,7 +107,7 @@ impl Resolver {
                     file,
                     docs,
                     states: Vec::new(),
-                    levels: Vec::new(),
+                    levels,
                     is_broken: protocol.is_broken,
                     span: protocol.span,
                     dual_of: Vec::new(),
@@ -127,6 +128,7 @@ impl Resolver {
                     name,
                     protocol: ProtocolId::new(0),
                     arguments: Vec::new(),
+                    levels,
                     accepts: instance.accepts.clone(),
                     head: instance.head,
                 });
@@ -148,6 +150,7 @@ impl Resolver {
                     name,
                     file,
                     docs,
+                    levels,
                     mappings: Mappings::default(),
                 });
                 Declared::Bound(id)
@@ -177,6 +180,7 @@ impl Resolver {
                     name,
                     file,
                     docs,
+                    levels,
                     definition: Definition::Undeclared,
                     lengths: Lengths::default(),
                 });

@@ -159,15 +159,12 @@ impl Resolver {
                         name.span,
                         format!("there is no bound `{name}`"),
                     );
-                    let error = match nearest(name.text(), words) {
-                        Some(near) => {
-                            error.fix(format!("did you mean `{near}`?"), name.span, near, false)
-                        }
-                        None => error.help(format!(
-                            "the bounds are {}; `extern bound {name};` declares another",
-                            quoted(&words)
-                        )),
-                    };
+                    let otherwise = format!(
+                        "the bounds are {}; `extern bound {name};` declares another",
+                        quoted(&words)
+                    );
+                    let near = nearest(name.text(), words);
+                    let error = error.did_you_mean(name.span, near, otherwise);
                     self.report(error);
                 }
                 None
@@ -333,6 +330,7 @@ impl Resolver {
                 name: name.clone(),
                 file,
                 docs: Vec::new(),
+                levels: Vec::new(),
                 definition: Definition::Undeclared,
                 lengths: Lengths::default(),
                 ty_span: name.span,

@@ -30,3 +30,8 @@ pub fn meant(character: char) -> Option<&'static str> {
 pub fn is_word(token: &str) -> bool {
     token.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
 }
+
+/// Whether a token is a number or begins like one.
+pub fn is_number(token: &str) -> bool {
+    token.starts_with(|first: char| first.is_ascii_digit())
+}

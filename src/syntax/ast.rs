@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Level;
 use crate::name::Name;
-use crate::protocol::{Accepted, Direction, Docs, Limit, Referent};
+use crate::protocol::{Accepted, Direction, Docs, LevelAttribute, Limit, Referent};
 use crate::source::Span;
 use std::collections::HashSet;
 use std::fmt;
@@ -45,6 +45,8 @@ pub struct Import {
 pub struct Item {
     /// Its documentation.
     pub docs: Docs,
+    /// `#[allow(...)]` and the like.
+    pub levels: Vec<LevelAttribute>,
     /// Its name.
     pub name: Name,
     /// What is declared.
@@ -86,8 +88,6 @@ pub struct Instance {
 /// A protocol.
 #[derive(Debug)]
 pub struct Protocol {
-    /// `#[allow(...)]` and the like.
-    pub levels: Vec<LevelAttribute>,
     /// The arguments of `#[dual_of(...)]`.
     pub dual_of: Vec<Name>,
     /// `#[accepts(...)]`
@@ -103,9 +103,6 @@ pub struct Protocol {
     /// The whole declaration, with its documentation and attributes.
     pub span: Span,
 }
-
-/// A level attribute.
-pub type LevelAttribute = crate::protocol::LevelAttribute;
 
 /// `#[name(arguments)]`
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::declared::DeclaredNames;
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
 use crate::source::{SourceId, Span};
-use duologue_grammar::{Kind, Tree};
+use duologue_grammar::{Node, Tree};
 use std::ops::Range;
 
 /// A part of a text, of which one error is reported.
@@ -28,9 +28,13 @@ pub const NAME: &str = "_";
 
 /// A part of a text that does not fit.
 #[derive(Debug)]
-pub struct Failure {
+pub struct Failure<'t> {
     /// What it should have been.
     pub part: Part,
+    /// Its node.
+    pub node: Node<'t>,
+    /// The node in it that says what is wrong.
+    pub error: Node<'t>,
     /// The numbers of its tokens.
     pub tokens: Range<usize>,
     /// The token that does not fit.
@@ -40,55 +44,42 @@ pub struct Failure {
 }
 
 /// Says what is wrong with a part of a text that does not fit.
-pub fn explain(
+pub fn explain<'a>(
     source: SourceId,
-    tree: &Tree<'_>,
-    failure: &Failure,
-    declared: &DeclaredNames<'_>,
+    tree: &'a Tree<'a>,
+    failure: &'a Failure<'a>,
+    declared: &'a DeclaredNames<'a>,
 ) -> Diagnostic {
     let Range { start: first, end } = failure.tokens;
-    let base = tree.place(first).start;
     let at = failure.at.min(end);
     // What is missing at the end of a part is missing before the next token.
-    let end_of_piece = match at < end {
+    let end_of_part = match at < end {
         true => tree.place(end - 1).end,
         false => tree.place(end).start,
     };
-    let piece = &tree.text[base..end_of_piece];
-    let in_piece = |place: Range<usize>| place.start - base..place.end - base;
-    let mut here = match at < end {
-        true => in_piece(tree.place(at)),
-        false => piece.len()..piece.len(),
+    let here = match at < end {
+        true => tree.place(at),
+        false => end_of_part..end_of_part,
     };
-    let mut last = match at > first {
-        true => in_piece(tree.place(at - 1)),
-        false => 0..0,
+    let last = match at > first {
+        true => tree.place(at - 1),
+        false => here.start..here.start,
     };
-    // If a string is expected, its first backslash is what does not fit.
-    let is_escaped = tree
-        .token(at)
-        .is_some_and(|token| token.kind() == Kind::bad_string);
-    if is_escaped
-        && failure.expected.contains('"')
-        && let Some(backslash) = piece[here.clone()].find('\\')
-    {
-        last = here.clone();
-        here = here.start + backslash..here.start + backslash + 1;
-    }
+    let (outer, prior) = failure.node.around(failure.error);
     let context = Context {
         source,
-        base,
+        tree,
+        declared,
         part: failure.part,
-        piece,
-        found: &piece[here.clone()],
-        following: tree.word(end),
-        before: &piece[last.clone()],
-        is_first: at == first,
+        node: failure.node,
+        outer,
+        prior,
+        text: &tree.text[..end_of_part],
+        found: &tree.text[here.clone()],
+        before: &tree.text[last.clone()],
         here,
         last,
         expected: failure.expected.split(' ').collect(),
-        declared,
-        tree,
         first,
         at,
         end,
@@ -96,28 +87,29 @@ pub fn explain(
     context.special().unwrap_or_else(|| context.general())
 }
 
-/// A parse that failed: where, on what, and what surrounds it. Positions are in the part that did not parse.
+/// A part that does not fit: where, at what, and what surrounds it.
 pub(super) struct Context<'a> {
     source: SourceId,
-    /// Where the part begins in the text.
-    base: usize,
+    tree: &'a Tree<'a>,
+    pub(super) declared: &'a DeclaredNames<'a>,
     pub(super) part: Part,
-    pub(super) piece: &'a str,
+    /// The node of the part.
+    pub(super) node: Node<'a>,
+    /// The node in which something does not fit.
+    pub(super) outer: Node<'a>,
+    /// What is before it in that node.
+    pub(super) prior: Option<Node<'a>>,
+    /// The text up to the end of the part.
+    pub(super) text: &'a str,
     /// The token that does not fit.
     pub(super) found: &'a str,
-    /// Where it is in the part.
+    /// Where it is.
     pub(super) here: Range<usize>,
-    /// The token before it.
+    /// The token before it in the part; empty if there is none.
     pub(super) before: &'a str,
-    /// Where that one is in the part.
+    /// Where that one is.
     pub(super) last: Range<usize>,
-    /// The token after the part.
-    following: &'a str,
-    /// Whether nothing precedes the token that does not fit.
-    pub(super) is_first: bool,
     expected: Vec<&'a str>,
-    pub(super) declared: &'a DeclaredNames<'a>,
-    tree: &'a Tree<'a>,
     /// The numbers of the first token of the part, of the one that does not fit, and of the one after the part.
     first: usize,
     at: usize,
@@ -132,11 +124,6 @@ impl<'a> Context<'a> {
     /// Whether a name or a number could have been written.
     pub(super) fn expects_name(&self) -> bool {
         self.expects(NAME)
-    }
-
-    /// Whether nothing more could have been written.
-    pub(super) fn expects_nothing(&self) -> bool {
-        self.expected == [""]
     }
 
     /// The signs and keywords that could have been written, in the order of a report.
@@ -156,9 +143,8 @@ impl<'a> Context<'a> {
         Diagnostic::error("syntax", self.span(at), message)
     }
 
-    /// A range of the piece as a span of the text.
     pub(super) fn span(&self, at: Range<usize>) -> Span {
-        Span::new(self.source, self.base + at.start, self.base + at.end)
+        Span::new(self.source, at.start, at.end)
     }
 
     /// The token that does not fit.
@@ -171,30 +157,22 @@ impl<'a> Context<'a> {
         self.span(self.last.end..self.last.end)
     }
 
+    /// Whether nothing of the part is before the token that does not fit.
+    pub(super) fn is_first(&self) -> bool {
+        self.at == self.first
+    }
+
     /// The position of the token `count` tokens after the one that does not fit; the end of the part if there is none.
     pub(super) fn ahead(&self, count: usize) -> Range<usize> {
-        if count == 0 {
-            return self.here.clone();
-        }
         match self.at + count < self.end {
-            true => self.place(self.at + count),
-            false => self.piece.len()..self.piece.len(),
+            true => self.tree.place(self.at + count),
+            false => self.text.len()..self.text.len(),
         }
     }
 
     /// The token `count` tokens after the one that does not fit; empty if there is none.
     pub(super) fn token_ahead(&self, count: usize) -> &'a str {
-        &self.piece[self.ahead(count)]
-    }
-
-    fn place(&self, number: usize) -> Range<usize> {
-        let place = self.tree.place(number);
-        place.start - self.base..place.end - self.base
-    }
-
-    /// Where the tokens of the part are, in order.
-    pub(super) fn all(&self) -> impl Iterator<Item = Range<usize>> {
-        (self.first..self.end).map(|number| self.place(number))
+        &self.text[self.ahead(count)]
     }
 
     /// The tokens of the part, in order.
@@ -215,12 +193,7 @@ impl<'a> Context<'a> {
         ));
         let keywords = self.signs().into_iter().filter(|sign| sign.len() > 2);
         match nearest(self.found, keywords) {
-            Some(near) => error.fix(
-                format!("did you mean `{near}`?"),
-                self.found_span(),
-                near,
-                false,
-            ),
+            near @ Some(_) => error.did_you_mean(self.found_span(), near, ""),
             None => error,
         }
     }
@@ -249,13 +222,13 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn what_is_found(&self) -> String {
-        match self.found {
-            "" if self.following.is_empty() => "the end of the file".to_owned(),
-            "" => format!("`{}`", self.following),
-            found if found.chars().all(|letter| letter.is_control()) => {
+        match (self.found, self.tree.word(self.end)) {
+            ("", "") => "the end of the file".to_owned(),
+            ("", following) => format!("`{following}`"),
+            (found, _) if found.chars().all(|letter| letter.is_control()) => {
                 format!("the control character {}", found.escape_default())
             }
-            found => format!("`{found}`"),
+            (found, _) => format!("`{found}`"),
         }
     }
 }

@@ -14,6 +14,7 @@ mod foreign;
 // Most kinds of nodes cannot occur at a given position.
 #[allow(clippy::wildcard_enum_match_arm)]
 pub mod format;
+mod measure;
 mod mistakes;
 // Most kinds of nodes cannot occur at a given position.
 #[allow(clippy::wildcard_enum_match_arm)]

@@ -8,6 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::{SourceId, Span};
 use duologue_grammar::{Kind, Node, Tree};
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The maximum number of characters that one repair replaces.
@@ -47,18 +48,21 @@ impl<'t> Problems<'t> {
             return;
         }
         let nodes: Vec<Node<'t>> = self.tree.root().children().collect();
+        let mut limit = self.tree.count();
+        let limits = nodes.iter().rev().map(|node| match part(node.kind()) {
+            Part::Outside => limit,
+            _ => std::mem::replace(&mut limit, self.first(*node)),
+        });
+        let limits: Vec<usize> = limits.collect();
         let mut is_outside = false;
-        for (at, node) in nodes.iter().enumerate() {
+        for (node, limit) in nodes.iter().zip(limits.into_iter().rev()) {
             let part = part(node.kind());
-            let next = nodes[at + 1..]
-                .iter()
-                .find(|next| self::part(next.kind()) != Part::Outside);
-            self.limit = next.map_or(self.tree.count(), |next| self.first(*next));
+            self.limit = limit;
             match part {
                 Part::Header => self.protocol(*node),
                 Part::Outside => {
                     if !std::mem::replace(&mut is_outside, true) {
-                        self.outside(self.first(*node));
+                        self.outside(*node);
                     }
                     if node.kind() == Kind::bad_protocol {
                         self.body(*node, 0);
@@ -116,16 +120,9 @@ impl<'t> Problems<'t> {
         true
     }
 
-    /// Explains an error in a part with these tokens.
-    fn explain(&mut self, part: Part, tokens: Range<usize>, at: usize, expected: String) {
-        let failure = Failure {
-            part,
-            tokens,
-            at,
-            expected,
-        };
+    fn explain(&mut self, failure: &Failure<'t>) {
         let declared = self.declared.get_or_init(|| DeclaredNames::of(self.tree));
-        let error = explain(self.source, self.tree, &failure, declared);
+        let error = explain(self.source, self.tree, failure, declared);
         self.found.push(error);
     }
 
@@ -134,14 +131,34 @@ impl<'t> Problems<'t> {
         let at = self.first(error);
         // The explanation looks at a few tokens.
         let end = tokens.end.max((at + 3).min(self.limit));
-        self.explain(part, tokens.start..end, at, expected(node, error));
+        self.explain(&Failure {
+            part,
+            node,
+            error,
+            tokens: tokens.start..end,
+            at,
+            expected: expected(node, error),
+        });
     }
 
-    fn outside(&mut self, first: usize) {
-        let range = first..self.limit;
-        if self.has_faults(range.end) {
-        } else if let Some(first) = range.clone().find(|at| self.tree.word(*at) != ";") {
-            self.explain(Part::Outside, first..range.end, first, String::new());
+    /// Explains the tokens from the number `at` on, which are between the nodes of the grammar: `node` is where they begin.
+    fn between(&mut self, part: Part, node: Node<'t>, tokens: Range<usize>, expected: &str) {
+        self.explain(&Failure {
+            part,
+            node,
+            error: node,
+            at: tokens.start,
+            tokens,
+            expected: expected.to_owned(),
+        });
+    }
+
+    fn outside(&mut self, node: Node<'t>) {
+        let first = self.first(node);
+        let limit = self.limit;
+        if self.has_faults(limit) {
+        } else if let Some(at) = (first..limit).find(|at| self.tree.word(*at) != ";") {
+            self.between(Part::Outside, node, at..limit, "");
         } else {
             self.stray(first);
         }
@@ -174,18 +191,16 @@ impl<'t> Problems<'t> {
                 Kind::state => self.state(part),
                 Kind::stray_separator => self.separator(at),
                 Kind::wrong_close if !self.has_faults(at + 2) => {
-                    let expected = STATE.to_owned();
-                    self.explain(Part::Outside, at + 1..self.limit, at + 1, expected);
+                    self.between(Part::Outside, part, at + 1..self.limit, STATE);
                 }
                 Kind::wrong_brace | Kind::wrong_parenthesis | Kind::wrong_end
                     if !self.has_faults(at + 1) =>
                 {
-                    self.explain(Part::State, at..at + 1, at, String::new());
+                    self.between(Part::State, part, at..at + 1, "");
                 }
                 Kind::unclosed if self.found.len() == reported => {
-                    let is_opener =
-                        |part: &Node<'t>| matches!(part.kind(), Kind::lbrace | Kind::lparen);
-                    if let Some(open) = node.children().find(is_opener) {
+                    let open = node.child(Kind::lbrace);
+                    if let Some(open) = open.or_else(|| node.child(Kind::lparen)) {
                         self.unclosed(open);
                     }
                 }
@@ -219,64 +234,60 @@ impl<'t> Problems<'t> {
                 break;
             }
         }
-        let mut seen: Vec<String> = Vec::new();
-        let mut at = 0;
-        self.found.retain(|error| {
-            at += 1;
-            let is_new = at <= reported || !seen.contains(&error.message);
-            if at > reported && is_new {
-                seen.push(error.message.clone());
-            }
-            is_new
-        });
+        let mut seen = HashSet::new();
+        let new = self.found.split_off(reported).into_iter();
+        let new = new.filter(|error| seen.insert(error.message.clone()));
+        self.found.extend(new);
+    }
+
+    /// An error at bytes of the text.
+    fn error(&self, at: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error("syntax", Span::new(self.source, at.start, at.end), message)
     }
 
     /// A stray semicolon: one may follow only a protocol, and only once.
     fn stray(&mut self, first: usize) {
-        let place = self.tree.place(first);
-        let more = self.tree.text[place.end..].bytes();
-        let more = more.take_while(|byte| *byte == b';').count();
-        let span = Span::new(self.source, place.start, place.end + more);
+        let Range { start, end } = self.tree.place(first);
+        let rest = &self.tree.text[end..];
+        let more = rest.len() - rest.trim_start_matches(';').len();
         let (words, repair) = match more {
             0 => ("this semicolon ends nothing", "remove it"),
             _ => ("these semicolons end nothing", "remove them"),
         };
-        self.found
-            .push(Diagnostic::error("syntax", span, words).fix(repair, span, "", true));
+        let error = self.error(start..end + more, words);
+        let span = error.primary.span;
+        self.found.push(error.fix(repair, span, "", true));
     }
 
     /// A comma or semicolon between states. It is removed automatically only if a state or nothing follows: before a message, it
     /// is the bracket before the separator that is wrong.
     fn separator(&mut self, at: usize) {
-        let place = self.tree.place(at);
         let name = match self.tree.word(at) {
             "," => "comma",
             _ => "semicolon",
         };
-        let span = Span::new(self.source, place.start, place.end);
-        let text = format!("states are not separated by {name}s");
         let next = |count: usize| match at + count < self.limit {
             true => self.tree.word(at + count),
             false => "",
         };
         let is_message = is_word(next(1)) && !matches!(next(2), ":" | "<" | "{");
-        let error = Diagnostic::error("syntax", span, text).fix("remove it", span, "", !is_message);
-        self.found.push(error);
+        let text = format!("states are not separated by {name}s");
+        let error = self.error(self.tree.place(at), text);
+        let span = error.primary.span;
+        self.found
+            .push(error.fix("remove it", span, "", !is_message));
     }
 
     /// A protocol that is never closed.
     fn unclosed(&mut self, open: Node<'t>) {
-        let place = open.range();
-        let span = Span::new(self.source, place.start, place.end);
-        let close = if open.kind() == Kind::lbrace {
-            "}"
-        } else {
-            ")"
+        let close = match open.kind() {
+            Kind::lbrace => "}",
+            _ => ")",
         };
-        let error = Diagnostic::error("syntax", span, "this protocol is never closed")
-            .label(format!("this `{}` has no `{close}`", open.text()))
-            .help(format!("close it with `{close}` after its last state"));
-        self.found.push(error);
+        let error = self.error(open.range(), "this protocol is never closed");
+        let error = error.label(format!("this `{}` has no `{close}`", open.text()));
+        let help = format!("close it with `{close}` after its last state");
+        self.found.push(error.help(help));
     }
 }
 

@@ -355,7 +355,7 @@ struct Slot<'n, 'f, 'de> {
 impl<'de> Slot<'_, '_, 'de> {
     fn keep<E: serde::de::Error>(self, text: Cow<'de, str>) -> Result<(), E> {
         if self.is_root {
-            return Err(E::custom("it is a single value"));
+            return Err(E::custom("this is a single value, not a JSON object"));
         }
         if let Some(part) = self.node.part {
             self.found.values[part] = Some(text);
@@ -410,7 +410,7 @@ impl<'de> Visitor<'de> for Slot<'_, '_, 'de> {
 
     fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
         if self.is_root {
-            return Err(E::custom("it is a single value"));
+            return Err(E::custom("this is a single value, not a JSON object"));
         }
         if let Some(part) = self.node.part {
             self.found.values[part] = None;
@@ -436,7 +436,7 @@ impl<'de> Visitor<'de> for Slot<'_, '_, 'de> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         if self.is_root {
-            return Err(A::Error::custom("it is a list"));
+            return Err(A::Error::custom("this is a list, not a JSON object"));
         }
         for index in 0_usize.. {
             let child = match self.node.children.is_empty() {

@@ -30,7 +30,11 @@ impl Problem {
             .filter(|_| is_first)
             .unwrap_or(&text);
         Problem {
-            message: format!("this is not valid JSON: {text}"),
+            // The document is JSON, and says something that an event cannot say.
+            message: match error.is_data() {
+                true => text.to_owned(),
+                false => format!("this is not valid JSON: {text}"),
+            },
             byte: is_first.then(|| error.column().saturating_sub(1)),
             is_cut: error.is_eof(),
         }

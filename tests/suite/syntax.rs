@@ -418,6 +418,7 @@ fn hostile_texts_are_read_once() {
     let begins = ["proto! p { a:send { m(", "type t = "];
     repeated(20_000, &begins, &["(", "<", "/*"]);
     repeated(20_000, &["proto! p { "], &["a ", "{", "a {b("]);
+    repeated(100_000, &[""], &["; a "]);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! `#[accepts(...)]`.
 
 use super::Builder;
-use super::attributes::Target;
 use crate::diagnostic::Diagnostic;
 use crate::name::nearest;
 use crate::protocol::{Accepted, Referent, Side};
@@ -17,83 +16,63 @@ const WRITE: &str = "write a side and a fingerprint, such as `#[accepts(server, 
 
 impl Builder<'_> {
     /// `#[accepts(server, 5587fde1ea262a7f6f78ddc9dc6d1f83)]`
-    pub(super) fn accepts(&mut self, attribute: &Attribute, target: Target) -> Option<Accepted> {
-        if !matches!(target, Target::Protocol | Target::Instance) {
-            let text = "`accepts` is for whole protocols and instances";
-            let error = Diagnostic::error("syntax", attribute.span, text);
-            self.report(error.help("put it before a `proto!`"));
-            return None;
-        }
+    pub(super) fn accepts(&mut self, attribute: &Attribute) -> Option<Accepted> {
         // Digits that begin with a letter are parsed as a name, others as a number.
         let names = attribute.arguments.iter().map(|name| name.span);
         let numbers = attribute.quantities.iter().map(|number| number.span);
         let mut arguments: Vec<Span> = names.chain(numbers).collect();
         arguments.sort_unstable();
-        let (side, digits) = match arguments[..] {
-            [side, digits] => (side, digits),
+        match arguments[..] {
+            [side, digits] => Some(Accepted {
+                side: self.acceptor(side)?,
+                fingerprint: self.fingerprint(digits)?,
+                span: attribute.span,
+            }),
             [_, _, third, ..] => {
                 let text = "`accepts` takes one side and one fingerprint";
                 let error = Diagnostic::error("syntax", third, text);
-                self.report(error.help("write an attribute for each fingerprint"));
-                return None;
+                self.fail(error.help("write an attribute for each fingerprint"))
             }
             [] | [_] => {
                 let text = "`#[accepts]` needs a side and a fingerprint";
-                let error = Diagnostic::error("syntax", attribute.span, text);
-                self.report(error.help(WRITE));
-                return None;
+                self.fail(Diagnostic::error("syntax", attribute.span, text).help(WRITE))
             }
-        };
-        let side = self.acceptor(side)?;
-        let fingerprint = self.fingerprint(digits)?;
-        Some(Accepted {
-            side,
-            fingerprint,
-            span: attribute.span,
-        })
+        }
     }
 
     fn acceptor(&mut self, span: Span) -> Option<Side> {
         let word = &self.text[span.range()];
-        let side = [Side::Client, Side::Server]
-            .into_iter()
-            .find(|side| side.word() == word);
-        if let Some(side) = side {
+        let mut sides = [Side::Client, Side::Server].into_iter();
+        if let Some(side) = sides.find(|side| side.word() == word) {
             self.file.words.push((span, Referent::Acceptor(side)));
             return Some(side);
         }
-        let text = format!("there is no side `{word}`");
-        let error = Diagnostic::error("syntax", span, text);
-        self.report(match nearest(word, ["client", "server"]) {
-            Some(near) => error.fix(format!("did you mean `{near}`?"), span, near, false),
-            None => error.help(WRITE),
-        });
-        None
+        let error = Diagnostic::error("syntax", span, format!("there is no side `{word}`"));
+        self.fail(error.did_you_mean(span, nearest(word, ["client", "server"]), WRITE))
     }
 
     fn fingerprint(&mut self, span: Span) -> Option<[u8; 16]> {
         let digits = &self.text[span.range()];
-        let found = bytes(digits);
         self.file.words.push((span, Referent::Fingerprint));
-        if found.is_none() {
-            let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-            let text = match is_hex {
-                true => format!("a fingerprint has {DIGITS} digits, not {}", digits.len()),
-                false => format!("`{digits}` is not a fingerprint"),
-            };
-            let error = Diagnostic::error("syntax", span, text);
-            let error = error.note(format!(
-                "a fingerprint consists of {DIGITS} hexadecimal digits, as `duologue fingerprint` prints them"
-            ));
-            let plain = digits
-                .strip_prefix("0x")
-                .filter(|digits| bytes(digits).is_some());
-            self.report(match plain {
-                Some(plain) => error.fix("remove the `0x`", span, plain, false),
-                None => error.help(WRITE),
-            });
+        if let Some(found) = bytes(digits) {
+            return Some(found);
         }
-        found
+        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let text = match is_hex {
+            true => format!("a fingerprint has {DIGITS} digits, not {}", digits.len()),
+            false => format!("`{digits}` is not a fingerprint"),
+        };
+        let error = Diagnostic::error("syntax", span, text);
+        let error = error.note(format!(
+            "a fingerprint consists of {DIGITS} hexadecimal digits, as `duologue fingerprint` prints them"
+        ));
+        let plain = digits
+            .strip_prefix("0x")
+            .filter(|digits| bytes(digits).is_some());
+        self.fail(match plain {
+            Some(plain) => error.fix("remove the `0x`", span, plain, false),
+            None => error.help(WRITE),
+        })
     }
 }
 

@@ -3,24 +3,14 @@
 use super::{Builder, Parts};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
-use crate::protocol::{Accepted, Limit, Referent};
+use crate::protocol::{Accepted, LevelAttribute, Limit, Referent};
 use crate::source::Span;
-use crate::syntax::ast::{Attribute, LevelAttribute, Quantity};
+use crate::syntax::ast::{Attribute, Quantity};
+use crate::syntax::measure::{DURATION, Measure, SIZE};
 use duologue_grammar::{Kind, Node};
 
 /// How many rules the attributes of one declaration may name: each is checked for every finding inside the declaration.
 const LEVEL_LIMIT: usize = 64;
-
-/// All attributes.
-const KNOWN: [&str; 7] = [
-    "allow", "warn", "deny", "dual_of", "at_most", "within", "accepts",
-];
-
-/// The units of sizes, with the number of bytes of each.
-const UNITS: [(&str, u64); 3] = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20)];
-
-/// What an attribute with a size looks like.
-const WRITE_SIZE: &str = "write a whole number and a unit, such as `#[at_most(64 KiB)]`";
 
 /// The attributes of one declaration.
 #[derive(Default)]
@@ -37,9 +27,73 @@ pub struct Sorted {
 pub enum Target {
     Protocol,
     Instance,
+    /// A type or a bound.
+    Type,
     State,
     Message,
+    /// A field or a variant.
+    Part,
 }
+
+/// An attribute.
+struct Known {
+    name: &'static str,
+    /// What it may be before.
+    targets: &'static [Target],
+    /// That in words.
+    place: &'static str,
+    /// What to do with it elsewhere.
+    help: &'static str,
+}
+
+impl Known {
+    /// An attribute that sets the level of rules.
+    const fn level(name: &'static str) -> Known {
+        Known {
+            name,
+            targets: &[
+                Target::Protocol,
+                Target::Instance,
+                Target::Type,
+                Target::State,
+                Target::Message,
+            ],
+            place: "declarations, states and messages",
+            help: "put it before the declaration, state or message that contains this",
+        }
+    }
+}
+
+/// All attributes.
+static KNOWN: [Known; 7] = [
+    Known::level("allow"),
+    Known::level("warn"),
+    Known::level("deny"),
+    Known {
+        name: "dual_of",
+        targets: &[Target::Protocol],
+        place: "whole protocols",
+        help: "put it before a protocol",
+    },
+    Known {
+        name: "at_most",
+        targets: &[Target::Protocol, Target::State, Target::Message],
+        place: "protocols, states and messages",
+        help: "put it before those that it applies to; a type has its limit in its bounds, such as `str<255>`",
+    },
+    Known {
+        name: "within",
+        targets: &[Target::State],
+        place: "states",
+        help: "put it before the states that it applies to; it limits how long a session may stay in one state",
+    },
+    Known {
+        name: "accepts",
+        targets: &[Target::Protocol, Target::Instance],
+        place: "whole protocols and instances",
+        help: "put it before a `proto!`",
+    },
+];
 
 impl<'a> Builder<'a> {
     /// The leading attributes.
@@ -54,7 +108,7 @@ impl<'a> Builder<'a> {
             let mut words = pair.parts();
             let name = words.next().expect("an attribute has a name");
             let mut attribute = Attribute {
-                name: Name::new(self.word(name), self.span(name)),
+                name: self.plain_name(name),
                 arguments: Vec::new(),
                 quantities: Vec::new(),
                 span,
@@ -69,8 +123,7 @@ impl<'a> Builder<'a> {
                     self.file.words.extend(words);
                     attribute.quantities.push(quantity);
                 } else {
-                    let name = Name::new(self.word(word), self.span(word));
-                    attribute.arguments.push(name);
+                    attribute.arguments.push(self.plain_name(word));
                 }
             }
             let mut words = vec![(attribute.name.span, Referent::Attribute)];
@@ -84,15 +137,18 @@ impl<'a> Builder<'a> {
         attributes
     }
 
+    /// A word as a name that may be any word.
+    fn plain_name(&self, word: Node<'a>) -> Name {
+        Name::new(self.word(word), self.span(word))
+    }
+
     fn quantity(&self, pair: Node<'a>) -> Quantity {
         let span = self.span(pair);
         let mut parts = pair.parts();
         let number = parts.next().expect("a quantity has a number");
         Quantity {
             number: self.word(number).parse().ok(),
-            unit: parts
-                .next()
-                .map(|unit| Name::new(self.word(unit), self.span(unit))),
+            unit: parts.next().map(|unit| self.plain_name(unit)),
             span,
         }
     }
@@ -127,221 +183,199 @@ impl<'a> Builder<'a> {
         places.collect()
     }
 
-    /// Sorts attributes by what they mean. `dual_of` is allowed before a protocol only, `within` before a state, and `accepts` before a
-    /// protocol or an instance, which takes no other.
+    /// Sorts attributes by what they mean, and reports those that do not belong here.
     pub(super) fn sort(&mut self, attributes: Vec<Attribute>, target: Target) -> Sorted {
         let mut sorted = Sorted::default();
         for attribute in attributes {
-            let span = attribute.span;
-            if attribute.name.text() == "accepts" {
-                sorted.accepts.extend(self.accepts(&attribute, target));
-            } else if target == Target::Instance {
-                let text = "an instance can only have `#[accepts(...)]`";
-                let error = Diagnostic::error("syntax", span, text);
-                self.report(error.help("put it before the generic protocol"));
-            } else if attribute.name.text() == "at_most" {
-                self.at_most(&attribute, &mut sorted);
-            } else if attribute.name.text() == "within" {
-                self.within(&attribute, target, &mut sorted);
-            } else if let Some(quantity) = attribute.quantities.first()
-                && KNOWN.contains(&attribute.name.text())
-            {
-                let text = format!("`{}` takes names, not numbers", attribute.name);
-                let error = Diagnostic::error("syntax", quantity.span, text);
-                self.report(error.help("write `#[allow(rule-name)]` or `#[dual_of(protocol)]`"));
-            } else if attribute.arguments.is_empty() && attribute.quantities.is_empty() {
-                let text = format!("`#[{}]` needs an argument", attribute.name);
-                let error = Diagnostic::error("syntax", span, text);
-                self.report(error.help("write `#[allow(rule-name)]` or `#[dual_of(protocol)]`"));
-            } else if let Some(level) = attribute.level() {
-                let removals = self.removals(&attribute);
-                let is_alone = removals.len() == 1;
-                let rules = attribute.arguments.into_iter().zip(removals);
-                let levels = &mut sorted.levels;
-                levels.extend(rules.map(|(rule, removal)| LevelAttribute {
-                    rule,
-                    level,
-                    is_alone,
-                    removal,
-                }));
-                if levels.len() > LEVEL_LIMIT {
-                    levels.truncate(LEVEL_LIMIT);
-                    let text = "the attributes of one declaration name more than 64 rules";
-                    self.report(
-                        Diagnostic::error("syntax", span, text).help("name each rule once"),
-                    );
-                    break;
-                }
-            } else if attribute.name.text() == "dual_of" && target == Target::Protocol {
-                sorted.dual_of.extend(attribute.arguments);
-            } else if attribute.name.text() == "dual_of" {
-                let error = Diagnostic::error("syntax", span, "`dual_of` is for whole protocols");
-                self.report(error.help("put it before a `proto!`"));
-            } else {
-                self.unknown(&attribute);
+            if let Some(error) = self.misplaced(&attribute, target) {
+                self.report(error);
+                continue;
             }
+            match attribute.name.text() {
+                "accepts" => sorted.accepts.extend(self.accepts(&attribute)),
+                "at_most" => self.limit(&attribute, &SIZE, &mut sorted.at_most),
+                "within" => self.limit(&attribute, &DURATION, &mut sorted.within),
+                name => {
+                    let wrong = match attribute.quantities.first() {
+                        Some(number) => {
+                            Some((number.span, format!("`{name}` takes names, not numbers")))
+                        }
+                        None if attribute.arguments.is_empty() => {
+                            Some((attribute.span, format!("`#[{name}]` needs an argument")))
+                        }
+                        None => None,
+                    };
+                    if let Some((span, text)) = wrong {
+                        let error = Diagnostic::error("syntax", span, text);
+                        self.report(
+                            error.help("write `#[allow(rule-name)]` or `#[dual_of(protocol)]`"),
+                        );
+                    } else if let Some(level) = attribute.level() {
+                        let removals = self.removals(&attribute);
+                        let is_alone = removals.len() == 1;
+                        let rules = attribute.arguments.into_iter().zip(removals);
+                        sorted
+                            .levels
+                            .extend(rules.map(|(rule, removal)| LevelAttribute {
+                                rule,
+                                level,
+                                is_alone,
+                                removal,
+                            }));
+                    } else {
+                        sorted.dual_of.extend(attribute.arguments);
+                    }
+                }
+            }
+        }
+        if let Some(first) = sorted.levels.get(LEVEL_LIMIT) {
+            let text = "the attributes of one declaration name more than 64 rules";
+            let error = Diagnostic::error("syntax", first.rule.span, text);
+            self.report(error.help("name each rule once"));
+            sorted.levels.truncate(LEVEL_LIMIT);
         }
         sorted
     }
 
-    fn unknown(&mut self, attribute: &Attribute) {
-        let text = format!("there is no attribute `{}`", attribute.name);
-        let error = Diagnostic::error("syntax", attribute.name.span, text);
-        let error = match nearest(attribute.name.text(), KNOWN) {
-            Some(near) => error.fix(
-                format!("did you mean `{near}`?"),
-                attribute.name.span,
-                near,
-                false,
-            ),
-            None => error.help(
-                "the attributes are `allow`, `warn`, `deny`, `dual_of`, `at_most`, `within` and `accepts`",
-            ),
-        };
-        self.report(error);
-    }
-
-    /// `#[at_most(64 KiB)]`
-    fn at_most(&mut self, attribute: &Attribute, sorted: &mut Sorted) {
-        let Some(size) = self.only_quantity(attribute, "size", WRITE_SIZE) else {
-            return;
-        };
-        let Some(most) = self.bytes(size) else {
-            return;
-        };
-        let span = size.span;
-        self.set_limit(&mut sorted.at_most, attribute, Limit { most, span });
-    }
-
-    /// The one number with a unit that an attribute takes: a `what`. Anything else is reported; `write` says how it is written.
-    pub(super) fn only_quantity<'q>(
-        &mut self,
-        attribute: &'q Attribute,
-        what: &str,
-        write: &'static str,
-    ) -> Option<&'q Quantity> {
+    /// What is wrong with an attribute before a target, if anything is.
+    fn misplaced(&self, attribute: &Attribute, target: Target) -> Option<Diagnostic> {
         let name = &attribute.name;
-        let error = match (attribute.quantities.as_slice(), attribute.arguments.first()) {
-            ([quantity], None) => return Some(quantity),
-            ([], None) => {
-                let text = format!("`#[{name}]` needs a {what}");
-                Diagnostic::error("syntax", attribute.span, text).help(write)
-            }
-            (_, Some(argument)) => {
-                let text = format!("`{argument}` is not a {what}");
-                Diagnostic::error("syntax", argument.span, text).help(write)
-            }
-            ([_, second, ..], None) => {
-                let text = format!("`{name}` takes one {what}");
-                Diagnostic::error("syntax", second.span, text).help("keep one of them")
-            }
+        let Some(known) = KNOWN.iter().find(|known| known.name == name.text()) else {
+            let text = format!("there is no attribute `{name}`");
+            let error = Diagnostic::error("syntax", name.span, text);
+            let near = nearest(name.text(), KNOWN.iter().map(|known| known.name));
+            return Some(error.did_you_mean(
+                name.span,
+                near,
+                "the attributes are `allow`, `warn`, `deny`, `dual_of`, `at_most`, `within` and `accepts`",
+            ));
         };
-        self.report(error);
-        None
+        if known.targets.contains(&target) {
+            return None;
+        }
+        let text = format!("`{name}` is for {}", known.place);
+        let help = match target {
+            Target::Instance => "put it before the generic protocol",
+            _ => known.help,
+        };
+        Some(Diagnostic::error("syntax", attribute.span, text).help(help))
     }
 
     /// Sets the limit that an attribute says, unless another one of the same kind has set it.
-    pub(super) fn set_limit(
-        &mut self,
-        limit: &mut Option<Limit>,
-        attribute: &Attribute,
-        new: Limit,
-    ) {
+    fn limit(&mut self, attribute: &Attribute, measure: &Measure, limit: &mut Option<Limit>) {
+        let Some(number) = self.only_quantity(attribute, measure) else {
+            return;
+        };
+        let span = number.span;
+        let Some(most) = self.measured(number, measure) else {
+            return;
+        };
         let Some(first) = limit else {
-            *limit = Some(new);
+            *limit = Some(Limit { most, span });
             return;
         };
         let text = format!("`{}` is written twice here", attribute.name);
         self.report(
-            Diagnostic::error("syntax", new.span, text)
+            Diagnostic::error("syntax", span, text)
                 .label("the second one")
                 .related(first.span, "the first one")
                 .help("keep one of them"),
         );
     }
 
-    /// A size in bytes; what is wrong with it is reported.
-    fn bytes(&mut self, size: &Quantity) -> Option<u64> {
-        let Some(unit) = &size.unit else {
-            if matches!(size.number, None | Some(0)) {
-                return self.fits(size, 1);
+    /// The one number that an attribute takes; anything else is reported.
+    fn only_quantity<'q>(
+        &mut self,
+        attribute: &'q Attribute,
+        measure: &Measure,
+    ) -> Option<&'q Quantity> {
+        let (name, what, write) = (&attribute.name, measure.what, measure.write);
+        let (span, text, help) = match (&attribute.quantities[..], attribute.arguments.first()) {
+            ([quantity], None) => return Some(quantity),
+            ([], None) => (attribute.span, format!("`#[{name}]` needs a {what}"), write),
+            (_, Some(other)) => (other.span, format!("`{other}` is not a {what}"), write),
+            ([_, second, ..], None) => {
+                let text = format!("`{name}` takes one {what}");
+                (second.span, text, "keep one of them")
             }
-            let error = Diagnostic::error("syntax", size.span, "this size has no unit");
-            let end = Span {
-                start: size.span.end,
-                ..size.span
-            };
-            let error = error.note("the units of sizes are `B`, `KiB` (1,024 bytes) and `MiB`");
-            self.report(error.fix("if it is a number of bytes", end, " B", false));
-            return None;
         };
-        if unit.text().starts_with('_') {
-            let text = "a number is written without `_`";
-            let error = Diagnostic::error("syntax", size.span, text);
-            let number = self.text[size.span.range()].replace('_', "");
-            let repaired = format!("{number} B");
-            self.report(error.fix("if it is a number of bytes", size.span, repaired, false));
-            return None;
-        }
-        let known = UNITS.iter().find(|(word, _)| *word == unit.text());
-        let Some((_, bytes)) = known else {
-            let text = format!("there is no unit `{unit}`");
-            let error = Diagnostic::error("syntax", unit.span, text);
-            let near = match unit.text().to_ascii_lowercase().as_str() {
-                "b" | "byte" | "bytes" => Some("B"),
-                "k" | "kb" | "kib" => Some("KiB"),
-                "m" | "mb" | "mib" => Some("MiB"),
-                _ => None,
-            };
-            let is_gib = matches!(
-                unit.text().to_ascii_lowercase().as_str(),
-                "g" | "gb" | "gib"
-            );
-            let mebibytes = size.number.filter(|_| is_gib);
-            let mebibytes = mebibytes.and_then(|number| number.checked_mul(1 << 10));
-            let error = match (near, mebibytes) {
-                (Some(near), _) => {
-                    let help = format!("did you mean `{near}`?");
-                    error.fix(help, unit.span, near, false)
-                }
-                (None, Some(number)) => {
-                    let repaired = format!("{number} MiB");
-                    error.fix("write it like this", size.span, repaired, false)
-                }
-                (None, None) => error,
-            };
-            self.report(error.note("the units of sizes are `B`, `KiB` (1,024 bytes) and `MiB`"));
-            return None;
-        };
-        self.fits(size, *bytes)
+        self.fail(Diagnostic::error("syntax", span, text).help(help))
     }
 
-    /// The number of bytes, if it is neither 0 nor too large; otherwise that is reported.
-    fn fits(&mut self, size: &Quantity, bytes: u64) -> Option<u64> {
-        match size.number.and_then(|number| number.checked_mul(bytes)) {
-            Some(0) => {
-                let error =
-                    Diagnostic::error("syntax", size.span, "a limit of 0 bytes allows no payload");
-                let error = error.note("a message without a payload needs no limit");
-                self.report(error.help("write a larger size, or remove the attribute"));
-                None
+    /// A number in the first unit of its measure; what is wrong with it is reported.
+    fn measured(&mut self, quantity: &Quantity, measure: &Measure) -> Option<u64> {
+        let span = quantity.span;
+        let error = |text: &str| Diagnostic::error("syntax", span, text);
+        let unit = quantity.unit.as_ref();
+        let written = self.text[span.range()].replace('_', "");
+        let is_number = written.bytes().all(|byte| byte.is_ascii_digit());
+        let has_underscores = unit.is_some_and(|unit| unit.text().starts_with('_'));
+        let scale = match unit {
+            // Without a unit, 0 and what is too large are wrong in any.
+            None => quantity
+                .number
+                .is_none_or(|number| number == 0)
+                .then_some(1),
+            Some(unit) => measure.unit(unit.text()),
+        };
+        let found = match (scale, unit) {
+            (Some(scale), _) => {
+                let amount = quantity.number.and_then(|number| number.checked_mul(scale));
+                let [message, note, help] = match amount {
+                    Some(0) => measure.zero,
+                    Some(amount) if amount <= measure.most => return Some(amount),
+                    Some(_) | None => measure.too_large,
+                };
+                error(message).note(note).help(help)
             }
-            None => {
-                let text = "this size does not fit in 64 bits";
-                let error = Diagnostic::error("syntax", size.span, text);
-                self.report(error.help("write a smaller size, or remove the attribute"));
-                None
+            (None, Some(unit)) if !has_underscores => unknown_unit(quantity, unit, measure),
+            _ if is_number => {
+                let error = match has_underscores {
+                    true => error("a number is written without `_`"),
+                    false => error(&format!("this {} has no unit", measure.what)),
+                };
+                let mut error = error.note(measure.note);
+                for (what, unit) in measure.guesses {
+                    let repaired = format!("{written}{}{unit}", measure.gap);
+                    let words = format!("if it is a number of {what}");
+                    error = error.fix(words, span, repaired, false);
+                }
+                error
             }
-            bytes => bytes,
-        }
+            _ => error("a number is written without `_`").fix(
+                "write it like this",
+                span,
+                written,
+                false,
+            ),
+        };
+        self.fail(found)
     }
+}
 
-    /// Reports attributes where none are allowed.
-    pub(super) fn refuse(&mut self, attributes: &[Attribute], what: &str) {
-        for attribute in attributes {
-            let text = format!("{what} cannot have attributes");
-            let error = Diagnostic::error("syntax", attribute.span, text);
-            self.report(error.help("attributes go before protocols, states and messages"));
+/// A number whose unit is none of its measure.
+fn unknown_unit(quantity: &Quantity, unit: &Name, measure: &Measure) -> Diagnostic {
+    let error = Diagnostic::error("syntax", unit.span, format!("there is no unit `{unit}`"));
+    let error = error.note(measure.note);
+    let word = unit.text().to_ascii_lowercase();
+    let is_word = |words: &str| words.split(' ').any(|other| other == word);
+    let mut spellings = measure.spellings.iter();
+    match spellings.find(|(words, ..)| is_word(words)) {
+        Some((_, near, 1)) => error.did_you_mean(unit.span, Some(near), ""),
+        Some((_, near, count)) => {
+            let number = quantity
+                .number
+                .and_then(|number| number.checked_mul(*count));
+            let amount = number.zip(measure.unit(near));
+            let amount = amount.and_then(|(number, scale)| number.checked_mul(scale));
+            match number.filter(|_| amount.is_some_and(|amount| amount <= measure.most)) {
+                Some(number) => {
+                    let repaired = format!("{number}{}{near}", measure.gap);
+                    error.fix("write it like this", quantity.span, repaired, false)
+                }
+                None => error,
+            }
         }
+        None => error,
     }
 }

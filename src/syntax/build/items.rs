@@ -3,7 +3,7 @@ use super::attributes::Target;
 use super::{Builder, Parts};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
-use crate::protocol::{LANGUAGES, Language};
+use crate::protocol::{Docs, LANGUAGES, Language};
 use crate::syntax::ast::{Field, Import, Instance, Item, ItemKind, Mapping, Variant};
 use duologue_grammar::{Kind, Node};
 
@@ -27,11 +27,8 @@ impl<'a> Builder<'a> {
 
     pub fn import(&mut self, pair: Node<'a>) {
         if self.has_items {
-            let error = Diagnostic::error(
-                "syntax",
-                self.span(pair),
-                "imports come before all declarations",
-            );
+            let text = "imports come before all declarations";
+            let error = Diagnostic::error("syntax", self.span(pair), text);
             self.report(error.help("move it to the top of the file"));
         }
         let mut parts = pair.parts();
@@ -47,22 +44,16 @@ impl<'a> Builder<'a> {
         let mut parts = pair.parts();
         let attributes = self.attributes(&mut parts);
         let item = parts.next().expect("an item declares something");
-        let rule = item.kind();
-        let item_span = self.span(item);
         let mut parts = item.parts();
         parts.next();
         let is_bound = parts.next_if(Kind::kw_bound).is_some();
         parts.next_if(Kind::kw_type);
-        let name = self.next_name(&mut parts);
-        let docs = self.docs(start, item_span.start.max(name.span.start));
-        let accepts = match rule {
-            Kind::instance => self.sort(attributes, Target::Instance).accepts,
-            _ => {
-                self.refuse(&attributes, "this");
-                Vec::new()
-            }
+        let target = match item.kind() {
+            Kind::instance => Target::Instance,
+            _ => Target::Type,
         };
-        let kind = match rule {
+        let (docs, sorted, name) = self.head(start, attributes, target, &mut parts);
+        let kind = match item.kind() {
             Kind::alias => ItemKind::Alias(self.ty(parts.next().expect("an alias has a type"), 0)),
             Kind::structure => ItemKind::Struct(parts.map(|part| self.field(part)).collect()),
             Kind::enumeration => {
@@ -78,15 +69,20 @@ impl<'a> Builder<'a> {
                 let protocol = self.next_name(&mut parts);
                 let arguments = parts.next().expect("an instance has arguments");
                 ItemKind::Instance(Instance {
-                    accepts,
+                    accepts: sorted.accepts,
                     protocol,
                     arguments: self.types(arguments, 0),
-                    head: item_span.to(name.span),
+                    head: self.span(item).to(name.span),
                 })
             }
             _ => unreachable!("protocols are parsed in parts"),
         };
-        self.file.items.push(Item { docs, name, kind });
+        self.file.items.push(Item {
+            docs,
+            levels: sorted.levels,
+            name,
+            kind,
+        });
     }
 
     fn external(&mut self, mut parts: Parts<'a>, is_bound: bool) -> ItemKind {
@@ -95,11 +91,8 @@ impl<'a> Builder<'a> {
             let span = self.span(pair);
             bounds = pair.parts().map(|part| self.name(part)).collect();
             if is_bound {
-                self.report(Diagnostic::error(
-                    "syntax",
-                    span,
-                    "a bound cannot have bounds",
-                ));
+                let text = "a bound cannot have bounds";
+                self.report(Diagnostic::error("syntax", span, text));
             }
         }
         let mappings = parts.map(|part| self.mapping(part)).collect();
@@ -138,17 +131,10 @@ impl<'a> Builder<'a> {
                 let other = target.text();
                 let text = format!("there is no target `{other}`");
                 let error = Diagnostic::error("syntax", target.span, text);
-                let error = match nearest(other, LANGUAGES.map(|it| it.word)) {
-                    Some(near) => {
-                        let help = format!("did you mean `{near}`?");
-                        error.fix(help, target.span, near, false)
-                    }
-                    None => {
-                        let words = LANGUAGES.iter().map(|it| format!("`{}`", it.word));
-                        error.help(format!("the targets are {}", listed(words)))
-                    }
-                };
-                self.report(error);
+                let near = nearest(other, LANGUAGES.map(|it| it.word));
+                let words = listed(LANGUAGES.iter().map(|it| format!("`{}`", it.word)));
+                let otherwise = format!("the targets are {words}");
+                self.report(error.did_you_mean(target.span, near, otherwise));
             }
         }
         Mapping {
@@ -166,31 +152,29 @@ impl<'a> Builder<'a> {
     }
 
     fn field(&mut self, pair: Node<'a>) -> Field {
-        let start = self.span(pair).start;
-        let mut parts = pair.parts();
-        let attributes = self.attributes(&mut parts);
-        let name = self.next_name(&mut parts);
-        let docs = self.docs(start, name.span.start);
-        self.refuse(&attributes, "a field");
+        let (docs, name, mut parts) = self.part(pair);
         let ty = self.ty(parts.next().expect("a field has a type"), 0);
         Field { docs, name, ty }
     }
 
     fn variant(&mut self, pair: Node<'a>) -> Variant {
-        let start = self.span(pair).start;
-        let mut parts = pair.parts();
-        let attributes = self.attributes(&mut parts);
-        let name = self.next_name(&mut parts);
-        let docs = self.docs(start, name.span.start);
-        self.refuse(&attributes, "a variant");
-        let entries = parts
-            .next()
-            .map_or_else(Vec::new, |part| self.entries(part));
+        let (docs, name, mut parts) = self.part(pair);
+        let entries = parts.next();
+        let entries = entries.map_or_else(Vec::new, |part| self.entries(part));
         Variant {
             docs,
             name,
             entries,
         }
+    }
+
+    /// The documentation and the name of a field or a variant, and what follows.
+    fn part(&mut self, pair: Node<'a>) -> (Docs, Name, Parts<'a>) {
+        let mut parts = pair.parts();
+        let attributes = self.attributes(&mut parts);
+        let start = self.span(pair).start;
+        let (docs, _, name) = self.head(start, attributes, Target::Part, &mut parts);
+        (docs, name, parts)
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod accepts;
 mod attributes;
-mod durations;
 mod items;
 mod states;
 mod types;
@@ -11,8 +10,9 @@ use crate::diagnostic::Diagnostic;
 use crate::name::Name;
 use crate::protocol::Docs;
 use crate::source::{SourceId, Span};
-use crate::syntax::ast::File;
+use crate::syntax::ast::{Attribute, File};
 use crate::syntax::foreign::Fault;
+use attributes::{Sorted, Target};
 use duologue_grammar::{Kind, Node, Parts, Tree};
 use std::ops::Range;
 
@@ -46,12 +46,11 @@ impl Doc {
             let at = comment.range();
             let text = &tree.text[at.clone()];
             let is_inner = is_file_doc(text);
-            let before = || tree.place(tree.number_at(at.end)).start;
             let is_line = comment.kind == Kind::line_comment;
             (is_line && (is_inner || is_doc(text))).then(|| Doc {
                 at: at.start..at.start + text.strip_suffix('\r').unwrap_or(text).len(),
                 is_inner,
-                before: before(),
+                before: tree.place(tree.number_at(at.end)).start,
             })
         });
         lines.collect()
@@ -113,20 +112,21 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub fn report(&mut self, error: Diagnostic) {
+    fn report(&mut self, error: Diagnostic) {
         self.diagnostics.push(error);
+    }
+
+    /// Reports an error because of which there is no value.
+    fn fail<T>(&mut self, error: Diagnostic) -> Option<T> {
+        self.report(error);
+        None
     }
 
     /// Records the words of a piece that could not be parsed, and skips its documentation, which is not misplaced.
     fn broken(&mut self, at: Range<usize>) {
         self.broken_words(at.clone());
-        while self
-            .docs
-            .get(self.next_doc)
-            .is_some_and(|doc| doc.at.start < at.end)
-        {
-            self.next_doc += 1;
-        }
+        let docs = self.docs[self.next_doc..].iter();
+        self.next_doc += docs.take_while(|doc| doc.at.start < at.end).count();
     }
 
     /// Records the words of a range that could not be parsed completely.
@@ -180,8 +180,7 @@ impl<'a> Builder<'a> {
             if doc.before >= start && start != usize::MAX {
                 break;
             }
-            let span = Span::new(self.source, doc.at.start, doc.at.end);
-            self.file.misplaced_docs.push(span);
+            self.file.misplaced_docs.push(self.span_of(&doc.at));
             self.next_doc += 1;
         }
     }
@@ -203,9 +202,7 @@ impl<'a> Builder<'a> {
                 break;
             }
             if doc.is_inner {
-                self.file
-                    .misplaced_docs
-                    .push(Span::new(self.source, doc.at.start, doc.at.end));
+                self.file.misplaced_docs.push(self.span_of(&doc.at));
             } else {
                 lines.push(doc_text(self.text, doc));
             }
@@ -214,17 +211,27 @@ impl<'a> Builder<'a> {
         lines
     }
 
+    /// What begins a declaration that is at `start`: its documentation, its sorted attributes and its name.
+    fn head(
+        &mut self,
+        start: u32,
+        attributes: Vec<Attribute>,
+        target: Target,
+        parts: &mut Parts<'a>,
+    ) -> (Docs, Sorted, Name) {
+        let name = self.next_name(parts);
+        let docs = self.docs(start, name.span.start);
+        (docs, self.sort(attributes, target), name)
+    }
+
     fn name(&mut self, pair: Node<'a>) -> Name {
         let name = Name::new(self.word(pair), self.span(pair));
         if name.text().bytes().all(|letter| letter == b'_') {
             let error = Diagnostic::error("syntax", name.span, "a name needs a letter or a digit");
             self.report(error.label("only underscores"));
         } else if name.text().len() > NAME_LIMIT {
-            let error = Diagnostic::error(
-                "syntax",
-                name.span,
-                "this name is longer than 100 characters",
-            );
+            let text = "this name is longer than 100 characters";
+            let error = Diagnostic::error("syntax", name.span, text);
             self.report(error.note("names become file names").help("shorten it"));
         }
         name

@@ -44,7 +44,6 @@ impl<'a> Builder<'a> {
             return self.file.orphans.extend(states);
         };
         let kind = ItemKind::Protocol(Protocol {
-            levels: sorted.levels,
             dual_of: sorted.dual_of,
             accepts: sorted.accepts,
             at_most: sorted.at_most,
@@ -59,7 +58,12 @@ impl<'a> Builder<'a> {
                 None => span,
             },
         });
-        self.file.items.push(Item { docs, name, kind });
+        self.file.items.push(Item {
+            docs,
+            levels: sorted.levels,
+            name,
+            kind,
+        });
     }
 
     /// A state; `None` if its name is missing.
@@ -86,7 +90,7 @@ impl<'a> Builder<'a> {
                 Kind::direction if part.is_broken() => self.broken(part.range()),
                 Kind::direction => {
                     direction_span = self.span(part);
-                    let word = part.parts().next();
+                    let word = part.child(Kind::ident);
                     // If other tokens do not fit either, the word is not what is wrong.
                     direction = self.direction(part, is_broken);
                     let referent = direction.map_or(Referent::Unknown, Referent::Direction);
@@ -128,7 +132,7 @@ impl<'a> Builder<'a> {
     }
 
     fn direction(&mut self, pair: Node<'a>, is_broken: bool) -> Option<Direction> {
-        let word = pair.parts().next().expect("a direction has a word");
+        let word = pair.child(Kind::ident).expect("a direction has a word");
         let span = self.span(word);
         let repair = match self.word(word) {
             "send" => return Some(Direction::Send),
@@ -144,12 +148,7 @@ impl<'a> Builder<'a> {
         let text = format!("a direction is `send` or `recv`, not `{}`", self.word(word));
         let error = Diagnostic::error("syntax", span, text);
         let error = error.note("the direction is the client's: `send` where the client sends, `recv` where the server does");
-        let error = match repair {
-            Some(near) => error.fix(format!("did you mean `{near}`?"), span, near, false),
-            None => error.help("write `send` or `recv`"),
-        };
-        self.report(error);
-        None
+        self.fail(error.did_you_mean(span, repair, "write `send` or `recv`"))
     }
 
     fn parameter(&mut self, pair: Node<'a>) -> Parameter {
@@ -166,9 +165,7 @@ impl<'a> Builder<'a> {
         let start = self.span(pair).start;
         let mut parts = pair.parts();
         let attributes = self.attributes(&mut parts);
-        let name = self.next_name(&mut parts);
-        let docs = self.docs(start, name.span.start);
-        let sorted = self.sort(attributes, Target::Message);
+        let (docs, sorted, name) = self.head(start, attributes, Target::Message, &mut parts);
         let entries = parts.next_if(Kind::payload);
         let entries = entries.map_or_else(Vec::new, |part| self.entries(part));
         let next = parts.next().expect("a message says what follows");

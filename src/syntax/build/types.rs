@@ -87,20 +87,18 @@ impl<'a> Builder<'a> {
     /// The bound in `str<255>` or `[T; 1000]`; what is wrong with it is reported.
     fn bound(&mut self, number: Node<'a>) -> Option<Limit> {
         let span = self.span(number);
-        let error = |text| Diagnostic::error("syntax", span, text);
-        match self.word(number).parse() {
-            Ok(0) => {
-                let error = error("a bound of 0 allows only the empty value");
-                self.report(error.help("write a larger bound, or remove the type"));
-                None
-            }
-            Ok(most) => Some(Limit { most, span }),
-            Err(_) => {
-                let error = error("this bound does not fit in 64 bits");
-                self.report(error.help("write a smaller bound, or a type without one"));
-                None
-            }
-        }
+        let (text, help) = match self.word(number).parse() {
+            Ok(0) => (
+                "a bound of 0 allows only the empty value",
+                "write a larger bound, or remove the type",
+            ),
+            Ok(most) => return Some(Limit { most, span }),
+            Err(_) => (
+                "this bound does not fit in 64 bits",
+                "write a smaller bound, or a type without one",
+            ),
+        };
+        self.fail(Diagnostic::error("syntax", span, text).help(help))
     }
 
     fn tuple(&mut self, pair: Node<'a>, depth: usize) -> Type {

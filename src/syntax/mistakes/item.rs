@@ -1,16 +1,22 @@
 //! Mistakes in declarations other than protocols.
 
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ascii::is_word;
-use crate::syntax::failure::Context;
-use crate::syntax::failure::Part;
+use crate::syntax::ascii::{is_number, is_word};
+use crate::syntax::failure::{Context, Part};
+use duologue_grammar::{Kind, Node};
 
 impl<'a> Context<'a> {
     pub(super) fn in_item(&self) -> Option<Diagnostic> {
-        let keyword = self.keyword();
-        let is_struct = keyword == "struct";
-        let has_parts = is_struct || keyword == "enum";
-        if self.found == "\\" {
+        // What the declaration is, after its attributes.
+        let item = self
+            .node
+            .children()
+            .find(|part| part.kind() != Kind::attribute);
+        let kind = item.map_or(Kind::item, Node::kind);
+        let name = item.and_then(|item| item.child(Kind::ident));
+        let name = name.map_or("name", Node::text);
+        let has_parts = matches!(kind, Kind::structure | Kind::enumeration);
+        if self.expects("\"") && self.found.contains('\\') {
             return Some(self.backslash());
         }
         if self.found == "<" && has_parts {
@@ -21,67 +27,50 @@ impl<'a> Context<'a> {
         }
         if self.found == "#" && matches!(self.part, Part::Import | Part::Package) {
             return Some(
-                self.error("attributes go before protocols, states and messages")
+                self.error("attributes go before declarations, states and messages")
                     .help("move the attribute there"),
             );
         }
-        if keyword == "proto"
-            && let Some(error) = self.in_instance()
-        {
-            return Some(error);
-        }
-        if has_parts && let Some(error) = self.in_parts(is_struct) {
-            return Some(error);
-        }
-        if keyword == "type"
-            && let Some(error) = self.in_alias()
-        {
-            return Some(error);
+        let error = match kind {
+            Kind::instance => self.in_instance(name),
+            Kind::structure | Kind::enumeration => self.in_parts(kind == Kind::structure),
+            Kind::alias => self.in_alias(item?, name),
+            _ => None,
+        };
+        if error.is_some() {
+            return error;
         }
         if self.expects(";") && !self.expects("]") && self.found != ";" {
             return Some(self.missing_semicolon());
         }
-        let is_next_item = self.expects_nothing();
-        if is_next_item {
-            return Some(self.outside());
-        }
         self.in_attribute().or_else(|| self.in_type())
     }
 
-    /// The keyword of the declaration, after its attributes.
-    fn keyword(&self) -> &'a str {
-        let mut words = self.words();
-        let mut word = words.next().unwrap_or_default();
-        while word == "#" && words.any(|word| word == "]") {
-            word = words.next().unwrap_or_default();
-        }
-        word
-    }
-
-    /// The name of the declaration that `keyword` begins.
-    fn name_after_keyword(&self, keyword: &str) -> &'a str {
-        let mut words = self.words();
-        words.any(|word| word == keyword);
-        words.find(|word| is_word(word)).unwrap_or("name")
-    }
-
+    /// A string with a `\`.
     fn backslash(&self) -> Diagnostic {
-        let line = &self.piece[self.here.start..];
-        let end = line.find(['"', '\n']).unwrap_or(line.len());
-        let rest = line[..end].split('\\').filter(|part| !part.is_empty());
-        let repaired: String = rest.map(|part| format!("/{part}")).collect();
-        if self.part == Part::Import {
-            let whole = self.span(self.here.start..self.here.start + end);
-            self.error("the parts of a path are separated by `/`, on every system")
-                .fix("write `/`", whole, repaired, false)
-        } else {
-            self.error("a string has no escapes, and cannot contain `\\`")
-                .help("remove the `\\`")
+        let (before, rest) = self.found.split_once('\\').unwrap_or_default();
+        let start = self.here.start + before.len();
+        if self.part != Part::Import {
+            return self
+                .error_at(
+                    start..start + 1,
+                    "a string has no escapes, and cannot contain `\\`",
+                )
+                .help("remove the `\\`");
         }
+        let rest = rest
+            .trim_end_matches('"')
+            .split('\\')
+            .filter(|part| !part.is_empty());
+        let repaired: String = rest.map(|part| format!("/{part}")).collect();
+        let text = "the parts of a path are separated by `/`, on every system";
+        let whole = self.span(start..self.here.end - 1);
+        self.error_at(start..start + 1, text)
+            .fix("write `/`", whole, repaired, false)
     }
 
     /// `proto! a = ...`
-    fn in_instance(&self) -> Option<Diagnostic> {
+    fn in_instance(&self, name: &str) -> Option<Diagnostic> {
         if self.before == "=" && matches!(self.found, "{" | "(") {
             return Some(
                 self.error("the states of a protocol come directly after its name")
@@ -94,91 +83,81 @@ impl<'a> Context<'a> {
         if !self.expects("<") {
             return None;
         }
-        Some(match self.before {
-            "rec" | "mu" => self
-                .error("recursion has no keyword: a message leads back to a state")
-                .help("write `loop:send { again -> loop, stop -> ! }`"),
-            generic => self
-                .error(format!("expected `<`, found {}", self.what_is_found()))
-                .help(format!("an instance names the type arguments of a protocol: `proto! {} = {generic}<u64>;`", self.name_after_keyword("!"))),
-        })
+        if matches!(self.before, "rec" | "mu") {
+            let error = self.error("recursion has no keyword: a message leads back to a state");
+            return Some(error.help("write `loop:send { again -> loop, stop -> ! }`"));
+        }
+        let generic = self.before;
+        Some(
+            self.error(format!("expected `<`, found {}", self.what_is_found()))
+                .help(format!(
+                    "an instance names the type arguments of a protocol: `proto! {name} = {generic}<u64>;`"
+                )),
+        )
     }
 
     /// A struct or an enum.
     fn in_parts(&self, is_struct: bool) -> Option<Diagnostic> {
         let is_complete = self.expects(",") && self.expects("}");
         let is_start = self.expects_name() && self.expects("}");
-        match self.found {
+        Some(match self.found {
             ";" if is_complete => {
                 let what = if is_struct { "fields" } else { "variants" };
                 let words = format!("{what} are separated by commas, not semicolons");
-                Some(self.error(words).fix("write a comma", self.found_span(), ",", true))
+                self.error(words)
+                    .fix("write a comma", self.found_span(), ",", true)
             }
-            "=" if is_complete && is_struct => Some(
-                self.error("fields have no numbers and no default values")
-                    .label("remove this and the value after it")
-                    .help("a field that may be missing is written `name: type?`"),
-            ),
-            "=" if is_complete => Some(
-                self.error("variants have no numbers")
-                    .help("remove the `=` and the number; a variant is sent as its position among the variants"),
-            ),
+            "=" if is_complete && is_struct => self
+                .error("fields have no numbers and no default values")
+                .label("remove this and the value after it")
+                .help("a field that may be missing is written `name: type?`"),
+            "=" if is_complete => self
+                .error("variants have no numbers")
+                .help("remove the `=` and the number; a variant is sent as its position among the variants"),
             "{" | ":" if !is_struct && is_complete && is_word(self.before) => {
-                let value = if self.found == ":" { self.token_ahead(1) } else { "name: type" };
-                Some(
-                    self.error("the values of a variant are written in parentheses")
-                        .help(format!("write `{}({value})`", self.before)),
-                )
+                let value = match self.found {
+                    ":" => self.token_ahead(1),
+                    _ => "name: type",
+                };
+                self.error("the values of a variant are written in parentheses")
+                    .help(format!("write `{}({value})`", self.before))
             }
-            found if is_start && found.starts_with(|first: char| first.is_ascii_digit()) => Some(
-                self.error("fields and variants have no numbers")
-                    .help(if is_struct {
-                        "write `name: type`; fields are sent in the order in which they are declared"
-                    } else {
-                        "write the name of the variant alone"
-                    }),
-            ),
-            "[" | "(" | "~" if is_start && is_struct => Some(
-                self.error("a field is written `name: type`")
-                    .label("the name comes first")
-                    .help("write the name of the field and a `:` before this"),
-            ),
-            found if is_struct && self.expects(":") && is_word(found) => {
-                Some(self.two_words("a field"))
+            found if is_start && is_number(found) => {
+                let help = match is_struct {
+                    true => "write `name: type`; fields are sent in the order in which they are declared",
+                    false => "write the name of the variant alone",
+                };
+                self.error("fields and variants have no numbers").help(help)
             }
-            "?" | "<" | "[" if is_struct && self.expects(":") => Some(
-                self.error("a field is written `name: type`")
-                    .label("here the type comes first")
-                    .help("write the name of the field and a `:` before the type"),
-            ),
+            "[" | "(" | "~" if is_start && is_struct => self
+                .error("a field is written `name: type`")
+                .label("the name comes first")
+                .help("write the name of the field and a `:` before this"),
+            found if is_struct && self.expects(":") && is_word(found) => self.two_words("a field"),
+            "?" | "<" | "[" if is_struct && self.expects(":") => self
+                .error("a field is written `name: type`")
+                .label("here the type comes first")
+                .help("write the name of the field and a `:` before the type"),
             found if is_struct && is_complete && is_word(found) => {
                 // A type cannot be followed by a word, and only a field's name by a colon.
                 let is_safe = self.token_ahead(1) == ":";
-                Some(
-                    self.error("fields are separated by commas")
-                        .label("a comma is missing before this")
-                        .fix("add it", self.end_of_last(), ",", is_safe),
-                )
+                self.error("fields are separated by commas")
+                    .label("a comma is missing before this")
+                    .fix("add it", self.end_of_last(), ",", is_safe)
             }
-            _ => None,
-        }
+            _ => return None,
+        })
     }
 
     /// `type name = ...`
-    fn in_alias(&self) -> Option<Diagnostic> {
-        let name = self.name_after_keyword("type");
+    fn in_alias(&self, item: Node<'a>, name: &str) -> Option<Diagnostic> {
         match (self.before, self.found) {
             ("=", "{") => {
-                let start = self.all().find(|at| &self.piece[at.clone()] == "type")?;
-                let whole = self.span(start.start..self.last.end);
+                let whole = self.span(item.range().start..self.last.end);
+                let repaired = format!("struct {name}");
                 Some(
                     self.error("a type with fields is declared with `struct`")
-                        .fix(
-                            format!("write `struct {name}`"),
-                            whole,
-                            format!("struct {name}"),
-                            false,
-                        ),
+                        .fix(format!("write `{repaired}`"), whole, repaired, false),
                 )
             }
             (_, "|") => Some(self.error("an alias stands for one type").help(format!(
@@ -195,7 +174,8 @@ impl<'a> Context<'a> {
     /// The `;` is added automatically only if nothing follows with which the declaration could continue.
     fn missing_semicolon(&self) -> Diagnostic {
         let end = self.last.end..self.last.end;
-        let is_mapping = self.before.ends_with('"') && self.token_ahead(1) == "=" && self.is_word();
+        let is_mapping =
+            self.before.ends_with('"') && self.token_ahead(1) == "=" && is_word(self.found);
         let is_safe = self.found.is_empty() || is_mapping || self.found == "}";
         let text = format!("expected `;`, found {}", self.what_is_found());
         let error = self.error_at(end, text).label("missing here");

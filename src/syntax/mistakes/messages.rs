@@ -17,71 +17,63 @@ fn side(word: &str) -> Option<bool> {
 impl<'a> Context<'a> {
     /// A message is complete, and neither `,` nor `}` follows.
     pub(super) fn after_message(&self) -> Option<Diagnostic> {
-        let next = self.token_ahead(1);
-        if self.found.is_empty() {
-            return Some(
-                self.error("the state is never closed")
-                    .label("a `}` is missing before this")
-                    .help("close the state with `}`, then close its protocol"),
-            );
-        }
-        if self.is_word() || self.found == "#" {
-            if next == ":" {
-                return Some(self.unclosed_state(self.here.clone(), self.end_of_last()));
+        let (before, found, next) = (self.before, self.found, self.token_ahead(1));
+        Some(match found {
+            "" => self
+                .error("the state is never closed")
+                .label("a `}` is missing before this")
+                .help("close the state with `}`, then close its protocol"),
+            _ if next == ":" && (is_word(found) || found == "#") => {
+                self.unclosed_state(self.here.clone(), self.end_of_last())
             }
-            // A state cannot be followed by a payload or an arrow, so a message begins here.
-            let is_safe = self.is_word() && matches!(next, "->" | "(" | "=");
-            return Some(
+            _ if is_word(found) || found == "#" => {
+                // A state cannot be followed by a payload or an arrow, so a message begins here.
+                let is_safe = is_word(found) && matches!(next, "->" | "(" | "=");
                 self.error("messages are separated by commas")
                     .label("a comma is missing before this")
-                    .fix("add it", self.end_of_last(), ",", is_safe),
-            );
-        }
-        match self.found {
+                    .fix("add it", self.end_of_last(), ",", is_safe)
+            }
             ";" | "|" => {
-                let what = if self.found == ";" { "semicolons" } else { "`|`" };
+                let what = if found == ";" { "semicolons" } else { "`|`" };
                 // Before a state, the character may have been meant to end this one.
                 let is_safe = !matches!(self.token_ahead(2), ":" | "<" | "{");
-                Some(
-                    self.error(format!("messages are separated by commas, not {what}"))
-                        .fix("write a comma", self.found_span(), ",", is_safe),
-                )
+                self.error(format!("messages are separated by commas, not {what}"))
+                    .fix("write a comma", self.found_span(), ",", is_safe)
             }
-            "?" => Some(
-                self.error("only a payload can be optional")
-                    .help("remove the `?`; if the session can continue or end here, write two messages"),
-            ),
-            "::" | "." => Some(
-                self.error("a message can only lead to a state of its own protocol")
-                    .help("name the state alone; an endpoint of another protocol can be a payload"),
-            ),
-            ":" => Some(
-                self.error("messages do not name their sender and receiver").help(format!(
+            "?" => self
+                .error("only a payload can be optional")
+                .help("remove the `?`; if the session can continue or end here, write two messages"),
+            "::" | "." => self
+                .error("a message can only lead to a state of its own protocol")
+                .help("name the state alone; an endpoint of another protocol can be a payload"),
+            ":" => self
+                .error("messages do not name their sender and receiver")
+                .help(format!(
                     "the direction of the state says which side sends: `{0}:send {{ message -> next_state }}` if it is the client, `{0}:recv` if it is the server",
                     self.state_name()
                 )),
-            ),
-            "->" => Some(self.error("a message leads to only one state").help(format!(
-                "what follows `{0}` is written in the state `{0}`: `{0}:recv {{ message -> next_state }}`",
-                self.before
-            ))),
-            "(" if is_word(self.before) => Some(
-                self.error("a state takes no payload")
-                    .help(format!("values belong to the message, in parentheses before the `->`; type arguments are written `{}<T>`", self.before)),
-            ),
-            "{" if is_word(self.before) => Some(self.written_inside()),
-            _ => None,
-        }
+            "->" => self.error("a message leads to only one state").help(format!(
+                "what follows `{before}` is written in the state `{before}`: `{before}:recv {{ message -> next_state }}`"
+            )),
+            "(" if is_word(before) => self.error("a state takes no payload").help(format!(
+                "values belong to the message, in parentheses before the `->`; type arguments are written `{before}<T>`"
+            )),
+            "{" if is_word(before) => self.written_inside(),
+            _ => return None,
+        })
     }
 
     fn unclosed_state(&self, at: Range<usize>, end: crate::source::Span) -> Diagnostic {
-        let found = &self.piece[at.clone()];
-        self.error_at(
-            at,
-            format!("expected `}}` before the next state, found `{found}`"),
+        let text = format!(
+            "expected `}}` before the next state, found `{}`",
+            &self.text[at.clone()]
+        );
+        self.error_at(at, text).label("is this a new state?").fix(
+            "close the state before it",
+            end,
+            "\n}",
+            false,
         )
-        .label("is this a new state?")
-        .fix("close the state before it", end, "\n}", false)
     }
 
     fn written_inside(&self) -> Diagnostic {
@@ -107,16 +99,13 @@ impl<'a> Context<'a> {
 
     /// A message that has a name, perhaps a payload, and then something other than `->`.
     pub(super) fn instead_of_arrow(&self) -> Diagnostic {
-        let rest = &self.piece[self.here.start..];
-        for arrow in ["=>", "-->", "~>", "==>", "- >"] {
-            if rest.starts_with(arrow) {
-                let at = self.here.start..self.here.start + arrow.len();
-                let error = self.error_at(
-                    at.clone(),
-                    format!("an arrow is written `->`, not `{arrow}`"),
-                );
-                return error.fix("write the arrow", self.span(at), "->", true);
-            }
+        let rest = &self.text[self.here.start..];
+        let mut arrows = ["=>", "-->", "~>", "==>", "- >"].into_iter();
+        if let Some(arrow) = arrows.find(|arrow| rest.starts_with(arrow)) {
+            let at = self.here.start..self.here.start + arrow.len();
+            let text = format!("an arrow is written `->`, not `{arrow}`");
+            let error = self.error_at(at.clone(), text);
+            return error.fix("write the arrow", self.span(at), "->", true);
         }
         let is_name = self.expects("(") && is_word(self.before);
         match self.found {
@@ -127,8 +116,7 @@ impl<'a> Context<'a> {
             found if is_name && is_word(found) => self.two_names(),
             "{" if is_name => self.payload_in_braces(),
             ":" if is_name && side(self.token_ahead(1)).is_some() => {
-                let comma = self.all().take_while(|at| at.end <= self.last.start);
-                let end = comma.last().map_or(self.last.start, |at| at.end);
+                let end = self.text[..self.last.start].trim_end().len();
                 self.unclosed_state(self.last.clone(), self.span(end..end))
             }
             ":" if is_name => self
@@ -169,8 +157,8 @@ impl<'a> Context<'a> {
     }
 
     fn payload_in_braces(&self) -> Diagnostic {
-        let inner = self.here.end..self.piece.len();
-        let rest = &self.piece[inner.clone()];
+        let inner = self.here.end..self.text.len();
+        let rest = &self.text[inner.clone()];
         let inside = rest.split(['{', '}', '\n']).next().unwrap_or_default();
         let is_short = rest[inside.len()..].starts_with('}') && inside.len() <= 60;
         let inside = if is_short { inside.trim() } else { "..." };
@@ -181,7 +169,7 @@ impl<'a> Context<'a> {
     /// A message with a direction of its own, at `at`.
     pub(super) fn own_direction(&self, at: Range<usize>) -> Diagnostic {
         let state = self.state_name();
-        let word = &self.piece[at.clone()];
+        let word = &self.text[at.clone()];
         match self.first_of_each_side() {
             (Some(sent), Some(received)) => self
                 .error_at(at, "both sides send in this state, but a state belongs to one side")
@@ -203,11 +191,9 @@ impl<'a> Context<'a> {
 
     /// The first message whose own direction makes it the client's, and the first whose own direction makes it the server's.
     fn first_of_each_side(&self) -> (Option<&'a str>, Option<&'a str>) {
-        let piece = self.piece;
         let mut found = (None, None);
         let mut previous = ["", ""];
-        for at in self.all() {
-            let token = &piece[at];
+        for token in self.words() {
             let is_start =
                 matches!(previous[0], "{" | "," | ";" | "|" | "}" | "!") || is_word(previous[0]);
             if is_word(token) && is_start {

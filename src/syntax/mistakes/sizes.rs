@@ -1,195 +1,92 @@
 //! Mistakes in bounds of types, in the sizes of `#[at_most(...)]`, and in the durations of `#[within(...)]`.
 
 use crate::diagnostic::Diagnostic;
+use crate::syntax::ascii::is_number;
 use crate::syntax::failure::Context;
+use crate::syntax::measure::{BYTES, DURATION, ITEMS, Measure, SIZE};
+use duologue_grammar::{Kind, Node};
 use std::ops::Range;
-
-/// What `#[at_most]` looks like.
-const WRITE_SIZE: &str = "write a whole number and a unit, such as `#[at_most(64 KiB)]`";
-
-/// What `#[within]` looks like.
-const WRITE_DURATION: &str = "write a whole number and a unit, such as `#[within(5s)]`";
-
-/// Which number is expected, by what it follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NumberKind {
-    /// In `#[at_most(...)]`.
-    Size,
-    /// In `#[within(...)]`.
-    Duration,
-    /// After the `;` of a list.
-    Items,
-    /// In the brackets of `str<...>`.
-    Bytes,
-}
-
-impl NumberKind {
-    /// The attribute with such a number, if it is one.
-    fn of_attribute(name: &str) -> Option<NumberKind> {
-        match name {
-            "at_most" => Some(NumberKind::Size),
-            "within" => Some(NumberKind::Duration),
-            _ => None,
-        }
-    }
-
-    /// What the number is called.
-    fn word(self) -> &'static str {
-        match self {
-            NumberKind::Duration => "duration",
-            NumberKind::Size | NumberKind::Items | NumberKind::Bytes => "size",
-        }
-    }
-
-    /// What to write.
-    fn help(self) -> &'static str {
-        match self {
-            NumberKind::Size => WRITE_SIZE,
-            NumberKind::Duration => WRITE_DURATION,
-            NumberKind::Items => "write the largest number of items, such as `[u32; 1000]`",
-            NumberKind::Bytes => "write the largest number of bytes, such as `str<255>`",
-        }
-    }
-}
-
-/// A number as users write it, and what can be wrong with it.
-struct Written {
-    what: &'static str,
-    /// The same number as this language writes it, if it has such a number.
-    repaired: Option<String>,
-}
 
 impl<'a> Context<'a> {
     pub(super) fn in_number(&self) -> Option<Diagnostic> {
-        if let Some(kind) = NumberKind::of_attribute(self.before)
-            && self.found != "("
-            && self.is_attribute_name()
-        {
-            return self.without_parentheses(kind);
+        let (measure, open) = self.measure()?;
+        let start = open.range().end;
+        let is_attribute = measure.no_unit.is_none();
+        if is_attribute && open.kind() == Kind::ident {
+            return self.without_parentheses(&measure);
         }
-        let (kind, start) = self.kind()?;
-        let closing = match kind {
-            NumberKind::Size | NumberKind::Duration => ')',
-            NumberKind::Items => ']',
-            NumberKind::Bytes => '>',
-        };
-        let rest = &self.piece[start..];
-        let line = rest.lines().next().unwrap_or_default();
-        let end = start + line.find(closing)?;
-        if self.here.start > end {
-            return None;
-        }
-        let text = &self.piece[start..end];
-        let at = start + (text.len() - text.trim_start().len())..start + text.trim_end().len();
+        let line = self.text[start..].lines().next()?;
+        let text = &line[..line.find(measure.closing)?];
+        let start = start + text.len() - text.trim_start().len();
         let text = text.trim();
-        let is_attribute = matches!(kind, NumberKind::Size | NumberKind::Duration);
+        let at = start..start + text.len();
         if text.is_empty() {
-            let text = match kind {
-                NumberKind::Duration => "`#[within]` needs a duration",
-                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => {
-                    "`#[at_most]` needs a size"
-                }
-            };
-            return is_attribute.then(|| self.error(text).help(kind.help()));
+            let name = self.outer.child(Kind::ident)?.text();
+            let text = format!("`#[{name}]` needs a {}", measure.what);
+            return is_attribute.then(|| self.error(text).help(measure.write));
         }
-        let Some(written) = Written::of(text, kind) else {
-            let error = || {
-                let text = format!("expected a {}, found `{text}`", kind.word());
-                self.error_at(at.clone(), text).help(kind.help())
-            };
-            return (is_attribute && !has_several(text)).then(error);
+        let Some((what, repaired)) = measure.wrong(text) else {
+            // Of several parts, each may be correct.
+            return (is_attribute && !text.contains(',')).then(|| {
+                let text = format!("expected a {}, found `{text}`", measure.what);
+                self.error_at(at, text).help(measure.write)
+            });
         };
-        let error = self.error_at(at.clone(), written.what);
-        Some(match written.repaired {
+        let error = self.error_at(at.clone(), what);
+        Some(match repaired {
             Some(repaired) => error.fix("write it like this", self.span(at), repaired, false),
-            None => error.help(kind.help()),
+            None => error.help(measure.write),
         })
     }
 
     /// `#[at_most 5 B]` and `#[at_most = 5 B]`.
-    fn without_parentheses(&self, kind: NumberKind) -> Option<Diagnostic> {
+    fn without_parentheses(&self, measure: &Measure) -> Option<Diagnostic> {
         let start = self.last.end;
-        let end = start + self.piece[start..].lines().next()?.find(']')?;
-        let text = format!(
-            "the {} of `{}` is written in parentheses",
-            kind.word(),
-            self.before
-        );
+        let end = start + self.text[start..].lines().next()?.find(']')?;
+        let (what, name) = (measure.what, self.before);
+        let text = format!("the {what} of `{name}` is written in parentheses");
         let error = self.error_at(start..end, text).label("here");
-        let size = self.piece[start..end].trim_start_matches(['=', ':', ' ', '\t']);
+        let size = self.text[start..end].trim_start_matches(['=', ':', ' ', '\t']);
         let size = size.trim();
-        Some(
-            match size.starts_with(|letter: char| letter.is_ascii_digit()) {
-                true => {
-                    let repaired = format!("({size})");
-                    error.fix("write it like this", self.span(start..end), repaired, false)
-                }
-                false => error.help(kind.help()),
-            },
-        )
+        Some(match is_number(size) {
+            true => {
+                let repaired = format!("({size})");
+                error.fix("write it like this", self.span(start..end), repaired, false)
+            }
+            false => error.help(measure.write),
+        })
     }
 
-    /// Where a number is expected around the token that does not fit, and where the text in its kind begins.
-    fn kind(&self) -> Option<(NumberKind, usize)> {
-        let before: Vec<Range<usize>> = self
-            .all()
-            .take_while(|at| at.end <= self.last.end)
-            .collect();
-        let token = |back: usize| {
-            let at = before.len().checked_sub(back + 1)?;
-            Some(&self.piece[before[at].clone()])
-        };
-        if let Some(found) = self.argument_start(&before) {
-            return Some(found);
-        }
-        let is_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
-        // The number, or a part of it, may have been accepted.
-        let back = usize::from(token(0).is_some_and(is_number));
-        let start = before[before.len().checked_sub(back + 1)?].end;
-        match token(back)? {
-            ";" if self.is_in_list(&before) => Some((NumberKind::Items, start)),
-            "<" if matches!(token(back + 1)?, "str" | "bytes") => Some((NumberKind::Bytes, start)),
+    /// Which number is expected around the token that does not fit, and what is before it.
+    fn measure(&self) -> Option<(Measure, Node<'a>)> {
+        let (outer, prior) = (self.outer, self.prior?);
+        let kind = prior.kind();
+        match outer.kind() {
+            Kind::attribute if kind != Kind::rparen => {
+                let name = outer.child(Kind::ident)?;
+                let measure = match name.text() {
+                    "at_most" => SIZE,
+                    "within" => DURATION,
+                    _ => return None,
+                };
+                Some((measure, outer.child(Kind::lparen).unwrap_or(name)))
+            }
+            Kind::list if matches!(kind, Kind::semi | Kind::number) => {
+                Some((ITEMS, outer.child(Kind::semi)?))
+            }
+            Kind::length | Kind::arguments if matches!(kind, Kind::langle | Kind::number) => {
+                let open = outer.child(Kind::langle)?;
+                let before = self.text[..open.range().start].trim_end();
+                let name =
+                    before.rsplit(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+                matches!(name.into_iter().next(), Some("str" | "bytes")).then_some((BYTES, open))
+            }
             _ => None,
         }
     }
 
-    /// Where the argument of an `at_most` or a `within` with open parentheses begins.
-    fn argument_start(&self, before: &[Range<usize>]) -> Option<(NumberKind, usize)> {
-        let is = |at: usize, text: &str| self.piece[before[at].clone()] == *text;
-        let open = (0..before.len()).rev().find(|at| is(*at, "("))?;
-        let is_open = !(open..before.len()).any(|at| is(at, ")") || is(at, "]"));
-        let name = open.checked_sub(1)?;
-        let kind = NumberKind::of_attribute(&self.piece[before[name].clone()])?;
-        let bracket = name.checked_sub(1).filter(|at| is(*at, "["))?;
-        let is_attribute = bracket.checked_sub(1).is_some_and(|at| is(at, "#"));
-        (is_open && is_attribute).then(|| (kind, before[open].end))
-    }
-
-    /// Whether the token before the one that does not fit is the name of an attribute.
-    fn is_attribute_name(&self) -> bool {
-        let before = self.piece[..self.last.start].trim_end();
-        let before = before.strip_suffix('[').map(str::trim_end);
-        before.is_some_and(|before| before.ends_with('#'))
-    }
-
-    /// Whether the last bracket that is open is that of a list.
-    fn is_in_list(&self, before: &[Range<usize>]) -> bool {
-        let mut open = Vec::new();
-        for at in before {
-            match &self.piece[at.clone()] {
-                sign @ ("(" | "[" | "{" | "<") => open.push(sign),
-                ")" | "]" | "}" | ">" => {
-                    open.pop();
-                }
-                _ => {}
-            }
-        }
-        open.last() == Some(&"[")
-    }
-
     /// `[T 5]` and `[T, 5]`.
     pub(super) fn bound_without_semicolon(&self) -> Option<Diagnostic> {
-        let is_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
         let error = || self.error("the bound of a list comes after a `;`");
         if is_number(self.found) {
             return Some(error().fix("add it", self.end_of_last(), ";", false));
@@ -201,11 +98,11 @@ impl<'a> Context<'a> {
     /// A `;` in a payload: `a(u8; 5)`, `a(u8; str)` or `a(u8;)`.
     pub(super) fn semicolon_in_payload(&self) -> Diagnostic {
         let next = self.token_ahead(1);
-        let item = self.path_before();
-        let name = &self.piece[item.clone()];
-        if next.starts_with(|first: char| first.is_ascii_digit()) && !name.is_empty() {
-            let whole = item.start..self.ahead(1).end;
-            let repaired = format!("[{name}; {next}]");
+        if is_number(next)
+            && let Some(item) = self.type_before()
+        {
+            let whole = item.range().start..self.ahead(1).end;
+            let repaired = format!("[{}; {next}]", item.text());
             return self
                 .error("the brackets of a list go around its type and its bound")
                 .fix("write it like this", self.span(whole), repaired, false);
@@ -222,40 +119,25 @@ impl<'a> Context<'a> {
         let span = self.span(whole);
         let list = format!("[{name}; {most}]");
         let error = self.error("the brackets of a list go around its type and its bound");
-        let is_bytes = matches!(name, "bytes" | "byte" | "Bytes");
-        let is_text = matches!(
-            name.to_ascii_lowercase().as_str(),
-            "str" | "string" | "text" | "char" | "varchar"
-        );
-        if !is_bytes && !is_text || self.declared.is_type(name) && !matches!(name, "str" | "bytes")
-        {
-            return error.fix("write it like this", span, list, false);
-        }
-        let (ty, what) = if is_bytes {
-            ("bytes", "bytes")
-        } else {
-            ("str", "text")
+        let is_builtin = matches!(name, "str" | "bytes");
+        let meant = match name.to_ascii_lowercase().as_str() {
+            _ if self.declared.is_type(name) && !is_builtin => None,
+            "bytes" | "byte" => Some(("bytes", format!("if it is at most {most} bytes"))),
+            "str" | "string" | "text" | "char" | "varchar" => {
+                Some(("str", format!("if it is text of at most {most} bytes")))
+            }
+            _ => None,
         };
-        let words = match is_bytes {
-            true => format!("if it is at most {most} {what}"),
-            false => format!("if it is {what} of at most {most} bytes"),
+        let Some((ty, words)) = meant else {
+            return error.fix("write it like this", span, list, false);
         };
         let error = error.fix(words, span, format!("{ty}<{most}>"), false);
-        match name {
-            "str" | "bytes" => error.fix(
-                format!("if it is a list of at most {most} items"),
-                span,
-                list,
-                false,
-            ),
-            _ => error,
+        if !is_builtin {
+            return error;
         }
+        let words = format!("if it is a list of at most {most} items");
+        error.fix(words, span, list, false)
     }
-}
-
-/// Whether a text has several parts that are separated by commas, each of which may be correct.
-fn has_several(text: &str) -> bool {
-    text.contains(',')
 }
 
 /// The number in `[5]`, `[..5]` and `[..=5]` without what precedes it.
@@ -266,96 +148,49 @@ pub(super) fn bare_number(text: &str) -> Option<String> {
     is_number.then_some(digits)
 }
 
-impl Written {
-    fn of(text: &str, kind: NumberKind) -> Option<Written> {
-        let wrong = |what, repaired| Some(Written { what, repaired });
+impl Measure {
+    /// What is wrong with a number as users write it, and the same number as this language writes it, if it has such a number.
+    fn wrong(&self, text: &str) -> Option<(String, Option<String>)> {
+        let what = self.what;
         if text.starts_with('-') {
-            return match kind {
-                NumberKind::Duration => wrong("a duration cannot be negative", None),
-                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => {
-                    wrong("a size cannot be negative", None)
-                }
-            };
+            return Some((format!("a {what} cannot be negative"), None));
         }
         let unquoted = text.trim_matches('"');
         let plain = unquoted
             .trim_start_matches("..")
             .trim_start_matches(['<', '=', ' ']);
-        let digits = plain.find(|letter: char| !letter.is_ascii_digit() && letter != '_');
-        let (number, rest) = plain.split_at(digits.unwrap_or(plain.len()));
-        if !number.starts_with(|first: char| first.is_ascii_digit()) {
+        if !is_number(plain) {
             return None;
         }
-        let number = number.replace('_', "");
-        let (fraction, unit) = match rest.strip_prefix('.') {
-            Some(rest) => {
-                let end = rest.find(|letter: char| !letter.is_ascii_digit());
-                let (fraction, unit) = rest.split_at(end.unwrap_or(rest.len()));
-                (Some(fraction), unit.trim())
-            }
-            None => (None, rest.trim()),
+        let rest = plain.trim_start_matches(|part: char| part.is_ascii_digit() || part == '_');
+        let number = plain[..plain.len() - rest.len()].replace('_', "");
+        let after = rest.strip_prefix('.');
+        let unit = after.map_or(rest, |after| {
+            after.trim_start_matches(|part: char| part.is_ascii_digit())
+        });
+        let fraction = after.map_or("", |after| &after[..after.len() - unit.len()]);
+        let unit = unit.trim();
+        let scale = match unit {
+            "" if self.no_unit.is_some() => Some(1),
+            _ => self.unit(unit),
         };
-        let scale = match kind {
-            NumberKind::Duration => milliseconds_of(unit),
-            NumberKind::Size | NumberKind::Items | NumberKind::Bytes => bytes_of(unit),
+        let repaired = match (self.no_unit, scale) {
+            (None, Some(_)) if after.is_none() => Some(format!("{number}{}{unit}", self.gap)),
+            (no_unit, _) => exact(&number, fraction, scale).map(|whole| match no_unit {
+                Some(_) => whole.to_string(),
+                None => format!("{whole}{}{}", self.gap, self.units[0].0),
+            }),
         };
         let is_word = !unit.is_empty() && unit.bytes().all(|letter| letter.is_ascii_alphabetic());
-        let whole = exact(&number, fraction.unwrap_or_default(), scale);
-        let repaired = match (kind, unit, fraction) {
-            (NumberKind::Size, "", None) => Some(number),
-            (NumberKind::Size, _, None) if scale.is_some() => Some(format!("{number} {unit}")),
-            (NumberKind::Size, _, _) => whole.map(|whole| format!("{whole} B")),
-            (NumberKind::Duration, _, None) if scale.is_some() => Some(format!("{number}{unit}")),
-            (NumberKind::Duration, _, _) => whole.map(|whole| format!("{whole}ms")),
-            (NumberKind::Items | NumberKind::Bytes, _, _) => whole.map(|whole| whole.to_string()),
+        let wrong = match self.no_unit {
+            _ if after.is_some() => format!("a {what} is a whole number"),
+            _ if plain.contains('_') => "a number is written without `_`".to_owned(),
+            _ if plain != unquoted => "a limit is one number, the most that is allowed".to_owned(),
+            Some(no_unit) if is_word => no_unit.to_owned(),
+            _ if unquoted != text => format!("a {what} is written without quotes"),
+            _ => return None,
         };
-        let what = if fraction.is_some() {
-            match kind {
-                NumberKind::Duration => "a duration is a whole number",
-                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => {
-                    "a size is a whole number"
-                }
-            }
-        } else if plain.contains('_') {
-            "a number is written without `_`"
-        } else if plain != unquoted {
-            "a limit is one number, the most that is allowed"
-        } else if is_word && kind == NumberKind::Items {
-            "the bound of a list is a number of items, without a unit"
-        } else if is_word && kind == NumberKind::Bytes {
-            "the bound of a type is a number of bytes, without a unit"
-        } else if unquoted != text {
-            match kind {
-                NumberKind::Duration => "a duration is written without quotes",
-                NumberKind::Size | NumberKind::Items | NumberKind::Bytes => {
-                    "a size is written without quotes"
-                }
-            }
-        } else {
-            return None;
-        };
-        wrong(what, repaired)
-    }
-}
-
-/// How many bytes a unit has; 1 without a unit.
-fn bytes_of(unit: &str) -> Option<u64> {
-    match unit {
-        "" | "B" => Some(1),
-        "KiB" => Some(1 << 10),
-        "MiB" => Some(1 << 20),
-        _ => None,
-    }
-}
-
-/// How many milliseconds a unit has.
-fn milliseconds_of(unit: &str) -> Option<u64> {
-    match unit {
-        "ms" => Some(1),
-        "s" => Some(1000),
-        "min" => Some(60_000),
-        "h" => Some(3_600_000),
-        _ => None,
+        Some((wrong, repaired))
     }
 }
 

@@ -1,22 +1,20 @@
 //! Mistakes in the head of a state.
 
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ascii::is_word;
+use crate::syntax::ascii::{is_number, is_word};
 use crate::syntax::failure::Context;
+use duologue_grammar::{Kind, Node};
 
 impl<'a> Context<'a> {
     pub(super) fn state_start(&self) -> Option<Diagnostic> {
-        let opening = match self.found {
-            "}" => '(',
-            ")" => '{',
+        let (opening, closing) = match self.found {
+            "}" => ('(', ')'),
+            ")" => ('{', '}'),
             "!" | "?" | "+" | "&" => return Some(self.session_type()),
             _ => return None,
         };
-        let text = format!(
-            "this `{}` does not match how the protocol was opened",
-            self.found
-        );
-        let closing = if opening == '(' { ')' } else { '}' };
+        let found = self.found;
+        let text = format!("this `{found}` does not match how the protocol was opened");
         let help = format!("a protocol that begins with `{opening}` ends with `{closing}`");
         Some(self.error(text).help(help))
     }
@@ -53,8 +51,8 @@ impl<'a> Context<'a> {
                 .help("write `name:send<T>`, not `name<T>:send`");
         }
         if matches!(before, "send" | "recv")
-            && self.is_word()
-            && !self.piece[..self.last.start].contains(':')
+            && is_word(found)
+            && self.node.child(Kind::direction).is_none()
         {
             let whole = self.span(self.last.start..self.here.end);
             return self
@@ -72,7 +70,7 @@ impl<'a> Context<'a> {
                 .error("a `:` is missing between the state and its direction")
                 .fix("add it", gap, ":", false);
         }
-        let is_next_head = self.is_word() && matches!(self.token_ahead(1), ":" | "{" | "<");
+        let is_next_head = is_word(found) && matches!(self.token_ahead(1), ":" | "{" | "<");
         if is_next_head && matches!(before, "send" | "recv") {
             return self
                 .error_at(self.last.clone(), "this state has no messages")
@@ -105,33 +103,22 @@ impl<'a> Context<'a> {
 
     /// `!int.?bool` and the like, which is how papers write protocols.
     pub(super) fn session_type(&self) -> Diagnostic {
-        let choice = matches!(self.found, "+" | "&");
         let error = self.error("session types in mathematical notation are written as states");
-        if choice {
-            error.help("write `+{...}` as a state in which the client sends, `name:send { one -> next, other -> ! }`, and `&{...}` as one with `:recv`")
-        } else {
-            error.help("write `!int.?bool.end` as `first:send { ask(int) -> second }` and `second:recv { answer(bool) -> ! }`")
-        }
+        error.help(match self.found {
+            "+" | "&" => "write `+{...}` as a state in which the client sends, `name:send { one -> next, other -> ! }`, and `&{...}` as one with `:recv`",
+            _ => "write `!int.?bool.end` as `first:send { ask(int) -> second }` and `second:recv { answer(bool) -> ! }`",
+        })
     }
 
     /// The name of the state, if its head got that far.
     pub(super) fn state_name(&self) -> &'a str {
-        let piece = self.piece;
-        let mut depth = 0usize;
-        for at in self.all() {
-            match &piece[at.clone()] {
-                "[" => depth += 1,
-                "]" => depth = depth.saturating_sub(1),
-                word if depth == 0 && is_word(word) => return word,
-                _ => {}
-            }
-        }
-        "state"
+        let name = self.node.child(Kind::ident);
+        let name = name.or_else(|| self.node.child(Kind::foreign_name));
+        name.map_or("state", Node::text)
     }
 
     fn in_digit(&self) -> Option<Diagnostic> {
-        let is_digit = self.found.starts_with(|first: char| first.is_ascii_digit());
-        (is_digit && self.expects_name()).then(|| {
+        (is_number(self.found) && self.expects_name()).then(|| {
             self.error("a name begins with a letter or `_`")
                 .help(format!("for example `_{}`", self.found))
         })

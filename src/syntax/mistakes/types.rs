@@ -4,64 +4,55 @@ use super::sizes::bare_number;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ascii::is_word;
 use crate::syntax::failure::Context;
-use crate::syntax::failure::Part;
-use std::ops::Range;
+use crate::syntax::measure::ITEMS;
+use duologue_grammar::{Kind, Node};
 
 impl<'a> Context<'a> {
     pub(super) fn in_type(&self) -> Option<Diagnostic> {
         let in_payload = self.expects(")") && self.expects(",");
         let is_start = self.expects("[");
-        match (self.before, self.found) {
-            ("<", ">") => Some(
-                self.error("this list of type arguments is empty")
-                    .help("remove the `<>`"),
-            ),
-            ("(", ")") => Some(
-                self.error("an empty tuple carries nothing")
-                    .help("remove the entry"),
-            ),
-            (";", _) if !self.expects("[") && !self.expects("}") => Some(
-                self.error("the bound of a list is a whole number")
-                    .help("write the largest number of items, such as `[u32; 1000]`"),
-            ),
-            (_, ":") if self.expects(";") && self.expects("]") => Some(
-                self.error("a list has one type for all of its elements")
-                    .help("write a list of pairs, such as `[(str, u32)]`"),
-            ),
+        Some(match (self.before, self.found) {
+            ("<", ">") => self
+                .error("this list of type arguments is empty")
+                .help("remove the `<>`"),
+            ("(", ")") => self
+                .error("an empty tuple carries nothing")
+                .help("remove the entry"),
+            (";", _) if !is_start && !self.expects("}") => self
+                .error("the bound of a list is a whole number")
+                .help(ITEMS.write),
+            (_, ":") if self.expects(";") && self.expects("]") => self
+                .error("a list has one type for all of its elements")
+                .help("write a list of pairs, such as `[(str, u32)]`"),
             _ if self.expects(";") && self.expects("]") && !is_start => {
-                self.bound_without_semicolon()
+                return self.bound_without_semicolon();
             }
-            (_, ";") if in_payload => Some(self.semicolon_in_payload()),
-            (_, "&" | "*") if is_start => Some(self.error("payloads are always owned").fix(
+            (_, ";") if in_payload => self.semicolon_in_payload(),
+            (_, "&" | "*") if is_start => self.error("payloads are always owned").fix(
                 "write the type alone",
                 self.found_span(),
                 "",
                 false,
-            )),
-            (_, "?") if is_start => Some(self.option_before()),
-            (_, "{") if is_start => Some(
-                self.error("a type with fields needs a name")
-                    .help("declare it with `struct name { field: type, ... }`, and write the name here"),
             ),
-            (_, "->") if in_payload => Some(
-                self.error("the payload is never closed")
-                    .label("a `)` is missing before this")
-                    .fix("add it", self.end_of_last(), ")", false),
-            ),
-            (_, "[") if !is_start && !self.token_ahead(1).is_empty() => self.list_after(),
-            (before, ".") if is_word(before) => self.dots(),
-            (_, "=") if in_payload => Some(
-                self.error("the entries of a payload have no numbers and no default values")
-                    .help("remove the `=` and what follows it; an entry that may be missing is written `name: type?`"),
-            ),
-            _ if in_payload && self.is_word() && is_word(self.before) => {
-                Some(self.two_words("a named entry"))
+            (_, "?") if is_start => self.option_before(),
+            (_, "{") if is_start => self
+                .error("a type with fields needs a name")
+                .help("declare it with `struct name { field: type, ... }`, and write the name here"),
+            (_, "->") if in_payload => self
+                .error("the payload is never closed")
+                .label("a `)` is missing before this")
+                .fix("add it", self.end_of_last(), ")", false),
+            (_, "[") if !is_start => return self.list_after(),
+            (before, ".") if is_word(before) => return self.dots(),
+            (_, "=") if in_payload => self
+                .error("the entries of a payload have no numbers and no default values")
+                .help("remove the `=` and what follows it; an entry that may be missing is written `name: type?`"),
+            (before, found) if in_payload && is_word(found) && is_word(before) => {
+                self.two_words("a named entry")
             }
-            (">" | "]" | ")" | "?", _) if in_payload && self.is_word() => {
-                Some(self.name_after("a named entry", self.entry_start()))
-            }
-            _ => None,
-        }
+            (_, found) if in_payload && is_word(found) => return self.name_after(),
+            _ => return None,
+        })
     }
 
     /// `?T`.
@@ -80,63 +71,42 @@ impl<'a> Context<'a> {
     fn list_after(&self) -> Option<Diagnostic> {
         let close = (1..=5).find(|count| self.token_ahead(*count) == "]")?;
         let between = self.here.end..self.ahead(close).start;
-        let most = bare_number(self.piece[between].trim());
+        let most = bare_number(self.text[between].trim());
         if most.is_none() && close > 2 {
             return None;
         }
-        let item = self.path_before();
-        let name = &self.piece[item.clone()];
-        if name.is_empty() {
-            let help = match most {
-                Some(most) => format!("write `[T; {most}]`"),
-                None => "write `[T]`".to_owned(),
-            };
-            return Some(
-                self.error("the brackets of a list go around the type of its elements")
-                    .help(help),
-            );
-        }
-        let whole = item.start..self.ahead(close).end;
+        let item = self.type_before()?;
+        let name = item.text();
+        let whole = item.range().start..self.ahead(close).end;
         if let Some(most) = most {
             return Some(self.with_bound(name, &most, whole));
         }
         let error = self.error("the brackets of a list go around the type of its elements");
-        Some(error.fix(
-            "write it like this",
-            self.span(whole),
-            format!("[{name}]"),
-            false,
-        ))
+        let repaired = format!("[{name}]");
+        Some(error.fix("write it like this", self.span(whole), repaired, false))
     }
 
-    /// The range of the path right before the token that does not fit: `a::b` in `x: a::b[`.
-    pub(super) fn path_before(&self) -> Range<usize> {
-        let text = &self.piece[..self.last.end];
-        let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        let mut start = text.trim_end_matches(is_part).len();
-        while let Some(outer) = text[..start].strip_suffix("::") {
-            let next = outer.trim_end_matches(is_part).len();
-            if next == outer.len() {
-                break;
-            }
-            start = next;
+    /// The type right before the token that does not fit.
+    pub(super) fn type_before(&self) -> Option<Node<'a>> {
+        let prior = self.prior?;
+        match prior.kind() {
+            Kind::ty => Some(prior),
+            Kind::entry | Kind::field => prior.child(Kind::ty),
+            _ => None,
         }
-        start..text.len()
     }
 
     /// `q.client.s`, or a type with its package.
     fn dots(&self) -> Option<Diagnostic> {
         let mut names = vec![self.before];
         let mut end = self.last.end;
-        let mut rest = (0..)
-            .map(|count| self.ahead(count))
-            .take_while(|at| !at.is_empty());
-        while let (Some(dot), Some(name)) = (rest.next(), rest.next()) {
-            if &self.piece[dot] != "." || !is_word(&self.piece[name.clone()]) || names.len() > 3 {
+        for dot in [0, 2, 4] {
+            let name = self.token_ahead(dot + 1);
+            if self.token_ahead(dot) != "." || !is_word(name) {
                 break;
             }
-            names.push(&self.piece[name.clone()]);
-            end = name.end;
+            names.push(name);
+            end = self.ahead(dot + 1).end;
         }
         let last = names.last().filter(|_| names.len() > 1)?;
         let whole = self.span(self.last.start..end);
@@ -155,15 +125,13 @@ impl<'a> Context<'a> {
 
     /// Whether a word is certainly a type: a built-in one, a declared one, or a parameter of this state.
     fn is_type(&self, word: &str) -> bool {
-        self.declared.is_type(word) || self.is_parameter(word)
-    }
-
-    fn is_parameter(&self, word: &str) -> bool {
-        if self.part != Part::State {
-            return false;
-        }
-        let mut tokens = self.words().take_while(|word| *word != "{");
-        tokens.any(|token| token == "<") && tokens.any(|token| token == word)
+        let parameters = self.node.child(Kind::parameters);
+        let mut names = parameters.into_iter().flat_map(Node::parts);
+        self.declared.is_type(word)
+            || names.any(|parameter| {
+                let name = parameter.child(Kind::ident);
+                name.is_some_and(|name| name.text() == word)
+            })
     }
 
     /// Two words in a row where `name: type` is expected. Which of them is the type is known only if one is certainly a type and
@@ -178,54 +146,37 @@ impl<'a> Context<'a> {
             return error;
         }
         let is_certain = !self.declared.has_imports;
-        let colon = |error: Diagnostic, words: &str, is_safe: bool| {
-            error.fix(words, self.end_of_last(), ":", is_safe)
-        };
-        let turned = |error: Diagnostic, words: String, is_safe: bool| {
-            let repaired = format!("{second}: {first}");
-            error.fix(words, self.span(whole.clone()), repaired, is_safe)
-        };
         let message = format!("{what} is written `name: type`");
-        match (self.is_type(first), self.is_type(second)) {
-            (true, false) => turned(
-                self.error_at(whole.clone(), message)
-                    .label("here the type comes first"),
-                "swap them".to_owned(),
-                is_certain,
-            ),
-            (false, true) => colon(
-                self.error(message).label("a `:` is missing before this"),
-                "add it",
-                is_certain,
-            ),
-            (true, true) | (false, false) => {
-                let error = self.error(message).label("a `:` is missing before this");
-                let error = colon(error, &format!("if `{second}` is the type"), false);
-                turned(error, format!("if `{first}` is the type"), false)
-            }
+        let swapped = format!("{second}: {first}");
+        let (is_first_type, is_second_type) = (self.is_type(first), self.is_type(second));
+        if is_first_type && !is_second_type {
+            return self
+                .error_at(whole.clone(), message)
+                .label("here the type comes first")
+                .fix("swap them", self.span(whole), swapped, is_certain);
         }
+        let error = self.error(message).label("a `:` is missing before this");
+        if is_second_type && !is_first_type {
+            return error.fix("add it", self.end_of_last(), ":", is_certain);
+        }
+        let words = |ty| format!("if `{ty}` is the type");
+        error
+            .fix(words(second), self.end_of_last(), ":", false)
+            .fix(words(first), self.span(whole), swapped, false)
     }
 
     /// A modifier of another language before a type.
     fn modifier(&self, word: &str) -> Option<Diagnostic> {
         let ty = self.found;
         let third = self.token_ahead(1);
-        let named = is_word(third).then_some(third);
-        let end = if named.is_some() {
-            self.ahead(1).end
-        } else {
-            self.here.end
-        };
-        let whole = self.last.start..end;
-        let written = |ty: String| match named {
-            Some(name) => format!("{name}: {ty}"),
-            None => ty,
-        };
         let error = |message: &str| self.error_at(self.last.clone(), message);
         let fix = |message: &str, ty: String| {
-            let repaired = written(ty);
+            let (repaired, end) = match is_word(third) {
+                true => (format!("{third}: {ty}"), self.ahead(1).end),
+                false => (ty, self.here.end),
+            };
             let help = format!("write `{repaired}`");
-            error(message).fix(help, self.span(whole.clone()), repaired, false)
+            error(message).fix(help, self.span(self.last.start..end), repaired, false)
         };
         Some(match word {
             "optional" | "nullable" | "maybe" => fix(
@@ -260,42 +211,14 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// `[T] name`: the type is what was written after `start`.
-    pub(super) fn name_after(&self, what: &str, start: usize) -> Diagnostic {
-        let ty = &self.piece[start..self.last.end];
+    /// `[T] name` in a payload.
+    fn name_after(&self) -> Option<Diagnostic> {
+        let ty = self.type_before()?;
         let error = self
-            .error(format!("{what} is written `name: type`"))
+            .error("a named entry is written `name: type`")
             .label("the name comes first");
-        let repaired = format!("{}: {ty}", self.found);
-        error.fix(
-            "swap them",
-            self.span(start..self.here.end),
-            repaired,
-            false,
-        )
-    }
-
-    /// The start of the entry or field that contains the token before the one that does not fit.
-    pub(super) fn entry_start(&self) -> usize {
-        let mut starts = vec![0];
-        let mut is_fresh = true;
-        for at in self.all().take_while(|at| at.end <= self.last.end) {
-            if is_fresh && let Some(start) = starts.last_mut() {
-                *start = at.start;
-            }
-            is_fresh = false;
-            match &self.piece[at] {
-                "(" | "[" | "{" | "<" => {
-                    starts.push(0);
-                    is_fresh = true;
-                }
-                ")" | "]" | "}" | ">" if starts.len() > 1 => {
-                    starts.pop();
-                }
-                "," => is_fresh = true,
-                _ => {}
-            }
-        }
-        starts.last().copied().unwrap_or(0)
+        let repaired = format!("{}: {}", self.found, ty.text());
+        let whole = self.span(ty.range().start..self.here.end);
+        Some(error.fix("swap them", whole, repaired, false))
     }
 }

@@ -96,7 +96,9 @@ fn attributes_go_before_or_after_documentation() {
 #[test]
 fn misplaced_and_unknown_attributes_are_rejected() {
     for text in [
-        "#[allow(stuck-state)] struct e { a: u8 } proto! p { s:send { m(e) -> ! } }",
+        "#[at_most(1 B)] struct e { a: u8 } proto! p { s:send { m(e) -> ! } }",
+        "#[dual_of(p)] type t = u8; proto! p { s:send { m(t) -> ! } }",
+        "#[accepts(client, 5587fde1ea262a7f6f78ddc9dc6d1f83)] enum e { a } proto! p { s:send { m(e) -> ! } }",
         "struct e { #[allow(stuck-state)] a: u8 } proto! p { s:send { m(e) -> ! } }",
         "proto! p { s:send { m(#[allow(stuck-state)] u8) -> ! } }",
         "#[allow(stuck-state)] import \"a.proto\"; proto! p { s:send { m -> ! } }",
@@ -105,6 +107,41 @@ fn misplaced_and_unknown_attributes_are_rejected() {
     ] {
         let compilation = compile_text(text);
         assert!(compilation.checked.is_none(), "{text}");
+    }
+}
+
+#[test]
+fn attributes_set_levels_before_every_declaration() {
+    const PROTOCOL: &str = "proto! p { s:send<X> { m(X) -> ! } }";
+    for declaration in [
+        "#[allow(unused-declaration)] type t = u8;",
+        "/// T.\n#[deny(unused-declaration)] #[allow(unused-declaration)] struct t { a: u8 }",
+        "#[allow(all)] enum t { a(other) }",
+        "#[allow(unused-declaration)] extern type t;",
+        "#[allow(unused-declaration)] extern bound t;",
+        "#[allow(unused-declaration, undeclared-type)] struct t { a: [other?] }",
+        "#[allow(undeclared-type)] proto! i = p<other>;",
+    ] {
+        clean(&format!("{declaration} {PROTOCOL}"));
+    }
+    for (declaration, rules) in [
+        (
+            "#[allow(stuck-state)] type t = u8;",
+            &["unused-declaration", "unused-suppression"][..],
+        ),
+        (
+            "#[warn(missing-docs)] extern type t;",
+            &["missing-docs", "unused-declaration"],
+        ),
+        ("#[allow(never-end)] proto! i = p<u8>;", &["unknown-rule"]),
+        (
+            "#[deny(undeclared-type)] proto! i = p<other>;",
+            &["undeclared-type"],
+        ),
+    ] {
+        let compilation = fires(&format!("{declaration} {PROTOCOL}"), rules);
+        let is_denied = declaration.starts_with("#[deny");
+        assert_eq!(compilation.checked.is_none(), is_denied, "{declaration}");
     }
 }
 
