@@ -26,6 +26,7 @@ mod health;
 #[cfg(target_os = "linux")]
 mod installs;
 mod layers;
+mod limits;
 mod lsp;
 mod model;
 mod nats;

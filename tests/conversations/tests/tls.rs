@@ -326,10 +326,12 @@ fn a_handshake_that_stalls_holds_up_nobody_else() {
         .to_owned();
     let silent = TcpStream::connect(&host).expect("it listens");
     let mut slow = TcpStream::connect(&host).expect("it listens");
+    // Its handshake begins before `accept` returns, and has its own thread.
+    slow.write_all(&[0x16]).expect("it is open");
     let dripping = thread::spawn(move || {
         let began = Instant::now();
-        // The beginning of a record of a handshake with many bytes.
-        let bytes = [0x16, 3, 1, 0x20, 0, 1, 0, 0x1f, 0xfc].into_iter();
+        // The rest of the beginning of a record of a handshake with many bytes.
+        let bytes = [3, 1, 0x20, 0, 1, 0, 0x1f, 0xfc].into_iter();
         for byte in bytes.chain(std::iter::repeat(0)) {
             if slow.write_all(&[byte]).is_err() || began.elapsed() > LONG {
                 break;

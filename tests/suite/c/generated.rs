@@ -1,6 +1,7 @@
 //! Generated code compiles as C and as C++ without a warning, and reads well.
 
 use super::{generate, generate_with, hosts, protocols, quiet};
+use crate::limits;
 use crate::support::c::{
     Compiler, LIBRARIES, Program, Watch, files_in, runtime, scratch, sources_in,
 };
@@ -92,47 +93,11 @@ fn names_that_generated_code_uses_compile() {
     }
 }
 
-/// A protocol at each limit of `docs/language.md` that the size of generated code depends on, and an enum that is larger than any should be.
 #[test]
 fn what_is_as_large_as_documented_compiles() {
-    let list = |count: usize, item: &dyn Fn(usize) -> String| {
-        (0..count).map(item).collect::<Vec<_>>().join(", ")
-    };
-    let values = list(100, &|i| {
-        format!(
-            "v{i}: {}",
-            ["u64", "str", "[u16]", "u8?", "(u8, f64)"][i % 5]
-        )
-    });
-    let nested = (0..90).map(|i| format!("struct d{i} {{ x: d{}, y: u8 }}\n", i + 1));
-    let text = [
-        format!(
-            "proto! wide {{ s:send {{ {} }} }}",
-            list(256, &|i| format!("m{i}(v: u64) -> !"))
-        ),
-        format!("proto! mixed {{ s:send {{ m({values}) -> ! }} }}"),
-        format!("enum flat {{ {} }}", list(2000, &|i| format!("v{i}"))),
-        format!(
-            "enum full {{ {} }}",
-            list(100, &|i| format!(
-                "v{i}({})",
-                list(20, &|j| format!("f{j}: u64"))
-            ))
-        ),
-        format!("proto! enums {{ s:send {{ m(flat, full) -> ! }} }}"),
-        format!("{}struct d90 {{ x: u8 }}", nested.collect::<String>()),
-        format!(
-            "proto! deep {{ s:send {{ m(d0, {}u8{}) -> ! }} }}",
-            "[".repeat(23),
-            "]".repeat(23)
-        ),
-    ];
-    let folder = scratch("limits");
-    let proto = folder.join("limits.proto");
-    std::fs::write(&proto, text.join("\n")).expect("it can be written");
-    let long = repository().join("tests/names/long.proto");
+    let protos = limits::protos(&scratch("limits"));
     let options = ["--c-shm", "--c-events", "--robots"];
-    check_compiles(&generate_with("limits-code", &[proto, long], &options), &[]);
+    check_compiles(&generate_with("limits-code", &protos, &options), &[]);
 }
 
 /// The first protocol can run between processes and the second cannot, whatever states they have that no session reaches.

@@ -30,13 +30,14 @@ pub(crate) trait Watched {
 /// What a session found when it read.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Arrived {
-    /// Whether a waiter was woken, which requests more when it waits again, or nothing more can be published.
+    /// Whether a waiter was woken, which requests more when it waits again, nothing more can be published, or another thread
+    /// publishes and then reads on.
     pub(crate) is_settled: bool,
     /// Whether the peer is to send: otherwise nothing but the end of the session arrives.
     pub(crate) is_peers: bool,
     /// Whether the connection had nothing to read.
     pub(crate) is_drained: bool,
-    /// Whether another thread uses the session, so that nothing was read or published.
+    /// Whether another thread reads, so that nothing was read or published here.
     pub(crate) is_busy: bool,
 }
 

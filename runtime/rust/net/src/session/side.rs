@@ -37,14 +37,14 @@ impl Session {
         let Some(core) = try_lock(&self.core) else {
             return self.leave_unpublished(input);
         };
-        let mut is_open = true;
+        let mut is_settled = false;
         let after = self.work(core, Patience::None, |core, after| {
             self.publish(&mut input, core, after);
-            is_open = !core.is_closed;
+            is_settled = after.woken.is_some() || core.is_closed;
         });
         drop(input);
         self.finish_once(after);
-        if is_open {
+        if !is_settled {
             self.read_on();
         }
     }
@@ -191,8 +191,9 @@ impl Watched for Session {
         }
         // All sessions depend on this thread, so it does not wait for one whose peer accepts nothing.
         let Some(core) = try_lock(&self.core) else {
+            // The one that has it publishes and reads on.
             self.leave_unpublished(input);
-            arrived.is_busy = true;
+            arrived.is_settled = true;
             return arrived;
         };
         let after = self.work(core, Patience::None, |core, after| {

@@ -128,10 +128,10 @@ impl Session {
             return false;
         };
         if input.ended.is_none() && input.end - input.start < COLLECTED {
-            let has_come = input.read(&*self.stream, Some(past()));
-            // This thread holds `core`, and publishes once it has released it.
-            self.unpublished.fetch_or(has_come, SeqCst);
+            input.read(&*self.stream, Some(past()));
         }
+        // This thread holds `core`. Once it has released it, it publishes and reads on.
+        self.unpublished.store(true, SeqCst);
         input.ended.is_some()
     }
 
@@ -324,6 +324,11 @@ impl Session {
             input.shrink();
             self.stream.shrink();
             is_large = input.is_large();
+            let is_open = input.ended.is_none();
+            drop(input);
+            if is_open {
+                self.read_on();
+            }
         }
         if let Some(mut core) = try_lock(&self.core) {
             if core.pending() == 0 {
