@@ -11,6 +11,7 @@ mod stress;
 mod three;
 
 use crate::support::repository;
+use crate::support::scala::warm::Warm;
 use crate::support::scala::{
     Scala, folder, generate, generate_with, maven, protocols_in, sources_in, tool,
 };
@@ -160,6 +161,15 @@ fn suites(scala: Scala) -> PathBuf {
     let built = BUILT[scala as usize].get_or_init(build);
     built.clone().unwrap_or_else(|failure| panic!("{failure}"));
     out
+}
+
+/// This one warns that there is too little memory, and lists its options.
+#[test]
+fn warnings_of_a_virtual_machine_are_not_among_its_answers() {
+    let mut java = tool("java");
+    java.args(["-Xmn3g", "-XX:+PrintFlagsFinal"]);
+    let answer = Warm::start(java, Scala::Three).ask("javac", &["-version"]);
+    assert_eq!(answer.as_deref(), Ok(""));
 }
 
 /// Runs suites in a virtual machine with these properties.
