@@ -6,7 +6,7 @@
 use super::findings::{Findings, Subject};
 use super::levels::Location;
 use super::target_names::{Scope, Spelled};
-use super::{Rule, clashing_names};
+use super::{Rule, clashing_names, too_many_values};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Definition, Program};
 use crate::source::Span;
@@ -39,8 +39,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let mut places: HashMap<(&'static str, String), Taken> = HashMap::new();
     let mut pairs: HashSet<[Option<Span>; 2]> = HashSet::new();
     let mut clashes = Vec::new();
+    let mut is_for_scala = false;
     (subject.spell)(subject.program, &mut |scope: Scope| {
         let (target, place) = (scope.target, scope.place);
+        is_for_scala |= scope.is_asked && target == "Scala";
         let declared = places.entry((target, place.clone())).or_default();
         declared.reserve(scope.names.len());
         for name in scope.names {
@@ -63,6 +65,9 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             }
         }
     });
+    if is_for_scala {
+        too_many_values::find_in_scala(subject.program, findings);
+    }
     let mut surroundings = None;
     for (is_asked, clash) in clashes {
         if is_asked {

@@ -4,11 +4,11 @@ use super::Rule;
 use super::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
-use crate::protocol::Definition;
+use crate::protocol::{Definition, Program};
 
 pub const RULE: Rule = Rule {
     name: "too-many-values",
-    summary: "a message, variant or struct has more than 100 values",
+    summary: "a message, variant or struct has more than 100 values, or an enum is too large for Scala",
     default: None,
     page: include_str!("../../docs/rules/too-many-values.md"),
     find: Some(find),
@@ -17,6 +17,10 @@ pub const RULE: Rule = Rule {
 /// The maximum number of values that one message may carry. The Java virtual machine limits a method to 255 parameters, where 64-bit
 /// numbers count twice, and the endpoints need some of them.
 const MOST: usize = 100;
+
+/// The maximum number of variants of an enum, and of values of all of them, in Scala. The class files of the Java virtual machine limit the
+/// code of a method, which may have to know all variants, and the constants of a class.
+const SCALA: [(usize, &str); 2] = [(3_000, "variants"), (30_000, "values")];
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
@@ -55,6 +59,29 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 message.entries.get(MOST).map(|entry| &entry.name),
                 findings,
             );
+        }
+    }
+}
+
+/// Called if Scala code was requested.
+pub fn find_in_scala(program: &Program, findings: &mut Findings) {
+    for declared in &program.types {
+        let Definition::Enum(variants) = &declared.definition else {
+            continue;
+        };
+        let values = variants.iter().map(|variant| variant.entries.len()).sum();
+        for ((most, what), found) in SCALA.into_iter().zip([variants.len(), values]) {
+            if found > most {
+                let (name, at) = (&declared.name, declared.name.span);
+                let message = format!(
+                    "the enum `{name}` has {found} {what}, and at most {most} can be compiled in Scala"
+                );
+                findings.error(
+                    Diagnostic::error(RULE.name, at, message)
+                        .note("the Java virtual machine limits the size of classes and methods")
+                        .help("split it into several enums, and send one of those"),
+                );
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The Scala target: the runtime, the generated code, and the programs that use it.
 
 mod adapters;
+mod limits;
 mod misuse;
 pub mod net;
 mod recorded;
@@ -11,6 +12,7 @@ mod stress;
 mod three;
 
 use crate::support::repository;
+use crate::support::scala::warm::Warm;
 use crate::support::scala::{
     Scala, folder, generate, generate_with, maven, protocols_in, sources_in, tool,
 };
@@ -162,6 +164,15 @@ fn suites(scala: Scala) -> PathBuf {
     out
 }
 
+/// This one warns that there is too little memory, and lists its options.
+#[test]
+fn warnings_of_a_virtual_machine_are_not_among_its_answers() {
+    let mut java = tool("java");
+    java.args(["-Xmn3g", "-XX:+PrintFlagsFinal"]);
+    let answer = Warm::start(java, Scala::Three).ask("javac", &["-version"]);
+    assert_eq!(answer.as_deref(), Ok(""));
+}
+
 /// Runs suites in a virtual machine with these properties.
 fn suites_pass(scala: Scala, mut java: Command, names: &[&str]) {
     let on = [suites(scala), programs(scala), scala.runtime()];
@@ -254,7 +265,8 @@ fn written() -> &'static Written {
         let limits = protocols_in(&root.join("tests/conversations/limits"));
         with_robots(&limits, None, "limits");
         let large = out.join("large.proto");
-        fs::write(&large, enum_of(5, 100)).expect("the target folder can be written");
+        let texts = limits::enum_of(5, 100) + &limits::state_of(5);
+        fs::write(&large, texts).expect("the target folder can be written");
         with_robots(&[large], Some("large"), "large");
         let count = write_corpus(&out.join("corpus"));
         assert!(count > 40, "only {count} protocols of the corpus pass");
@@ -289,36 +301,6 @@ fn written() -> &'static Written {
         sources.extend(sources_in(&out));
         Written { sources, leaving }
     })
-}
-
-/// A protocol with an enum that has this many variants with this many values.
-fn enum_of(variants: usize, values: usize) -> String {
-    let values: Vec<String> = (0..values).map(|at| format!("a{at}: u64")).collect();
-    let variants = (0..variants).map(|at| format!("v{at}({}),\n", values.join(", ")));
-    let variants: String = variants.collect();
-    format!("enum wide {{\n{variants}}}\nproto! widest {{ open:send {{ wide(wide) -> ! }} }}\n")
-}
-
-/// No method and no class that is generated for an enum is larger than the JVM allows.
-#[test]
-#[ignore = "nightly: scala"]
-fn large_enums_compile() {
-    for (variants, values) in [(90, 100), (1_400, 1)] {
-        let out = folder("large").join(variants.to_string());
-        fs::create_dir_all(&out).expect("the target folder can be written");
-        let file = out.join("large.proto");
-        fs::write(&file, enum_of(variants, values)).expect("the target folder can be written");
-        let mut options = Options::default();
-        options.remote = true;
-        options.robots = true;
-        generate_with(&[file], &options, &out.join("generated"));
-        let sources = sources_in(&out.join("generated"));
-        for scala in [Scala::Three, Scala::Two] {
-            let classes = out.join(scala.name());
-            let compiled = scala.compile(&sources, &[scala.runtime()], &classes);
-            compiled.unwrap_or_else(|failure| panic!("{failure}"));
-        }
-    }
 }
 
 /// Each file of the corpus that passes, in a package of its own, with the types that it does not declare.

@@ -315,7 +315,7 @@ impl Coder<'_, '_> {
                 .extend(put.iter().map(|line| format!("  {line}")));
             view.parts.push("}".to_owned());
             view.parts.push(format!(
-                "private def get${index}(in: _root_.duologue.PayloadReader): {any} ="
+                "private def get${index}(in: _root_.duologue.PayloadReader): _root_.scala.AnyRef ="
             ));
             view.parts.push(format!("  {}", get.at(8)));
             return;

@@ -42,6 +42,8 @@ struct ChoiceView {
     name: String,
     head: String,
     is_carrier: bool,
+    /// Whether each variant has its number.
+    is_numbered: bool,
     variants: Vec<String>,
 }
 
@@ -136,7 +138,7 @@ fn record(scope: &mut ObjectScope, ty: &TypeDeclaration, name: &str, fields: &[F
         &values,
         &format!(" {base}"),
         name,
-        is_carrier,
+        (is_carrier, None),
     )
 }
 
@@ -162,7 +164,9 @@ fn choice(scope: &mut ObjectScope, id: TypeId, name: &str, variants: &[Variant])
     }
     let base = base(scope, name, is_carrier);
     let head = extended(&format!("sealed trait {name}"), &base, 2);
-    let mut write = |variant: &Variant| {
+    let is_numbered = wire::is_split(variants);
+    let mut write = |(number, variant): (usize, &Variant)| {
+        let number = is_numbered.then(|| format!("def $number: _root_.scala.Int = {number}"));
         let values: Vec<Value> = variant
             .entries
             .iter()
@@ -173,12 +177,14 @@ fn choice(scope: &mut ObjectScope, id: TypeId, name: &str, variants: &[Variant])
         let extends = format!(" extends {}.{name}", scope.object(scope.file, &object));
         let docs = docs(&variant.docs, 4);
         if values.is_empty() {
-            let body = if is_carrier {
-                format!(
-                    " {{\n      def $moved($moving: {GENERATED}.Moving): {variant_name}.type = this\n    }}"
-                )
-            } else {
-                String::new()
+            let moved = is_carrier.then(|| {
+                format!("def $moved($moving: {GENERATED}.Moving): {variant_name}.type = this")
+            });
+            let members = number.into_iter().chain(moved);
+            let members: String = members.map(|member| format!("\n      {member}")).collect();
+            let body = match members.is_empty() {
+                true => members,
+                false => format!(" {{{members}\n    }}"),
             };
             return format!("{docs}    case object {variant_name}{extends}{body}");
         }
@@ -189,7 +195,7 @@ fn choice(scope: &mut ObjectScope, id: TypeId, name: &str, variants: &[Variant])
             &values,
             &extends,
             &variant_name,
-            is_carrier,
+            (is_carrier, number),
         )
     };
     let view = ChoiceView {
@@ -197,7 +203,8 @@ fn choice(scope: &mut ObjectScope, id: TypeId, name: &str, variants: &[Variant])
         name: name.to_owned(),
         head,
         is_carrier,
-        variants: variants.iter().map(&mut write).collect(),
+        is_numbered,
+        variants: variants.iter().enumerate().map(&mut write).collect(),
     };
     rendered(&view)
 }
@@ -225,7 +232,7 @@ fn write_values(
     values: &[Value],
     extends: &str,
     class: &str,
-    is_carrier: bool,
+    (is_carrier, number): (bool, Option<String>),
 ) -> String {
     // Variants are one level deeper than structs.
     let is_struct = extends.contains(GENERATED) || extends.starts_with(" derives");
@@ -250,7 +257,7 @@ fn write_values(
     let checks = values
         .iter()
         .flat_map(|value| check(whole, value.ty, value.written, &value.name));
-    let checks: Vec<String> = checks.collect();
+    let checks: Vec<String> = checks.chain(number).collect();
     let result = if changes.is_empty() {
         "this".to_owned()
     } else {

@@ -3,6 +3,7 @@
 use super::object_scope::ObjectScope;
 use super::remote::{Coder, is_encoded};
 use super::spelling;
+use super::whole::Whole;
 use crate::protocol::{Definition, Type, TypeId, Variant};
 use crate::wire::Sizes;
 use askama::Template;
@@ -86,6 +87,50 @@ pub fn object(scope: &mut ObjectScope, sizes: &Sizes, id: TypeId) -> Option<Stri
     Some(view.render().expect("writing to a string cannot fail"))
 }
 
+/// Whether code for an enum is split into parts.
+pub fn is_split(variants: &[Variant]) -> bool {
+    parts(variants.iter()).len() > 1
+}
+
+/// How code finds the variant of `value`: by its type or, where code is split, by its number. The time in which the compilers analyze patterns
+/// grows with the third power of the number of types.
+pub struct Matching {
+    is_split: bool,
+    /// What is matched.
+    pub value: &'static str,
+}
+
+impl Matching {
+    pub fn of(whole: &Whole, variants: &[Variant]) -> Matching {
+        let is_split = is_split(variants);
+        let value = match (is_split, whole.is_for_three()) {
+            (false, _) => "value",
+            (true, true) => "value.ordinal",
+            (true, false) => "value.$number",
+        };
+        Matching { is_split, value }
+    }
+
+    /// The beginning of the case of a variant without entries.
+    pub fn constant(&self, class: &str, number: usize) -> String {
+        match self.is_split {
+            true => format!("  case {number} =>"),
+            false => format!("  case {class} =>"),
+        }
+    }
+
+    /// The beginning of the case of a variant whose entries are those of `it`.
+    pub fn class(&self, class: &str, number: usize) -> Vec<String> {
+        match self.is_split {
+            true => vec![
+                format!("  case {number} =>"),
+                format!("    val it = value.asInstanceOf[{class}]"),
+            ],
+            false => vec![format!("  case it: {class} =>")],
+        }
+    }
+}
+
 fn of_enum(
     code: &Coder,
     ty: &str,
@@ -99,9 +144,10 @@ fn of_enum(
         );
     }
     let ends = self::parts(variants.iter());
+    let matching = Matching::of(code.scope.whole, variants);
     let number = format!("in.variant({})", variants.len());
     if let [_] = ends.as_slice() {
-        let (put, get) = of_part(code, ty, variants, 0);
+        let (put, get) = of_part(code, ty, &matching, variants, 0);
         let put = ["value match {".to_owned()].into_iter().chain(put);
         let get = [format!("{number} match {{")].into_iter().chain(get);
         let unknown = "  case other => throw in.unknown(other)";
@@ -112,7 +158,7 @@ fn of_enum(
     }
     let mut start = 0;
     for (at, end) in ends.iter().enumerate() {
-        let (put, get) = of_part(code, ty, &variants[start..*end], start);
+        let (put, get) = of_part(code, ty, &matching, &variants[start..*end], start);
         let next = format!("$part{}", at + 1);
         let [put_rest, get_rest] = match at + 1 == ends.len() {
             false => [
@@ -127,7 +173,8 @@ fn of_enum(
         let deeper = |line: String| format!("  {line}");
         parts.push(format!("private object $part{at} {{"));
         parts.push(format!(
-            "  def put(out: _root_.duologue.PayloadWriter, value: {ty}): _root_.scala.Unit = value match {{"
+            "  def put(out: _root_.duologue.PayloadWriter, value: {ty}): _root_.scala.Unit = {} match {{",
+            matching.value
         ));
         parts.extend(put.into_iter().map(deeper));
         parts.push(format!("    case _ => {put_rest}"));
@@ -150,6 +197,7 @@ fn of_enum(
 fn of_part(
     code: &Coder,
     ty: &str,
+    matching: &Matching,
     variants: &[Variant],
     first: usize,
 ) -> (Vec<String>, Vec<String>) {
@@ -157,11 +205,12 @@ fn of_part(
     for (position, variant) in (first..).zip(variants) {
         let name = spelling::type_name(variant.name.text());
         if variant.entries.is_empty() {
-            put.push(format!("  case {ty}.{name} => out.count({position}L)"));
+            let case = matching.constant(&format!("{ty}.{name}"), position);
+            put.push(format!("{case} out.count({position}L)"));
             get.push(format!("  case {position} => {ty}.{name}"));
             continue;
         }
-        put.push(format!("  case it: {ty}.{name} =>"));
+        put.extend(matching.class(&format!("{ty}.{name}"), position));
         put.push(format!("    out.count({position}L)"));
         let mut parts = Vec::new();
         for entry in &variant.entries {

@@ -1,7 +1,7 @@
 //! The Scala toolchain as the tests call it: Maven finds the class path, `java` does everything else.
 
 pub mod maven;
-mod warm;
+pub mod warm;
 
 use super::{repository, succeed};
 use duologue::check::CheckedProgram;

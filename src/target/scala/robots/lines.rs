@@ -2,6 +2,7 @@
 
 use super::super::object_scope::tuple_paths;
 use super::super::spelling;
+use super::super::wire::Matching;
 use super::values::RobotTypes;
 use crate::protocol::{Definition, Lengths, Type, TypeId, Variant};
 use crate::robots::{PayloadType, builtin_word};
@@ -78,11 +79,18 @@ impl RobotTypes<'_> {
     }
 
     /// The case of a variant.
-    pub fn show_variant(&self, path: &str, variant: &Variant) -> Vec<String> {
+    pub fn show_variant(
+        &self,
+        path: &str,
+        matching: &Matching,
+        number: usize,
+        variant: &Variant,
+    ) -> Vec<String> {
         let class = format!("{path}.{}", spelling::type_name(variant.name.text()));
         let name = &variant.name;
         if variant.entries.is_empty() {
-            return vec![format!("  case {class} => $out.raw(\"{name}\")")];
+            let case = matching.constant(&class, number);
+            return vec![format!("{case} $out.raw(\"{name}\")")];
         }
         let field = match self.scope.whole.is_for_three() {
             true => spelling::case_field_name,
@@ -93,7 +101,7 @@ impl RobotTypes<'_> {
             (String::new(), self.show(&entry.ty, &entry.lengths, &value))
         });
         let body = written(&format!("{name}("), parts, ")").into_iter();
-        let mut lines = vec![format!("  case it: {class} =>")];
+        let mut lines = matching.class(&class, number);
         lines.extend(body.map(|line| format!("    {line}")));
         lines
     }

@@ -1,7 +1,7 @@
 //! The methods with which robots make values, and write them into transcripts: one of each for every type that is not built in.
 
 use super::super::object_scope::{ObjectScope, nested, type_arguments};
-use super::super::wire::parts;
+use super::super::wire::{Matching, parts};
 use super::super::{spelling, three};
 use crate::protocol::{
     Builtin, Definition, EndpointType, Field, Lengths, Side, Type, TypeId, Variant,
@@ -213,7 +213,7 @@ impl<'a> RobotTypes<'a> {
         }
     }
 
-    /// The methods that make a value of an enum, one for each part of it.
+    /// The method that makes a value of an enum, with a class for each part of a large one.
     fn write_make(&self, text: &mut String, at: usize, path: &str, variants: &[Variant]) {
         let made: Vec<&Variant> = variants.iter().filter(|it| self.makeable.has(it)).collect();
         let shallow = self.makeable.shallow(variants);
@@ -222,7 +222,6 @@ impl<'a> RobotTypes<'a> {
             .iter()
             .position(|it| shallow.is_some_and(|shallow| std::ptr::eq(*it, shallow)));
         let number = format!("$values.variant({}, {})", made.len(), shallow.unwrap_or(0));
-        let head = |part: usize| format!("def $make{at}_{part}($variant: {INT}): {path}");
         let ends = parts(made.iter().copied());
         let cases = made.iter().enumerate().map(|(position, variant)| {
             let pattern = match position + 1 == made.len() {
@@ -237,38 +236,42 @@ impl<'a> RobotTypes<'a> {
             write_method(text, &format!("def $make{at}(): {path}"), &lines);
             return;
         }
-        let whole = [format!("$make{at}_0({number})")];
+        let whole = [format!("new $Make{at}_0().apply({number})")];
         write_method(text, &format!("def $make{at}(): {path}"), &whole);
         let mut start = 0;
         for (part, end) in ends.iter().enumerate() {
-            let rest = format!("$make{at}_{}($variant)", part + 1);
+            let rest = format!("new $Make{at}_{}().apply($variant)", part + 1);
             let rest = (part + 1 < ends.len()).then_some(rest);
             let lines = matched("$variant", &cases[start..*end], rest.as_deref());
-            write_method(text, &format!("private {}", head(part)), &lines);
+            let head = format!("def apply($variant: {INT}): {path}");
+            write_part(text, &format!("$Make{at}_{part}"), &head, &lines);
             start = *end;
         }
     }
 
-    /// The methods that write a value of an enum, one for each part of it.
+    /// The method that writes a value of an enum, with a class for each part of a large one.
     fn write_show(&self, text: &mut String, at: usize, path: &str, variants: &[Variant]) {
-        let cases = variants
-            .iter()
-            .map(|variant| self.show_variant(path, variant));
+        let matching = Matching::of(self.scope.whole, variants);
+        let cases = variants.iter().enumerate();
+        let cases =
+            cases.map(|(number, variant)| self.show_variant(path, &matching, number, variant));
         let cases: Vec<Vec<String>> = cases.collect();
+        let head = format!("def $show{at}(value: {path}): {UNIT}");
         let ends = parts(variants.iter());
+        if let [_] = ends.as_slice() {
+            write_method(text, &head, &matched(matching.value, &cases, None));
+            return;
+        }
+        write_method(text, &head, &[format!("new $Show{at}_0().apply(value)")]);
         let mut start = 0;
         for (part, end) in ends.iter().enumerate() {
-            let head = match part {
-                0 => format!("def $show{at}"),
-                part => format!("private def $show{at}_{part}"),
-            };
             let rest = match part + 1 == ends.len() {
                 true => "_root_.duologue.generated.unknown(value.hashCode)".to_owned(),
-                false => format!("$show{at}_{}(value)", part + 1),
+                false => format!("new $Show{at}_{}().apply(value)", part + 1),
             };
-            let rest = (ends.len() > 1).then_some(rest);
-            let lines = matched("value", &cases[start..*end], rest.as_deref());
-            write_method(text, &format!("{head}(value: {path}): {UNIT}"), &lines);
+            let lines = matched(matching.value, &cases[start..*end], Some(&rest));
+            let head = format!("def apply(value: {path}): {UNIT}");
+            write_part(text, &format!("$Show{at}_{part}"), &head, &lines);
             start = *end;
         }
     }
@@ -317,6 +320,17 @@ fn write_method(text: &mut String, head: &str, lines: &[String]) {
     let _ = writeln!(text, "\n      {head} = {{");
     for line in lines {
         let _ = writeln!(text, "        {line}");
+    }
+    text.push_str("      }\n");
+}
+
+/// A class with a method for a part of a large enum: the JVM limits the constants of a class.
+fn write_part(text: &mut String, class: &str, head: &str, lines: &[String]) {
+    let _ = writeln!(text, "\n      private final class {class} {{");
+    let mut method = String::new();
+    write_method(&mut method, head, lines);
+    for line in method.trim_start_matches('\n').lines() {
+        let _ = writeln!(text, "  {line}");
     }
     text.push_str("      }\n");
 }

@@ -5,14 +5,19 @@ use super::{Scala, folder, tool};
 use crate::support::{repository, unique};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-/// A compiler runs for seconds only: the second JIT compiler would cost more than it gains.
-const OPTIONS: [&str; 4] = [
+/// A compiler runs for seconds only: the second JIT compiler would cost more than it gains. Without it there is memory for little compiled
+/// code by default, less than the compilers and all programs need. Standard output is for answers, not for warnings of the virtual machine.
+const OPTIONS: [&str; 8] = [
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=240m",
     "-Xss8m",
     "-Xmx2g",
+    "-XX:+DisplayVMOutputToStderr",
+    "-Xlog:disable",
+    "-Xlog:all=warning:stderr",
 ];
 
 pub struct Warm {
@@ -54,13 +59,16 @@ impl Warm {
         let mut line = String::new();
         let read = asked.and_then(|()| self.answers.read_line(&mut line));
         let answer = read.ok().and_then(|_| line.trim_end().split_once(' '));
+        let answer = answer.and_then(|(is_well, length)| Some((is_well, length.parse().ok()?)));
         let Some((is_well, length)) = answer else {
-            return Err(format!("{} has ended the virtual machine", shown()));
+            self.end();
+            return Err(format!("{} has ended the virtual machine: {line}", shown()));
         };
-        let mut printed = vec![0; length.parse().expect("it is a number")];
-        self.answers
-            .read_exact(&mut printed)
-            .map_err(|error| format!("{}: {error}", shown()))?;
+        let mut printed = vec![0; length];
+        if let Err(error) = self.answers.read_exact(&mut printed) {
+            self.end();
+            return Err(format!("{}: {error}", shown()));
+        }
         let printed = String::from_utf8_lossy(&printed).into_owned();
         if is_well == "true" {
             std::fs::remove_file(&file).expect("it was written above");
@@ -69,19 +77,33 @@ impl Warm {
             Err(format!("{}:\n{printed}", shown()))
         }
     }
-}
 
-impl Drop for Warm {
-    fn drop(&mut self) {
+    fn end(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Asks the one of this version. It ends with the process of the tests, which then closes its input.
+impl Drop for Warm {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Asks the one of this version, or a new one after a request has ended it. It ends with the process of the tests, which then closes its
+/// input.
 pub fn ask<T: AsRef<str>>(scala: Scala, kind: &str, arguments: &[T]) -> Result<String, String> {
-    static STARTED: [OnceLock<Mutex<Warm>>; 2] = [OnceLock::new(), OnceLock::new()];
-    let warm = STARTED[scala as usize].get_or_init(|| Mutex::new(Warm::start(tool("java"), scala)));
-    let mut warm = warm.lock().unwrap_or_else(PoisonError::into_inner);
-    warm.ask(kind, arguments)
+    static RUNNING: [Mutex<Option<Warm>>; 2] = [const { Mutex::new(None) }; 2];
+    let running = RUNNING[scala as usize].lock();
+    let mut running = running.unwrap_or_else(PoisonError::into_inner);
+    let mut warm = running
+        .take()
+        .unwrap_or_else(|| Warm::start(tool("java"), scala));
+    let answer = warm.ask(kind, arguments);
+    *running = warm
+        .child
+        .try_wait()
+        .is_ok_and(|ended| ended.is_none())
+        .then_some(warm);
+    answer
 }

@@ -36,8 +36,8 @@ public final class FarEnd extends FarEndLink {
     }
 
     /**
-     * Limits how long the near side waits for a message in states that have no limit of their own, in nanoseconds. Called before
-     * the session begins.
+     * Limits how long the near side waits for a message, and for the peer to read, in states that have no limit of their own, in
+     * nanoseconds. Called before the session begins.
      */
     public FarEnd idle(long nanos) {
         idle = nanos;
@@ -260,7 +260,7 @@ public final class FarEnd extends FarEndLink {
     /** Ends the session if the peer is late, or if it has said that this side is. Never waits. */
     public void expire() {
         // A thread that has the lock is reading or writing, and the transport calls again.
-        if (due != 0 && lock.tryLock()) {
+        if ((due != 0 || writtenBy != 0) && lock.tryLock()) {
             boolean isTold = false;
             try {
                 isTold = overdue();

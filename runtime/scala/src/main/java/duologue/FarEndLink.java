@@ -34,8 +34,14 @@ abstract class FarEndLink {
     /** When the time of the current state has passed, as {@link Clock#now}; 0 if it has no limit, or its time has not begun. */
     volatile long due;
     /**
-     * How long the near side waits for a message in states that have no limit of their own, in nanoseconds; 0 if that is not
-     * limited.
+     * If the connection accepts nothing, and there is a limit: when, as {@link Clock#now}, the first {@link #toWrite} bytes of {@link
+     * #out} have to be written. Otherwise 0.
+     */
+    volatile long writtenBy;
+    private int toWrite;
+    /**
+     * How long the near side waits for a message, and for the peer to read, in states that have no limit of their own, in
+     * nanoseconds; 0 if that is not limited.
      */
     long idle;
     /** Whether the transport calls {@link FarEnd#shrink}. */
@@ -103,8 +109,13 @@ abstract class FarEndLink {
             return;
         }
         try {
-            if (!out.isEmpty() && !out.write(transport)) {
-                transport.arm(true);
+            if (!out.isEmpty()) {
+                int before = out.waiting();
+                boolean isWritten = out.write(transport);
+                timeWriting(before - out.waiting());
+                if (!isWritten) {
+                    transport.arm(true);
+                }
             }
         } catch (IOException failed) {
             // The peer may have sent the reason before it closed the connection: reading finds it.
@@ -124,20 +135,36 @@ abstract class FarEndLink {
         if (due != 0 || state == WireState.OVER || !out.isEmpty() || isClosed) {
             return;
         }
+        due = deadline(far.state.speaks ? idle : 0);
+    }
+
+    /** Begins the time of what the connection does not accept, or ends it once as much was written. This many bytes were. */
+    private void timeWriting(int count) {
+        toWrite -= Math.min(count, toWrite);
+        if (toWrite == 0 && writtenBy != 0) {
+            writtenBy = 0;
+        }
+        if (writtenBy == 0 && state != WireState.OVER && !out.isEmpty()) {
+            toWrite = out.waiting();
+            writtenBy = deadline(idle);
+        }
+    }
+
+    /** When a limit that begins now has passed: that of the current state or, if it has none, this one. 0 means that there is none. */
+    private long deadline(long otherwise) {
         long within = states[state].within() * 1_000_000L;
-        if (within == 0 && far.state.speaks) {
-            within = idle;
+        if (within == 0) {
+            within = otherwise;
         }
         if (within == 0) {
-            return;
+            return 0;
         }
-        long end = Clock.now() + within;
-        // 0 means that there is no limit.
-        due = end == 0 ? 1 : end;
         if (!isTimed) {
             isTimed = true;
             transport.watchTime();
         }
+        long end = Clock.now() + within;
+        return end == 0 ? 1 : end;
     }
 
     /** The state whose time has begun is over. */
@@ -147,9 +174,12 @@ abstract class FarEndLink {
         }
     }
 
-    /** Whether the time of the current state has passed. */
+    /** Whether the time of the current state or that for writing has passed. */
     private boolean isPast() {
-        long end = due;
+        return isPast(due) || isPast(writtenBy);
+    }
+
+    private static boolean isPast(long end) {
         return end != 0 && Clock.now() - end >= 0;
     }
 
@@ -164,24 +194,26 @@ abstract class FarEndLink {
      * one that is late; then this finds what the peer says. Returns whether there is something for the near side.
      */
     boolean overdue() {
-        boolean isNews = false;
-        while (isPast() && ending.found == null && !isClosed && !isEnding) {
-            if (isStalled()) {
-                // The near side has to receive first.
-                due = 0;
-                begin();
-            } else if (exchange()) {
-                isNews = true;
-            } else if (far.state.speaks) {
-                ending.find(Reason.LATE, null);
-                out.control(3, 2);
-                flushed();
-                return settle() || isNews;
-            } else {
-                break;
-            }
+        if (!isPast() || ending.found != null || isClosed || isEnding) {
+            return false;
         }
-        return isNews;
+        if (isStalled()) {
+            // The near side has to receive first.
+            due = 0;
+            writtenBy = 0;
+            begin();
+            return false;
+        }
+        if (exchange()) {
+            return true;
+        }
+        if (!(far.state.speaks ? isPast() : isPast(writtenBy))) {
+            return false;
+        }
+        ending.find(Reason.LATE, null);
+        out.control(3, 2);
+        flushed();
+        return settle();
     }
 
     /** Something of a session that is over may be left to write. */
@@ -265,7 +297,13 @@ abstract class FarEndLink {
         }
         ending.why = ending.found;
         ending.end(ending.why, state == WireState.OVER ? null : states[state]);
-        close();
+        if (out.isEmpty() || ending.why == Reason.LEFT || ending.why == Reason.LOST) {
+            close();
+        } else {
+            // The peer has to find the reason after what was sent before.
+            isEnding = true;
+            linger();
+        }
         return true;
     }
 

@@ -33,8 +33,13 @@ final class Outbox {
         return writer.size();
     }
 
+    /** How many bytes wait to be written. */
+    int waiting() {
+        return writer.size() - written;
+    }
+
     boolean isFull() {
-        return writer.size() - written >= FULL;
+        return waiting() >= FULL;
     }
 
     /** Adds a message. Adds nothing, and throws {@link PayloadRefused}, if it cannot be sent. */

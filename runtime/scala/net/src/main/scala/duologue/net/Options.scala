@@ -19,7 +19,8 @@ import scala.concurrent.duration.{Duration, DurationInt, FiniteDuration}
   *   after how many seconds without a byte this side notifies the peer that it is still there, up to 65,535; 0 means never. The peer
   *   considers the session lost after three times as long
   * @param idle
-  *   how long this side waits for a message in states that have no time limit of their own; after that the session is `Late` for both sides
+  *   how long this side waits for a message in states that have no time limit of their own; after that the session is `Late` for both sides.
+  *   So it is if the peer does not read what was sent for as long, or for the limit of a state that has one
   * @param tls
   *   this side's certificate and the authorities that it trusts, for an address that begins with `tls://`: see [[Tls]]
   * @param observer

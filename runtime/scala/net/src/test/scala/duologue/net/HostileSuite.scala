@@ -204,6 +204,35 @@ final class HostileSuite extends NetSuite {
   private def heap(): Long = Runtime.getRuntime.totalMemory - Runtime.getRuntime.freeMemory
 
   /** What is in use is known only after a collection, so it is measured now and then, while the sender waits. */
+  @tailrec
+  private def sendAll(client: telemetry.client.Report, data: Bytes): Unit = sendAll(client.raw(true, "", data), data)
+
+  test("a peer that reads nothing is late, and finds that once it reads") {
+    val size = 1000000
+    val options = ConnectOptions(idle = 1.hour)
+    def check(sending: Spawned[Why])(read: => Any): Unit = {
+      sending.waits()
+      turn(hours = 2)
+      assertEquals(await(sending), Why.Late)
+      assertEquals(why(read), Why.Late)
+    }
+    // The sender waits for space.
+    val listener = Listener(freshAddress())
+    val reporting = spawn(connect(telemetry.client, listener.address, options))
+    val server = listener.accept(telemetry.server)
+    val client = await(reporting)
+    check(spawn(why(sendAll(client, Bytes.copyOf(new Array[Byte](size))))))(answer(server))
+    // It waits for an answer.
+    val connecting = spawn(connect(bank.client, listener.address, options))
+    val clerk = listener.accept(bank.server)
+    val customer = await(connecting)
+    check(spawn(why(customer.login("a" * size, "").recv()))) {
+      val bank.Login.Login(_, _, next) = clerk.recv()
+      next.ok().recv()
+    }
+    listener.close()
+  }
+
   test("a reader that sleeps leaves the memory of both sides bounded") {
     val listener = Listener(freshAddress())
     val accepting = spawn(listener.accept(telemetry.server))
