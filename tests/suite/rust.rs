@@ -405,33 +405,6 @@ pub fn remote_program() -> Command {
     program_of_tests("remote")
 }
 
-/// Both sides of sessions in which the server has limits and the client has none.
-pub fn limits_program() -> Command {
-    program_of_tests("limits")
-}
-
-/// The server of sessions in shared memory whose other side breaks the rules.
-pub fn side_program() -> Command {
-    program_of_tests("side")
-}
-
-/// The same, built with this sanitizer, in the folder of the tests that run under it.
-pub fn side_program_under(sanitizer: &str) -> Command {
-    let host = runtime::host();
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(repository());
-    // Cargo builds a package's programs with its tests, and with the features of both.
-    cargo.args(["test", "--no-run", "--quiet", "--locked"]);
-    cargo.args(["--package", "conversations", "--test", "main"]);
-    cargo.args(["--target", &host]);
-    let target = runtime::between();
-    cargo.arg("--target-dir").arg(&target);
-    cargo.env("RUSTC_BOOTSTRAP", "1");
-    cargo.env("RUSTFLAGS", runtime::flags_of(sanitizer));
-    succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"));
-    Command::new(target.join(host).join("debug/side"))
-}
-
 /// Writes certificates for the tests of TLS, in any language. `tests/conversations/src/certificates.rs` says which.
 pub fn write_certificates(folder: &Path) {
     succeed(program_of_tests("certificates").arg(folder))
@@ -441,11 +414,6 @@ pub fn write_certificates(folder: &Path) {
 /// The program with many sessions at once.
 pub fn load_program() -> Command {
     program_of_tests("load")
-}
-
-/// A server that is asked about its services, and a client that asks.
-pub fn ask_program() -> Command {
-    program_of_tests("ask")
 }
 
 /// A service whose servers are found with NATS, and its clients.
