@@ -1,4 +1,4 @@
-//! Generates every protocol of `protocols/`, some of 2012, those of `tests/wire`, those of `limits` and `derived`, and the bank with robots,
+//! Generates every protocol of `protocols/`, those of `tests/wire`, those of `limits` and `derived`, and the bank with robots,
 //! into `OUT_DIR`, and the code in the READMEs of the crates `duologue-net` and `duologue-shm`.
 
 use std::path::{Path, PathBuf};
@@ -30,12 +30,6 @@ fn main() {
         .protocol("bank.proto")
         .robots()
         .out_dir(PathBuf::from(&out).join("robots"))
-        .generate();
-    duologue_compiler::build::Builder::new()
-        .root("../corpus/2012")
-        .protocol("foo.proto")
-        .protocol("bar.proto")
-        .out_dir(PathBuf::from(&out).join("of_2012"))
         .generate();
     duologue_compiler::build::Builder::new()
         .root("../wire")
