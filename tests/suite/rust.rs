@@ -358,7 +358,7 @@ fn the_programs_of_the_page_run() {
     }
 }
 
-/// Whether a program of the page uses crates other than the runtime.
+/// Whether a program of the page uses crates other than the runtime. The tests of the package `conversations` run it.
 fn needs_crates(program: &str) -> bool {
     let lines = [
         "anyhow",
@@ -369,35 +369,6 @@ fn needs_crates(program: &str) -> bool {
     ]
     .map(|name| format!("\nuse {name}::"));
     lines.iter().any(|line| program.contains(line))
-}
-
-/// The programs that use other crates are in the package `conversations`, whose tests run them.
-#[test]
-fn the_programs_with_other_crates_are_those_of_the_page() {
-    let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
-    let mut programs = programs_in(&read("docs/targets/rust.md"));
-    programs.retain(|program| needs_crates(program));
-    let names = [
-        "tests/page/cancelling",
-        "tests/page/streams",
-        "tests/page/errors",
-        "src/bin/shared_memory",
-        "src/bin/over_sockets",
-        "tests/page/serving",
-        "src/bin/over_tls",
-        "src/bin/observed",
-    ];
-    assert_eq!(programs.len(), names.len());
-    for (program, name) in programs.iter().zip(names) {
-        let (_, program) = program
-            .split_once("}\n")
-            .expect("it begins with its protocols");
-        let source = read(&format!("tests/conversations/{name}.rs"));
-        let (_, source) = source
-            .split_once("use conversations::protocols;\n")
-            .expect("its protocols are those of the package");
-        assert_eq!(source, program);
-    }
 }
 
 /// The program that has both sides of every conversation that can leave its process.
