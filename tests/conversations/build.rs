@@ -1,19 +1,84 @@
-//! Generates every protocol of `protocols/`, some of 2012, those of `tests/wire`, those of `limits` and `derived`, and the bank with robots,
-//! into `OUT_DIR`, and the code in the READMEs of the crates `duologue-net` and `duologue-shm`.
+//! Generates every protocol of `protocols/`, those of `tests/wire`, those of `limits` and `derived`, and the bank with robots,
+//! into `OUT_DIR`, and the code in the READMEs of the crates `duologue-net` and `duologue-shm`, and in pages.
 
 use std::path::{Path, PathBuf};
 
-/// Writes the Rust blocks of a README as the body of one function.
-fn write_readme(krate: &str, out: &Path) {
-    let path = format!("../../runtime/rust/{krate}/README.md");
+/// The blocks of Rust in a page of the repository.
+fn blocks(page: &str) -> Vec<String> {
+    let path = format!("../../{page}");
     println!("cargo::rerun-if-changed={path}");
-    let page = std::fs::read_to_string(&path).expect("the crate has a README");
+    let page = std::fs::read_to_string(&path).expect("the page is there");
     let blocks = page.split("\n```rust\n").skip(1);
     let blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());
-    let blocks: String = blocks.collect();
-    assert!(!blocks.is_empty(), "{path} has no code in Rust");
+    blocks.map(str::to_owned).collect()
+}
+
+/// Writes the Rust blocks of a README as the body of one function.
+fn write_readme(krate: &str, out: &Path) {
+    let blocks = blocks(&format!("runtime/rust/{krate}/README.md")).concat();
+    assert!(
+        !blocks.is_empty(),
+        "the README of {krate} has no code in Rust"
+    );
     let body = format!("{{\n{blocks}Ok(())\n}}\n");
     std::fs::write(out.join(format!("readme_{krate}.rs")), body).expect("`OUT_DIR` can be written");
+}
+
+/// The programs of `docs/targets/rust.md` that use other crates, in the order of the page.
+const PROGRAMS: [&str; 8] = [
+    "cancelling",
+    "streams",
+    "errors",
+    "shared_memory",
+    "over_sockets",
+    "serving",
+    "over_tls",
+    "observed",
+];
+
+/// Writes the programs of pages that use other crates. Their protocols are those of this package.
+fn write_programs(out: &Path) {
+    let write = |name: &str, text: String| {
+        std::fs::write(out.join(format!("page_{name}.rs")), text)
+            .expect("`OUT_DIR` can be written");
+    };
+    let uses = |block: &String, crates: &[&str]| {
+        let mut crates = crates.iter();
+        crates.any(|name| block.contains(&format!("\nuse {name}::")))
+    };
+    let with_main = |page: &str| {
+        let blocks = blocks(page).into_iter();
+        blocks.filter(|block| block.contains("fn main()"))
+    };
+    let others = [
+        "anyhow",
+        "duologue_net",
+        "duologue_shm",
+        "futures_util",
+        "tokio",
+    ];
+    let programs = with_main("docs/targets/rust.md").filter(|block| uses(block, &others));
+    let mut programs: Vec<String> = programs.collect();
+    programs.extend(with_main("docs/tracing.md"));
+    assert_eq!(
+        programs.len(),
+        PROGRAMS.len() + 1,
+        "programs with other crates"
+    );
+    for (program, name) in programs
+        .iter()
+        .zip(PROGRAMS.into_iter().chain(["recorded"]))
+    {
+        let (_, rest) = program.split_once("}\n").expect("its protocols are first");
+        write(name, format!("use conversations::protocols;\n{rest}"));
+    }
+    let mut tests = blocks("docs/testing.md").into_iter();
+    let shrinking = tests.find(|block| uses(block, &["proptest"]));
+    let shrinking = shrinking.expect("the page has a test that shrinks");
+    write(
+        "shrinking",
+        format!("use conversations::robots as protocols;\n{shrinking}"),
+    );
 }
 
 fn main() {
@@ -25,17 +90,12 @@ fn main() {
     let out = std::env::var_os("OUT_DIR").expect("Cargo sets it for build scripts");
     write_readme("net", Path::new(&out));
     write_readme("shm", Path::new(&out));
+    write_programs(Path::new(&out));
     duologue_compiler::build::Builder::new()
         .root("../../protocols")
         .protocol("bank.proto")
         .robots()
         .out_dir(PathBuf::from(&out).join("robots"))
-        .generate();
-    duologue_compiler::build::Builder::new()
-        .root("../corpus/2012")
-        .protocol("foo.proto")
-        .protocol("bar.proto")
-        .out_dir(PathBuf::from(&out).join("of_2012"))
         .generate();
     duologue_compiler::build::Builder::new()
         .root("../wire")

@@ -1,20 +1,17 @@
-/* One thread waits for many sessions, some of them with other processes: select, sets, and a descriptor. */
-#include <poll.h>
+/* One thread waits for sessions with other processes: what remote/ready.c does not have, where the peers are threads. */
 #include <sys/mman.h>
 
-#include "bump.h"
 #include "flow.h"
 #include "shm.h"
 #include "talk.h"
 
-enum { CHILDREN = 6, ROUNDS = 200, MANY = 140 };
+enum { MANY = 140 };
 
 /* A process that answers, and this process's side of the session. */
 typedef struct partner {
     pid_t child;
     int region;
     talk_client_answer_t waiting;
-    uint64_t rounds;
 } partner;
 
 static partner meet(void (*run)(int))
@@ -32,60 +29,16 @@ static void part(partner *from)
     finish_child(from->child);
 }
 
-/* Receives what is there and asks again, until all rounds are over; returns whether they are. */
-static bool go_on(partner *with)
-{
-    talk_answer_t answer;
-    CHECK(talk_client_answer_try_recv(with->waiting, &answer) == DUO_OK);
-    CHECK(answer.tag == TALK_ANSWER_NUMBER && answer.as.number.value == with->rounds);
-    with->rounds += 1;
-    if (with->rounds == ROUNDS) {
-        CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
-        return true;
-    }
-    CHECK(talk_client_ask_send_number(answer.as.number.next, with->rounds, &with->waiting) == DUO_OK);
-    return false;
-}
-
-static void serve_here(int region)
-{
-    serve(region);
-}
-
-/* Answers once, but not immediately. */
-static void serve_after(void (*delay)(void), int region)
+/* Answers once, but not immediately: a thread that waits for the answer falls asleep. */
+static void serve_slowly(int region)
 {
     talk_server_ask_t server;
     CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
     talk_ask_t asked;
     CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_NUMBER);
-    delay();
+    take_a_moment();
     CHECK(talk_server_answer_send_number(asked.as.number.next, 77, &server) == DUO_OK);
     CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_END);
-}
-
-/* A thread that waits for the answer falls asleep. */
-static void serve_slowly(int region)
-{
-    serve_after(take_a_moment, region);
-}
-
-static void stop_here(void)
-{
-    CHECK(raise(SIGSTOP) == 0);
-}
-
-/* Answers when it is released: see tell_to_go_on. */
-static void serve_when_told(int region)
-{
-    serve_after(stop_here, region);
-}
-
-static void tell_to_go_on(const partner *with)
-{
-    int status;
-    CHECK(waitpid(with->child, &status, WUNTRACED) == with->child && WIFSTOPPED(status));
-    CHECK(kill(with->child, SIGCONT) == 0);
 }
 
 static void never_answer(int region)
@@ -93,60 +46,6 @@ static void never_answer(int region)
     talk_server_ask_t server;
     CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
     for (;;) pause();
-}
-
-/* Another thread of this process, which answers with the number plus one. */
-static void *answer_here(void *context)
-{
-    bump_server_ask_t server = *(bump_server_ask_t *)context;
-    bump_ask_t asked;
-    while (bump_server_ask_recv(server, &asked) == DUO_OK) {
-        if (asked.tag == BUMP_ASK_END) break;
-        if (asked.as.number.value % 16 == 0) take_a_moment();
-        bump_server_answer_t answering = asked.as.number.next;
-        CHECK(bump_server_answer_send_number(answering, asked.as.number.value + 1, &server) == DUO_OK);
-    }
-    return NULL;
-}
-
-/* Endpoints of two protocols, within the process and between processes, in one select. */
-static void select_mixed(void)
-{
-    partner partners[CHILDREN];
-    for (size_t i = 0; i < CHILDREN; i++) partners[i] = meet(serve_here);
-    bump_server_ask_t server;
-    bump_client_ask_t client;
-    bump_client_answer_t near_by;
-    CHECK(bump_init(&server, &client) == DUO_OK);
-    pthread_t thread = start(answer_here, &server);
-    CHECK(bump_client_ask_send_number(client, 0, &near_by) == DUO_OK);
-    uint64_t number = 0;
-    size_t left = CHILDREN;
-    bool is_near = true;
-    while (left > 0 || is_near) {
-        duo_endpoint set[CHILDREN + 1];
-        size_t who[CHILDREN + 1], count = 0, which;
-        for (size_t i = 0; i < CHILDREN; i++) {
-            if (partners[i].rounds == ROUNDS) continue;
-            who[count] = i;
-            set[count++] = DUO_READY(partners[i].waiting);
-        }
-        who[count] = CHILDREN;
-        if (is_near) set[count++] = DUO_READY(near_by);
-        CHECK(duo_select(set, count, DUO_FOREVER, &which) == DUO_OK);
-        if (who[which] < CHILDREN) {
-            left -= go_on(&partners[who[which]]);
-            continue;
-        }
-        bump_answer_t answer;
-        CHECK(bump_client_answer_try_recv(near_by, &answer) == DUO_OK);
-        CHECK(answer.as.number.value == ++number);
-        is_near = number < ROUNDS;
-        if (is_near) CHECK(bump_client_ask_send_number(answer.as.number.next, number, &near_by) == DUO_OK);
-        else CHECK(bump_client_ask_send_end(answer.as.number.next) == DUO_OK);
-    }
-    finish(thread);
-    for (size_t i = 0; i < CHILDREN; i++) part(&partners[i]);
 }
 
 static void select_in_time(void)
@@ -168,98 +67,6 @@ static void select_in_time(void)
     CHECK(duo_select(set, 1, DUO_FOREVER, &which) == DUO_OK && which == 0);
     CHECK(talk_client_answer_try_recv(silent.waiting, &answer) == DUO_LOST);
     close(silent.region);
-}
-
-/* Runs a set to its end, by waiting or by its descriptor. */
-static void set_of_all(bool by_descriptor)
-{
-    partner partners[CHILDREN];
-    duo_ports *ports = duo_ports_new();
-    CHECK(ports != NULL);
-    int descriptor = -1;
-    for (size_t i = 0; i < CHILDREN; i++) partners[i] = meet(i == 0 ? serve_slowly : serve_here);
-    for (size_t i = 0; i < CHILDREN; i++) {
-        CHECK(duo_ports_add(ports, DUO_READY(partners[i].waiting), &partners[i], NULL) == DUO_OK);
-        /* In the middle, so that some endpoints are already there and others are added later. */
-        if (by_descriptor && i == CHILDREN / 2) descriptor = duo_ports_descriptor(ports);
-    }
-    /* With a descriptor the endpoints that were added first may already be ready. */
-    if (!by_descriptor)
-        CHECK(duo_ports_add(ports, DUO_READY(partners[1].waiting), NULL, NULL) == DUO_USED);
-    CHECK(!by_descriptor || descriptor >= 0);
-    bump_server_ask_t server;
-    bump_client_ask_t client;
-    bump_client_answer_t near_by;
-    CHECK(bump_init(&server, &client) == DUO_OK);
-    pthread_t thread = start(answer_here, &server);
-    CHECK(bump_client_ask_send_number(client, 15, &near_by) == DUO_OK);
-    CHECK(duo_ports_add(ports, DUO_READY(near_by), &near_by, NULL) == DUO_OK);
-    while (duo_ports_count(ports) > 0) {
-        void *with = NULL;
-        if (by_descriptor) {
-            struct pollfd polled = {descriptor, POLLIN, 0};
-            CHECK(poll(&polled, 1, -1) == 1);
-            if (duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY) continue;
-        } else {
-            CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK);
-        }
-        if (with == &near_by) {
-            bump_answer_t answer;
-            CHECK(bump_client_answer_try_recv(near_by, &answer) == DUO_OK);
-            CHECK(answer.as.number.value == 16);
-            CHECK(bump_client_ask_send_end(answer.as.number.next) == DUO_OK);
-            continue;
-        }
-        partner *ready = with;
-        if (ready == &partners[0]) {
-            talk_answer_t answer;
-            CHECK(talk_client_answer_try_recv(ready->waiting, &answer) == DUO_OK);
-            CHECK(answer.as.number.value == 77);
-            CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
-        } else if (!go_on(ready)) {
-            CHECK(duo_ports_add(ports, DUO_READY(ready->waiting), ready, NULL) == DUO_OK);
-        }
-    }
-    finish(thread);
-    duo_ports_free(ports);
-    for (size_t i = 0; i < CHILDREN; i++) part(&partners[i]);
-}
-
-/* Removed, used and closed while they are in a set; the set does not touch them. */
-static void taken_out(bool has_descriptor)
-{
-    duo_ports *ports = duo_ports_new();
-    CHECK(ports != NULL);
-    if (has_descriptor) CHECK(duo_ports_descriptor(ports) >= 0);
-    partner partners[3];
-    duo_port places[3];
-    void *with;
-    for (size_t i = 0; i < 3; i++) partners[i] = meet(i == 0 ? serve_when_told : never_answer);
-    for (size_t i = 0; i < 3; i++)
-        CHECK(duo_ports_add(ports, DUO_READY(partners[i].waiting), &partners[i], &places[i]) == DUO_OK);
-    CHECK(duo_ports_wait(ports, 1000000, &with) == DUO_EMPTY);
-    CHECK(duo_ports_count(ports) == 3);
-    CHECK(duo_ports_remove(ports, places[1]) && !duo_ports_remove(ports, places[1]));
-    CHECK(talk_client_answer_close(partners[2].waiting) == DUO_OK);
-    /* Used: the set does not report it. */
-    talk_answer_t answer;
-    CHECK(talk_client_answer_try_recv(partners[0].waiting, &answer) == DUO_EMPTY);
-    tell_to_go_on(&partners[0]);
-    CHECK(talk_client_answer_recv(partners[0].waiting, &answer) == DUO_OK);
-    CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
-    CHECK(duo_ports_wait(ports, 1000000, &with) == DUO_EMPTY && duo_ports_count(ports) == 2);
-    CHECK(duo_ports_remove(ports, places[0]) && duo_ports_remove(ports, places[2]));
-    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_EMPTY);
-    /* Freeing a set leaves the endpoints in it untouched. */
-    CHECK(duo_ports_add(ports, DUO_READY(partners[1].waiting), &partners[1], NULL) == DUO_OK);
-    duo_ports_free(ports);
-    CHECK(talk_client_answer_try_recv(partners[1].waiting, &answer) == DUO_EMPTY);
-    CHECK(talk_client_answer_close(partners[1].waiting) == DUO_OK);
-    part(&partners[0]);
-    for (size_t i = 1; i < 3; i++) {
-        kill_child(partners[i].child);
-        close(partners[i].region);
-    }
 }
 
 static void *close_later(void *context)
@@ -462,12 +269,9 @@ static void places_used_again(bool is_removed)
 
 TEST(ready)
 {
-    select_mixed();
     select_in_time();
     for (int either = 0; either < 2; either++) {
         places_used_again(either);
-        set_of_all(either);
-        taken_out(either);
         behind_its_back(either);
         long_message(either);
         garbage(either);

@@ -2,21 +2,19 @@ package cases
 
 import com.sun.management.OperatingSystemMXBean
 import duologue.{SessionClosed, Why}
-import duologue.net.{Limits, Listener, Observer, Tls}
+import duologue.net.{Limits, Listener, Tls}
 import java.lang.management.ManagementFactory
-import java.net.SocketTimeoutException
 import java.nio.ByteBuffer
 import java.nio.file.Path
-import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue}
+import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.{AtomicInteger, AtomicIntegerArray}
 import javax.net.ssl.{SSLContext, SSLEngine}
 import javax.net.ssl.SSLEngineResult.HandshakeStatus
 import protocols.pingpong
 import scala.concurrent.duration.DurationInt
 
-/** Many sessions of `pingpong` at once, with a virtual thread for each: `load server ADDRESS SESSIONS TURNS`; and many connections that
-  * do not become sessions: `load guard ADDRESS CONNECTIONS VISITS`; and connections of the TLS library alone: `load library -
-  * CONNECTIONS 0`. The program `load` of tests/conversations describes what they print, and is the client. A Java without virtual
+/** Many sessions of `pingpong` at once, with a virtual thread for each: `load server ADDRESS SESSIONS TURNS`; and
+  * connections of the TLS library alone: `load library - CONNECTIONS 0`. The program `load` of tests/conversations describes what they print, and is the client. A Java without virtual
   * threads uses others. `DUOLOGUE_TLS` is a folder with certificates, for addresses of TLS and for the library.
   */
 object Load {
@@ -69,36 +67,9 @@ object Load {
     System.out.flush()
   }
 
-  /** Whether each connection that did not become a session was late. */
-  private final class Refusals extends Observer {
-    val all = new LinkedBlockingQueue[Boolean]
-    override def refused(refusal: Observer.Refusal): Unit =
-      all.add(refusal.failure.exists(_.isInstanceOf[SocketTimeoutException])): Unit
-  }
-
-  /** Answers until the client leaves. */
-  @scala.annotation.tailrec
-  private def answerAll(ping: pingpong.server.Ping): Unit = {
-    val pingpong.Ping.Ping(pong) = ping.recv()
-    answerAll(pong.pong())
-  }
-
-  /** Serves sessions while other connections, of which half may wait, are silent. */
-  private def guard(address: String, connections: Int): Unit = {
-    val refusals = new Refusals
-    val limits = Limits(silent = connections / 2, hello = 3.seconds)
-    val listener = Listener(address, limits, observer = Some(refusals)).serve(pingpong.server)(answerAll(_)).start()
-    say("listening " + listener.address)
-    val late = Iterator.continually(refusals.all.take()).take(connections).count(identity)
-    say("refused " + late.toString + " " + (connections - late).toString)
-    System.in.read(): Unit
-    listener.close()
-  }
-
   def main(arguments: Array[String]): Unit = {
     val (address, sessions, turns) = (arguments(1), arguments(2).toInt, arguments(3).toInt)
     arguments(0) match {
-      case "guard"   => guard(address, sessions)
       case "library" => connectAlone(sessions)
       case _         => serve(address, sessions, turns)
     }

@@ -1,7 +1,6 @@
 /*
  * Many sessions of `pingpong` at once, which one thread serves with a port set: `load server ADDRESS SESSIONS TURNS`; and
- * many connections that do not become sessions: `load guard ADDRESS CONNECTIONS VISITS`; and connections of the TLS library alone:
- * `load library - CONNECTIONS 0`. `DUOLOGUE_TLS` is a folder with certificates, for addresses of TLS and for the library. The program
+ * connections of the TLS library alone: `load library - CONNECTIONS 0`. `DUOLOGUE_TLS` is a folder with certificates, for addresses of TLS and for the library. The program
  * `load` of tests/conversations describes what they print, and is the client.
  */
 #define _GNU_SOURCE
@@ -23,9 +22,6 @@
 
 /* How many events are handled before the listener gets its turn again. */
 enum { EVENTS = 64 };
-
-/* How long a connection may take until its hello has arrived, in nanoseconds. */
-#define HELLO UINT64_C(3000000000)
 
 typedef struct session {
     pingpong_server_ping_t ping;
@@ -137,46 +133,6 @@ static void serve(duo_listener *listener, size_t wanted, size_t turns)
     free(sessions);
 }
 
-/* What became of the connections that did not become sessions. Only the thread that accepts writes it. */
-typedef struct refusals {
-    size_t wanted, late, others;
-    duo_listener *listener;
-} refusals;
-
-static void count_refusal(const duo_observed_refusal *refusal, void *context)
-{
-    refusals *all = context;
-    if (refusal->status == DUO_LATE) all->late += 1;
-    else all->others += 1;
-    if (all->late + all->others == all->wanted) duo_listener_stop(all->listener);
-}
-
-/* Answers until the client leaves. */
-static void answer_all(pingpong_server_ping_t ping, const duo_peer *peer, void *context)
-{
-    pingpong_ping_t said;
-    (void)peer, (void)context;
-    while (pingpong_server_ping_recv(ping, &said) == DUO_OK)
-        if (pingpong_server_pong_send_pong(said.as.ping.next, &ping) != DUO_OK) return;
-}
-
-/* Serves sessions while other connections, of which half may wait, are silent. */
-static void guard(const char *address, size_t connections)
-{
-    refusals all = {.wanted = connections};
-    const duo_observer observer = {.refused = count_refusal, .context = &all};
-    const duo_net_options options = {.silent = connections / 2, .hello = HELLO, .observer = &observer};
-    require(duo_listen(address, &options, &all.listener) == DUO_OK, "listen");
-    require(pingpong_server_serve(all.listener, NULL, answer_all, NULL) == DUO_OK, "serve");
-    printf("listening %s\n", duo_listener_address(all.listener));
-    fflush(stdout);
-    require(duo_listener_run(all.listener) == DUO_OK, "run");
-    printf("refused %zu %zu\n", all.late, all.others);
-    fflush(stdout);
-    (void)getchar();
-    duo_listener_close(all.listener);
-}
-
 /* The certificates of the server, from the folder that the environment names, if it names one. They are needed until the program ends. */
 static void secure(duo_net_options *options)
 {
@@ -258,16 +214,12 @@ static void connect_alone(size_t connections)
 
 int main(int count, char **arguments)
 {
-    require(count == 5, "load server|guard|library ADDRESS SESSIONS TURNS");
+    require(count == 5, "load server|library ADDRESS SESSIONS TURNS");
     struct rlimit limit;
     require(getrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors");
     limit.rlim_cur = limit.rlim_max;
     require(setrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors");
     size_t sessions = strtoul(arguments[3], NULL, 10), turns = strtoul(arguments[4], NULL, 10);
-    if (strcmp(arguments[1], "guard") == 0) {
-        guard(arguments[2], sessions);
-        return 0;
-    }
     if (strcmp(arguments[1], "library") == 0) {
         connect_alone(sessions);
         return 0;

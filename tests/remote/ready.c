@@ -398,9 +398,9 @@ TEST(ready)
 {
     struct pair pairs[KINDS];
     for (int kind = 0; kind < KINDS; kind++) begin(&pairs[kind], kind);
-    static const size_t sets[][KINDS] = {{2}, {2, 0}, {2, 1}, {2, 0, 1}};
-    static const size_t sizes[] = {1, 2, 2, 3};
-    for (size_t i = 0; i < 4; i++) {
+    static const size_t sets[][KINDS] = {{1}, {2}, {1, 0}, {2, 0}, {2, 1}, {2, 0, 1}};
+    static const size_t sizes[] = {1, 1, 2, 2, 2, 3};
+    for (size_t i = 0; i < 6; i++) {
         by_select(pairs, sets[i], sizes[i]);
         by_set(pairs, sets[i], sizes[i], false);
         by_set(pairs, sets[i], sizes[i], true);

@@ -1,8 +1,7 @@
 /*
  * `remote client|server CASE ADDRESS`: one side of a conversation of tests/run over a socket, or in shared memory at an
  * address `shm:/NAME`. Writes its lines of the transcript. A server says first where it listens. The last line is `why
- * REASON`, and the status 3, if the session ends where the conversation does not expect it. With `DUOLOGUE_HOLD=N` it
- * prints `held` after N lines of the transcript, and waits until a line is written to its input.
+ * REASON`, and the status 3, if the session ends where the conversation does not expect it.
  *
  * `remote serve CASE ADDRESS` serves one session after the other until it is stopped, and writes `why REASON` or `over`
  * after each.
@@ -10,8 +9,8 @@
  * `remote pair CASE` has both sides in this process, on two threads, and writes the whole transcript.
  *
  * Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other.
- * After each it writes `ended STATUS`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side
- * presents over TLS.
+ * After each it writes `ended STATUS`, also to standard error. A line may end in ` hold=N`: it prints `held` after N lines
+ * of the transcript, and waits until a line is written to its input.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -198,7 +197,7 @@ static duo_status secure(const char *party)
     return DUO_OK;
 }
 
-static int play(const char *side, const char *name, const char *address, const char *party, const char *held)
+static int play(const char *side, const char *name, const char *address, const char *held)
 {
     /* A side that fails must not leave the other one waiting. */
     alarm(60);
@@ -207,7 +206,7 @@ static int play(const char *side, const char *name, const char *address, const c
         struct transcript *transcript = transcript_new();
         if (held != NULL) transcript_hold(transcript, strtoul(held, NULL, 10));
         bool is_server = strcmp(side, "server") == 0;
-        duo_status status = secure(party);
+        duo_status status = secure(side);
         const char *region = region_name(address);
         if (status == DUO_OK && region != NULL) status = share(&runs[i], region, is_server, transcript);
         else if (status == DUO_OK && is_server) status = serve(&runs[i], address, transcript);
@@ -227,10 +226,9 @@ static void play_each(void)
     while (fgets(line, sizeof line, stdin) != NULL) {
         char *rest = NULL, *words[4];
         for (size_t i = 0; i < 4; i++) words[i] = strtok_r(i == 0 ? line : NULL, " \n", &rest);
-        const char *party = words[0], *held = NULL, *option = words[3] == NULL ? "" : words[3];
-        if (strncmp(option, "as=", 3) == 0) party = option + 3;
+        const char *held = NULL, *option = words[3] == NULL ? "" : words[3];
         if (strncmp(option, "hold=", 5) == 0) held = option + 5;
-        int status = words[2] == NULL ? 2 : play(words[0], words[1], words[2], party, held);
+        int status = words[2] == NULL ? 2 : play(words[0], words[1], words[2], held);
         /* The next line may come after a while. */
         alarm(0);
         fprintf(stderr, "ended %d\n", status);
@@ -241,11 +239,9 @@ static void play_each(void)
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    const char *heartbeat = getenv("DUOLOGUE_HEARTBEAT");
-    if (heartbeat != NULL) options.heartbeat = (uint16_t)strtoul(heartbeat, NULL, 10);
     if (argc == 3 && strcmp(argv[1], "pair") == 0) return play_pair(argv[2]);
     if (argc == 4 && strcmp(argv[1], "serve") == 0) return serve_all(argv[2], argv[3]);
-    if (argc == 4) return play(argv[1], argv[2], argv[3], argv[1], getenv("DUOLOGUE_HOLD"));
+    if (argc == 4) return play(argv[1], argv[2], argv[3], NULL);
     if (argc != 1) return 2;
     play_each();
     return 0;

@@ -31,11 +31,6 @@ pub fn remote_program() -> Command {
     Command::new(net::remote())
 }
 
-/// One side of sessions in which the server has limits and the client has none.
-pub fn limits_program(side: &str) -> Command {
-    Command::new(net::limits_of(side))
-}
-
 /// A service whose servers are found with NATS, and its clients.
 pub fn desk_program() -> Command {
     Command::new(net::desk())
@@ -44,11 +39,6 @@ pub fn desk_program() -> Command {
 /// The server of many sessions at once.
 pub fn load_program() -> Command {
     Command::new(net::load())
-}
-
-/// A server that is asked about its services, and a client that asks.
-pub fn ask_program() -> Command {
-    Command::new(net::ask())
 }
 
 const HEAVY: Build = Build::new(Watch::Address, &["-DDUO_NO_MEMBARRIER"]);

@@ -3,6 +3,8 @@
 
 use crate::layers::{Uses, parent, paths};
 use crate::tidy::{Source, sources};
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{Item, UseTree};
 
@@ -104,29 +106,13 @@ fn folders(modules: &BTreeMap<String, String>) -> BTreeMap<String, Uses> {
 
 /// The groups of files that use each other, directly or not.
 fn circles(uses: &Uses) -> BTreeSet<BTreeSet<&str>> {
-    let reached = |from: &str| {
-        let mut reached = BTreeSet::new();
-        let mut open: Vec<&str> = vec![from];
-        while let Some(file) = open.pop() {
-            for used in uses.get(file).into_iter().flatten() {
-                if reached.insert(used.as_str()) {
-                    open.push(used);
-                }
-            }
-        }
-        reached
-    };
-    let reached: BTreeMap<&str, BTreeSet<&str>> = uses
-        .keys()
-        .map(|file| (file.as_str(), reached(file)))
-        .collect();
-    let mut circles = BTreeSet::new();
-    for (file, all) in &reached {
-        let back = |other: &&str| reached.get(other).is_some_and(|all| all.contains(file));
-        let circle: BTreeSet<&str> = all.iter().copied().filter(back).collect();
-        circles.extend((!circle.is_empty()).then_some(circle));
-    }
-    circles
+    let graph = DiGraphMap::<&str, ()>::from_edges(
+        uses.iter()
+            .flat_map(|(file, used)| used.iter().map(|used| (file.as_str(), used.as_str()))),
+    );
+    let groups = tarjan_scc(&graph).into_iter();
+    let is_circle = |group: &Vec<&str>| group.len() > 1 || graph.contains_edge(group[0], group[0]);
+    groups.filter(is_circle).map(BTreeSet::from_iter).collect()
 }
 
 /// How the circles of these files differ from those that are listed, each with the reason why it stays.

@@ -2,7 +2,7 @@
 
 mod browser;
 mod command;
-mod markup;
+pub mod markup;
 
 use crate::support::rust::{Checked, GROUPS, checked_with_sources, protocols_in};
 use duologue::compile::{Input as Text, Request, compile};

@@ -4,6 +4,7 @@ use crate::rules::fixtures;
 use crate::support::choices::Choices;
 use crate::support::program::Scratch;
 use crate::support::repository;
+use crate::syntax::leaves;
 use duologue::compile::{Compilation, Input, Request, compile};
 use duologue::diagnostic::Level;
 use duologue::files::Disk;
@@ -312,33 +313,6 @@ fn a_repair_whose_result_is_not_better_is_not_made() {
     }
 }
 
-/// Comments, strings, arrows, words and other characters, with the whitespace between them.
-fn tokens(text: &str) -> Vec<&str> {
-    let mut tokens = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let until = |end: &str| {
-            rest[1..]
-                .find(end)
-                .map_or(rest.len(), |at| 1 + at + end.len())
-        };
-        let of = |is_part: fn(char) -> bool| rest.find(|c| !is_part(c)).unwrap_or(rest.len());
-        let length = match first {
-            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => until("*/"),
-            '"' => until("\""),
-            '-' if rest.starts_with("->") => 2,
-            _ if first.is_whitespace() => of(char::is_whitespace),
-            _ if first.is_alphanumeric() || first == '_' => of(|c| c.is_alphanumeric() || c == '_'),
-            _ => first.len_utf8(),
-        };
-        let (token, after) = rest.split_at(length);
-        tokens.push(token);
-        rest = after;
-    }
-    tokens
-}
-
 fn is_comment(token: &&str) -> bool {
     token.starts_with("//") || token.starts_with("/*")
 }
@@ -352,7 +326,7 @@ const FOREIGN: &[&str] = &[
 
 /// Changes some tokens of a text that are not comments.
 fn changed(text: &str, choices: &mut Choices) -> String {
-    let mut tokens = tokens(text);
+    let mut tokens = leaves(text);
     for _ in 0..=choices.below(3) {
         let movable = |token: &&str| !is_comment(token) && !token.trim().is_empty();
         let places: Vec<usize> = (0..tokens.len())
@@ -412,7 +386,7 @@ fn repairs_of_random_changes_leave_fewer_errors() {
         (errors.count(), compiled.diagnostics.len())
     };
     let comments = |text: &str| -> Vec<String> {
-        let all = tokens(text).into_iter().filter(is_comment);
+        let all = leaves(text).into_iter().filter(is_comment);
         all.map(str::to_owned).collect()
     };
     let mut repairs = 0;

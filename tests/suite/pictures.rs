@@ -1,5 +1,6 @@
 //! `graph --format svg`: nothing overlaps in any picture, pictures do not change from run to run, and large protocols have limits.
 
+use crate::doc::markup::read;
 use crate::support::program::{Scratch, run};
 use crate::support::repository;
 use crate::support::rust::{GROUPS, checked_with_sources, protocols_in};
@@ -126,30 +127,7 @@ fn overlaps_are_found() {
 
 /// The elements are closed in the order in which they were opened, and only the characters of names, texts and values are there.
 fn check_xml(text: &str) {
-    let mut open: Vec<&str> = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        let (before, element) = rest.split_at(at);
-        assert!(!before.contains('>'), "{before}");
-        for entity in before.split('&').skip(1) {
-            let is_known = ["amp;", "lt;", "gt;"]
-                .iter()
-                .any(|known| entity.starts_with(known));
-            assert!(is_known, "{before}");
-        }
-        let end = element.find('>').expect("each element ends");
-        let inner = &element[1..end];
-        let name = inner.split([' ', '/']).find(|part| !part.is_empty());
-        let name = name.expect("each element has a name");
-        assert!(inner.matches('"').count() % 2 == 0, "{inner}");
-        if inner.starts_with('/') {
-            assert_eq!(open.pop(), Some(name), "{text}");
-        } else if !inner.ends_with('/') {
-            open.push(name);
-        }
-        rest = &element[end + 1..];
-    }
-    assert!(open.is_empty(), "{open:?} is not closed");
+    read(text).unwrap_or_else(|fault| panic!("{fault}: {text}"));
     let is_allowed = |letter: char| letter == '\n' || !letter.is_control();
     assert!(text.chars().all(is_allowed), "{text:?}");
 }

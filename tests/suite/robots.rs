@@ -148,17 +148,6 @@ fn as_module(program: &str, number: usize) -> String {
     )
 }
 
-/// The program that uses another crate is in the package `conversations`, whose tests run it.
-#[test]
-fn the_program_with_another_crate_is_that_of_the_page() {
-    let mut programs = documented();
-    programs.retain(|program| program.contains("use proptest::"));
-    let source = repository().join("tests/conversations/tests/page/shrinking.rs");
-    let source = fs::read_to_string(source).expect("it is there");
-    let source = source.replacen("use conversations::robots as protocols;\n", "", 1);
-    assert_eq!(programs, [source]);
-}
-
 /// The mock of the page has the bytes of the session that is before it.
 #[test]
 fn the_mock_of_the_page_plays_its_session() {

@@ -358,7 +358,7 @@ fn the_programs_of_the_page_run() {
     }
 }
 
-/// Whether a program of the page uses crates other than the runtime.
+/// Whether a program of the page uses crates other than the runtime. The tests of the package `conversations` run it.
 fn needs_crates(program: &str) -> bool {
     let lines = [
         "anyhow",
@@ -371,65 +371,9 @@ fn needs_crates(program: &str) -> bool {
     lines.iter().any(|line| program.contains(line))
 }
 
-/// The programs that use other crates are in the package `conversations`, whose tests run them.
-#[test]
-fn the_programs_with_other_crates_are_those_of_the_page() {
-    let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
-    let mut programs = programs_in(&read("docs/targets/rust.md"));
-    programs.retain(|program| needs_crates(program));
-    let names = [
-        "tests/page/cancelling",
-        "tests/page/streams",
-        "tests/page/errors",
-        "src/bin/shared_memory",
-        "src/bin/over_sockets",
-        "tests/page/serving",
-        "src/bin/over_tls",
-        "src/bin/observed",
-    ];
-    assert_eq!(programs.len(), names.len());
-    for (program, name) in programs.iter().zip(names) {
-        let (_, program) = program
-            .split_once("}\n")
-            .expect("it begins with its protocols");
-        let source = read(&format!("tests/conversations/{name}.rs"));
-        let (_, source) = source
-            .split_once("use conversations::protocols;\n")
-            .expect("its protocols are those of the package");
-        assert_eq!(source, program);
-    }
-}
-
 /// The program that has both sides of every conversation that can leave its process.
 pub fn remote_program() -> Command {
     program_of_tests("remote")
-}
-
-/// Both sides of sessions in which the server has limits and the client has none.
-pub fn limits_program() -> Command {
-    program_of_tests("limits")
-}
-
-/// The server of sessions in shared memory whose other side breaks the rules.
-pub fn side_program() -> Command {
-    program_of_tests("side")
-}
-
-/// The same, built with this sanitizer, in the folder of the tests that run under it.
-pub fn side_program_under(sanitizer: &str) -> Command {
-    let host = runtime::host();
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(repository());
-    // Cargo builds a package's programs with its tests, and with the features of both.
-    cargo.args(["test", "--no-run", "--quiet", "--locked"]);
-    cargo.args(["--package", "conversations", "--test", "main"]);
-    cargo.args(["--target", &host]);
-    let target = runtime::between();
-    cargo.arg("--target-dir").arg(&target);
-    cargo.env("RUSTC_BOOTSTRAP", "1");
-    cargo.env("RUSTFLAGS", runtime::flags_of(sanitizer));
-    succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"));
-    Command::new(target.join(host).join("debug/side"))
 }
 
 /// Writes certificates for the tests of TLS, in any language. `tests/conversations/src/certificates.rs` says which.
@@ -441,11 +385,6 @@ pub fn write_certificates(folder: &Path) {
 /// The program with many sessions at once.
 pub fn load_program() -> Command {
     program_of_tests("load")
-}
-
-/// A server that is asked about its services, and a client that asks.
-pub fn ask_program() -> Command {
-    program_of_tests("ask")
 }
 
 /// A service whose servers are found with NATS, and its clients.

@@ -50,7 +50,7 @@ const SUITES: [&str; 18] = [
 
 /// The program that has both sides of every conversation that can leave its process.
 pub fn remote_program() -> Command {
-    net::remote_program(Scala::Three)
+    net::remote_program()
 }
 
 /// The server of many sessions at once. It runs in the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
@@ -65,11 +65,6 @@ pub fn load_program() -> Command {
         "cases.Load",
     ]);
     java
-}
-
-/// A server that is asked about its services, and a client that asks.
-pub fn ask_program() -> Command {
-    net::program("cases.Ask")
 }
 
 /// A service whose servers are found with NATS, and its clients.
@@ -95,11 +90,6 @@ pub fn desk_program() -> Command {
     java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
     java.arg(BUILT.get_or_init(build)).arg("cases.Desk");
     java
-}
-
-/// Both sides of sessions in which the server has limits and the client has none.
-pub fn limits_program() -> Command {
-    net::program("cases.Limits")
 }
 
 /// So a native image needs no metadata, as docs/targets/scala.md says. A `lazy val` of Scala 3.3 finds its field by reflection.
@@ -227,16 +217,9 @@ fn no_wait_keeps_the_carrier_of_a_virtual_thread() {
     }
 }
 
-/// What is written once: all that is generated, and the programs that need it.
-struct Written {
-    sources: Vec<PathBuf>,
-    /// The cases of `tests/run` whose protocol can leave the process.
-    leaving: Vec<String>,
-}
-
 /// All of `protocols/`, difficult names, payloads and the corpus in Scala, the programs that use them, and main programs that run these.
-fn written() -> &'static Written {
-    static WRITTEN: OnceLock<Written> = OnceLock::new();
+fn written() -> &'static [PathBuf] {
+    static WRITTEN: OnceLock<Vec<PathBuf>> = OnceLock::new();
     WRITTEN.get_or_init(|| {
         let (root, out) = (repository(), folder("written"));
         let _ = fs::remove_dir_all(&out);
@@ -290,8 +273,7 @@ fn written() -> &'static Written {
             misuse.write_right(&out.join("right"));
             sources.extend((misuse.how == "throws").then_some(misuse.path));
         }
-        let remote =
-            ["Ask", "Limits", "Load"].map(|name| root.join(format!("tests/remote/{name}.scala")));
+        let remote = [root.join("tests/remote/Load.scala")];
         let drivers = ["Driver", "Transcript", "Remote", "names/Hosts"];
         sources.extend(remote);
         sources.extend(drivers.map(|name| support.join(format!("{name}.scala"))));
@@ -299,7 +281,7 @@ fn written() -> &'static Written {
             sources.extend(sources_in(&folder));
         }
         sources.extend(sources_in(&out));
-        Written { sources, leaving }
+        sources
     })
 }
 
@@ -487,7 +469,7 @@ pub fn programs(scala: Scala) -> PathBuf {
             .join("tests/suite/support/scala/misuse")
             .join(scala.name());
         let module = root.join("runtime/scala/net/src");
-        let mut sources = written().sources.clone();
+        let mut sources = written().to_vec();
         sources.extend(sources_in(&driver));
         sources.extend(sources_in(&module.join("main")));
         sources.push(module.join("test/scala/duologue/net/Certificates.scala"));

@@ -1,40 +1,26 @@
 //! Any text has a tree whose leaves are the text, and damage to one token hides no state, neither from the compiler nor from editors.
 
-use crate::support::repository;
+use crate::support::choices::Choices;
+use crate::tidy::files;
 use duologue::lsp::outline;
 use duologue::source::Sources;
 use duologue::syntax::ast::{File, ItemKind, State};
 use duologue::syntax::parse;
 use duologue_grammar::Tree;
 use std::collections::BTreeMap;
+use std::fs;
 
-/// All protocols of a folder of the repository and of the folders in it.
-fn texts(folder: &str) -> Vec<String> {
-    let mut texts = Vec::new();
-    let mut folders = vec![repository().join(folder)];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder).expect("a folder");
-        let mut paths: Vec<_> = entries
-            .map(|entry| entry.expect("an entry").path())
-            .collect();
-        paths.sort();
-        for path in paths {
-            let is_built = ["target", "node_modules"]
-                .iter()
-                .any(|name| path.ends_with(name));
-            if path.is_dir() && !path.is_symlink() && !is_built {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "proto") {
-                // Some of the texts are not UTF-8 on purpose.
-                texts.extend(std::fs::read_to_string(path));
-            }
-        }
-    }
-    texts
+/// All protocols of a folder of the repository and of the folders in it, except those that are not UTF-8 on purpose.
+pub fn texts(folder: &str) -> Vec<String> {
+    let paths = files(folder).into_iter();
+    let paths = paths.filter(|path| path.extension().is_some_and(|ending| ending == "proto"));
+    paths
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .collect()
 }
 
 /// The tokens, the comments and the whitespace of a text. Fails if they are not the text.
-fn leaves(text: &str) -> Vec<&str> {
+pub fn leaves(text: &str) -> Vec<&str> {
     let tree = Tree::of(text);
     let mut leaves = Vec::new();
     let mut last = 0;
@@ -62,74 +48,9 @@ fn errors(text: &str) -> (usize, bool) {
     (errors.len(), tree.root().is_broken())
 }
 
-/// Marsaglia's generator: the same numbers in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % limit.max(1) as u64).expect("below a usize")
-    }
-}
-
-/// What an edit inserts: everything that means something in the language, and what is no token of it.
-const WORDS: &[&str] = &[
-    ",",
-    ";",
-    "?",
-    "~",
-    "::",
-    ":",
-    "+",
-    "=",
-    "!",
-    "->",
-    "#",
-    "-",
-    ".",
-    "(",
-    ")",
-    "[",
-    "]",
-    "{",
-    "}",
-    "<",
-    ">",
-    "a",
-    "send",
-    "type",
-    "package",
-    "proto",
-    "extern bound b;",
-    "extern type t: ;",
-    "from \"x\"",
-    "5",
-    "5ms",
-    "#[within(5 s)]",
-    "<5>",
-    "; 7",
-    "\"x\\y\"",
-    "\"",
-    "/* /* */ */",
-    "/*",
-    "// x\n",
-    "\u{feff}",
-    "\u{a0}",
-    "\u{2192}",
-    "\u{f6}",
-    "\u{c}",
-    "\0",
-    "(u8, u16,)",
-    "#[allow(a-b, c - d)]",
-    "x: :y",
-    "<T: , U: A B + C>",
-];
-
 /// Checks texts with one or two edits of their tokens.
 fn edited(rounds: usize, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Choices::new(seed);
     let all: Vec<String> = ["protocols", "tests"]
         .iter()
         .flat_map(|folder| texts(folder))
@@ -146,8 +67,8 @@ fn edited(rounds: usize, seed: u64) {
             let at = random.below(parts.len());
             match random.below(5) {
                 0 => drop(parts.remove(at)),
-                1 => parts.insert(at, WORDS[random.below(WORDS.len())]),
-                2 => parts[at] = WORDS[random.below(WORDS.len())],
+                1 => parts.insert(at, random.piece()),
+                2 => parts[at] = random.piece(),
                 3 => parts.insert(at, parts[random.below(parts.len())]),
                 _ => {
                     let other = random.below(parts.len());

@@ -10,9 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The conversations of `tests/run/` with one session of a protocol that needs no instance, or of the instance named.
-const CONVERSATIONS: [(&str, &str); 15] = [
+const CONVERSATIONS: [(&str, &str); 13] = [
     ("bank", "bank"),
-    ("calculator", "calculator"),
     ("double_buffer", "double_buffer"),
     ("file_server", "file_server"),
     ("future", "future"),
@@ -20,7 +19,6 @@ const CONVERSATIONS: [(&str, &str); 15] = [
     ("pingpong", "pingpong"),
     ("relay", "relay"),
     ("simple_proto", "simple_proto"),
-    ("smtp", "smtp"),
     ("stream", "stream"),
     ("telemetry", "telemetry"),
     ("type_switch", "type_switch"),
@@ -423,7 +421,6 @@ fn a_person_plays_the_client_of_the_bank() {
 fn every_conversation_is_played_or_has_several_sessions() {
     // Their transcripts are those of several sessions, of protocols seen from the other side, or without the payloads.
     let others = [
-        "buyer",
         "feed",
         "future_broken",
         "long_words",

@@ -7,8 +7,6 @@ macro_rules! remote_cases {
     ($cases:ident) => {
         $cases! {
             bank: bank Login,
-            buyer: buyer Ask,
-            calculator: calculator Ready,
             file_server: acme::files::file_server Idle,
             future: future_text Waiting,
             future_broken: future_text Waiting,
@@ -18,7 +16,6 @@ macro_rules! remote_cases {
             relay: relay_text Board,
             seller: seller Asked,
             simple_proto: simple_proto SayHello,
-            smtp: smtp Greeting,
             stream: numbers Stream,
             telemetry: telemetry Report,
             type_switch: type_switch Start,

@@ -13,8 +13,6 @@ macro_rules! cases {
 
 cases! {
     bank: bank,
-    buyer: buyer,
-    calculator: calculator,
     double_buffer: double_buffer,
     feed: feed,
     file_server: acme::files::file_server,
@@ -26,7 +24,6 @@ cases! {
     relay: relay_text,
     seller: seller,
     simple_proto: simple_proto,
-    smtp: smtp,
     stream: numbers,
     switchboard: switchboard,
     telemetry: telemetry,

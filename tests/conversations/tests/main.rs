@@ -51,7 +51,6 @@ mod tls_admit;
 mod tls_cuts;
 #[cfg(feature = "sockets")]
 mod tls_limits;
-mod tutorial;
 #[cfg(feature = "sockets")]
 mod wire;
 #[cfg(feature = "sockets")]

@@ -1,7 +1,7 @@
-//! The programs of docs/targets/rust.md that use other crates. `tests/suite/rust.rs` checks that they are those of the page.
+//! The programs of docs/targets/rust.md that use other crates. The build script takes them from the page.
 
 mod cancelling {
-    include!("page/cancelling.rs");
+    include!(concat!(env!("OUT_DIR"), "/page_cancelling.rs"));
 
     #[test]
     fn runs() -> Result<(), Closed> {
@@ -10,7 +10,7 @@ mod cancelling {
 }
 
 mod errors {
-    include!("page/errors.rs");
+    include!(concat!(env!("OUT_DIR"), "/page_errors.rs"));
 
     #[test]
     fn runs() {
@@ -20,7 +20,7 @@ mod errors {
 
 #[cfg(feature = "sockets")]
 mod serving {
-    include!("page/serving.rs");
+    include!(concat!(env!("OUT_DIR"), "/page_serving.rs"));
 
     #[test]
     fn runs() -> Result<(), Box<dyn std::error::Error>> {
@@ -29,7 +29,7 @@ mod serving {
 }
 
 mod streams {
-    include!("page/streams.rs");
+    include!(concat!(env!("OUT_DIR"), "/page_streams.rs"));
 
     #[test]
     fn runs() -> Result<(), Closed> {

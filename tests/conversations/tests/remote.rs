@@ -6,6 +6,7 @@ use conversations::{case_test, protocols, remote_cases};
 use duologue::{Closed, Why};
 use duologue_net::{Error, Listener, Verdict};
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
 
@@ -83,12 +84,14 @@ fn whole() -> Vec<(bool, Vec<u8>)> {
     lines.map(line).collect()
 }
 
-/// Plays one side by hand, up to this many bytes of it, and compares what the other writes.
+/// Plays one side by hand and byte by byte, up to this many bytes of it, and compares what the other writes.
 fn play(mut raw: UnixStream, is_client: bool, mut limit: usize) {
     for (of_client, bytes) in whole() {
         if of_client == is_client {
             let count = bytes.len().min(limit);
-            raw.write_all(&bytes[..count]).expect("it is read");
+            for byte in &bytes[..count] {
+                raw.write_all(&[*byte]).expect("it is read");
+            }
             limit -= count;
             if limit == 0 {
                 return;
@@ -156,6 +159,22 @@ fn a_session_that_is_cut_is_lost() {
         assert_eq!(outcome, expected, "after {cut} bytes");
         raw.join().expect("it does not panic");
     }
+}
+
+/// A connection that is reset, because the client is gone and has not read everything.
+#[test]
+fn a_session_that_is_reset_is_lost() {
+    let mut listener = Listener::bind("tcp://127.0.0.1:0").expect("a port is free");
+    let address = listener.address().to_string();
+    let address = address.strip_prefix("tcp://").expect("it is TCP");
+    let mut raw = TcpStream::connect(address).expect("it listens");
+    raw.write_all(&whole()[0].1).expect("it is read");
+    raw.write_all(&whole()[2].1).expect("it is read");
+    let serving = thread::spawn(move || teller(listener.accept().expect("the hello is whole")));
+    raw.read_exact(&mut [0; 38]).expect("it is accepted");
+    raw.peek(&mut [0]).expect("the login is answered");
+    drop(raw);
+    assert_eq!(serving.join().expect("no panic"), Err(Why::Lost));
 }
 
 /// Messages before the sender's turn break the format.

@@ -1,8 +1,7 @@
-//! The program of docs/testing.md that uses another crate, and what it does with a mistake. `tests/suite/robots.rs` checks that it is
-//! that of the page.
+//! The program of docs/testing.md that uses another crate, and what it does with a mistake.
 
 mod page {
-    include!("page/shrinking.rs");
+    include!(concat!(env!("OUT_DIR"), "/page_shrinking.rs"));
 }
 
 use conversations::robots::bank::{self, Connected, Login};

@@ -4,7 +4,6 @@ use super::{generate_with, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, scratch, sources_in};
 use crate::support::{repository, succeed_within};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -108,11 +107,6 @@ impl Driver {
 
     /// Runs cases, one after the other, in a process and a folder of their own.
     pub fn run(&self, build: Build, steps: &[&str]) {
-        self.run_with(build, steps, &[]);
-    }
-
-    /// The same with these variables in the environment.
-    pub fn run_with(&self, build: Build, steps: &[&str], variables: &[(&str, &OsStr)]) {
         // For cases that hang. The slowest take ten seconds on a busy machine.
         const LIMIT: Duration = Duration::from_secs(300);
         let program = self.program(build);
@@ -124,7 +118,6 @@ impl Driver {
         ));
         let mut command = build.watch.command(&program, &[]);
         command.current_dir(folder).args(steps);
-        command.envs(variables.iter().copied());
         let ended = succeed_within(&mut command, LIMIT);
         ended.unwrap_or_else(|complaint| panic!("{build:?}:\n{complaint}"));
     }

@@ -9,9 +9,8 @@ use super::programs::{AT_HOME, CASES as CONVERSATIONS, case_header};
 use super::{generate_with, hosts, protocols, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_in, tls_objects};
 use crate::support::repository;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// Every operation is a call, which checks the turn and records it; messages are published with an atomic swap.
 const CALLS: Build = Build::new(Watch::Thread, &["-DDUO_RECORD", "-DDUO_NO_MEMBARRIER"]);
@@ -115,32 +114,24 @@ fn build_remote() -> PathBuf {
         .unwrap_or_else(|complaint| panic!("{complaint}"))
 }
 
-/// The program of `tests/remote` for one side of sessions in which the server has limits and the client has none, built once in a run
-/// of the tests.
-pub fn limits_of(side: &str) -> PathBuf {
-    static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
-    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-    let build = || {
-        let protos = match side {
-            "client" => ["wide.proto", "untimed.proto"],
-            _ => ["narrow.proto", "timed.proto"],
-        };
-        let protos = protos.map(|file| repository().join("tests/conversations/limits").join(file));
-        let generated = generate_with(&format!("net-limits-{side}"), &protos, &["--remote"]);
-        let folder = repository().join("tests/remote");
-        let mut sources = sources_in(&generated);
-        sources.push(folder.join(format!("limits_{side}.c")));
-        let includes = [generated.clone(), folder];
-        let program = quiet(Watch::Plain, &sources, &includes, &generated).link();
-        program.unwrap_or_else(|complaint| panic!("{complaint}"))
-    };
-    built.entry(side.to_owned()).or_insert_with(build).clone()
-}
-
 /// The server of many sessions at once, built once in a run of the tests.
 pub fn load() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| with_pingpong("load")).clone()
+    let build = || {
+        let proto = repository().join("protocols/pingpong.proto");
+        let generated = generate_with("net-load", &[proto], &["--remote"]);
+        let mut sources = sources_in(&generated);
+        sources.push(repository().join("tests/remote/load.c"));
+        let includes = [generated.clone()];
+        let objects = tls_objects(Watch::Plain, &generated);
+        let program = Program {
+            objects: &objects,
+            ..quiet(Watch::Plain, &sources, &includes, &generated)
+        };
+        let program = program.link();
+        program.unwrap_or_else(|complaint| panic!("{complaint}"))
+    };
+    BUILT.get_or_init(build).clone()
 }
 
 /// A service whose servers are found with NATS, and its clients, built once in a run of the tests.
@@ -165,28 +156,6 @@ pub fn desk() -> PathBuf {
         })
     };
     BUILT.get_or_init(build).clone()
-}
-
-/// A server that is asked about its services, and a client that asks, built once in a run of the tests.
-pub fn ask() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| with_pingpong("ask")).clone()
-}
-
-/// A program of `tests/remote` with sessions of `pingpong`.
-fn with_pingpong(name: &str) -> PathBuf {
-    let proto = repository().join("protocols/pingpong.proto");
-    let generated = generate_with(&format!("net-{name}"), &[proto], &["--remote"]);
-    let mut sources = sources_in(&generated);
-    sources.push(repository().join(format!("tests/remote/{name}.c")));
-    let includes = [generated.clone()];
-    let objects = tls_objects(Watch::Plain, &generated);
-    let program = Program {
-        objects: &objects,
-        ..quiet(Watch::Plain, &sources, &includes, &generated)
-    };
-    let program = program.link();
-    program.unwrap_or_else(|complaint| panic!("{complaint}"))
 }
 
 /// A header that cannot do anything says so.

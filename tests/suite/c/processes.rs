@@ -6,7 +6,6 @@ use super::driver::{ADDRESS, Build, Driver, THREAD, cases};
 use super::{generate_with, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_for, sources_in};
 use crate::support::repository;
-use std::process::Command;
 
 /// As on Linux before 5.16, where the kernel refuses `membarrier`, and where enums are smaller than an `int`.
 pub const BARE: Build = Build::new(
@@ -38,7 +37,7 @@ pub static PROCESSES: Driver = Driver {
         "tests/processes/sound.proto",
         "tests/wire/payloads.proto",
     ],
-    sources: &["tests/processes/hostile.c"],
+    sources: &[],
     prepare: |_, _| Vec::new(),
     cases: CASES,
 };
@@ -71,51 +70,6 @@ cases! { PROCESSES:
     refused in &[WRAPPED];
     space in &[WRAPPED];
     first in &[WRAPPED];
-}
-
-/// The program `side` of the package `conversations` is the victim.
-fn withstands_a_peer_in_c(side: &Command) {
-    PROCESSES.run_with(ADDRESS, &["hostile"], &[("SIDE", side.get_program())]);
-}
-
-#[test]
-fn a_side_in_rust_withstands_a_peer_in_c() {
-    withstands_a_peer_in_c(&crate::rust::side_program());
-}
-
-/// Not under the thread sanitizer, which does not understand the standard library's locks, and sees no race between processes.
-#[test]
-#[ignore = "nightly: sanitizers"]
-fn a_side_in_rust_withstands_a_peer_in_c_under_the_address_sanitizer() {
-    withstands_a_peer_in_c(&crate::rust::side_program_under("address"));
-}
-
-/// Every case transfers three values; how long it takes is not checked.
-#[test]
-fn the_benchmark_works() {
-    let bench = repository().join("tests/bench");
-    let proto = bench.join("processes/bench.proto");
-    let generated = generate_with("processes-bench", &[proto], &["--c-shm", "--remote"]);
-    let mut sources = sources_in(&generated);
-    for source in [
-        "processes/main.c",
-        "processes/ours.c",
-        "processes/sockets.c",
-        "processes/texts.c",
-        "c/harness.c",
-        "c/rings.c",
-        "c/system.c",
-    ] {
-        sources.push(bench.join(source));
-    }
-    let includes = [generated.clone(), bench.join("c")];
-    let program = Program {
-        flags: &["-DBENCH_ROUNDS=0"],
-        ..quiet(Watch::Plain, &sources, &includes, &generated)
-    };
-    if let Err(complaint) = program.run() {
-        panic!("{complaint}");
-    }
 }
 
 /// A short run; `tests/processes/fuzz.c` says how to make a longer one.

@@ -11,8 +11,6 @@ use std::process::Command;
 /// The conversations: the case, the prefix of its endpoint types, and the state they start in.
 pub const CASES: &[(&str, &str, &str)] = &[
     ("bank", "bank", "login"),
-    ("buyer", "buyer", "ask"),
-    ("calculator", "calculator", "ready"),
     ("double_buffer", "double_buffer", "acquire"),
     ("feed", "feed", "idle"),
     ("file_server", "file_server", "idle"),
@@ -24,7 +22,6 @@ pub const CASES: &[(&str, &str, &str)] = &[
     ("relay", "relay_text", "board"),
     ("seller", "seller", "asked"),
     ("simple_proto", "simple_proto", "say_hello"),
-    ("smtp", "smtp", "greeting"),
     ("stream", "numbers", "stream"),
     ("switchboard", "switchboard", "open"),
     ("telemetry", "telemetry", "report"),

@@ -10,6 +10,13 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Protocols without a conversation, with their first states.
+const FURTHER: [(&str, &str); 3] = [
+    ("buyer", "ask"),
+    ("calculator", "ready"),
+    ("smtp", "greeting"),
+];
+
 /// Some protocols of the literature, with their first states.
 const CORPUS: [(&str, &str); 4] = [
     ("alternating_bit", "send0"),
@@ -23,6 +30,7 @@ fn cases() -> String {
     let cases: BTreeMap<&str, &str> = CASES
         .iter()
         .map(|(_, prefix, state)| (*prefix, *state))
+        .chain(FURTHER)
         .collect();
     let mut text = String::new();
     let corpus = CORPUS.map(|(prefix, _)| prefix);
@@ -93,7 +101,8 @@ fn robots_play_the_same_sessions_as_in_other_languages() {
         );
         let covered = run(watch, &program, &["cover"]);
         let prefixes: BTreeSet<&str> = CASES.iter().map(|(_, prefix, _)| *prefix).collect();
-        assert_eq!(covered.lines().count(), prefixes.len() + CORPUS.len());
+        let count = prefixes.len() + FURTHER.len() + CORPUS.len();
+        assert_eq!(covered.lines().count(), count);
         let reports = run(watch, &program, &["reports"]);
         let merged = report(&format!("robots-c-{watch:?}"), &reports);
         let bank = " in c\n    covered 8/8 transitions\n";

@@ -1,80 +1,8 @@
 //! Deliberately broken texts. Whatever the bytes are, the result is a list of findings or a checked program.
 
+use crate::support::choices::Choices;
 use crate::support::texts::{compile_texts, fired};
 use std::path::{Path, PathBuf};
-
-/// Marsaglia's generator: the same numbers in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit.max(1) as u64).expect("below a usize")
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-}
-
-/// Words that mean something somewhere in the language.
-const WORDS: &[&str] = &[
-    "proto!",
-    "send",
-    "recv",
-    "type",
-    "struct",
-    "enum",
-    "extern",
-    "bound",
-    "import",
-    "package",
-    "client",
-    "server",
-    "->",
-    "!",
-    "::",
-    ":",
-    ";",
-    ",",
-    "<",
-    ">",
-    "(",
-    ")",
-    "{",
-    "}",
-    "[",
-    "]",
-    "?",
-    "~",
-    "=",
-    "+",
-    "#[allow(x)]",
-    "///",
-    "//!",
-    "//",
-    "/*",
-    "*/",
-    "\"",
-    "\n",
-    "\r\n",
-    "\u{feff}",
-    "ö",
-    "𝕊",
-    "\0",
-    "u8",
-    "str",
-    "T",
-    "Done { }",
-    "_",
-    "0",
-];
 
 /// Compiles the bytes. Every finding must be located inside its text, and the result must be findings or a checked program.
 fn survives(bytes: &[u8]) {
@@ -122,20 +50,20 @@ fn every_prefix_of_a_protocol_is_handled() {
 
 #[test]
 fn changed_texts_are_handled() {
-    let mut random = Random(0x2012_0706);
+    let mut random = Choices::new(0x2012_0706);
     let texts: Vec<_> = ["protocols", "tests/corpus/literature", "tests/corpus/2012"]
         .iter()
         .flat_map(|folder| texts(folder))
         .collect();
     for _ in 0..20_000 {
-        let mut text = random.pick(&texts).clone();
+        let mut text = texts[random.below(texts.len())].clone();
         for _ in 0..1 + random.below(4) {
             let at = random.below(text.len() + 1);
             let end = (at + random.below(12)).min(text.len());
             match random.below(5) {
                 0 => drop(text.drain(at..end)),
-                1 => drop(text.splice(at..at, random.pick(WORDS).bytes())),
-                2 => drop(text.splice(at..end, random.pick(WORDS).bytes())),
+                1 => drop(text.splice(at..at, random.piece().bytes())),
+                2 => drop(text.splice(at..end, random.piece().bytes())),
                 3 => {
                     let copy = text[at..end].to_vec();
                     let to = random.below(text.len() + 1);
@@ -153,14 +81,14 @@ fn changed_texts_are_handled() {
 
 #[test]
 fn random_bytes_and_random_words_are_handled() {
-    let mut random = Random(0x2013_0801);
+    let mut random = Choices::new(0x2013_0801);
     for _ in 0..10_000 {
         let bytes: Vec<u8> = (0..random.below(60))
             .map(|_| u8::try_from(random.below(256)).expect("a byte"))
             .collect();
         survives(&bytes);
-        let words: Vec<&str> = (0..random.below(40)).map(|_| *random.pick(WORDS)).collect();
-        survives(words.join(*random.pick(&["", " "])).as_bytes());
+        let words: Vec<&str> = (0..random.below(40)).map(|_| random.piece()).collect();
+        survives(words.join(random.one_of(&["", " "])).as_bytes());
     }
 }
 

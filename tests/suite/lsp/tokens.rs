@@ -1,6 +1,7 @@
 //! Every answer at every position of damaged texts: each example without each of its tokens, and examples after random edits.
 
 use super::client::{Client, folder, uri};
+use crate::support::choices::Choices;
 use crate::support::repository;
 use duologue::compile::{Files, Input, Request};
 use duologue::lsp::{
@@ -256,69 +257,11 @@ fn without_each_token(files: &mut Texts, path: &Path, text: &str, is_small: bool
     asked
 }
 
-/// Numbers that look random, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
-    }
-}
-
-const PIECES: &[&str] = &[
-    "",
-    "{",
-    "}",
-    "(",
-    ")",
-    "[",
-    "]",
-    "<",
-    ">",
-    ":",
-    "::",
-    "->",
-    "!",
-    ",",
-    ";",
-    "#[",
-    "\"",
-    "//",
-    "/*",
-    "*/",
-    "\n",
-    "\r\n",
-    "\r",
-    " ",
-    "proto! ",
-    "type ",
-    "import \"",
-    "send",
-    "recv",
-    "\u{e9}",
-    "\u{1f600}",
-    "x",
-    "u8",
-    "extern type ",
-    "struct s {",
-    "enum e {",
-    "package a.b;",
-    "#[allow(",
-    "~",
-    "?",
-    "0",
-    "\t",
-    "\u{feff}",
-];
-
 #[test]
 fn random_edits_are_survived_in_memory() {
     let examples = examples();
     let mut files = Texts(examples.iter().cloned().collect());
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Choices::new(0x2545_f491_4f6c_dd1d);
     for round in 0..200 {
         let (path, text) = &examples[random.below(examples.len())];
         let mut text = text.clone();
@@ -331,7 +274,7 @@ fn random_edits_are_survived_in_memory() {
                 }
                 at
             });
-            text.replace_range(start..end, PIECES[random.below(PIECES.len())]);
+            text.replace_range(start..end, random.piece());
         }
         files.0.insert(path.clone(), text.clone());
         let snapshot = snapshot(&files, path);
@@ -369,7 +312,7 @@ fn changes_bit_by_bit_are_the_whole_text() {
     let folder = folder("changes");
     let mut client = Client::open(&folder);
     let [one, other] = ["one.proto", "other.proto"].map(|name| uri(&folder.join(name)));
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Choices::new(0x9e37_79b9_7f4a_7c15);
     for (round, (_, text)) in examples().into_iter().enumerate() {
         let mut text = text;
         client.did_open(&one, &text);
@@ -388,7 +331,7 @@ fn changes_bit_by_bit_are_the_whole_text() {
                 let place = lines.place(&text, offset, Encoding::Utf16);
                 json!({ "line": place.line, "character": place.column })
             };
-            let piece = PIECES[random.below(PIECES.len())];
+            let piece = random.piece();
             let change =
                 json!({ "range": { "start": place(start), "end": place(end) }, "text": piece });
             text.replace_range(start..end, piece);
@@ -422,7 +365,7 @@ fn all_ranges_of_answers_are_inside_the_text() {
     let folder = folder("ranges");
     let mut client = Client::open(&folder);
     let uri = uri(&folder.join("a.proto"));
-    let mut random = Random(77);
+    let mut random = Choices::new(77);
     for (_, text) in examples() {
         let mut text = text;
         let at = tokens(&text);

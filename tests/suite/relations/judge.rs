@@ -1,9 +1,10 @@
 //! The verdicts on one protocol (what is reachable, what can finish, what is stuck, how many messages can be in flight), checked
 //! against an exploration of client, server and two queues, and against SPIN.
 
-use super::machine::{Chance, Machine, Message, State, Turn};
+use super::machine::{Machine, Message, State, Turn};
 use super::oracle::{Fault, explore};
 use super::{compiled, program};
+use crate::support::choices::Choices;
 use crate::support::program::Scratch;
 use crate::support::repository;
 use crate::support::spin::spin;
@@ -120,7 +121,7 @@ fn verdicts_on_published_protocols() {
 
 #[test]
 fn verdicts_on_random_protocols() {
-    let mut chance = Chance(9);
+    let mut chance = Choices::new(9);
     let mut seen = HashSet::new();
     for number in 0..700 {
         let machine = Machine::any(&mut chance, 5);

@@ -1,24 +1,7 @@
 //! Small protocols as plain data: generated at random, changed at random, and written out as text.
 
+use crate::support::choices::Choices;
 use std::fmt::Write as _;
-
-/// A random number generator; equal seeds give equal numbers (splitmix64).
-pub struct Chance(pub u64);
-
-impl Chance {
-    pub fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        usize::try_from(mixed % limit as u64).expect("it is below the limit")
-    }
-
-    pub fn one_in(&mut self, many: usize) -> bool {
-        self.below(many) == 0
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -48,9 +31,9 @@ pub struct Machine(pub Vec<State>);
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 impl Machine {
-    pub fn any(chance: &mut Chance, most: usize) -> Machine {
+    pub fn any(chance: &mut Choices, most: usize) -> Machine {
         let states = 1 + chance.below(most);
-        let state = |chance: &mut Chance| {
+        let state = |chance: &mut Choices| {
             let turn = match chance.below(9) {
                 0 => Turn::Nobody,
                 1..5 => Turn::Client,
@@ -61,7 +44,7 @@ impl Machine {
                 messages: Vec::new(),
             };
             for name in NAMES {
-                if turn != Turn::Nobody && chance.one_in(2) {
+                if turn != Turn::Nobody && chance.once_in(2) {
                     let message = Machine::message(chance, name, states);
                     state.messages.push(message);
                 }
@@ -71,17 +54,17 @@ impl Machine {
         Machine((0..states).map(|_| state(chance)).collect())
     }
 
-    fn message(chance: &mut Chance, name: &'static str, states: usize) -> Message {
+    fn message(chance: &mut Choices, name: &'static str, states: usize) -> Message {
         let next = chance.below(states + 1);
         Message {
             name,
-            payload: if chance.one_in(5) { "u8" } else { "" },
+            payload: if chance.once_in(5) { "u8" } else { "" },
             next: (next < states).then_some(next),
         }
     }
 
     /// The machine with up to three changes.
-    pub fn changed(&self, chance: &mut Chance) -> Machine {
+    pub fn changed(&self, chance: &mut Choices) -> Machine {
         let mut machine = self.clone();
         for _ in 0..chance.below(4) {
             machine.change(chance);
@@ -89,7 +72,7 @@ impl Machine {
         machine
     }
 
-    fn change(&mut self, chance: &mut Chance) {
+    fn change(&mut self, chance: &mut Choices) {
         let states = self.0.len();
         let at = chance.below(states);
         let kind = chance.below(8);
@@ -98,7 +81,7 @@ impl Machine {
             let copy = self.0[at].clone();
             self.0.push(copy);
             for message in self.0.iter_mut().flat_map(|state| &mut state.messages) {
-                if message.next == Some(at) && chance.one_in(2) {
+                if message.next == Some(at) && chance.once_in(2) {
                     message.next = Some(states);
                 }
             }

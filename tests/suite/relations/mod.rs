@@ -9,12 +9,13 @@ mod oracle;
 mod parts;
 mod versions;
 
+use crate::support::choices::Choices;
 use crate::support::texts::Texts;
 use duologue::compile::Compilation;
 use duologue::diagnostic::Level;
 use duologue::protocol::{Program, ProtocolId};
 use duologue::relation::{self, Change, Rollout, View};
-use machine::{Chance, Machine};
+use machine::Machine;
 use oracle::{Fault, Want, explore, shortest};
 
 fn compiled(text: &str) -> Compilation {
@@ -35,9 +36,9 @@ fn view(compilation: &Compilation) -> View<'_> {
 }
 
 /// Two machines, of which the second is mostly the first with some changes.
-fn pair(chance: &mut Chance) -> (Machine, Machine) {
+fn pair(chance: &mut Choices) -> (Machine, Machine) {
     let one = Machine::any(chance, 4);
-    let other = if chance.one_in(4) {
+    let other = if chance.once_in(4) {
         Machine::any(chance, 4)
     } else {
         one.changed(chance)
@@ -49,7 +50,7 @@ fn pair(chance: &mut Chance) -> (Machine, Machine) {
 #[test]
 fn fitting_is_what_all_runs_with_queues_show() {
     const PAIRS: usize = 2_000;
-    let mut chance = Chance(1);
+    let mut chance = Choices::new(1);
     let (mut sound, mut unsound) = (0, 0);
     for number in 0..PAIRS {
         let (client, server) = pair(&mut chance);
@@ -78,7 +79,7 @@ fn fitting_is_what_all_runs_with_queues_show() {
 
 #[test]
 fn equality_is_what_dialogues_show() {
-    let mut chance = Chance(2);
+    let mut chance = Choices::new(2);
     let (mut equal, mut different) = (0, 0);
     for number in 0..1_000 {
         let (one, other) = pair(&mut chance);
@@ -103,11 +104,11 @@ fn equality_is_what_dialogues_show() {
 /// If both mixed pairs are sound, the versions are equal, so only a change of names can be deployed in any order.
 #[test]
 fn verdicts_hang_together() {
-    let mut chance = Chance(3);
+    let mut chance = Choices::new(3);
     let mut seen = std::collections::BTreeMap::<Rollout, usize>::new();
     for number in 0..1_000 {
         let (old, new) = pair(&mut chance);
-        let prefix = if chance.one_in(2) { "s" } else { "t" };
+        let prefix = if chance.once_in(2) { "s" } else { "t" };
         let texts = (old.text("p", "s"), new.text("p", prefix));
         let (ours, theirs) = (compiled(&texts.0), compiled(&texts.1));
         let change = Change::between(view(&ours), view(&theirs));

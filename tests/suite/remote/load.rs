@@ -7,8 +7,8 @@ use crate::support::running::Running;
 use std::path::Path;
 
 /// How many sessions there are in every run of the tests, and how many each night.
-pub const SOME: usize = 1_000;
-pub const MANY: usize = 10_000;
+const SOME: usize = 1_000;
+const MANY: usize = 10_000;
 /// How many there are over TLS each night: their handshakes take longer.
 const MANY_OVER_TLS: usize = 4_000;
 
@@ -47,10 +47,10 @@ fn memory_of_library(server: Language, connections: usize, certificates: &Path) 
 }
 
 /// What a process needs beside the connections of its sessions.
-pub const OTHERS: usize = 100;
+const OTHERS: usize = 100;
 
 /// How many sessions the system allows: each takes a descriptor.
-pub fn sessions(wanted: usize) -> usize {
+fn sessions(wanted: usize) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("this is Linux");
     let files = limits
         .lines()
@@ -67,7 +67,7 @@ pub fn sessions(wanted: usize) -> usize {
 }
 
 /// The numbers of the next line, which begins with this word.
-pub fn numbers(program: &mut Running, word: &str) -> Vec<usize> {
+fn numbers(program: &mut Running, word: &str) -> Vec<usize> {
     let line = program.line();
     let mut words = line.split(' ');
     assert_eq!(words.next(), Some(word), "{line:?}");

@@ -1,7 +1,7 @@
-//! The programs of each language, and how two of them hold a conversation.
+//! The programs of each language, and how two of them hold conversations.
 
 use super::expected;
-use crate::support::running::{self, Outcome, Running};
+use crate::support::running::{Outcome, Running};
 use std::path::Path;
 use std::process::Command;
 
@@ -39,20 +39,7 @@ impl Language {
             Language::Scala => crate::scala::remote_program(),
         }
     }
-}
 
-impl Language {
-    /// The program of one side of the sessions with limits.
-    pub fn limits(self, side: &str) -> Command {
-        match self {
-            Language::Rust => crate::rust::limits_program(),
-            Language::C => crate::c::limits_program(side),
-            Language::Scala => crate::scala::limits_program(),
-        }
-    }
-}
-
-impl Language {
     /// The server of many sessions at once, and in Rust also the client.
     pub fn load(self) -> Command {
         match self {
@@ -61,29 +48,6 @@ impl Language {
             Language::Scala => crate::scala::load_program(),
         }
     }
-}
-
-impl Language {
-    /// A server that is asked about its services, and a client that asks.
-    pub fn ask(self) -> Command {
-        match self {
-            Language::Rust => crate::rust::ask_program(),
-            Language::C => crate::c::ask_program(),
-            Language::Scala => crate::scala::ask_program(),
-        }
-    }
-}
-
-/// Runs a case. The server listens at `address`; the client connects there, or to `through`. Returns how the client and the server
-/// ended.
-pub fn converse(
-    client: Language,
-    server: Language,
-    case: &str,
-    address: &str,
-    through: Option<&str>,
-) -> [Outcome; 2] {
-    running::converse(client.command(), server.command(), case, address, through)
 }
 
 /// A program that has one session after the other, so that it is started only once.
@@ -105,7 +69,7 @@ impl Player {
         }
     }
 
-    /// Begins to be one side of a case. `option` is empty, or as the programs describe it: `hold=N` or `as=PARTY`.
+    /// Begins to be one side of a case. `option` is empty, or as the programs describe it: `hold=N`.
     pub fn begin(&mut self, role: &str, case: &str, address: &str, option: &str) {
         let line = format!("{role} {case} {address} {option}");
         self.running.say(line.trim_end());
@@ -130,16 +94,6 @@ impl Player {
     /// Lets it go on after it was held.
     pub fn release(&mut self) {
         self.running.say("go on");
-    }
-
-    /// The next line that it writes to standard error.
-    pub fn error_line(&mut self) -> String {
-        self.running.error_line()
-    }
-
-    /// Kills it with `SIGKILL`. When this returns, the system has closed its connections.
-    pub fn kill(self) {
-        self.running.kill();
     }
 
     /// The address at which it listens.

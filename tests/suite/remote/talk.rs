@@ -15,7 +15,6 @@ use std::thread;
 /// The file of a case, and the protocol or instance in it.
 fn protocol(case: &str) -> String {
     let file = match case {
-        "buyer" => "negotiation.proto#buyer",
         "seller" => "negotiation.proto#seller",
         "future" | "future_broken" => "future.proto#future_text",
         "oneshot" => "oneshot.proto#oneshot_bytes",

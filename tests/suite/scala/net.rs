@@ -1,7 +1,6 @@
-//! Sessions over sockets: the suites of `runtime/scala/net`, and the conversations of `tests/run` between two processes.
+//! Sessions over sockets: the suites of `runtime/scala/net`, and the programs of the conversations of `tests/run`.
 
-use super::{Needs, documented, package_of, programs, protocol_of, read, written};
-use crate::support::running::Running;
+use super::{Needs, documented, package_of, programs, protocol_of, read};
 use crate::support::scala::{Scala, folder, tool};
 use crate::support::{repository, succeed};
 use duologue::check::CheckedProgram;
@@ -75,29 +74,16 @@ pub fn main_program(checked: &CheckedProgram, cases: &[String]) -> String {
     text + "      case other => Remote.unknown(other)\n    }\n}\n"
 }
 
-fn java(scala: Scala) -> Command {
-    let mut java = tool("java");
-    java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
-    java.arg(class_path(scala));
-    java
-}
-
 /// The module, all programs and everything that they need.
 pub fn class_path(scala: Scala) -> String {
     scala.path_with(&[programs(scala), scala.runtime()])
 }
 
-/// The command that runs one of the programs in Scala 3.
-pub fn program(main: &str) -> Command {
-    let mut java = java(Scala::Three);
-    java.arg(main);
-    java
-}
-
 /// The programs of the conversations.
-pub fn remote_program(scala: Scala) -> Command {
-    let mut java = java(scala);
-    java.arg("cases.RemoteMain");
+pub fn remote_program() -> Command {
+    let mut java = tool("java");
+    java.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
+    java.arg(class_path(Scala::Three)).arg("cases.RemoteMain");
     java
 }
 
@@ -115,20 +101,6 @@ pub fn certificates() -> PathBuf {
         out
     };
     WRITTEN.get_or_init(write).clone()
-}
-
-/// The lines of one side.
-pub fn lines_of(case: &str, side: &str) -> Vec<String> {
-    let expected = read(
-        &repository()
-            .join("tests/run")
-            .join(case)
-            .join("expected.txt"),
-    );
-    let own = expected
-        .lines()
-        .filter(|line| line.starts_with(&format!("{side} ")));
-    own.map(str::to_owned).collect()
 }
 
 /// The page's server on virtual threads, compiled and run by the Java whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
@@ -150,47 +122,5 @@ fn a_server_on_virtual_threads() {
         let printed = succeed(program.arg(format!("example.{name}")));
         let printed = printed.unwrap_or_else(|failure| panic!("{failure}"));
         assert_eq!(printed, "", "{name}");
-    }
-}
-
-/// One process for each version plays all conversations, one after the other.
-#[test]
-fn conversations_between_two_versions_of_scala() {
-    let cases = &written().leaving;
-    assert!(cases.len() > 10, "{cases:?}");
-    let folder = certificates();
-    let mut programs = [Scala::Three, Scala::Two].map(|scala| {
-        let mut program = remote_program(scala);
-        Running::start_talking(program.env("DUOLOGUE_TLS", &folder))
-    });
-    for (index, case) in cases.iter().enumerate() {
-        let address = match index % 3 {
-            0 => {
-                let unix = folder.join(format!("{case}.sock"));
-                let _ = fs::remove_file(&unix);
-                format!("unix:{}", unix.display())
-            }
-            1 => "tcp://127.0.0.1:0".to_owned(),
-            _ => "tls://127.0.0.1:0".to_owned(),
-        };
-        // Each version is the server of every other one.
-        programs.reverse();
-        let [server, client] = &mut programs;
-        server.say(&format!("server {case} {address}"));
-        let bound = server.line();
-        let bound = bound.strip_prefix("listening ").expect("it listens");
-        client.say(&format!("client {case} {bound}"));
-        for (program, side) in [(client, "client"), (server, "server")] {
-            let mut expected = lines_of(case, side);
-            expected.push("ended 0".to_owned());
-            for line in expected {
-                assert_eq!(program.line(), line, "{case}, the {side}");
-            }
-        }
-    }
-    for mut program in programs {
-        program.end_input();
-        let outcome = program.end();
-        assert_eq!(outcome.code, Some(0), "{outcome:?}");
     }
 }

@@ -2,11 +2,9 @@
 //! the bytes of all languages.
 
 use super::misuse::{self, Misuse};
-use super::net::{lines_of, remote_program};
 use super::{folders_in, read};
 use crate::support::repository;
-use crate::support::running::converse;
-use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in, tool};
+use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in};
 use duologue::target::{Options, ScalaVersion};
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +16,7 @@ const STRICT: [&str; 3] = ["-source:future", "-new-syntax", "-Yexplicit-nulls"];
 
 /// The cases of `tests/run` with a program that passes a number or a text for another name of its type. Here it would have to convert
 /// it.
-const UNCONVERTED: [&str; 5] = ["bank", "buyer", "file_server", "seller", "smtp"];
+const UNCONVERTED: [&str; 3] = ["bank", "file_server", "seller"];
 
 /// Generated code for everything: the examples, difficult names and the payloads of all types.
 fn generated() -> Vec<PathBuf> {
@@ -105,19 +103,11 @@ fn built() -> &'static Built {
         fs::write(&source, program.expect("the page has a program in Scala 3"))
             .expect("the target folder can be written");
         sources.push(source);
-        let main = out.join("ThreeMain.scala");
-        fs::write(&main, MAIN).expect("the target folder can be written");
-        sources.push(main);
         scala.compile_with(&built.class_path(), &sources, &built.programs)?;
         Ok(built)
     });
     built.as_ref().unwrap_or_else(|failure| panic!("{failure}"))
 }
-
-/// Runs the client of `bank`, like the programs of the conversations.
-const MAIN: &str = "package cases\n\nobject ThreeMain:\n  def main(arguments: Array[String]): Unit =\n    \
-    Remote.main(arguments)((_, own) =>\n      \
-    Remote.play(own)(protocols.bank.client)(bank.Client.run(_, _))(protocols.bank.server)(bank.Server.run(_, _)))\n";
 
 fn misuses() -> Vec<Misuse> {
     misuse::all("scala3")
@@ -139,21 +129,6 @@ fn code_for_scala_3_alone_has_the_encoding_of_all_languages() {
     let on = [&built().on()[..], &[super::suites(Scala::Three)]].concat();
     let passed = Scala::Three.test(&on, &["duologue.net.WireSuite"]);
     passed.unwrap_or_else(|failure| panic!("{failure}"));
-}
-
-#[test]
-fn a_program_for_scala_3_alone_talks_to_one_for_scala_2() {
-    let socket = folder("three").join("bank.sock");
-    let _ = fs::remove_file(&socket);
-    let mut client = tool("java");
-    client.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
-    client.args([&built().class_path(), "cases.ThreeMain"]);
-    let address = format!("unix:{}", socket.display());
-    let ends = converse(client, remote_program(Scala::Two), "bank", &address, None);
-    for (outcome, side) in ends.iter().zip(["client", "server"]) {
-        assert_eq!(outcome.code, Some(0), "the {side}: {outcome:?}");
-        assert_eq!(outcome.lines, lines_of("bank", side), "the {side}");
-    }
 }
 
 #[test]

@@ -108,11 +108,6 @@ impl Running {
         lines.join("\n")
     }
 
-    /// The number of its process.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Kills it with `SIGKILL`. When this returns, the system has closed its connections.
     pub fn kill(mut self) {
         self.child.kill().expect("it can be killed");
@@ -140,13 +135,6 @@ impl Running {
         }
     }
 
-    /// Stops it with `SIGSTOP`: it does nothing more, but its connections stay open.
-    pub fn pause(&self) {
-        let process = rustix::process::Pid::from_child(&self.child);
-        let sent = rustix::process::kill_process(process, rustix::process::Signal::STOP);
-        sent.expect("it is a child of this process");
-    }
-
     fn stop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -166,23 +154,4 @@ fn each_line(stream: impl Read, mut pass: impl FnMut(String)) {
         let line = String::from_utf8_lossy(&line);
         pass(line.strip_suffix('\r').unwrap_or(&line).to_owned());
     }
-}
-
-/// Runs a case of `tests/run` between two programs `remote`. The server listens at `address`; the client connects there, or to
-/// `through`. Returns how the client and the server ended.
-pub fn converse(
-    mut client: Command,
-    mut server: Command,
-    case: &str,
-    address: &str,
-    through: Option<&str>,
-) -> [Outcome; 2] {
-    let mut server = Running::start(server.args(["server", case, address]));
-    let listening = server.line();
-    let Some(heard) = listening.strip_prefix("listening ") else {
-        let outcome = server.end();
-        panic!("the server says {listening:?}, not where it listens: {outcome:?}");
-    };
-    let client = Running::start(client.args(["client", case, through.unwrap_or(heard)]));
-    [client.end(), server.end()]
 }

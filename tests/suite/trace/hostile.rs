@@ -1,24 +1,13 @@
 //! Logs that somebody made to break the checker: nothing panics, and memory is bounded.
 
 use super::{LOG, scratch};
+use crate::support::choices::Choices;
 use crate::support::program::{run, transcript};
 use crate::support::rust::checked;
 use duologue::trace::{
     Checker, Event, FINDING_LIMIT, Kind, Mapping, Options, Stop, Table, Tables, Transcript,
     otlp_events,
 };
-
-/// Marsaglia's generator: the same numbers in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % limit.max(1) as u64).expect("below a usize")
-    }
-}
 
 #[test]
 fn lines_of_any_length_and_depth() {
@@ -88,7 +77,7 @@ fn random_bytes_are_events_or_problems() {
         b"\"kind\":\"send\",",
         b" <- ",
     ];
-    let mut random = Random(2012);
+    let mut random = Choices::new(2012);
     let mapping = Mapping::own();
     let transcript = Transcript::new("t");
     let [mut events, mut problems] = [0, 0];

@@ -17,8 +17,6 @@ use std::fs;
 /// whose messages are listed.
 const CASES: &[(&str, &str, &[&str])] = &[
     ("bank", "bank", &[]),
-    ("buyer", "buyer", &[]),
-    ("calculator", "calculator", &[]),
     ("double_buffer", "double_buffer", &[]),
     ("feed", "feed", &["send", "closed"]),
     ("file_server", "file_server", &[]),
@@ -30,7 +28,6 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("relay", "relay", &[]),
     ("seller", "seller", &[]),
     ("simple_proto", "simple_proto", &[]),
-    ("smtp", "smtp", &[]),
     ("stream", "stream", &[]),
     ("switchboard", "switchboard", &["negate", "result", "quit"]),
     ("telemetry", "telemetry", &[]),

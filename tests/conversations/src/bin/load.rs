@@ -9,18 +9,11 @@
 //!
 //! `load library - CONNECTIONS 0` has connections of the TLS library alone, with the certificates of that folder and without sockets
 //! and sessions, and prints how much memory the accepting side of one takes.
-//!
-//! `load guard ADDRESS CONNECTIONS VISITS` is a server with connections that do not become sessions, of which half may wait. It
-//! prints `listening ADDRESS`, and when that many connections were refused, `refused`, the number of those that were late and of
-//! the others. Then it waits until a line is written to its input. Its client, `load silent ADDRESS CONNECTIONS VISITS`, connects
-//! that often and sends nothing, or half a hello. It prints `open`, waits until a line is written to its input, visits the
-//! server, with one turn each time, and prints `visited`. When all connections are closed, it prints `closed` and how many.
 #![forbid(unsafe_code)]
 
 use conversations::certificates;
 use conversations::protocols::pingpong::{Ping, Pong, client, server};
 use duologue::{Closed, Why};
-use duologue_net::observe::{Cause, Observer, Refusal};
 use duologue_net::{Connector, Error, Listener, Tls};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
@@ -30,11 +23,9 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection};
 use std::error::Error as Failure;
 use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 use tokio::runtime::{Builder, Runtime};
@@ -314,87 +305,6 @@ fn play_all(address: &str, sessions: usize) -> Result<(), Box<dyn Failure>> {
     Ok(())
 }
 
-/// How long a connection may take until its hello has arrived.
-const HELLO: Duration = Duration::from_secs(3);
-
-/// How many connections send half a hello. They count as handshakes, so they have to be fewer than those may be.
-const HALVES: usize = 32;
-
-/// Sends, for each connection that does not become a session, whether it was late.
-struct Refusals(Sender<bool>);
-
-impl Observer for Refusals {
-    fn refused(&self, refusal: &Refusal<'_>) {
-        let is_late = matches!(refusal.cause, Cause::Error(Error::TimedOut));
-        // After the last one nobody waits.
-        let _ended = self.0.send(is_late);
-    }
-}
-
-/// Answers until the client leaves.
-fn answer_all(mut ping: server::Ping) {
-    while let Ok(Ping::Ping(pong)) = ping.recv() {
-        let Ok(next) = pong.pong() else { return };
-        ping = next;
-    }
-}
-
-fn guard(address: &str, connections: usize) -> Result<(), Box<dyn Failure>> {
-    let (refused, refusals) = channel();
-    let mut listener = Listener::bind(address)?;
-    listener.max_silent(connections / 2).hello_timeout(HELLO);
-    listener.observer(Arc::new(Refusals(refused)));
-    listener.serve(answer_all);
-    print(&format!("listening {}", listener.address()))?;
-    let drain = listener.drain();
-    thread::scope(|scope| {
-        let serving = scope.spawn(|| listener.run());
-        let late = refusals.iter().take(connections).filter(|late| *late);
-        let late = late.count();
-        print(&format!("refused {late} {}", connections - late))?;
-        io::stdin().read_line(&mut String::new())?;
-        drain.begin();
-        serving.join().expect("it does not panic")?;
-        Ok(())
-    })
-}
-
-fn be_silent(address: &str, connections: usize, visits: usize) -> Result<(), Box<dyn Failure>> {
-    let path = address.strip_prefix("unix:").ok_or("a Unix socket")?;
-    let every = connections / HALVES;
-    let mut all = Vec::new();
-    let mut connect = || -> io::Result<()> {
-        let mut one = UnixStream::connect(path)?;
-        one.set_read_timeout(Some(LONG))?;
-        if all.len() % every == every / 2 {
-            one.write_all(b"duol")?;
-        }
-        all.push(one);
-        Ok(())
-    };
-    for _ in visits..connections {
-        connect()?;
-    }
-    print("open")?;
-    io::stdin().read_line(&mut String::new())?;
-    let connector = Connector::new().timeout(LONG);
-    for _ in 0..visits {
-        // However long the visits take, some connections are silent meanwhile.
-        connect()?;
-        let ping: client::Ping = connector.connect(address)?;
-        let Pong::Pong(_left) = ping.ping()?.recv()?;
-    }
-    print("visited")?;
-    let mut closed = 0;
-    for mut one in all {
-        let mut answer = Vec::new();
-        one.read_to_end(&mut answer)?;
-        closed += usize::from(answer.is_empty());
-    }
-    print(&format!("closed {closed}"))?;
-    Ok(())
-}
-
 /// Lets this process have as many descriptors as the system allows it.
 fn raise_limit() -> io::Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
@@ -406,14 +316,12 @@ fn main() -> Result<(), Box<dyn Failure>> {
     raise_limit()?;
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [role, address, sessions, turns] = &arguments[..] else {
-        return Err("load client|server|library|guard|silent ADDRESS SESSIONS TURNS".into());
+        return Err("load client|server|library ADDRESS SESSIONS TURNS".into());
     };
     let (sessions, turns) = (sessions.parse()?, turns.parse()?);
     match &role[..] {
         "server" => serve(address, sessions, turns),
         "library" => connect_alone(sessions),
-        "guard" => guard(address, sessions),
-        "silent" => be_silent(address, sessions, turns),
         _ => play_all(address, sessions),
     }
 }

@@ -1,13 +1,13 @@
 //! One side of a conversation of `tests/run`, with the other in another process: `remote client|server CASE ADDRESS`.
 //! Prints the transcript of its side. A server first prints `listening ADDRESS`, and serves one session. If the session closes
 //! where the conversation does not expect it, the last line is `why REASON`, and the exit code is 3. The environment variable `DUOLOGUE_TLS` is a
-//! folder that the program `certificates` has written, for addresses `tls://`. An address `shm:/NAME` is a region of shared memory. With
-//! `DUOLOGUE_HOLD=N` the program prints `held` after N lines of its transcript, and waits until a line is written to its input.
+//! folder that the program `certificates` has written, for addresses `tls://`. An address `shm:/NAME` is a region of shared memory.
 //!
 //! `remote serve CASE ADDRESS` serves one session after the other until it is stopped, and prints `why REASON` or `over` after each.
 //!
 //! Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other. After each it
-//! prints `ended CODE`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side presents over TLS.
+//! prints `ended CODE`, also to standard error. A line may end in ` hold=N`: the program prints `held`
+//! after N lines of its transcript, and waits until a line is written to its input.
 #![forbid(unsafe_code)]
 
 use conversations::{Transcript, case_module, protocols, remote_cases};
@@ -24,12 +24,12 @@ macro_rules! cases {
     ($($case:ident: $($protocol:ident)::+ $state:ident,)*) => {
         $(case_module!($case);)*
 
-        fn client(case: &str, address: &str, party: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
+        fn client(case: &str, address: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
             match case {
                 $(stringify!($case) => {
                     let end: protocols::$($protocol)::+::client::$state = match region(address)? {
                         Some(region) => attach().attach(&region)?,
-                        None => connector(party).connect(address)?,
+                        None => connector().connect(address)?,
                     };
                     lines.begin();
                     $case::client::run(end, lines)?;
@@ -76,15 +76,9 @@ fn tls(party: &str) -> Option<duologue_net::Tls> {
     ))
 }
 
-/// The heartbeat in seconds that the environment variable `DUOLOGUE_HEARTBEAT` requests.
-fn heartbeat() -> u16 {
-    let seconds = std::env::var("DUOLOGUE_HEARTBEAT").ok();
-    seconds.map_or(0, |seconds| seconds.parse().expect("a number of seconds"))
-}
-
-fn connector(party: &str) -> Connector {
-    let connector = Connector::new().heartbeat(heartbeat());
-    match tls(party) {
+fn connector() -> Connector {
+    let connector = Connector::new();
+    match tls("client") {
         Some(tls) => connector.tls(tls),
         None => connector,
     }
@@ -100,25 +94,24 @@ fn attach() -> Attach {
     Attach::new().timeout(Duration::from_secs(60))
 }
 
-fn run(arguments: &[String], party: &str, lines: &Transcript) -> Result<(), Box<dyn Error>> {
+fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
     match arguments {
-        [side, case, address] if side == "client" => client(case, address, party, lines),
+        [side, case, address] if side == "client" => client(case, address, lines),
         [side, case, address] if side == "server" => {
             if let Some(region) = region(address)? {
                 println!("listening {address}");
                 return shared(case, &region, lines);
             }
-            let mut listener = match tls(party) {
+            let mut listener = match tls("server") {
                 Some(tls) if address.starts_with("tls:") => Listener::bind_tls(address, tls)?,
                 _ => Listener::bind(address)?,
             };
             listener.on_failure(|error| eprintln!("remote: {error}"));
-            listener.heartbeat(heartbeat());
             println!("listening {}", listener.address());
             server(case, &mut listener, lines)
         }
         [serve, case, address] if serve == "serve" => {
-            let mut listener = match tls(party) {
+            let mut listener = match tls("server") {
                 Some(tls) if address.starts_with("tls:") => Listener::bind_tls(address, tls)?,
                 _ => Listener::bind(address)?,
             };
@@ -142,13 +135,9 @@ fn why(closed: &Closed) -> String {
 }
 
 /// Runs one session, prints its lines, and returns the exit code.
-fn play(arguments: &[String], party: Option<&str>, held: Option<&str>) -> u8 {
+fn play(arguments: &[String], held: Option<&str>) -> u8 {
     let lines = Transcript::holding(held.and_then(|after| after.parse().ok()));
-    let own = match arguments.first().map_or("", String::as_str) {
-        "serve" => "server",
-        side => side,
-    };
-    let outcome = run(arguments, party.unwrap_or(own), &lines);
+    let outcome = run(arguments, &lines);
     print!("{}", lines.text());
     match outcome {
         Ok(()) => 0,
@@ -172,8 +161,10 @@ fn play_each() -> io::Result<()> {
     while io::stdin().read_line(&mut line)? > 0 {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let (words, options) = words.split_at(words.len().min(3));
-        let option = |name| options.iter().find_map(|option| option.strip_prefix(name));
-        let code = play(words, option("as="), option("hold="));
+        let held = options
+            .iter()
+            .find_map(|option| option.strip_prefix("hold="));
+        let code = play(words, held);
         eprintln!("ended {code}");
         println!("ended {code}");
         line.clear();
@@ -192,6 +183,5 @@ fn main() -> ExitCode {
             }
         };
     }
-    let held = std::env::var("DUOLOGUE_HOLD").ok();
-    ExitCode::from(play(&arguments, None, held.as_deref()))
+    ExitCode::from(play(&arguments, None))
 }

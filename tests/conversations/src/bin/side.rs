@@ -1,17 +1,15 @@
-//! A server of `payloads` in shared memory, for tests whose other side is a process that breaks the rules or is killed. Over the
-//! Unix socket that is its standard input it receives regions and commands, of one byte each:
+//! A server of `payloads` in shared memory, for tests whose other side is killed. Over the Unix socket that is its standard input it
+//! receives regions and commands, of one byte each:
 //!
-//! - a region: attaches, and answers `a`, or `e` if it cannot.
-//! - `t`: reads up to 200 messages that are there. `r`: reads until the session is over. `s`: the same in a port set, and `f` as
-//!   a task. `w`: writes nothing and reads nothing, until it is killed.
+//! - a region: attaches, and answers `a`.
+//! - `r`: reads until the session is over. `s`: the same in a port set, and `f` as a task. `w`: writes nothing and reads nothing, until
+//!   it is killed.
 //! - `q`: drops its endpoint, and expects the next region.
 //!
 //! It answers a command that reads with one byte for how the session is, and four for the number of messages that it has received
-//! in it: `m` if it goes on, `o` if it is over, or the first letter of why it was closed in lower case, except `d` if it was lost.
+//! in it: `o` if it is over, or the first letter of why it was closed in lower case, except `d` if it was lost.
 //!
-//! With the argument `client` it is a client that sends the numbers below 100, answers `a`, and does nothing until it is killed. With
-//! another argument after it, a number, it sends all numbers below that, each hundredth as a text with that many letters (modulo
-//! 10,000), and ends.
+//! With the argument `client` it is a client that sends the numbers below 100, answers `a`, and does nothing until it is killed.
 #![forbid(unsafe_code)]
 
 use conversations::regions::{Reader, after};
@@ -57,13 +55,11 @@ fn read_as_a_task(reader: &mut Reader) {
 }
 
 fn answer(reader: &Reader) -> [u8; 5] {
-    let how = match (&reader.server, reader.why) {
-        (Some(_), _) => b'm',
-        (None, None) => b'o',
-        (None, Some(Why::Left)) => b'l',
-        (None, Some(Why::Lost)) => b'd',
-        (None, Some(Why::Broken)) => b'b',
-        (None, Some(_)) => b'?',
+    let how = match reader.why {
+        None => b'o',
+        Some(Why::Left) => b'l',
+        Some(Why::Lost) => b'd',
+        Some(_) => b'?',
     };
     let [a, b, c, d] = u32::try_from(reader.taken)
         .unwrap_or(u32::MAX)
@@ -77,7 +73,6 @@ fn serve(mut socket: &UnixStream, server: server::All) -> io::Result<()> {
         let mut command = [0];
         socket.read_exact(&mut command)?;
         match command[0] {
-            b't' => reader.read_some(200),
             b'r' => reader.read_to_the_end(),
             b's' => read_in_a_set(&mut reader),
             b'f' => read_as_a_task(&mut reader),
@@ -105,17 +100,6 @@ fn send(mut socket: &UnixStream, mut client: client::All) -> io::Result<()> {
     wait()
 }
 
-/// A client that sends many messages.
-fn send_many(mut client: client::All, count: u64) -> io::Result<()> {
-    for n in 0..count {
-        client = match n % 100 {
-            0 => (client.str("x".repeat(n as usize % 10_000))).map_err(io::Error::other)?,
-            _ => client.u64(n).map_err(io::Error::other)?,
-        };
-    }
-    client.over().map_err(io::Error::other)
-}
-
 fn main() -> io::Result<()> {
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let options = Attach::new()
@@ -127,20 +111,11 @@ fn main() -> io::Result<()> {
             Err(Error::SocketClosed) => return Ok(()),
             Err(error) => return Err(io::Error::other(error)),
         };
-        let mut arguments = std::env::args().skip(1);
-        if arguments.next().is_some_and(|side| side == "client") {
-            let client = options.attach(&region).map_err(io::Error::other)?;
-            return match arguments.next().and_then(|count| count.parse().ok()) {
-                Some(count) => send_many(client, count),
-                None => send(&socket, client),
-            };
+        if std::env::args().any(|argument| argument == "client") {
+            return send(&socket, options.attach(&region).map_err(io::Error::other)?);
         }
-        match options.attach(&region) {
-            Ok(server) => {
-                (&socket).write_all(b"a")?;
-                serve(&socket, server)?;
-            }
-            Err(_) => (&socket).write_all(b"e")?,
-        }
+        let server = options.attach(&region).map_err(io::Error::other)?;
+        (&socket).write_all(b"a")?;
+        serve(&socket, server)?;
     }
 }

@@ -1,5 +1,5 @@
 //! A peer in shared memory that breaks the rules: no crash, no endless wait, and a result. The programs of `tests/processes` do the
-//! same to a reader in C, and `hostile.c` to one in Rust from a process of its own.
+//! same to a reader in C.
 
 use conversations::regions::{Reader, after, pair_of};
 use conversations::wire::payloads::{All, client, server};

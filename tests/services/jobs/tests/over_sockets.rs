@@ -1,4 +1,4 @@
-//! The service, with peers over sockets.
+//! What only the service with sockets has: how it shuts down, and how many sessions it admits.
 
 use crate::talk::{collect, done, submit};
 use duologue::{Closed, Why};
@@ -55,46 +55,6 @@ impl Service {
         let ended = self.running.await.expect("no panic");
         ended.expect("it could accept connections");
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn sessions_of_both_protocols_meet_at_one_service() -> Result<(), Closed> {
-    let service = Service::start("both", Limits::default());
-    let worker = service.echo("add").await;
-    let all = (0..300).map(|number: u32| ("add".to_owned(), number.to_string().into_bytes()));
-    // Two sessions at once, each with more jobs than its share of the queue.
-    let (one, other) = (service.submitter().await, service.submitter().await);
-    let (one, other) = tokio::join!(
-        client::run(one, all.clone()),
-        client::run(other, all.clone())
-    );
-    let expected: Vec<_> = (0..300)
-        .map(|number| done(&format!("add: {number}")))
-        .collect();
-    assert_eq!((one?, other?), (expected.clone(), expected));
-    service.end().await;
-    worker.await.expect("no panic")
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_is_gone_in_the_middle_of_a_job_does_not_take_it_along() -> Result<(), Closed>
-{
-    let service = Service::start("gone", Limits::default());
-    let (_, idle) = submit(service.submitter().await, "add").await?;
-    let worker = client::connect::<work::client::Idle>(service.addresses[0].clone()).await;
-    let worker = worker.expect("the service is there");
-    let Assignment::Job { next: busy, .. } = worker.ask(vec!["add".into()])?.recv_async().await?
-    else {
-        panic!("a job waits")
-    };
-    let busy = busy.progress_async(10).await?;
-    let _working = service.echo("add").await;
-    drop(busy);
-    let (_, how, idle) = collect(idle).await?;
-    assert_eq!(how, done("add: x"));
-    idle.leave()?;
-    service.end().await;
-    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,18 +9,17 @@ import scala.util.control.NonFatal
 
 /** Runs one program of a case over a connection, and prints its lines of the transcript. If the session closes where the
   * conversation does not expect it, the last line is `why REASON`, and the exit code is 3. For addresses of TLS, `DUOLOGUE_TLS` is a
-  * folder with `ca.pem`, and `.pem` and `.key` of client and server. With `DUOLOGUE_HOLD=N` the program is held after N lines: see
-  * [[Transcript]].
+  * folder with `ca.pem`, and `.pem` and `.key` of client and server.
   *
   * `serve CASE ADDRESS` serves one session after the other until it is stopped, and prints `why REASON` or `over` after each.
   *
   * Without arguments it has one session for each line of its input, `client|server CASE ADDRESS`, one after the other. After each it
-  * prints `ended CODE`, also to standard error. A line may end in ` hold=N`, or ` as=PARTY`: the party whose certificate this side presents over TLS.
+  * prints `ended CODE`, also to standard error. A line may end in ` hold=N`: the program is held after N lines, see [[Transcript]].
   */
 object Remote {
 
-  /** Which side runs, where, with whose certificate, and after how many lines it is held. */
-  final class Arguments(val side: String, val address: String, val party: String, holdsAfter: Option[Int]) {
+  /** Which side runs, where, and after how many lines it is held. */
+  final class Arguments(val side: String, val address: String, holdsAfter: Option[Int]) {
     val transcript = new Transcript(holdsAfter)
   }
 
@@ -30,10 +29,9 @@ object Remote {
       val lines = Iterator.continually(StdIn.readLine()).takeWhile(_ != null)
       lines.foreach { line =>
         val words = line.split(' ')
-        def option(name: String) = words.find(_.startsWith(name)).map(_.stripPrefix(name))
-        val party = option("as=").getOrElse(words(0))
+        val held = words.find(_.startsWith("hold=")).map(_.stripPrefix("hold=").toInt)
         val code =
-          try run(words(1), new Arguments(words(0), words(2), party, option("hold=").map(_.toInt)))
+          try run(words(1), new Arguments(words(0), words(2), held))
           catch {
             case NonFatal(failure) =>
               failure.printStackTrace()
@@ -43,8 +41,7 @@ object Remote {
         println("ended " + code.toString)
       }
     } else {
-      val held = Option(System.getenv("DUOLOGUE_HOLD")).map(_.toInt)
-      val code = run(arguments(1), new Arguments(arguments(0), arguments(2), arguments(0), held))
+      val code = run(arguments(1), new Arguments(arguments(0), arguments(2), None))
       if (code != 0) System.exit(code)
     }
 
@@ -65,15 +62,15 @@ object Remote {
   private def run(arguments: Arguments)(client: Role)(
       asClient: (client.$First, Transcript) => Unit
   )(server: Role)(asServer: (server.$First, Transcript) => Unit): Unit = {
-    import arguments.{address, party, transcript}
+    import arguments.{address, transcript}
     arguments.side match {
       case "client" =>
-        val first = connect(client, address, ConnectOptions(heartbeat = heartbeat, tls = certificates(party)))
+        val first = connect(client, address, ConnectOptions(tls = certificates("client")))
         transcript.begin()
         asClient(first, transcript)
       case "server" =>
         val observer = if (address.startsWith("tls:")) Some(reporting) else None
-        val listener = Listener(address, Limits(heartbeat = heartbeat), certificates(party), observer)
+        val listener = Listener(address, Limits(), certificates("server"), observer)
         println("listening " + listener.address)
         try {
           val first = listener.accept(server)
@@ -99,9 +96,6 @@ object Remote {
   private def reporting: Observer = new Observer {
     override def refused(refusal: Observer.Refusal): Unit = System.err.println("remote: " + refusal.cause)
   }
-
-  /** In seconds, as the environment requests it. */
-  private def heartbeat: Int = Option(System.getenv("DUOLOGUE_HEARTBEAT")).fold(0)(_.toInt)
 
   private def certificates(party: String): Option[SSLContext] = Option(System.getenv("DUOLOGUE_TLS")).map { name =>
     val folder = Path.of(name)
