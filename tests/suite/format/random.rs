@@ -5,7 +5,7 @@ use crate::support::choices::Choices;
 use crate::syntax::texts;
 use duologue::source::Sources;
 use duologue::syntax::parse;
-use duologue::syntax::tree::{Kind, Tree};
+use duologue_grammar::{Kind, Tree};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
