@@ -263,7 +263,7 @@ fn nobody_else_waits_for_a_peer_that_only_says_that_it_is_there() -> Result<(), 
     Ok(())
 }
 
-/// Why a session ends, which it does though nobody else acts.
+/// Why a session ends, which it does though no other side acts.
 fn end(act: impl Future<Output = Result<(), Closed>> + Send + 'static) -> Why {
     let (say, said) = mpsc::channel();
     thread::spawn(move || say.send(block_on(act).expect_err("it ends").why()));
