@@ -11,7 +11,7 @@ use duologue::syntax::format::{
 };
 use duologue::syntax::{ast, parse};
 use duologue_grammar::Tree;
-use random::{Gaps, joined, words};
+use random::{Gaps, Writer, joined};
 use std::fs;
 
 fn source(text: &str) -> SourceId {
@@ -151,7 +151,9 @@ fn protocols_of_others_keep_their_meaning() {
 fn random_files_keep_their_words_comments_and_meaning() {
     let mut with_comments = 0;
     for seed in 0..2000 {
-        let text = joined(&words(seed), Gaps::Comments, &mut Choices::new(seed));
+        let mut writer = Writer::new(seed);
+        writer.file();
+        let text = joined(&writer.words, Gaps::Comments, &mut writer.choices);
         with_comments += usize::from(!comments_and_words(&text).0.is_empty());
         check(&text);
     }
@@ -165,12 +167,13 @@ fn random_files_keep_their_words_comments_and_meaning() {
 #[test]
 fn only_the_tokens_decide_the_layout() {
     for seed in 0..400 {
-        let words = words(seed);
-        let one = words.join("\n");
-        let two = words.join(" \t\r\n\t  ");
+        let mut writer = Writer::new(seed);
+        writer.file();
+        let one = writer.words.join("\n");
+        let two = writer.words.join(" \t\r\n\t  ");
         assert_eq!(check(&one), check(&two));
-        let tight = joined(&words, Gaps::Tight, &mut Choices::new(seed));
-        let blanks = joined(&words, Gaps::Blanks, &mut Choices::new(seed));
+        let tight = joined(&writer.words, Gaps::Tight, &mut Choices::new(seed));
+        let blanks = joined(&writer.words, Gaps::Blanks, &mut Choices::new(seed));
         let words = |text: &str| comments_and_words(&check(text)).1;
         assert_eq!(words(&tight), words(&blanks));
     }
@@ -181,7 +184,9 @@ fn only_the_tokens_decide_the_layout() {
 fn lines_fit_where_they_can() {
     let mut broken = 0;
     for seed in 0..400 {
-        let new = check(&words(seed).join("\n"));
+        let mut writer = Writer::new(seed);
+        writer.file();
+        let new = check(&writer.words.join("\n"));
         for line in new.lines() {
             let inside = line.trim_end_matches(['(', '<']);
             broken += usize::from(inside != line && !line.starts_with("proto!"));

@@ -1,7 +1,5 @@
 //! `duologue fmt`: files, standard input, exit codes and what is written.
 
-use super::{Gaps, joined, words};
-use crate::support::choices::Choices;
 use crate::support::program::{Scratch, run, transcript};
 use insta::assert_snapshot;
 use std::fs;
@@ -101,7 +99,10 @@ fn wrong_command_lines() {
 #[test]
 fn diffs_turn_the_old_text_into_the_new() {
     for seed in 0..40 {
-        let old = joined(&words(seed), Gaps::Comments, &mut Choices::new(seed));
+        let mut writer = super::Writer::new(seed);
+        writer.file();
+        let gaps = super::Gaps::Comments;
+        let old = super::joined(&writer.words, gaps, &mut writer.choices);
         let scratch = Scratch::with("fmt-diff", &[("a.proto", &old)]);
         let output = run(scratch.duologue("fmt a.proto --diff"), b"");
         let diff = String::from_utf8(output.stdout).expect("text");

@@ -1,65 +1,288 @@
-//! Random layouts: the tokens of protocol files and of random programs, with any whitespace and comments between them.
+//! Random protocol files: any tokens that the grammar allows, with any whitespace and comments between them.
 
-use crate::programs::generator::Generator;
 use crate::support::choices::Choices;
-use crate::syntax::texts;
-use duologue::source::Sources;
-use duologue::syntax::parse;
-use duologue_grammar::{Kind, Tree};
-use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
-/// The protocol files of the repository in which no token is wrong.
-static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let texts = ["protocols", "tests"].into_iter().flat_map(texts);
-    let is_right = |text: &String| {
-        let source = Sources::default().add("test.proto", text);
-        parse(source, text).1.is_empty()
-    };
-    let texts: Vec<_> = texts.filter(is_right).collect();
-    assert!(texts.len() > 300, "only {} files", texts.len());
-    texts
-});
+/// Writes tokens.
+pub struct Writer {
+    pub choices: Choices,
+    pub words: Vec<String>,
+}
 
-/// What is a list, or ends with one.
-const LISTS: [Kind; 6] = [
-    Kind::arguments,
-    Kind::enumeration,
-    Kind::parameters,
-    Kind::payload,
-    Kind::state,
-    Kind::structure,
+const NAMES: [&str; 12] = [
+    "a",
+    "login",
+    "type",
+    "proto",
+    "send",
+    "extern",
+    "_1",
+    "import",
+    "struct",
+    "money",
+    "a_long_name_that_makes_lines_long",
+    "package",
 ];
+const RULES: [&str; 3] = ["cannot-finish", "stuck-state", "a-b-c"];
+const STRINGS: [&str; 4] = ["\"\"", "\"a b\"", "\"// no comment\"", "\"gr\u{fc}n/*\""];
 
-/// The tokens of a text, with or without a comma at the end of each list.
-pub fn words(seed: u64) -> Vec<String> {
-    let mut choices = Choices::new(seed);
-    let text = match choices.once_in(2) {
-        true => TEXTS[choices.below(TEXTS.len())].clone(),
-        false => {
-            Generator::new(seed, "mark")
-                .program()
-                .files
-                .swap_remove(0)
-                .1
+impl Writer {
+    pub fn new(seed: u64) -> Writer {
+        Writer {
+            choices: Choices::new(seed),
+            words: Vec::new(),
         }
-    };
-    let tree = Tree::of(&text);
-    let lists = tree
-        .root()
-        .all()
-        .filter(|node| LISTS.contains(&node.kind()));
-    let ends: BTreeSet<usize> = lists.map(|list| list.range().end).collect();
-    let mut words: Vec<String> = Vec::new();
-    for token in tree.tokens() {
-        let is_empty = words.last().is_some_and(|last| "({<".contains(last));
-        if ends.contains(&token.range().end) && !is_empty {
-            words.truncate(words.len() - usize::from(words.ends_with(&[",".to_owned()])));
-            words.extend(choices.once_in(2).then(|| ",".to_owned()));
-        }
-        words.push(token.text().to_owned());
     }
-    words
+
+    fn put(&mut self, words: &str) {
+        self.words.extend(words.split(' ').map(str::to_owned));
+    }
+
+    fn name(&mut self) {
+        let name = self.choices.one_of(&NAMES);
+        self.put(name);
+    }
+
+    fn string(&mut self) {
+        let string = self.choices.one_of(&STRINGS);
+        self.words.push(string.to_owned());
+    }
+
+    /// Between `least` and a few items, separated by commas and, if `may_trail`, sometimes followed by one.
+    fn list(&mut self, least: usize, may_trail: bool, thing: fn(&mut Writer)) {
+        let many = if self.choices.once_in(8) { 12 } else { 4 };
+        let many = least + self.choices.below(many);
+        for index in 0..many {
+            if index > 0 {
+                self.put(",");
+            }
+            thing(self);
+        }
+        if many > 0 && may_trail && self.choices.once_in(3) {
+            self.put(",");
+        }
+    }
+
+    pub fn file(&mut self) {
+        if self.choices.once_in(3) {
+            self.put("package");
+            self.name();
+            self.put(". b ;");
+        }
+        for _ in 0..self.choices.below(3) {
+            self.put("import");
+            self.string();
+            self.put(";");
+        }
+        for _ in 0..self.choices.below(5) {
+            self.item();
+        }
+    }
+
+    fn item(&mut self) {
+        match self.choices.below(9) {
+            0 => {
+                self.put("type");
+                self.name();
+                self.put("=");
+                self.ty();
+                self.put(";");
+            }
+            1 => {
+                self.put("struct");
+                self.name();
+                self.put("{");
+                self.list(0, true, |writer| {
+                    writer.name();
+                    writer.put(":");
+                    writer.ty();
+                });
+                self.put("}");
+            }
+            2 => {
+                self.put("enum");
+                self.name();
+                self.put("{");
+                self.list(1, true, |writer| {
+                    writer.name();
+                    writer.payload();
+                });
+                self.put("}");
+            }
+            3 => self.external(),
+            4 => {
+                self.put("proto !");
+                self.name();
+                self.put("=");
+                self.name();
+                self.arguments();
+                self.put(";");
+            }
+            _ => self.protocol(),
+        }
+    }
+
+    fn external(&mut self) {
+        let what = self.choices.one_of(&["extern type", "extern bound"]);
+        self.put(what);
+        self.name();
+        if what == "extern type" && self.choices.once_in(2) {
+            self.put(":");
+            self.bounds();
+        }
+        if self.choices.once_in(2) {
+            self.put(";");
+            return;
+        }
+        self.put("{");
+        for target in ["rust", "c", "scala"] {
+            if self.choices.once_in(2) {
+                self.put(target);
+                self.put("=");
+                self.string();
+                let is_c = target == "c";
+                if is_c && self.choices.once_in(2) {
+                    self.put("from");
+                    self.string();
+                }
+                if is_c && self.choices.once_in(2) {
+                    self.put("drop");
+                    self.string();
+                }
+                self.put(";");
+            }
+        }
+        self.put("}");
+    }
+
+    fn attributes(&mut self) {
+        while self.choices.once_in(6) {
+            let level = self.choices.one_of(&["allow", "warn", "deny"]);
+            self.put("# [");
+            self.put(level);
+            self.put("(");
+            self.list(1, true, |writer| {
+                let rule = writer.choices.one_of(&RULES);
+                writer.put(rule);
+            });
+            self.put(") ]");
+        }
+    }
+
+    fn protocol(&mut self) {
+        self.attributes();
+        self.put("proto !");
+        self.name();
+        let (open, close) = [("{", "}"), ("(", ")")][self.choices.below(2)];
+        self.put(open);
+        for _ in 0..self.choices.below(5) {
+            self.state();
+        }
+        self.put(close);
+        if self.choices.once_in(4) {
+            self.put(";");
+        }
+    }
+
+    fn state(&mut self) {
+        self.attributes();
+        self.name();
+        if !self.choices.once_in(5) {
+            self.put(":");
+            let direction = self.choices.one_of(&["send", "recv"]);
+            self.put(direction);
+        }
+        if self.choices.once_in(3) {
+            self.put("<");
+            self.list(1, true, |writer| {
+                writer.name();
+                if writer.choices.once_in(2) {
+                    writer.put(":");
+                    writer.bounds();
+                }
+            });
+            self.put(">");
+        }
+        self.put("{");
+        self.list(0, true, |writer| {
+            writer.attributes();
+            writer.name();
+            writer.payload();
+            writer.put("->");
+            if writer.choices.once_in(3) {
+                writer.put("!");
+            } else {
+                writer.name();
+                if writer.choices.once_in(3) {
+                    writer.arguments();
+                }
+            }
+        });
+        self.put("}");
+    }
+
+    fn bounds(&mut self) {
+        for index in 0..self.choices.below(4) {
+            if index > 0 && self.choices.once_in(2) {
+                self.put("+");
+            }
+            let bound = self.choices.one_of(&["send", "copy", "a", "_1"]);
+            self.put(bound);
+        }
+    }
+
+    fn payload(&mut self) {
+        if self.choices.once_in(3) {
+            return;
+        }
+        self.put("(");
+        self.list(0, true, |writer| {
+            if writer.choices.once_in(2) {
+                writer.name();
+                writer.put(":");
+            }
+            writer.ty();
+        });
+        self.put(")");
+    }
+
+    fn arguments(&mut self) {
+        self.put("<");
+        self.list(1, true, Writer::ty);
+        self.put(">");
+    }
+
+    fn ty(&mut self) {
+        while self.choices.once_in(6) {
+            self.put("~");
+        }
+        match self.choices.below(10) {
+            0 => {
+                self.put("[");
+                self.ty();
+                self.put("]");
+            }
+            1 => {
+                self.put("(");
+                self.list(2, true, Writer::ty);
+                self.put(")");
+            }
+            2 => {
+                self.put("( u8 )");
+            }
+            3 => {
+                self.name();
+                self.put(":: client ::");
+                self.name();
+                if self.choices.once_in(2) {
+                    self.arguments();
+                }
+            }
+            _ => self.name(),
+        }
+        while self.choices.once_in(6) {
+            self.put("?");
+        }
+    }
 }
 
 /// How tokens are joined.

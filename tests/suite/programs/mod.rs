@@ -5,7 +5,7 @@
 //! that it names, each with the settings that run it alone: `DUOLOGUE_SEED=NUMBER DUOLOGUE_PROGRAMS=1`. `DUOLOGUE_PROGRAMS=COUNT`
 //! makes COUNT programs instead of 200.
 
-pub mod generator;
+mod generator;
 mod words;
 
 use crate::support::c::{self, Compiler};
