@@ -161,6 +161,12 @@ impl Findings {
         !self.reported.is_empty()
     }
 
+    /// Whether a text, or a part of one, could not be read.
+    pub fn lacks_text(&self) -> bool {
+        let unread = ["syntax", "unresolved-import", "import-cycle"];
+        unread.iter().any(|rule| self.reported.contains(rule))
+    }
+
     /// Whether a finding of a rule at a location would be reported.
     pub fn hears(&mut self, rule: &Rule, location: Location<'_>) -> bool {
         self.level(rule, location) > Level::Allow

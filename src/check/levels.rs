@@ -139,28 +139,34 @@ impl Levels {
     }
 }
 
-/// Passes on the attributes of each declaration, state and message, with where they apply.
-pub fn each_attribute(program: &Program, look: &mut dyn FnMut(&LevelAttribute, Location<'_>)) {
+/// What an attribute is passed to, with where it applies.
+pub type Look<'l> = &'l mut dyn FnMut(&LevelAttribute, Location<'_>);
+
+/// Passes on the attributes of types, bounds and instances.
+pub fn attributes_outside(program: &Program, look: Look<'_>) {
     let types = program.types.iter().map(|found| &found.levels);
     let bounds = program.bounds.iter().map(|found| &found.levels);
     let instances = program.instances.iter().map(|found| &found.levels);
-    let mut each = |levels: &[LevelAttribute], location: Location<'_>| {
-        levels
-            .iter()
-            .for_each(|attribute| look(attribute, location));
-    };
     for levels in types.chain(bounds).chain(instances) {
-        each(levels, Location::declaration(levels));
+        each(levels, Location::declaration(levels), look);
     }
-    for protocol in &program.protocols {
-        each(&protocol.levels, Location::protocol(protocol));
-        for state in &protocol.states {
-            each(&state.levels, Location::state(protocol, state));
-            for message in &state.messages {
-                let location = Location::message(protocol, state, message);
-                each(&message.levels, location);
-            }
+}
+
+/// Passes on the attributes of a protocol, its states and its messages.
+pub fn attributes_in(protocol: &Protocol, look: Look<'_>) {
+    each(&protocol.levels, Location::protocol(protocol), look);
+    for state in &protocol.states {
+        each(&state.levels, Location::state(protocol, state), look);
+        for message in &state.messages {
+            let location = Location::message(protocol, state, message);
+            each(&message.levels, location, look);
         }
+    }
+}
+
+fn each(levels: &[LevelAttribute], location: Location<'_>, look: Look<'_>) {
+    for attribute in levels {
+        look(attribute, location);
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::each_attribute;
+use super::levels::{Location, attributes_in, attributes_outside};
 use crate::diagnostic::{Diagnostic, Level};
+use crate::protocol::LevelAttribute;
 
 pub const RULE: Rule = Rule {
     name: "unknown-rule",
@@ -14,7 +15,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    each_attribute(subject.program, &mut |attribute, location| {
+    let mut look = |attribute: &LevelAttribute, location: Location<'_>| {
         let name = &attribute.rule;
         match super::rule(name.text()) {
             Some(rule) if rule.default.is_none() => findings.error(
@@ -41,5 +42,9 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 )
             }),
         }
-    });
+    };
+    attributes_outside(subject.program, &mut look);
+    for protocol in &subject.program.protocols {
+        attributes_in(protocol, &mut look);
+    }
 }

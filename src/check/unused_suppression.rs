@@ -2,9 +2,10 @@
 
 use super::Rule;
 use super::findings::{Findings, Subject};
-use super::levels::each_attribute;
+use super::levels::{Location, attributes_in, attributes_outside};
 use super::target_clash;
 use crate::diagnostic::{Diagnostic, Level};
+use crate::protocol::LevelAttribute;
 
 pub const RULE: Rule = Rule {
     name: "unused-suppression",
@@ -16,10 +17,11 @@ pub const RULE: Rule = Rule {
 
 /// Runs as the last rule, after all others have reported their findings.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    if findings.is_incomplete() || findings.has_any(&target_clash::TOO_BROKEN) {
+    if findings.lacks_text() || findings.has_any(&target_clash::TOO_BROKEN) {
         return;
     }
-    each_attribute(subject.program, &mut |attribute, location| {
+    let is_incomplete = findings.is_incomplete();
+    let mut look = |attribute: &LevelAttribute, location: Location<'_>| {
         let name = &attribute.rule;
         let is_rule = name.text() == "all"
             || super::rule(name.text()).is_some_and(|rule| rule.default.is_some());
@@ -39,5 +41,12 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 None => finding.help(help),
             }
         });
-    });
+    };
+    // What a type, bound or instance is used for is not known where another name is not.
+    if !is_incomplete {
+        attributes_outside(subject.program, &mut look);
+    }
+    for case in subject.cases() {
+        attributes_in(case.protocol, &mut look);
+    }
 }

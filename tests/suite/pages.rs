@@ -172,7 +172,7 @@ const LIMITS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "nesting of brackets",
-        "src/syntax/tree.rs",
+        "grammar/src/lib.rs",
         "DEPTH_LIMIT: usize = 64;",
         "64",
     ),
