@@ -46,6 +46,17 @@ fn every_case_of_other_libraries_over_sockets_works() {
         &["-p", "duologue-bench-remote", "--features", "peers"],
         "every case works\n",
     );
+    works(
+        &["-p", "duologue-bench", "--features", "peers"],
+        "every case works, and the cases of every bar exist\n",
+    );
+}
+
+/// The same for the language server.
+#[test]
+#[ignore = "nightly: benchmarks"]
+fn every_case_of_the_benchmark_of_lsp_works() {
+    works(&["--workspace", "--bench", "lsp"], "every case works\n");
 }
 
 /// The same for the Scala pipes. The benchmark needs JDK 21 or newer: the one whose `java` is named by `DUOLOGUE_JAVA`, or the one
@@ -79,18 +90,17 @@ fn works_in_scala() {
     );
 }
 
-/// The same for C, within a process and between processes.
+/// The same for C.
 #[test]
 #[ignore = "nightly: benchmarks"]
-fn every_case_of_the_c_benchmarks_works() {
-    for name in ["c", "processes"] {
-        works(&["--workspace", "--bench", name], "every case works\n");
-    }
+fn every_case_of_the_c_benchmark_works() {
+    works(&["--workspace", "--bench", "c"], "every case works\n");
 }
 
-/// The same for `check`, with `protoc` where it is installed.
+/// The same for `check`, with `protoc` where it is installed, and for `trace check`.
 #[test]
 #[ignore = "nightly: benchmarks"]
-fn every_case_of_the_benchmark_of_check_works() {
+fn every_case_of_the_benchmarks_of_check_and_trace_works() {
     works(&["--workspace", "--bench", "check"], "every case works\n");
+    works(&["--workspace", "--bench", "trace"], "every case works\n");
 }

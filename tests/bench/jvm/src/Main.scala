@@ -62,13 +62,17 @@ object Main {
     new Family("stream", classOf[Stream], None),
     new Family("ring of 100 virtual threads", classOf[Ring], Some(100)),
     new Family("ring of 1000 virtual threads", classOf[Ring], Some(1000)),
+    new Family("thread-ring of 503, 1 token", classOf[ThreadRing], None),
+    new Family("big bang of 100 actors", classOf[BigBang], None),
     new Family("bank session", classOf[Bank], None),
+    new Family("word count", classOf[WordCount], None),
     new Family("withdrawal over a Unix socket", classOf[Withdrawal], None)
   )
 
   private val Units = Map(
     "ping-pong" -> "round trip",
     "bank session" -> "session",
+    "word count" -> "word",
     "withdrawal over a Unix socket" -> "withdrawal"
   ).withDefaultValue("message")
 
@@ -84,6 +88,9 @@ object Main {
     Bar("bank session", "jox channel", 0.5),
     Bar("withdrawal over a Unix socket", "SocketChannel", 1.3)
   )
+
+  /** The tables follow the first of these lines that a page has: one page also has tables of Rust. */
+  private val Marks = Seq("<!-- measured in Scala -->", "<!-- measured -->")
 
   /** Without arguments all families are measured. `--quick` runs every case once, `--write PAGE` writes the tables into a page, after
     * `--quick` with numbers that say nothing, and every other argument selects the families whose names begin with it.
@@ -137,9 +144,8 @@ object Main {
 
   /** Writes the tables after the marker of the page. */
   private def write(page: Path, text: String): Unit = {
-    val mark = "<!-- measured -->"
     val before = Files.readString(page, UTF_8)
-    assert(before.contains(mark), page.toString + " has no line " + mark)
+    val mark = Marks.find(before.contains).getOrElse(throw new IllegalArgumentException(page.toString + " has no line " + Marks.last))
     Files.writeString(page, before.substring(0, before.indexOf(mark)) + mark + "\n\n" + text, UTF_8): Unit
   }
 }

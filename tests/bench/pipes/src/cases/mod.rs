@@ -4,18 +4,22 @@ mod bank;
 mod bank_tasks;
 mod bank_threads;
 mod bank_words;
+pub mod big_bang;
 mod dialectic_bank;
 mod fan_in;
 mod one_core;
 mod par_bank;
+mod parallel_map;
 mod ping_pong;
 mod port_set;
-mod ring_tasks;
+pub mod ring_tasks;
 mod ring_threads;
 mod rumpsteak_bank;
 mod run_of_three;
+mod search;
 mod session_typed;
 mod stream;
+mod text;
 
 use crate::harness::{Case, Family, Job, Place};
 
@@ -33,6 +37,11 @@ pub fn families() -> Vec<Family> {
         fan_in::families(),
         port_set::families(),
         one_core::families(),
+        parallel_map::families(),
+        text::families(),
+        ring_tasks::thread_rings(),
+        big_bang::families(),
+        search::families(),
     ]
     .into_iter()
     .flatten()

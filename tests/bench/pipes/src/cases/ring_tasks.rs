@@ -1,4 +1,5 @@
-//! A ring of tasks: each begins with a token, and passes on what it gets.
+//! A ring of tasks: each passes on what it gets. There are as many tokens as tasks, or only one, as in the thread-ring of the
+//! Computer Language Benchmarks Game.
 
 use super::{LEFT, OURS};
 use crate::harness::{Case, Clock, Family, Job, Place};
@@ -18,7 +19,11 @@ use tokio::sync::Barrier;
 pub fn families() -> Vec<Family> {
     let sizes = [(4, 2, 1), (100, 2, 1), (1_000, 12, 4), (10_000, 100, 10)];
     let of = |workers, (tasks, milliseconds, thinned)| {
-        let ring = Ring { workers, tasks };
+        let ring = Ring {
+            workers,
+            tasks,
+            tokens: tasks,
+        };
         let name = format!("ring of {tasks} tasks, {}", ring.workers());
         ring.family(name, milliseconds, thinned)
     };
@@ -28,13 +33,37 @@ pub fn families() -> Vec<Family> {
         .collect()
 }
 
+/// The thread-ring: 503 tasks, with one token and with a token each.
+pub fn thread_rings() -> Vec<Family> {
+    const TASKS: u64 = 503;
+    let of = |(workers, tokens)| {
+        let ring = Ring {
+            workers,
+            tasks: TASKS,
+            tokens,
+        };
+        let plural = if tokens == 1 { "" } else { "s" };
+        let name = format!(
+            "thread-ring of {TASKS}, {tokens} token{plural}, {}",
+            ring.workers()
+        );
+        let family = ring.family(name, 10, 4);
+        #[cfg(feature = "peers")]
+        let family = family.case(crate::peers::actors::ring(workers, TASKS, tokens));
+        family
+    };
+    [(1, 1), (2, 1), (1, TASKS), (2, TASKS)].map(of).into()
+}
+
 /// A task, and what its numbers add up to.
-type Task = Pin<Box<dyn Future<Output = u64> + Send>>;
+pub type Task = Pin<Box<dyn Future<Output = u64> + Send>>;
 
 #[derive(Clone, Copy)]
 struct Ring {
     workers: usize,
     tasks: u64,
+    /// How many of the tasks begin with a token: all, or the first.
+    tokens: u64,
 }
 
 impl Ring {
@@ -43,11 +72,19 @@ impl Ring {
         format!("{} worker{plural}", self.workers)
     }
 
+    /// The token of a task. It is its number plus 1.
+    fn token(self, task: u64) -> Option<u64> {
+        (task < self.tokens).then_some(task + 1)
+    }
+
     fn family(self, name: String, milliseconds: u64, thinned: usize) -> Family {
         let tasks = self.tasks;
-        // In a lap each token gets to one task. The token of a task is its number plus 1.
-        let tokens = triangle(tasks + 1);
-        let family = Family::new(name, "message", move |laps| tokens.wrapping_mul(laps));
+        // In a lap each token gets to each task once.
+        let tokens = triangle(self.tokens + 1);
+        let laps_of_all = if self.tokens == 1 { tasks } else { 1 };
+        let family = Family::new(name, "message", move |laps| {
+            tokens.wrapping_mul(laps).wrapping_mul(laps_of_all)
+        });
         let family = family.units(tasks).slices(milliseconds, thinned);
         let family = if self.workers == 1 {
             family.steady()
@@ -57,14 +94,16 @@ impl Ring {
         family
             .case(self.case("yield_now", move |laps| {
                 let yields = |task| -> Task {
+                    // A lap of one token runs each task once, as one of all tokens does.
+                    let turns = if self.tokens == 1 { laps * tasks } else { laps };
                     Box::pin(async move {
-                        for _ in 0..laps {
+                        for _ in 0..turns {
                             tokio::task::yield_now().await;
                         }
-                        laps.wrapping_mul(task + 1)
+                        turns.wrapping_mul(task + 1)
                     })
                 };
-                (0..tasks).map(yields).collect()
+                (0..self.tokens).map(yields).collect()
             }))
             .case(self.case(OURS, move |laps| {
                 let sessions = (0..tasks).map(|_| init::<u64>());
@@ -72,7 +111,7 @@ impl Ring {
                 servers.rotate_right(1);
                 let pairs = (0..).zip(servers.into_iter().zip(clients));
                 let tasks = pairs.map(|(task, (server, client))| -> Task {
-                    Box::pin(session(server, client, task + 1, laps))
+                    Box::pin(session(server, client, self.token(task), laps))
                 });
                 tasks.collect()
             }))
@@ -91,9 +130,7 @@ impl Ring {
             } else {
                 Place::Anywhere
             };
-            vec![Job::timed(place, move |clock| {
-                run(self.workers, tasks, clock)
-            })]
+            vec![Job::timed(place, move |clock| self.run(tasks, clock))]
         })
     }
 
@@ -104,15 +141,19 @@ impl Ring {
             rxs.rotate_right(1);
             let pairs = (0..).zip(rxs.into_iter().zip(txs));
             let tasks = pairs.map(|(task, (rx, tx))| -> Task {
-                Box::pin(over_channels::<C>(rx, tx, task + 1, laps))
+                Box::pin(over_channels::<C>(rx, tx, self.token(task), laps))
             });
             tasks.collect()
         })
     }
+
+    fn run(self, tasks: Vec<Task>, clock: &mut Clock) -> u64 {
+        run(self.workers, tasks, clock)
+    }
 }
 
 /// Spawns all tasks, and measures the time from when all have been spawned until all are done.
-fn run(workers: usize, tasks: Vec<Task>, clock: &mut Clock) -> u64 {
+pub fn run(workers: usize, tasks: Vec<Task>, clock: &mut Clock) -> u64 {
     let runtime = runtime(workers);
     let sum = runtime.block_on(async {
         let all = Arc::new(Barrier::new(tasks.len()));
@@ -140,7 +181,7 @@ fn run(workers: usize, tasks: Vec<Task>, clock: &mut Clock) -> u64 {
 }
 
 /// A runtime with this many workers. With one it is the thread that waits for it.
-fn runtime(workers: usize) -> Runtime {
+pub fn runtime(workers: usize) -> Runtime {
     let built = match workers {
         1 => Builder::new_current_thread().build(),
         _ => Builder::new_multi_thread().worker_threads(workers).build(),
@@ -150,19 +191,23 @@ fn runtime(workers: usize) -> Runtime {
 
 const OPEN: &str = "no task ends before the others";
 
-/// Sends its token, then passes on what comes, and keeps the last one.
+/// Sends its token, then passes on what comes. A task that began with a token keeps the last one.
 async fn session(
     server: crate::protocols::stream::server::Stream<u64>,
     client: crate::protocols::stream::client::Stream<u64>,
-    token: u64,
+    token: Option<u64>,
     laps: u64,
 ) -> u64 {
-    let (mut client, mut server, mut sum) = (client.send(token).expect(OPEN), server, 0_u64);
+    let (mut client, mut server, mut sum) = (client, server, 0_u64);
+    let kept = token.is_some();
+    if let Some(token) = token {
+        client = client.send(token).expect(OPEN);
+    }
     for lap in 1..=laps {
         let Stream::Send(token, next) = server.recv_async().await.expect(OPEN);
         server = next;
         sum = sum.wrapping_add(token);
-        if lap < laps {
+        if lap < laps || !kept {
             client.ready().await;
             client = client.send(token).expect(OPEN);
         }
@@ -173,15 +218,18 @@ async fn session(
 async fn over_channels<C: Channel<u64>>(
     mut rx: C::Rx,
     mut tx: C::Tx,
-    token: u64,
+    token: Option<u64>,
     laps: u64,
 ) -> u64 {
     let mut sum = 0_u64;
-    C::send(&mut tx, token).await;
+    let kept = token.is_some();
+    if let Some(token) = token {
+        C::send(&mut tx, token).await;
+    }
     for lap in 1..=laps {
         let token = C::recv(&mut rx).await;
         sum = sum.wrapping_add(token);
-        if lap < laps {
+        if lap < laps || !kept {
             C::send(&mut tx, token).await;
         }
     }
