@@ -21,18 +21,24 @@ module.exports = grammar({
 
     _item: $ => choice($.alias, $.struct, $.enum, $.extern_type, $.extern_bound, $.instance, $.protocol),
 
-    alias: $ => seq('type', field('name', $.identifier), '=', field('type', $._type), ';'),
+    alias: $ => seq(optional($._level_attributes), 'type', field('name', $.identifier), '=', field('type', $._type), ';'),
 
-    struct: $ => seq('struct', field('name', $.identifier), field('body', $.fields)),
+    struct: $ => seq(optional($._level_attributes), 'struct', field('name', $.identifier), field('body', $.fields)),
     fields: $ => seq('{', optional(list($.field)), '}'),
     field: $ => seq(field('name', $.identifier), ':', field('type', $._type)),
 
-    enum: $ => seq('enum', field('name', $.identifier), field('body', $.variants)),
+    enum: $ => seq(optional($._level_attributes), 'enum', field('name', $.identifier), field('body', $.variants)),
     variants: $ => seq('{', list($.variant), '}'),
     variant: $ => seq(field('name', $.identifier), optional(field('payload', $.payload))),
 
-    extern_type: $ => seq('extern', 'type', field('name', $.identifier), optional($.bounds), choice(';', $.mappings)),
-    extern_bound: $ => seq('extern', 'bound', field('name', $.identifier), choice(';', $.mappings)),
+    extern_type: $ => seq(
+      optional($._level_attributes),
+      'extern', 'type', field('name', $.identifier), optional($.bounds), choice(';', $.mappings),
+    ),
+    extern_bound: $ => seq(
+      optional($._level_attributes),
+      'extern', 'bound', field('name', $.identifier), choice(';', $.mappings),
+    ),
     mappings: $ => seq('{', repeat($.mapping), '}'),
     mapping: $ => choice(
       seq(field('target', choice('rust', 'scala')), '=', field('host', $.string), ';'),
@@ -45,13 +51,12 @@ module.exports = grammar({
     ),
 
     instance: $ => seq(
-      optional($._acceptances),
+      optional(choice($._level_attributes, $._instance_attributes)),
       'proto', '!', field('name', $.identifier), '=', field('protocol', $.identifier), $.type_arguments, ';',
     ),
 
     protocol: $ => seq(
-      optional($._acceptances),
-      optional($._protocol_attributes),
+      optional(choice($._level_attributes, $._instance_attributes, $._protocol_attributes)),
       'proto', '!', field('name', $.identifier), field('body', $.states), optional(';'),
     ),
     states: $ => choice(seq('{', repeat($.state), '}'), seq('(', repeat($.state), ')')),
@@ -101,13 +106,16 @@ module.exports = grammar({
     size_bound: $ => seq('<', field('bound', $.number), '>'),
     type_arguments: $ => seq('<', list($._type), '>'),
 
-    // Only these may also be before an instance, so they are a rule of their own.
-    _acceptances: $ => repeat1(alias($._accepts, $.attribute)),
-    _protocol_attributes: $ => seq($._protocol_attribute, repeat(choice($._protocol_attribute, alias($._accepts, $.attribute)))),
-    _protocol_attribute: $ => choice(
-      alias($._levels, $.attribute),
-      alias($._at_most, $.attribute),
-      alias($._dual_of, $.attribute),
+    // Attributes before any declaration; with one that only instances and protocols have; and with one that only protocols have. What is
+    // declared comes after them, so each rule goes on where the rule before it ends.
+    _level_attributes: $ => repeat1(alias($._levels, $.attribute)),
+    _instance_attributes: $ => choice(
+      seq(optional($._level_attributes), alias($._accepts, $.attribute)),
+      seq($._instance_attributes, alias(choice($._levels, $._accepts), $.attribute)),
+    ),
+    _protocol_attributes: $ => choice(
+      seq(optional(choice($._level_attributes, $._instance_attributes)), alias(choice($._at_most, $._dual_of), $.attribute)),
+      seq($._protocol_attributes, alias(choice($._levels, $._accepts, $._at_most, $._dual_of), $.attribute)),
     ),
     _levels: $ => seq('#', '[', field('name', choice('allow', 'warn', 'deny')), '(', list($.rule_name), ')', ']'),
     _at_most: $ => seq('#', '[', field('name', 'at_most'), '(', $.size, optional(','), ')', ']'),
