@@ -15,6 +15,8 @@ mod foreign;
 #[allow(clippy::wildcard_enum_match_arm)]
 pub mod format;
 mod measure;
+// Most kinds of nodes cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod mistakes;
 // Most kinds of nodes cannot occur at a given position.
 #[allow(clippy::wildcard_enum_match_arm)]
@@ -35,13 +37,13 @@ use problems::problems;
 pub const SIZE_LIMIT: usize = 64 * 1024 * 1024;
 
 /// The tree of a text, unless it is too large.
-fn read(source: SourceId, text: &str) -> Result<Tree<'_>, Diagnostic> {
+fn read(source: SourceId, text: &str) -> Result<Tree<'_>, Vec<Diagnostic>> {
     if text.len() <= SIZE_LIMIT {
         return Ok(Tree::of(text));
     }
     let here = Span::new(source, 0, 0);
     let error = Diagnostic::error("syntax", here, "this file is larger than 64 MiB");
-    Err(error.help("split it, and import the parts"))
+    Err(vec![error.help("split it, and import the parts")])
 }
 
 /// Parses a text. An error in a message, a state or an item hides nothing in another. The tree holds everything that could be
@@ -50,7 +52,7 @@ fn read(source: SourceId, text: &str) -> Result<Tree<'_>, Diagnostic> {
 pub fn parse(source: SourceId, text: &str) -> (ast::File, Vec<Diagnostic>) {
     match read(source, text) {
         Ok(tree) => parse_tree(source, &tree),
-        Err(error) => (ast::File::default(), vec![error]),
+        Err(errors) => (ast::File::default(), errors),
     }
 }
 

@@ -43,7 +43,7 @@ fn declared(target: Target, line: &str) -> Option<&str> {
             let words = ["class", "object", "trait", "type", "def", "enum"];
             declared_after(line, &before, &words)
         }
-        _ => {
+        Target::C | _ => {
             let function = line.strip_prefix("DUO_API ");
             let function = function.and_then(|rest| rest.split_once('('));
             let function = function.and_then(|(head, _)| head.rsplit([' ', '*']).next());

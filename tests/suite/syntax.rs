@@ -107,9 +107,11 @@ fn the_leaves_of_many_changed_trees_are_the_text() {
 
 /// The states of a file, also those of protocols without a name.
 fn states(file: &File) -> Vec<&State> {
-    let items = file.items.iter().flat_map(|item| match &item.kind {
-        ItemKind::Protocol(protocol) => protocol.states.as_slice(),
-        _ => &[],
+    let items = file.items.iter().flat_map(|item| {
+        let ItemKind::Protocol(protocol) = &item.kind else {
+            return &[][..];
+        };
+        protocol.states.as_slice()
     });
     items.chain(&file.orphans).collect()
 }

@@ -76,10 +76,7 @@ pub fn format(source: SourceId, text: &str) -> Result<String, Unformatted> {
 /// # Errors
 /// As for [`format()`]. Whatever the layout does, it cannot change what the text says.
 pub fn format_with(source: SourceId, text: &str, layout: Layout) -> Result<String, Unformatted> {
-    let tree = match read(source, text) {
-        Ok(tree) => tree,
-        Err(error) => return Err(Unformatted::Invalid(vec![error])),
-    };
+    let tree = read(source, text).map_err(Unformatted::Invalid)?;
     let (_, errors) = parse_tree(source, &tree);
     if !errors.is_empty() {
         return Err(Unformatted::Invalid(errors));

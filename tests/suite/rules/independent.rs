@@ -52,7 +52,7 @@ fn fit(first: &Fixture, second: &Fixture) -> bool {
     let is_renamed = words(&second.text)
         .iter()
         .any(|word| first.names.contains(word));
-    !met.any(|name| lacks(first, name)) && !(is_about_names && is_renamed)
+    !(met.any(|name| lacks(first, name)) || is_about_names && is_renamed)
 }
 
 /// The text with other names for those that another text declares too.

@@ -182,7 +182,7 @@ impl Program<'_> {
     /// Compiles and links the program together with the runtime, by one call of the compiler unless there are C++ files.
     pub fn link(&self) -> Result<PathBuf, String> {
         let program = self.folder.join("program");
-        let has_cpp = self.sources.iter().any(is_cpp);
+        let has_cpp = self.sources.iter().any(|source| is_cpp(source));
         let own = match has_cpp {
             true => self.objects()?,
             false => self.sources.to_vec(),
@@ -255,7 +255,7 @@ impl Program<'_> {
     }
 }
 
-fn is_cpp(source: &PathBuf) -> bool {
+fn is_cpp(source: &Path) -> bool {
     source.extension().is_some_and(|ending| ending == "cpp")
 }
 

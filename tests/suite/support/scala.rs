@@ -14,6 +14,9 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
 use warm::Warm;
 
+/// Runs a tool with arguments, and returns what it prints.
+type Ask<'a> = dyn FnMut(&str, &[String]) -> Result<String, String> + 'a;
+
 /// A version of Scala that generated code and the runtime are compiled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scala {
@@ -95,7 +98,7 @@ impl Scala {
 
     fn compile_by(
         self,
-        ask: &mut dyn FnMut(&str, &[String]) -> Result<String, String>,
+        ask: &mut Ask<'_>,
         settings: &[&str],
         path: &str,
         sources: &[PathBuf],

@@ -27,7 +27,9 @@ fn check(root: &Value, schema: &Value, value: &Value, place: &str, found: &mut V
     let keywords = match schema {
         Value::Bool(true) => return,
         Value::Object(keywords) => keywords,
-        _ => return found.push(format!("{place}: is not allowed")),
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            return found.push(format!("{place}: is not allowed"));
+        }
     };
     let keeps = |schema: &Value| {
         let mut found = Vec::new();
