@@ -34,7 +34,7 @@ static struct {
     bool is_run;
     const char *address;
     duo_listener *listener;
-    const duo_tls *tls;
+    const duo_tls *own_tls, *child_tls;
     /* The parent has seen the end of the session. */
     int seen[2];
 } now;
@@ -70,7 +70,7 @@ static void play_child(int region)
         status = now.why == REFUSED ? other_client_attach(region, NULL, &other) : loose_client_attach(region, NULL, &client);
     } else {
         duo_refusal refusal = {0, 0};
-        const duo_net_options options = {.tls = now.tls, .refusal = &refusal};
+        const duo_net_options options = {.tls = now.child_tls, .refusal = &refusal};
         status = loose_client_connect(now.address, &options, &client);
         CHECK(status == DUO_OK || refusal.verdict == DUO_VERDICT_NOT_ADMITTED);
     }
@@ -117,7 +117,7 @@ static bool admit(const duo_peer *peer, void *context)
 
 static duo_net_options options_of(reason why)
 {
-    duo_net_options options = {.tls = now.tls};
+    duo_net_options options = {.tls = now.own_tls};
     if (why == LATE) options.idle = UINT64_C(50000000);
     if (why == TOO_LARGE) options.memory = 32;
     if (why == REFUSED) options.admit = admit;
@@ -167,8 +167,9 @@ static void check(reason why, bool is_run, const char *address)
 TEST(reasons)
 {
 #ifdef OVER_TLS
-    duo_tls *tls = party("ca", "server");
-    now.tls = tls;
+    duo_tls *server = party("ca", "server"), *client = party("ca", "client");
+    now.own_tls = server;
+    now.child_tls = client;
     static const char *const addresses[] = {"tls://127.0.0.1:0"};
 #else
     static const char *const addresses[] = {"unix:reasons.sock", "tcp://127.0.0.1:0", NULL};
@@ -177,7 +178,8 @@ TEST(reasons)
         for (reason why = LEFT; why < REASONS; why++)
             for (int is_run = 0; is_run < 2; is_run++) check(why, is_run != 0, addresses[i]);
 #ifdef OVER_TLS
-    duo_tls_free(tls);
+    duo_tls_free(server);
+    duo_tls_free(client);
 #endif
     CHECK(duo_shutdown() == 0);
 }
