@@ -29,6 +29,8 @@ pub(super) struct StateView {
     /// How long it may last between processes, in milliseconds.
     pub(super) within: Option<u64>,
     pub(super) arms: Vec<ArmView>,
+    /// Whether each index that a byte can hold is that of a message.
+    pub(super) is_full: bool,
 }
 
 /// The declarations of the states in which one side receives.
@@ -123,6 +125,7 @@ impl States<'_> {
             stays: endpoint::may_stay(self.protocol(), state),
             session,
             arms: state.messages.iter().enumerate().map(arm).collect(),
+            is_full: state.messages.len() == 256,
         }
     }
 
