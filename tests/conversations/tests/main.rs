@@ -1,5 +1,7 @@
 //! The conversations in Rust: one program, as each further one would be linked anew. What needs a process of its own is in `alone.rs`.
 #![forbid(unsafe_code)]
+// `limited` has the same cases over each transport, with what the module around it says about that.
+#![allow(clippy::duplicate_mod)]
 
 mod cases;
 mod derives;

@@ -16,6 +16,7 @@ pub(crate) fn leave(why: Why) -> [u8; 3] {
         Why::Broken => 1,
         Why::Late => 2,
         Why::TooLarge => 3,
+        Why::Left | Why::Lost | Why::Stopped => 0,
         _ => 0,
     };
     [0, LEAVE, reason]
