@@ -45,7 +45,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 /// `quickly`: it need not run fast.
 fn built(benchmark: &Benchmark, quickly: bool) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let root = root.expect("a package in the repository");
     let all = root.join("tests/bench");
     let own = all.join(benchmark.folder);
     let name = format!("bench-{}", benchmark.folder);

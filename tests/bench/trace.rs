@@ -60,7 +60,7 @@ fn main() {
     write("seen.jsonl", log(events, None));
     write("client.jsonl", log(events / 2, Some("client")));
     write("server.jsonl", log(events / 2, Some("server")));
-    let protocol = Path::new(env!("CARGO_MANIFEST_DIR")).join("protocols/bank.proto");
+    let protocol = Path::new(env!("CARGO_MANIFEST_DIR")).join("../protocols/bank.proto");
     for (name, logs) in [
         ("seen by one observer", &["seen.jsonl"][..]),
         ("logged by both sides", &["client.jsonl", "server.jsonl"]),

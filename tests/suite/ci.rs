@@ -283,7 +283,7 @@ fn the_action_installs_the_program_of_a_release() {
         runner.inputs.insert("ref", version);
         let (is_good, text) = runner.step("Install the compiler", &programs);
         assert!(
-            is_good && text.contains("cargo install --locked --path . --root "),
+            is_good && text.contains("cargo install --locked --path cli --root "),
             "{text}"
         );
     }

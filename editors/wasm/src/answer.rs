@@ -6,8 +6,7 @@ use crate::request::{Command, Format, Request};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Files, compile};
 use duologue::diagnostic::Level;
-use duologue::model::Model;
-use duologue::picture::{self, Layout, TooLarge};
+use duologue::diagram;
 use duologue::promela::promela;
 use duologue::protocol::{Protocol, StateId};
 use duologue::report::{self, RenderOptions};
@@ -15,7 +14,9 @@ use duologue::source::Sources;
 use duologue::syntax::decode;
 use duologue::syntax::format::{Unformatted, format};
 use duologue::target::{self, Target};
-use duologue::{diagram, doc};
+use duologue_reports::model::Model;
+use duologue_site::doc;
+use duologue_site::picture::{self, Layout, TooLarge};
 use serde::Serialize;
 use std::path::Path;
 
@@ -136,7 +137,7 @@ pub fn findings(compiled: &Compilation) -> Answer {
         .map(|found| report::full(found, sources, options) + "\n\n");
     Answer {
         ok: !found.iter().any(|found| found.level == Level::Deny),
-        report: report::json(found, sources),
+        report: duologue_reports::json(found, sources),
         text: shown.collect(),
         ..Answer::default()
     }

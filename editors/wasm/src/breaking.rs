@@ -5,7 +5,6 @@ use crate::memory::Memory;
 use crate::request::Request;
 use duologue::compile::{Compilation, compile};
 use duologue::relation::{Verdict, versions};
-use duologue::report;
 
 /// Compares the new version with the old one.
 ///
@@ -44,7 +43,7 @@ pub fn breaking(
         verdicts.push(Verdict::on(&versions));
     }
     new.diagnostics = found;
-    let report = report::json_of_versions(&new.diagnostics, &new.sources, &verdicts);
+    let report = duologue_reports::json_of_versions(&new.diagnostics, &new.sources, &verdicts);
     let mut answer = findings(&new);
     answer.report = report;
     Ok(answer)
