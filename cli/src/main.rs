@@ -47,6 +47,7 @@ const EXITS: &str = "\
 /// Checks protocols between two parties and writes typed endpoints for Rust, C and Scala.
 #[derive(Debug, Parser)]
 #[command(
+    name = "duologue",
     version,
     before_help = EXAMPLES,
     after_help = EXITS,

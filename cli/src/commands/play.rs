@@ -39,7 +39,7 @@ pub struct Play {
     /// The port, at 127.0.0.1 only [default: one that is free]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// The directory with the page, as editors/web/build writes it [default: that of DUOLOGUE_PLAYGROUND, or the one that is installed
+    /// The directory with the page, as tools/editors/web/build writes it [default: that of DUOLOGUE_PLAYGROUND, or the one that is installed
     /// with the program, ../share/duologue/playground]
     #[arg(long, value_name = "DIR")]
     pages: Option<PathBuf>,
@@ -120,7 +120,7 @@ fn directory(named: Option<PathBuf>) -> Result<PathBuf, Failure> {
     installed.filter(|found| found.join("index.html").is_file()).ok_or_else(|| {
         Failure::Environment(
             "the page of the playground is not installed with this program; build it in a copy of the repository with \
-             `editors/web/build DIR`, and run `duologue play --pages DIR`"
+             `tools/editors/web/build DIR`, and run `duologue play --pages DIR`"
                 .to_owned(),
         )
     })
@@ -132,7 +132,7 @@ fn read_pages(directory: &Path) -> Result<Vec<Asset>, Failure> {
         let read = duologue::files::open(&path).and_then(duologue::files::read_limited);
         let bytes = read.map_err(|error| {
             Failure::Environment(format!(
-                "cannot read {}: {error}; `editors/web/build DIR` in a copy of the repository writes the playground",
+                "cannot read {}: {error}; `tools/editors/web/build DIR` in a copy of the repository writes the playground",
                 path.display()
             ))
         })?;
