@@ -547,6 +547,7 @@ fn the_programs_run_in_scala_3() {
 }
 
 #[test]
+#[ignore = "slow: Scala 2"]
 fn the_programs_run_in_scala_2() {
     programs_run(Scala::Two);
 }
@@ -563,6 +564,7 @@ fn the_scala_3_compiler_reports_misuse() {
 }
 
 #[test]
+#[ignore = "slow: Scala 2"]
 fn the_scala_2_compiler_reports_misuse() {
     compiler_reports_misuse(Scala::Two);
 }

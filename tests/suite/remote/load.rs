@@ -202,6 +202,7 @@ fn c_serves_some_sessions_over_tls() {
 }
 
 #[test]
+#[ignore = "slow: load over TLS"]
 fn scala_serves_some_sessions_over_tls() {
     check_over_tls(Language::Scala, SOME);
 }
