@@ -334,7 +334,7 @@ enum Needs {
 
 impl Needs {
     fn of(program: &str) -> Needs {
-        let imports = |library: &str| program.contains(&format!("\nimport {library}"));
+        let imports = |library: &str| program.contains(&format!("import {library}"));
         if imports("ox.") {
             Needs::Ox
         } else if program.contains("startVirtualThread") {
@@ -362,7 +362,7 @@ fn documented(needs: Needs) -> Vec<(String, String)> {
             .expect("a program has an object")
             .1;
         let name = object.split(' ').next().expect("a split has a first part");
-        (name.to_owned(), text.to_owned())
+        (name.to_owned(), format!("package example\n\n{text}"))
     });
     programs.collect()
 }
@@ -408,6 +408,7 @@ fn main_program(checked: &CheckedProgram) -> String {
         writeln!(text, "    example.{name}.main(Array())")
             .expect("writing into memory does not fail");
     }
+    text += "    cases.Shrinking.main(Array())\n";
     text + "    println(\"all went well\" + arguments.mkString)\n  }\n}\n"
 }
 
