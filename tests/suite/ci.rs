@@ -2,7 +2,6 @@
 
 use crate::support::program::{Scratch, run};
 use crate::support::repository;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
