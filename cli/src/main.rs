@@ -22,7 +22,7 @@ use duologue_project::{Failure, Outcome};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
-use terminal::Terminal;
+use terminal::{STYLES, Terminal};
 use vocabulary::TEMPLATE;
 
 const EXAMPLES: &str = "\
@@ -43,6 +43,19 @@ const EXITS: &str = "\
   1  the protocols have errors, a change is incompatible, a session broke its protocol, or files are not up to date or not formatted
   2  the command line is wrong
   3  a file cannot be read or written, or a plugin fails";
+
+/// The commands by what they are for.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Check", &["check", "fmt", "explain", "rules", "guarantee"]),
+    ("Generate", &["gen", "dual", "model"]),
+    ("Look", &["graph", "doc", "play", "talk"]),
+    ("Test and observe", &["robots", "trace", "attack", "top"]),
+    ("Deploy", &["breaking", "fingerprint"]),
+    ("Editors and shells", &["lsp", "completions", "man"]),
+];
+
+/// How wide the list of commands is.
+const WIDTH: usize = 80;
 
 /// Checks protocols between two parties and writes typed endpoints for Rust, C and Scala.
 #[derive(Debug, Parser)]
@@ -188,7 +201,41 @@ fn command() -> clap::Command {
         let verbose = own("verbose", &|argument| argument.help(help));
         command = command.mut_subcommand(name, |command| command.args(verbose));
     }
-    command
+    let list = list(&command);
+    command.help_template(TEMPLATE.replace("{all-args}", &list))
+}
+
+/// The commands in their groups, and a place for the options. What clap prints has no groups.
+fn list(command: &clap::Command) -> String {
+    let (heading, name) = (STYLES.get_header(), STYLES.get_literal());
+    let mut list = String::new();
+    for (group, members) in GROUPS {
+        list += &format!("{heading}{group}:{heading:#}\n");
+        for member in members {
+            let about = command
+                .find_subcommand(member)
+                .and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let mut column = 15;
+            list += &format!("  {name}{member:11}{name:#} ");
+            for word in about
+                .split([':', ';'])
+                .next()
+                .unwrap_or_default()
+                .split(' ')
+            {
+                if column + word.len() > WIDTH {
+                    list += &format!("\n{:14}", "");
+                    column = 15;
+                }
+                list += &format!(" {word}");
+                column += word.len() + 1;
+            }
+            list.push('\n');
+        }
+        list.push('\n');
+    }
+    list + &format!("{heading}Options:{heading:#}\n{{options}}")
 }
 
 /// Shows help, the version, or what is wrong with the arguments. Returns the exit code.
@@ -225,4 +272,25 @@ fn exit_code(outcome: Outcome, terminal: &Terminal) -> u8 {
     };
     terminal.complain(&message);
     code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_is_in_one_group() {
+        let listed = GROUPS
+            .iter()
+            .flat_map(|(_, members)| members.iter().copied());
+        let mut listed: Vec<&str> = listed.collect();
+        listed.sort_unstable();
+        let program = command();
+        let mut all: Vec<&str> = program
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        all.sort_unstable();
+        assert_eq!(listed, all);
+    }
 }
