@@ -94,6 +94,27 @@ fn table(help: &str, shown: &mut BTreeSet<(String, String)>) -> String {
     format!("| | |\n| --- | --- |\n{rows}")
 }
 
+/// The examples, each on a line with its description as a comment.
+fn examples(lines: &str) -> String {
+    let mut examples: Vec<(&str, String)> = Vec::new();
+    for line in lines.lines() {
+        let text = line.trim();
+        // A word alone is the rest of a description.
+        if line.starts_with("   ") || !text.contains(' ') {
+            let (_, description) = examples.last_mut().expect("an example was begun");
+            *description = format!("{description} {text}").trim().to_owned();
+        } else {
+            let (command, description) = text.split_once("  ").unwrap_or((text, ""));
+            examples.push((command, description.trim().to_owned()));
+        }
+    }
+    let line = |(command, description): &(&str, String)| match description.is_empty() {
+        true => format!("{command}\n"),
+        false => format!("{command}  # {description}\n"),
+    };
+    examples.iter().map(line).collect()
+}
+
 #[test]
 fn the_page_of_the_command_line_is_what_help_prints() {
     let scratch = Scratch::new("cli-page");
@@ -111,19 +132,20 @@ fn the_page_of_the_command_line_is_what_help_prints() {
         let (about, _) = long.split_once("\nUsage: ").expect("it shows the usage");
         let (_, rest) = short.split_once("\nUsage: ").expect("it shows the usage");
         let (usage, rest) = rest.split_once("\n\n").unwrap_or((rest, ""));
-        let (about, examples) = about.split_once("\nExamples:\n").unwrap_or((about, ""));
+        let (about, lines) = about.split_once("\nExamples:\n").unwrap_or((about, ""));
         page += &format!(
             "\n## {}\n\n{}\n",
             format!("duologue {command}").trim(),
             about.trim()
         );
-        if !examples.is_empty() {
-            page += &format!("\n```text\n{}\n```\n", examples.trim_end());
+        if !lines.is_empty() {
+            page += &format!("\n```sh\n{}```\n", examples(lines.trim_end()));
         }
         let usage: Vec<&str> = usage.split_whitespace().collect();
         page += &format!("\nUsage: `{}`\n", usage.join(" "));
-        if !rest.is_empty() {
-            page += &format!("\n{}", table(rest, &mut shown));
+        let rows = table(rest, &mut shown);
+        if rows.lines().count() > 3 {
+            page += &format!("\n{rows}");
         }
     }
     let path = repository().join("docs/cli.md");
