@@ -10,15 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The conversations of `tests/run/` with one session of a protocol that needs no instance, or of the instance named.
-const CONVERSATIONS: [(&str, &str); 13] = [
+const CONVERSATIONS: [(&str, &str); 11] = [
     ("bank", "bank"),
     ("double_buffer", "double_buffer"),
     ("file_server", "file_server"),
     ("future", "future"),
     ("oneshot", "oneshot"),
-    ("pingpong", "pingpong"),
     ("relay", "relay"),
-    ("simple_proto", "simple_proto"),
     ("stream", "stream"),
     ("telemetry", "telemetry"),
     ("type_switch", "type_switch"),
