@@ -71,9 +71,8 @@ static void while_looking(void)
 /* The client sends into a ring that nobody empties. */
 static void while_sending(void (*server)(int), bool is_killed, bool is_long)
 {
-    int region = region_of(4096);
-    pid_t child = start_child(server, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(server, 4096, &child);
     char text[1500];
     memset(text, 'x', sizeof text);
     duo_str page = {text, is_long ? sizeof text : 60};
@@ -88,15 +87,13 @@ static void while_sending(void (*server)(int), bool is_killed, bool is_long)
     while (status == DUO_OK) status = talk_client_ask_send_page(client, page, &client);
     CHECK(status == (is_killed ? DUO_LOST : DUO_CLOSED) && client.sends.session == NULL);
     if (!is_killed) finish_child(child);
-    close(region);
 }
 
 /* A sender learns that its peer has been dead for a while long before the ring is full. */
 static void before_it_is_full(bool is_text)
 {
-    int region = region_of(0);
-    pid_t child = start_child(wait_to_be_killed, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(wait_to_be_killed, 0, &child);
     CHECK(talk_client_ask_send_more(client, 1, &client) == DUO_OK);
     kill_child(child);
     nanosleep(&(struct timespec){0, 150000000}, NULL);
@@ -107,7 +104,6 @@ static void before_it_is_full(bool is_text)
                          : talk_client_ask_send_more(client, sent, &client);
     CHECK(status == DUO_LOST && client.sends.session == NULL);
     CHECK(sent <= DUO_SHM_LINES_UNSEEN * DUO_SHM_CELLS);
-    close(region);
 }
 
 static void read_to_the_end(void (*client)(int), bool is_killed)

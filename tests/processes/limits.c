@@ -35,9 +35,8 @@ static void await_stop(pid_t child)
 /* A message larger than the region's space, in a state in which every run is bounded. */
 static void larger_than_the_region(void)
 {
-    int region = region_of(ROOM);
-    pid_t child = start_child(serve_when_told, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(serve_when_told, ROOM, &child);
     await_stop(child);
     talk_client_answer_t waiting;
     talk_answer_t answer;
@@ -57,15 +56,13 @@ static void larger_than_the_region(void)
     talk_answer_free(&answer);
     CHECK(talk_client_ask_try_send_end(client) == DUO_OK);
     finish_child(child);
-    close(region);
 }
 
 /* The ring is full of short messages, and then of what remains of a long one that was given up. */
 static void full(void)
 {
-    int region = region_of(ROOM);
-    pid_t child = start_child(serve_when_told, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(serve_when_told, ROOM, &child);
     await_stop(child);
     uint64_t sum = 0;
     duo_str large = page_of(LARGE, 2);
@@ -82,9 +79,7 @@ static void full(void)
     CHECK(talk_client_ask_try_send_page(client, page_of(8, 1), &client) == DUO_FULL);
     CHECK(kill(child, SIGCONT) == 0);
     client = ask(client, 1, sum + 1);
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    finish_child(child);
-    close(region);
+    end_talk(client, child);
 }
 
 /* Reads a message, and expects the session to be over. */
@@ -101,24 +96,21 @@ static void read_one(int region)
 /* Gives up, and closes. */
 static void then_closed(void)
 {
-    int region = region_of(ROOM);
-    pid_t child = start_child(read_one, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(read_one, ROOM, &child);
     await_stop(child);
     CHECK(talk_client_ask_send_more(client, 1, &client) == DUO_OK);
     CHECK(talk_client_ask_send_page_within(client, short_time, page_of(LARGE, 3), &client) == DUO_FULL);
     CHECK(talk_client_ask_close(client) == DUO_OK);
     CHECK(kill(child, SIGCONT) == 0);
     finish_child(child);
-    close(region);
 }
 
 /* The peer is killed in the middle of a message that is given up after that, or was given up before. */
 static void then_killed(bool is_before)
 {
-    int region = region_of(ROOM);
-    pid_t child = start_child(serve_when_told, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(serve_when_told, ROOM, &child);
     await_stop(child);
     duo_str large = page_of(LARGE, 3);
     if (is_before) CHECK(talk_client_ask_send_page_within(client, short_time, large, &client) == DUO_FULL);
@@ -127,7 +119,6 @@ static void then_killed(bool is_before)
     while (status == DUO_OK || status == DUO_FULL)
         status = talk_client_ask_send_page_within(client, short_time, large, &client);
     CHECK(status == DUO_LOST && client.sends.session == NULL);
-    close(region);
 }
 
 static uint64_t mix(uint64_t hash, duo_str page)
@@ -174,9 +165,8 @@ static uint64_t any(void)
 /* Messages of all sizes with all limits: exactly those arrive that were sent. */
 static void at_random(void)
 {
-    int region = region_of(ROOM);
-    pid_t child = start_child(digest, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(digest, ROOM, &child);
     uint64_t hash = 0, sent = 0, given_up = 0;
     for (int i = 0; i < 20000; i++) {
         duo_status status;
@@ -196,9 +186,7 @@ static void at_random(void)
     }
     CHECK(sent > 100 && given_up > 100);
     client = ask(client, 0, hash);
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    finish_child(child);
-    close(region);
+    end_talk(client, child);
 }
 
 /* Within a process the ring has enough slots for all of a bounded run. */

@@ -11,9 +11,8 @@ static char *made(size_t size)
 
 static void texts(size_t space)
 {
-    int region = region_of(space);
-    pid_t child = start_child(serve, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(serve, space, &child);
     const size_t sizes[] = {0, 1, 54, 55, 56, 57, 64, 1023, 1024, 1025, 4096, 65536, 10000000};
     uint64_t sum = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -33,16 +32,13 @@ static void texts(size_t space)
         client = ask(client, 0, sum);
         free(text);
     }
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    finish_child(child);
-    close(region);
+    end_talk(client, child);
 }
 
 static void other_shapes(void)
 {
-    int region = region_of(4096);
-    pid_t child = start_child(serve, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(serve, 4096, &child);
     talk_client_answer_t waiting;
     talk_answer_t answer;
     uint64_t sum = 0;
@@ -71,15 +67,13 @@ static void other_shapes(void)
     CHECK(answer.as.number.value == sum + 10);
     CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
     finish_child(child);
-    close(region);
 }
 
 /* Streams that go round the ring many times, with turns at every position in it. */
 static void many(void)
 {
-    int region = region_of(4096);
-    pid_t child = start_child(serve, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(serve, 4096, &child);
     uint64_t sum = 0;
     for (uint64_t run = 0; run < 400; run++) {
         uint64_t length = run % 50 == 49 ? 20000 : run * 7;
@@ -91,9 +85,7 @@ static void many(void)
         }
         client = ask(client, run, sum + run);
     }
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    finish_child(child);
-    close(region);
+    end_talk(client, child);
 }
 
 static void serve_modest(int region)
@@ -106,9 +98,8 @@ static void serve_modest(int region)
 
 static void too_large(void)
 {
-    int region = region_of(0);
-    pid_t child = start_child(serve_modest, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(serve_modest, 0, &child);
     talk_client_ask_t same = client;
     char *text = made(1000);
     duo_str page = {text, 1000};
@@ -117,9 +108,7 @@ static void too_large(void)
     page.size = 998;
     CHECK(talk_client_ask_send_page(client, page, &client) == DUO_OK);
     client = ask(client, 1, 999);
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    finish_child(child);
-    close(region);
+    end_talk(client, child);
     free(text);
 }
 

@@ -15,10 +15,8 @@
 
 static void after_fork(void)
 {
-    int region = region_of(0);
-    pid_t child = start_child(serve, region);
-    talk_client_ask_t client = attach_client(region);
-    close(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(serve, 0, &child);
     client = ask(client, 41, 41);
     CHECK(talk_client_ask_send_end(client) == DUO_OK);
     CHECK(talk_client_ask_send_end(client) == DUO_USED);
@@ -123,9 +121,8 @@ static void serve_listening(int region)
 
 static void two_descriptions(void)
 {
-    int region = region_of(0);
-    pid_t child = start_child(serve_listening, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(serve_listening, 0, &child);
     talk_client_answer_t waiting;
     talk_answer_t answer;
     CHECK(talk_client_ask_send_text(client, DUO_STR("hello"), &waiting) == DUO_OK);
@@ -135,7 +132,6 @@ static void two_descriptions(void)
     talk_answer_free(&answer);
     finish_child(child);
     CHECK(talk_client_ask_send_end(client) == DUO_CLOSED);
-    close(region);
 }
 
 static void serve_refused(int region)

@@ -71,6 +71,23 @@ static inline talk_client_ask_t attach_client(int region)
     return client;
 }
 
+/* The client of a session with a child process that runs this, in a region with this space. */
+static inline talk_client_ask_t meet_child(void (*run)(int), size_t space, pid_t *child)
+{
+    int region = region_of(space);
+    *child = start_child(run, region);
+    talk_client_ask_t client = attach_client(region);
+    close(region);
+    return client;
+}
+
+/* Ends such a session, and waits for the child. */
+static inline void end_talk(talk_client_ask_t client, pid_t child)
+{
+    CHECK(talk_client_ask_send_end(client) == DUO_OK);
+    finish_child(child);
+}
+
 /* Asks with a number and checks the answer. */
 static inline talk_client_ask_t ask(talk_client_ask_t client, uint64_t number, uint64_t expected)
 {

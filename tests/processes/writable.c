@@ -163,9 +163,8 @@ static void long_messages(void)
     static char text[ROOM * 4];
     memset(text, 'x', sizeof text);
     const duo_str half = {text, ROOM / 2 - 2}, large = {text, sizeof text};
-    int region = region_of(ROOM);
-    pid_t child = start_child(serve_when_told, region);
-    talk_client_ask_t client = attach_client(region);
+    pid_t child;
+    talk_client_ask_t client = meet_child(serve_when_told, ROOM, &child);
     await_stop(child);
     uint64_t sum = 0;
     CHECK(talk_client_ask_send_page_within(client, 1000000, large, &client) == DUO_FULL);
@@ -179,9 +178,7 @@ static void long_messages(void)
         sum += half.size;
     }
     client = ask(client, 1, sum + 1);
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    finish_child(child);
-    close(region);
+    end_talk(client, child);
 }
 
 /* Ready, since a send reports that the session is over. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "duologue/ready.h"
+#include "meet.h"
 #include "raw.h"
 #include "telemetry_net.h"
 
@@ -216,13 +217,6 @@ static void idle_sessions_end(bool receives)
     duo_listener_close(listener);
 }
 
-static void *connect_reader(void *socket)
-{
-    static telemetry_server_report_t server;
-    CHECK(telemetry_server_connect_over(*(int *)socket, NULL, &server) == DUO_OK);
-    return &server;
-}
-
 /* What a side does while its peer reads nothing: it sends, it waits for an answer, or it waits for space. */
 typedef enum unread { SENDS, WAITS, SELECTS, IN_A_SET } unread;
 
@@ -258,16 +252,13 @@ static duo_status send_unread(telemetry_client_report_t client, unread how)
 static void a_reader_that_stops_is_late(unread how)
 {
     const duo_net_options options = {.idle = UINT64_C(50000000)};
-    telemetry_client_report_t client;
     telemetry_report_t said;
-    int ends[2];
-    void *connected;
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    pthread_t connecting = start(connect_reader, &ends[0]);
-    CHECK(telemetry_client_accept_over(ends[1], &options, &client) == DUO_OK);
-    CHECK(pthread_join(connecting, &connected) == 0);
-    CHECK(send_unread(client, how) == DUO_LATE);
-    telemetry_server_report_t server = *(telemetry_server_report_t *)connected;
+    meeting reads = {.protocol = &duo_wire_of_telemetry, .role = DUO_SERVER};
+    meeting sends = {.protocol = &duo_wire_of_telemetry, .role = DUO_CLIENT, .options = &options};
+    meet(&reads, &sends);
+    CHECK(reads.status == DUO_OK && sends.status == DUO_OK);
+    CHECK(send_unread((telemetry_client_report_t){sends.endpoint}, how) == DUO_LATE);
+    telemetry_server_report_t server = {reads.endpoint};
     duo_status status;
     while ((status = telemetry_server_report_recv(server, &said)) == DUO_OK) {
         CHECK(said.tag == TELEMETRY_REPORT_RAW);
@@ -328,16 +319,12 @@ static void *read_and_sleep(void *context)
 static void a_reader_that_sleeps_takes_little(void)
 {
     static char data[MESSAGE];
-    duo_listener *listener;
     telemetry_client_report_t client;
-    CHECK(duo_listen("unix:sleeps", NULL, &listener) == DUO_OK);
-    pthread_t accepting = start(accept_one, listener);
-    CHECK(telemetry_client_connect(duo_listener_address(listener), NULL, &client) == DUO_OK);
-    void *accepted;
-    CHECK(pthread_join(accepting, &accepted) == 0);
+    telemetry_server_report_t server;
+    meet_both(&duo_wire_of_telemetry, &client.sends, &server.receives);
     most = live;
     size_t before = live;
-    pthread_t reading = start(read_and_sleep, accepted);
+    pthread_t reading = start(read_and_sleep, &server);
     for (size_t i = 0; i < MESSAGES; i++)
         CHECK(telemetry_client_report_send_raw(client, true, nobody, (duo_bytes){(const uint8_t *)data, MESSAGE}, &client) ==
               DUO_OK);
@@ -345,7 +332,6 @@ static void a_reader_that_sleeps_takes_little(void)
     finish(reading);
     if (most - before > MEGABYTES << 20) fprintf(stderr, "%zu bytes\n", most - before);
     CHECK(most - before > MESSAGE && most - before <= MEGABYTES << 20);
-    duo_listener_close(listener);
 }
 
 TEST(hostile)

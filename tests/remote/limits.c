@@ -6,6 +6,7 @@
 #include "bounded_shm.h"
 #include "bounded_texts_net.h"
 #include "child.h"
+#include "meet.h"
 #include "raw.h"
 #include "unbounded_entries_net.h"
 #include "unbounded_net.h"
@@ -17,39 +18,18 @@ static const char address[] = "unix:limits.sock";
 /* The handshake may take longer than it does on a busy machine. */
 static const duo_net_options patient = {.hello = UINT64_C(120000000000)};
 
+/* Both sides of a session, whose versions have other limits. */
+static void begin(const duo_wire_protocol *connecting, duo_endpoint *client, const duo_wire_protocol *accepting, duo_endpoint *server)
+{
+    meeting connects = {.protocol = connecting, .role = DUO_CLIENT, .options = &patient};
+    meeting accepts = {.protocol = accepting, .role = DUO_SERVER, .options = &patient};
+    meet(&connects, &accepts);
+    CHECK(connects.status == DUO_OK && accepts.status == DUO_OK);
+    *client = connects.endpoint;
+    *server = accepts.endpoint;
+}
+
 static unbounded_client_open_t wide;
-static bounded_client_open_t narrow;
-
-static void *connect_wide(void *context)
-{
-    (void)context;
-    CHECK(unbounded_client_connect(address, &patient, &wide) == DUO_OK);
-    return NULL;
-}
-
-static void *connect_narrow(void *context)
-{
-    (void)context;
-    CHECK(bounded_client_connect(address, &patient, &narrow) == DUO_OK);
-    return NULL;
-}
-
-static unbounded_texts_client_items_t wide_texts;
-static unbounded_entries_client_items_t wide_entries;
-
-static void *connect_texts(void *context)
-{
-    (void)context;
-    CHECK(unbounded_texts_client_connect(address, &patient, &wide_texts) == DUO_OK);
-    return NULL;
-}
-
-static void *connect_entries(void *context)
-{
-    (void)context;
-    CHECK(unbounded_entries_client_connect(address, &patient, &wide_entries) == DUO_OK);
-    return NULL;
-}
 
 static void *greet(void *context)
 {
@@ -57,18 +37,6 @@ static void *greet(void *context)
     (void)context;
     CHECK(unbounded_client_connect("unix:greeting.sock", &patient, &client) != DUO_OK);
     return NULL;
-}
-
-static bounded_server_open_t meet(void *(*connect)(void *))
-{
-    duo_listener *listener;
-    bounded_server_open_t server;
-    CHECK(duo_listen(address, &patient, &listener) == DUO_OK);
-    pthread_t thread = start(connect, NULL);
-    CHECK(bounded_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
-    CHECK(pthread_join(thread, NULL) == 0);
-    duo_listener_close(listener);
-    return server;
 }
 
 /* Sends what the receiver's limits do not allow. */
@@ -95,7 +63,8 @@ static void receivers(void)
 {
     bounded_open_t message;
     for (int which = 0; which < 5; which++) {
-        bounded_server_open_t server = meet(connect_wide);
+        bounded_server_open_t server;
+        begin(&duo_wire_of_unbounded, &wide.sends, &duo_wire_of_bounded, &server.receives);
         CHECK(send_too_much(which) == DUO_OK);
         CHECK(bounded_server_open_recv(server, &message) == DUO_BROKEN);
         (void)unbounded_client_open_close(wide);
@@ -129,7 +98,9 @@ static void receivers_in_memory(void)
 static void senders(void)
 {
     bounded_open_t message;
-    bounded_server_open_t server = meet(connect_narrow);
+    bounded_client_open_t narrow;
+    bounded_server_open_t server;
+    begin(&duo_wire_of_bounded, &narrow.sends, &duo_wire_of_bounded, &server.receives);
     duo_bytes three = {(const void *)"123", 3}, four = {(const void *)"1234", 4};
     entry_t entry = {DUO_STR("123456789"), {NULL, 0}};
     CHECK(bounded_client_open_send_append(narrow, entry, &narrow) == DUO_TOO_LARGE);
@@ -185,17 +156,15 @@ static void announced(void)
 /* Limits where type parameters have arguments. */
 static void arguments(void)
 {
-    duo_listener *listener;
+    unbounded_texts_client_items_t wide_texts;
+    unbounded_entries_client_items_t wide_entries;
     bounded_texts_server_items_t texts;
     bounded_entries_server_items_t entries;
     bounded_texts_items_t text;
     bounded_entries_items_t entry;
     duo_str three[] = {DUO_STR(""), DUO_STR(""), DUO_STR("")};
     for (int which = 0; which < 3; which++) {
-        CHECK(duo_listen(address, &patient, &listener) == DUO_OK);
-        pthread_t thread = start(connect_texts, NULL);
-        CHECK(bounded_texts_server_accept(listener, DUO_FOREVER, &texts) == DUO_OK);
-        CHECK(pthread_join(thread, NULL) == 0);
+        begin(&duo_wire_of_unbounded_texts, &wide_texts.sends, &duo_wire_of_bounded_texts, &texts.receives);
         duo_list_str_t many = {three, which == 2 ? 3 : 2};
         duo_str item = which == 1 ? DUO_STR("123456") : DUO_STR("12345");
         duo_status sent = which == 2 ? unbounded_texts_client_items_send_many(wide_texts, many, &wide_texts)
@@ -209,13 +178,9 @@ static void arguments(void)
             bounded_texts_items_free(&text);
         }
         (void)unbounded_texts_client_items_close(wide_texts);
-        duo_listener_close(listener);
     }
     for (int which = 0; which < 2; which++) {
-        CHECK(duo_listen(address, &patient, &listener) == DUO_OK);
-        pthread_t thread = start(connect_entries, NULL);
-        CHECK(bounded_entries_server_accept(listener, DUO_FOREVER, &entries) == DUO_OK);
-        CHECK(pthread_join(thread, NULL) == 0);
+        begin(&duo_wire_of_unbounded_entries, &wide_entries.sends, &duo_wire_of_bounded_entries, &entries.receives);
         free_entry_t large = {DUO_STR("123456789"), {NULL, 0}};
         duo_list_free_entry_t many = {&large, 1};
         if (which == 0) large.title = DUO_STR("12345678");
@@ -228,7 +193,6 @@ static void arguments(void)
             bounded_entries_items_free(&entry);
         }
         (void)unbounded_entries_client_items_close(wide_entries);
-        duo_listener_close(listener);
     }
 }
 

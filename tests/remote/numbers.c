@@ -3,7 +3,6 @@
  * other messages, whatever is done with the endpoints in between, and without another call of the sender.
  */
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,30 +10,20 @@
 #include "check.h"
 #include "duologue/ready.h"
 #include "flow_net.h"
+#include "meet.h"
 #include "mixed_net.h"
 
 enum { MANY = 1000 };
 
 struct flowing {
-    int ends[2];
     flow_client_flow_t client;
     flow_server_flow_t server;
 };
 
-static void *connect_flow(void *context)
-{
-    struct flowing *flowing = context;
-    CHECK(flow_client_connect_over(flowing->ends[0], NULL, &flowing->client) == DUO_OK);
-    return NULL;
-}
-
 static struct flowing begin_flow(void)
 {
     struct flowing flowing;
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, flowing.ends) == 0);
-    pthread_t thread = start(connect_flow, &flowing);
-    CHECK(flow_server_accept_over(flowing.ends[1], NULL, &flowing.server) == DUO_OK);
-    finish(thread);
+    meet_both(&duo_wire_of_flow, &flowing.client.sends, &flowing.server.receives);
     return flowing;
 }
 
@@ -189,7 +178,6 @@ static uint64_t after(uint64_t *state)
 enum { STEPS = 200000 };
 
 struct mixing {
-    int ends[2];
     mixed_client_one_t client;
     mixed_server_one_t server;
     uint64_t seed;
@@ -214,7 +202,6 @@ static mixed_client_one_t talk(mixed_client_two_t two, uint64_t *state, uint64_t
 static void *mix(void *context)
 {
     struct mixing *mixing = context;
-    CHECK(mixed_client_connect_over(mixing->ends[0], NULL, &mixing->client) == DUO_OK);
     uint64_t state = mixing->seed;
     unsigned kind = 0;
     mixed_client_one_t one = mixing->client;
@@ -274,9 +261,8 @@ static void hear(mixed_server_one_t one, uint64_t way, mixed_one_t *said)
 static void mixed(uint64_t seed)
 {
     struct mixing mixing = {.seed = seed};
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, mixing.ends) == 0);
+    meet_both(&duo_wire_of_mixed, &mixing.client.sends, &mixing.server.receives);
     pthread_t thread = start(mix, &mixing);
-    CHECK(mixed_server_accept_over(mixing.ends[1], NULL, &mixing.server) == DUO_OK);
     uint64_t state = seed;
     unsigned kind = 0;
     mixed_one_t said;

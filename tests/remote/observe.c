@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "meet.h"
 #include "net.h"
 #include "raw.h"
 #include "talk_net.h"
@@ -107,18 +108,12 @@ static duo_listener *listen_as(const duo_net_options *options)
     return listener;
 }
 
-static void *connect_talk(void *context)
-{
-    CHECK(talk_client_connect(address, &client_options, context) == DUO_OK);
-    return NULL;
-}
-
 static void begin(talk_client_ask_t *client, talk_server_ask_t *server)
 {
     duo_listener *listener = listen_as(&server_options);
-    pthread_t thread = start(connect_talk, client);
-    CHECK(talk_server_accept(listener, DUO_FOREVER, server) == DUO_OK);
-    finish(thread);
+    meeting connects = {.protocol = &duo_wire_of_talk, .options = &client_options};
+    meet_at(listener, &connects, &duo_wire_of_talk, &server->receives);
+    client->sends = connects.endpoint;
     duo_listener_close(listener);
     expect(&here, "began talk connected first unix:observe.sock\n");
     expect(&there, "began talk accepted unix:\n");
@@ -185,20 +180,6 @@ static void left(void)
     forget();
 }
 
-struct over {
-    int descriptor;
-    duo_status status;
-    const duo_net_options *options;
-    talk_server_ask_t server;
-};
-
-static void *accept_over(void *context)
-{
-    struct over *over = context;
-    over->status = talk_server_accept_over(over->descriptor, over->options, &over->server);
-    return NULL;
-}
-
 /* A connection that the program provides, and that breaks. */
 static void lost(void)
 {
@@ -207,14 +188,12 @@ static void lost(void)
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     int cut = dup(ends[0]);
     CHECK(cut >= 0);
-    struct over over = {.descriptor = ends[0], .options = &server_options};
-    pthread_t thread = start(accept_over, &over);
-    talk_client_ask_t client;
+    meeting connects = {.protocol = &duo_wire_of_talk, .role = DUO_CLIENT, .options = &client_options};
+    meeting accepts = {.protocol = &duo_wire_of_talk, .role = DUO_SERVER, .options = &server_options};
+    meet_over(ends, &connects, &accepts);
+    CHECK(connects.status == DUO_OK && accepts.status == DUO_OK);
     talk_client_answer_t waiting;
-    CHECK(talk_client_connect_over(ends[1], &client_options, &client) == DUO_OK);
-    finish(thread);
-    CHECK(over.status == DUO_OK);
-    CHECK(talk_client_ask_send_number(client, 1, &waiting) == DUO_OK);
+    CHECK(talk_client_ask_send_number((talk_client_ask_t){connects.endpoint}, 1, &waiting) == DUO_OK);
     CHECK(shutdown(cut, SHUT_RDWR) == 0 && close(cut) == 0);
     talk_answer_t answer;
     CHECK(talk_client_answer_recv(waiting, &answer) == DUO_LOST);
@@ -224,42 +203,26 @@ static void lost(void)
              DUO_LOST);
     expect(&here, expected);
     /* The other side has not read what it could have. Its program gives up first. */
-    CHECK(talk_server_ask_close(over.server) == DUO_OK);
+    CHECK(talk_server_ask_close((talk_server_ask_t){accepts.endpoint}) == DUO_OK);
     snprintf(expected, sizeof expected, "began talk accepted unix:\nended %d in talk.ask: sent 0 0, received 0 0\n",
              DUO_CLOSED);
     expect(&there, expected);
 }
 
-struct later {
-    int descriptor;
-    duo_status status;
-    later_server_ask_t server;
-};
-
 static const duo_fingerprint talks = TALK_FINGERPRINT;
-
-static void *accept_later(void *context)
-{
-    struct later *later = context;
-    const duo_net_options options = {.accepts = &talks, .accepts_count = 1, .observer = &server_observer};
-    later->status = later_server_accept_over(later->descriptor, &options, &later->server);
-    return NULL;
-}
 
 /* A peer with an older version. */
 static void versions(void)
 {
-    int ends[2];
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    struct later later = {.descriptor = ends[0]};
-    pthread_t thread = start(accept_later, &later);
-    talk_client_ask_t client;
-    CHECK(talk_client_connect_over(ends[1], &client_options, &client) == DUO_OK);
-    finish(thread);
-    CHECK(later.status == DUO_OK);
+    const duo_net_options options = {.accepts = &talks, .accepts_count = 1, .observer = &server_observer};
+    meeting connects = {.protocol = &duo_wire_of_talk, .role = DUO_CLIENT, .options = &client_options};
+    meeting accepts = {.protocol = &duo_wire_of_later, .role = DUO_SERVER, .options = &options};
+    meet(&connects, &accepts);
+    CHECK(connects.status == DUO_OK && accepts.status == DUO_OK);
     expect(&here, "began talk connected first none other\n");
     expect(&there, "began later accepted unix: older\n");
-    CHECK(talk_client_ask_close(client) == DUO_OK && later_server_ask_close(later.server) == DUO_OK);
+    CHECK(talk_client_ask_close((talk_client_ask_t){connects.endpoint}) == DUO_OK);
+    CHECK(later_server_ask_close((later_server_ask_t){accepts.endpoint}) == DUO_OK);
     expect(&here, end_of(DUO_CLOSED, "talk.ask"));
     expect(&there, end_of(DUO_CLOSED, "later.ask"));
 }
@@ -331,27 +294,25 @@ static void refusals(void)
     CHECK(flow_client_connect(address, &client_options, &flowing) == DUO_REFUSED);
     expect(&here, "refused connecting flow unix:observe.sock: the protocol is not served there\n");
     /* Each of these is answered, or closed, after it was reported. */
-    int raw = raw_connect(address);
-    raw_send(raw, "GET / HTTP/1.1\r\n\r\n", 18);
-    raw_expect_end(raw);
-    close(raw);
-    raw = raw_connect(address);
-    raw_send(raw, "duologue\2\0\1\0", 12);
-    CHECK(raw_expect_end(raw) > 0);
-    close(raw);
-    raw = raw_connect(address);
-    raw_send(raw, "duologue", 8);
-    CHECK(shutdown(raw, SHUT_WR) == 0);
-    raw_expect_end(raw);
-    close(raw);
-    raw = raw_connect(address);
-    raw_send(raw, "\x16\3\1", 3);
-    raw_expect_end(raw);
-    close(raw);
-    /* This one is too slow. */
-    raw = raw_connect(address);
-    raw_expect_end(raw);
-    close(raw);
+    static const struct {
+        const char *says;
+        size_t size;
+        bool is_answered, ends;
+    } peers[] = {
+        {"GET / HTTP/1.1\r\n\r\n", 18, false, false},
+        {"duologue\2\0\1\0", 12, true, false},
+        {"duologue", 8, false, true},
+        {"\x16\3\1", 3, false, false},
+        /* This one is too slow. */
+        {"", 0, false, false},
+    };
+    for (size_t i = 0; i < sizeof peers / sizeof *peers; i++) {
+        int raw = raw_connect(address);
+        raw_send(raw, peers[i].says, peers[i].size);
+        if (peers[i].ends) CHECK(shutdown(raw, SHUT_WR) == 0);
+        CHECK((raw_expect_end(raw) > 0) == peers[i].is_answered);
+        close(raw);
+    }
     duo_listener_drain(listener, 0);
     finish(thread);
     duo_listener_close(listener);

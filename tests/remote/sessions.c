@@ -1,13 +1,13 @@
 /* What duologue/net.h promises, one promise after the other. */
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "duologue/ready.h"
+#include "meet.h"
 #include "talk_net.h"
 
 #include "later_net.h"
@@ -140,110 +140,53 @@ static void refusals(void)
     duo_listener_close(listener);
 }
 
-struct later {
-    int socket;
-    duo_status status;
-    later_server_ask_t server;
-};
-
 static const duo_fingerprint talks = TALK_FINGERPRINT;
-
-static void *accept_later(void *context)
-{
-    struct later *here = context;
-    const duo_net_options options = {.accepts = &talks, .accepts_count = 1};
-    here->status = later_server_accept_over(here->socket, &options, &here->server);
-    return NULL;
-}
 
 /* An older client with a later server, which accepts it; the names of the two sides may be exchanged as well. */
 static void versions(void)
 {
-    int ends[2];
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    struct later later = {.socket = ends[0]};
-    pthread_t thread = start(accept_later, &later);
-    listen_server_ask_t client;
-    CHECK(listen_server_connect_over(ends[1], NULL, &client) == DUO_OK);
-    finish(thread);
-    CHECK(later.status == DUO_OK);
-    CHECK(later_server_ask_close(later.server) == DUO_OK);
+    const duo_net_options options = {.accepts = &talks, .accepts_count = 1};
+    meeting connects = {.protocol = &duo_wire_of_listen, .role = DUO_SERVER};
+    meeting accepts = {.protocol = &duo_wire_of_later, .role = DUO_SERVER, .options = &options};
+    meet(&connects, &accepts);
+    CHECK(connects.status == DUO_OK && accepts.status == DUO_OK);
+    CHECK(later_server_ask_close((later_server_ask_t){accepts.endpoint}) == DUO_OK);
+    listen_server_ask_t client = {connects.endpoint};
     listen_server_answer_t waiting;
     listen_answer_t answer;
     CHECK(listen_server_ask_send_number(client, 1, &waiting) != DUO_OK ||
           listen_server_answer_recv(waiting, &answer) == DUO_CLOSED);
 }
 
-struct bumping {
-    int socket;
-    duo_status status;
-    bump_server_ask_t server;
-};
-
-static void *serve_bump(void *context)
-{
-    struct bumping *here = context;
-    here->status = bump_server_accept_over(here->socket, NULL, &here->server);
-    return NULL;
-}
-
-struct latest {
-    int socket;
-    duo_status status;
-    latest_server_ask_t server;
-};
-
-static void *serve_latest(void *context)
-{
-    struct latest *here = context;
-    here->status = latest_server_accept_over(here->socket, NULL, &here->server);
-    return NULL;
-}
-
 /* The protocol file says which side accepts the older version: servers of `latest`, and clients of `prompt`. */
 static void written_versions(void)
 {
-    int ends[2];
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    struct latest latest = {.socket = ends[0]};
-    pthread_t thread = start(serve_latest, &latest);
-    bump_client_ask_t client;
-    CHECK(bump_client_connect_over(ends[1], NULL, &client) == DUO_OK);
-    finish(thread);
-    CHECK(latest.status == DUO_OK);
-    CHECK(bump_client_ask_send_end(client) == DUO_OK);
+    meeting bump = {.protocol = &duo_wire_of_bump, .role = DUO_CLIENT};
+    meeting latest = {.protocol = &duo_wire_of_latest, .role = DUO_SERVER};
+    meet(&bump, &latest);
+    CHECK(bump.status == DUO_OK && latest.status == DUO_OK);
+    CHECK(bump_client_ask_send_end((bump_client_ask_t){bump.endpoint}) == DUO_OK);
     latest_ask_t asked;
-    CHECK(latest_server_ask_recv(latest.server, &asked) == DUO_OK && asked.tag == LATEST_ASK_END);
+    CHECK(latest_server_ask_recv((latest_server_ask_t){latest.endpoint}, &asked) == DUO_OK && asked.tag == LATEST_ASK_END);
 
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    struct bumping bumping = {.socket = ends[0]};
-    thread = start(serve_bump, &bumping);
-    prompt_client_ask_t prompt;
     /* 16 from the program leave no space for those of the file. */
     static const duo_fingerprint others[16];
-    const duo_net_options full = {.accepts = others, .accepts_count = 16};
-    CHECK(prompt_client_connect_over(ends[1], &full, &prompt) == DUO_REFUSED);
-    finish(thread);
-    CHECK(bumping.status == DUO_REFUSED);
-
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    bumping = (struct bumping){.socket = ends[0]};
-    thread = start(serve_bump, &bumping);
-    const duo_net_options some = {.accepts = others, .accepts_count = 15};
-    CHECK(prompt_client_connect_over(ends[1], &some, &prompt) == DUO_OK);
-    finish(thread);
-    CHECK(bumping.status == DUO_OK);
-    CHECK(prompt_client_ask_send_end(prompt) == DUO_OK);
+    const duo_net_options full = {.accepts = others, .accepts_count = 16}, some = {.accepts = others, .accepts_count = 15};
+    meeting prompt = {.protocol = &duo_wire_of_prompt, .role = DUO_CLIENT, .options = &full};
+    bump.role = DUO_SERVER;
+    meet(&prompt, &bump);
+    CHECK(prompt.status == DUO_REFUSED && bump.status == DUO_REFUSED);
+    prompt.options = &some;
+    meet(&prompt, &bump);
+    CHECK(prompt.status == DUO_OK && bump.status == DUO_OK);
+    CHECK(prompt_client_ask_send_end((prompt_client_ask_t){prompt.endpoint}) == DUO_OK);
     bump_ask_t told;
-    CHECK(bump_server_ask_recv(bumping.server, &told) == DUO_OK && told.tag == BUMP_ASK_END);
+    CHECK(bump_server_ask_recv((bump_server_ask_t){bump.endpoint}, &told) == DUO_OK && told.tag == BUMP_ASK_END);
 
     /* Neither of these accepts the other. */
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    latest = (struct latest){.socket = ends[0]};
-    thread = start(serve_latest, &latest);
-    CHECK(prompt_client_connect_over(ends[1], NULL, &prompt) == DUO_REFUSED);
-    finish(thread);
-    CHECK(latest.status == DUO_REFUSED);
+    prompt.options = NULL;
+    meet(&prompt, &latest);
+    CHECK(prompt.status == DUO_REFUSED && latest.status == DUO_REFUSED);
 }
 
 struct flowing {
@@ -251,20 +194,9 @@ struct flowing {
     flow_server_flow_t server;
 };
 
-static void *connect_flow(void *context)
-{
-    struct flowing *flowing = context;
-    CHECK(flow_client_connect(address, NULL, &flowing->client) == DUO_OK);
-    return NULL;
-}
-
 static void begin_flow(struct flowing *flowing)
 {
-    duo_listener *listener = listen_here(NULL);
-    pthread_t thread = start(connect_flow, flowing);
-    CHECK(flow_server_accept(listener, DUO_FOREVER, &flowing->server) == DUO_OK);
-    finish(thread);
-    duo_listener_close(listener);
+    meet_both(&duo_wire_of_flow, &flowing->client.sends, &flowing->server.receives);
 }
 
 /* What was collected arrives without another word of the sender, or at once when it asks for it. */
@@ -341,17 +273,12 @@ static void *reply(void *context)
 
 static void lengths(void)
 {
-    duo_listener *listener = listen_here(NULL);
-    struct connecting connecting = {.options = NULL};
-    pthread_t thread = start(connect_talk, &connecting);
+    talk_client_ask_t client;
     talk_server_ask_t server;
-    CHECK(talk_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
-    finish(thread);
-    CHECK(connecting.status == DUO_OK);
-    thread = start(reply, &server);
+    meet_both(&duo_wire_of_talk, &client.sends, &server.receives);
+    pthread_t thread = start(reply, &server);
     static char text[(1 << 20) + 1];
     memset(text, 'x', sizeof text);
-    talk_client_ask_t client = connecting.client;
     /* The count before the text takes 3 bytes of the payload. */
     static const size_t sizes[] = {0, 1, 127, 128, 4095, 4096, 65535, 65536, 200000, (1 << 20) - 3};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -369,7 +296,6 @@ static void lengths(void)
     CHECK(talk_client_ask_send_text(client, (duo_str){"\xff", 1}, &waiting) == DUO_INVALID);
     CHECK(talk_client_ask_send_end(client) == DUO_OK);
     finish(thread);
-    duo_listener_close(listener);
 }
 
 /* What a handler's thread keeps until it exits. */
@@ -526,14 +452,12 @@ static void accepted_value(void)
     const duo_net_options options = {.admit_as = find_owner, .release = release_owner, .context = &accounts};
     duo_listener *listener = listen_here(&options);
     const duo_net_options token = {.token = {(const uint8_t *)"a", 1}};
-    struct connecting connecting = {.options = &token};
-    pthread_t thread = start(connect_talk, &connecting);
+    meeting client = {.protocol = &duo_wire_of_talk, .options = &token};
     talk_server_ask_t server;
-    CHECK(talk_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
-    finish(thread);
+    meet_at(listener, &client, &duo_wire_of_talk, &server.receives);
     duo_listener_close(listener);
     CHECK(duo_net_admitted(server.receives) == &accounts.owners[0]);
-    CHECK(talk_client_ask_close(connecting.client) == DUO_OK);
+    CHECK(talk_client_ask_close((talk_client_ask_t){client.endpoint}) == DUO_OK);
     talk_ask_t asked;
     CHECK(duo_net_admitted(server.receives) == &accounts.owners[0]);
     CHECK(duo_atomic_load(&accounts.owners[0].released, memory_order_acquire) == 0);
@@ -545,19 +469,15 @@ static void accepted_value(void)
 /* Over a socket, an endpoint that was taken from the wrong member of a message is never accepted. */
 static void wrong_members(void)
 {
-    duo_listener *listener = listen_here(NULL);
-    struct connecting connecting = {.options = NULL};
-    pthread_t thread = start(connect_talk, &connecting);
+    talk_client_ask_t client;
     talk_server_ask_t server;
     talk_client_answer_t waiting;
     talk_ask_t asked;
     talk_answer_t answer;
-    CHECK(talk_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
-    finish(thread);
-    duo_listener_close(listener);
-    CHECK(talk_client_ask_send_more(connecting.client, 1, &connecting.client) == DUO_OK);
-    CHECK(talk_client_answer_recv((talk_client_answer_t){connecting.client.sends}, &answer) == DUO_USED && answer.tag == 0);
-    CHECK(talk_client_ask_send_number(connecting.client, 1, &waiting) == DUO_OK);
+    meet_both(&duo_wire_of_talk, &client.sends, &server.receives);
+    CHECK(talk_client_ask_send_more(client, 1, &client) == DUO_OK);
+    CHECK(talk_client_answer_recv((talk_client_answer_t){client.sends}, &answer) == DUO_USED && answer.tag == 0);
+    CHECK(talk_client_ask_send_number(client, 1, &waiting) == DUO_OK);
     CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_MORE);
     CHECK(talk_server_answer_send_number(asked.as.number.next, 2, &server) == DUO_USED);
     server = asked.as.more.next;

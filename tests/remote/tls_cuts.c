@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include "duologue/ready.h"
+#include "meet.h"
 #include "raw.h"
 #include "talk_net.h"
 #include "flow_net.h"
@@ -157,28 +158,18 @@ static void cut(size_t direction)
 
 /* A session over TLS without a proxy. */
 struct flowing {
-    const char *address;
     flow_client_flow_t client;
     flow_server_flow_t server;
 };
 
-static void *connect_flow(void *context)
-{
-    struct flowing *flowing = context;
-    const duo_net_options options = {.tls = client_tls, .heartbeat = 1};
-    CHECK(flow_client_connect(flowing->address, &options, &flowing->client) == DUO_OK);
-    return NULL;
-}
-
 static void begin_flow(struct flowing *flowing)
 {
-    const duo_net_options options = {.tls = server_tls, .heartbeat = 1};
+    const duo_net_options options = {.tls = server_tls, .heartbeat = 1}, own = {.tls = client_tls, .heartbeat = 1};
+    meeting client = {.protocol = &duo_wire_of_flow, .options = &own};
     duo_listener *listener;
     CHECK(duo_listen("tls://127.0.0.1:0", &options, &listener) == DUO_OK);
-    flowing->address = duo_listener_address(listener);
-    pthread_t thread = start(connect_flow, flowing);
-    CHECK(flow_server_accept(listener, DUO_FOREVER, &flowing->server) == DUO_OK);
-    finish(thread);
+    meet_at(listener, &client, &duo_wire_of_flow, &flowing->server.receives);
+    flowing->client.sends = client.endpoint;
     duo_listener_close(listener);
 }
 
@@ -263,73 +254,6 @@ static void leaving(void)
     CHECK(status == DUO_CLOSED);
 }
 
-enum { PAGE = 8000, TEXT = 900000 };
-
-static void *connect_talk(void *context)
-{
-    static talk_client_ask_t client;
-    const duo_net_options options = {.tls = client_tls};
-    CHECK(talk_client_connect(context, &options, &client) == DUO_OK);
-    return &client;
-}
-
-/*
- * A run of this many bytes, a long message after it, and a long answer. The proxy passes on half a record at a time at most. The
- * reader is slow: it reads only when the sender would have to wait.
- */
-static void long_run(size_t size)
-{
-    static char text[TEXT];
-    const duo_net_options options = {.tls = server_tls};
-    duo_listener *listener;
-    CHECK(duo_listen("tls://127.0.0.1:0", &options, &listener) == DUO_OK);
-    struct proxy proxy = {.limits = {SIZE_MAX, SIZE_MAX}};
-    proxy.listener = listen_at(&proxy.port);
-    snprintf(proxy.far, sizeof proxy.far, "%s", duo_listener_address(listener));
-    char address[64];
-    snprintf(address, sizeof address, "tls://127.0.0.1:%u", proxy.port);
-    pthread_t passing = start(run_proxy, &proxy), connecting = start(connect_talk, address);
-    talk_server_ask_t server;
-    CHECK(talk_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
-    void *connected;
-    CHECK(pthread_join(connecting, &connected) == 0);
-    talk_client_ask_t client = *(talk_client_ask_t *)connected;
-    talk_client_answer_t waiting;
-    talk_ask_t asked;
-    talk_answer_t answer;
-    size_t pages = size / PAGE, sent = 0;
-    for (size_t received = 0; received < pages; received++) {
-        while (sent < pages) {
-            memset(text, 'a' + (char)(sent % 26), PAGE);
-            duo_status status = talk_client_ask_try_send_page(client, (duo_str){text, PAGE}, &client);
-            if (status == DUO_FULL) break;
-            CHECK(status == DUO_OK);
-            sent += 1;
-        }
-        if (sent == pages) CHECK(DUO_FLUSH(client) == DUO_OK);
-        CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_PAGE);
-        CHECK(asked.as.page.value.size == PAGE);
-        for (size_t i = 0; i < PAGE; i++) CHECK(asked.as.page.value.data[i] == 'a' + (char)(received % 26));
-        server = asked.as.page.next;
-        talk_ask_free(&asked);
-    }
-    memset(text, 'x', sizeof text);
-    CHECK(talk_client_ask_send_text(client, (duo_str){text, sizeof text}, &waiting) == DUO_OK);
-    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_TEXT);
-    CHECK(duo_str_equal(asked.as.text.value, (duo_str){text, sizeof text}));
-    CHECK(talk_server_answer_send_text(asked.as.text.next, asked.as.text.value, &server) == DUO_OK);
-    talk_ask_free(&asked);
-    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.tag == TALK_ANSWER_TEXT);
-    CHECK(duo_str_equal(answer.as.text.value, (duo_str){text, sizeof text}));
-    client = answer.as.text.next;
-    talk_answer_free(&answer);
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_END);
-    finish(passing);
-    duo_listener_close(listener);
-    close(proxy.listener);
-}
-
 TEST(tls_cuts)
 {
     server_tls = party("ca", "server");
@@ -338,8 +262,6 @@ TEST(tls_cuts)
     many_by_set();
     full();
     leaving();
-    static const size_t sizes[] = {10000, 20000, 70000, 500000, 5000000};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) long_run(sizes[i]);
     cut(0);
     cut(1);
     duo_tls_free(server_tls);

@@ -6,35 +6,25 @@
 #include "check.h"
 #include "duologue/ready.h"
 #include "limited_net.h"
+#include "meet.h"
 #include "raw.h"
 #include "unlimited_net.h"
 
 #define LONG UINT64_C(60000000000)
 
 struct session {
-    int client_socket;
     limited_server_choose_t server;
     unlimited_client_choose_t client;
 };
 
-static void *connect_client(void *context)
-{
-    struct session *session = context;
-    CHECK(unlimited_client_connect_over(session->client_socket, NULL, &session->client) == DUO_OK);
-    return NULL;
-}
-
 /* A session whose server has time limits. The client has none. */
-static struct session meet(void)
+static struct session begin(void)
 {
-    struct session session;
-    int ends[2];
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    session.client_socket = ends[0];
-    pthread_t thread = start(connect_client, &session);
-    CHECK(limited_server_accept_over(ends[1], NULL, &session.server) == DUO_OK);
-    finish(thread);
-    return session;
+    meeting client = {.protocol = &duo_wire_of_unlimited, .role = DUO_CLIENT};
+    meeting server = {.protocol = &duo_wire_of_limited, .role = DUO_SERVER};
+    meet(&client, &server);
+    CHECK(client.status == DUO_OK && server.status == DUO_OK);
+    return (struct session){{server.endpoint}, {client.endpoint}};
 }
 
 struct hurried {
@@ -45,7 +35,7 @@ struct hurried {
 /* A session in which the server waits for a message that has to come quickly. */
 static struct hurried hurry(void)
 {
-    struct session session = meet();
+    struct session session = begin();
     struct hurried hurried;
     limited_choose_t chosen;
     CHECK(unlimited_client_choose_send_hurry(session.client, &hurried.client) == DUO_OK);
@@ -154,15 +144,20 @@ static void *flood(void *context)
     return NULL;
 }
 
-/* A peer that sends without end, but no message, is late too. */
-static void flooded(void)
+/* A peer is late although it does this. */
+static void late_although(void *(*act)(void *))
 {
     int ends[2];
     limited_server_quick_t server = hurry_by_hand(ends);
-    pthread_t flooding = start(flood, &ends[0]);
+    pthread_t thread = start(act, &ends[0]);
     expect_late(server);
-    finish(flooding);
+    finish(thread);
     CHECK(close(ends[0]) == 0);
+}
+
+static void flooded(void)
+{
+    late_although(flood);
 }
 
 /* Sends the beginning of a message of a mebibyte, and a byte of it now and then, until the connection is closed. */
@@ -174,46 +169,24 @@ static void *drip(void *context)
     return NULL;
 }
 
-/* So is one that sends without end, of which every part is valid. */
 static void dripped(void)
 {
-    int ends[2];
-    limited_server_quick_t server = hurry_by_hand(ends);
-    pthread_t dripping = start(drip, &ends[0]);
-    expect_late(server);
-    finish(dripping);
-    CHECK(close(ends[0]) == 0);
-}
-
-struct asked {
-    int socket;
-    limited_client_choose_t client;
-};
-
-static void *connect_limited(void *context)
-{
-    struct asked *asked = context;
-    CHECK(limited_client_connect_over(asked->socket, NULL, &asked->client) == DUO_OK);
-    return NULL;
+    late_although(drip);
 }
 
 /* Each message begins the time again, and a server may be late, too. */
 static void answering(void)
 {
-    int ends[2];
-    struct asked asked;
-    unlimited_server_choose_t server;
+    meeting client = {.protocol = &duo_wire_of_limited, .role = DUO_CLIENT};
+    meeting server = {.protocol = &duo_wire_of_unlimited, .role = DUO_SERVER};
     unlimited_choose_t chosen;
     unlimited_server_quick_answer_t rest;
     limited_client_quick_answer_t asking;
     limited_quick_answer_t answer;
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    asked.socket = ends[0];
-    pthread_t thread = start(connect_limited, &asked);
-    CHECK(unlimited_server_accept_over(ends[1], NULL, &server) == DUO_OK);
-    finish(thread);
-    CHECK(limited_client_choose_send_ask_quickly(asked.client, &asking) == DUO_OK);
-    CHECK(unlimited_server_choose_recv(server, &chosen) == DUO_OK);
+    meet(&client, &server);
+    CHECK(client.status == DUO_OK && server.status == DUO_OK);
+    CHECK(limited_client_choose_send_ask_quickly((limited_client_choose_t){client.endpoint}, &asking) == DUO_OK);
+    CHECK(unlimited_server_choose_recv((unlimited_server_choose_t){server.endpoint}, &chosen) == DUO_OK);
     CHECK(unlimited_server_quick_answer_send_hold(chosen.as.ask_quickly.next, &rest) == DUO_OK);
     duo_status status = limited_client_quick_answer_recv(asking, &answer);
     if (status == DUO_OK) status = limited_client_quick_answer_recv(answer.as.hold.next, &answer);
@@ -224,7 +197,7 @@ static void answering(void)
 /* States without a limit, and with a long one, wait on. */
 static void patient(void)
 {
-    struct session resting = meet(), thinking = meet();
+    struct session resting = begin(), thinking = begin();
     unlimited_client_idle_t rests;
     unlimited_client_slow_t thinks;
     limited_choose_t rest, think;
@@ -252,7 +225,7 @@ static void patient(void)
 static void unread(void)
 {
     enum { WORDS = 5000 };
-    struct session session = meet(), clock = meet();
+    struct session session = begin(), clock = begin();
     unlimited_client_talking_t talking;
     limited_choose_t chosen;
     limited_talking_t word;

@@ -97,10 +97,9 @@ fn every_case_of_the_c_benchmark_works() {
     works(&["--workspace", "--bench", "c"], "every case works\n");
 }
 
-/// The same for `check`, with `protoc` where it is installed, and for `trace check`.
+/// The same for `check`, with `protoc` where it is installed.
 #[test]
 #[ignore = "nightly: benchmarks"]
-fn every_case_of_the_benchmarks_of_check_and_trace_works() {
+fn every_case_of_the_benchmark_of_check_works() {
     works(&["--workspace", "--bench", "check"], "every case works\n");
-    works(&["--workspace", "--bench", "trace"], "every case works\n");
 }

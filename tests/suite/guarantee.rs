@@ -82,9 +82,7 @@ fn what_cannot_be_explained() {
         ("bank.proto#bnk/login", "there is no protocol `bnk`"),
         ("bank.proto", "write bank.proto#PROTOCOL/STATE"),
     ] {
-        let text = scratch.transcript(&format!("explain {topic}"));
-        assert!(text.contains(words), "{text}");
-        assert!(text.ends_with("--- exit 2 ---\n"), "{text}");
+        scratch.said(&format!("explain {topic}"), 2, &[words]);
     }
     scratch.write(
         "some.proto",
@@ -105,18 +103,14 @@ fn what_cannot_be_explained() {
         ),
         ("model bank.proto#bank", "leave out `#` and what follows it"),
     ] {
-        let text = scratch.transcript(command);
-        assert!(text.contains(words), "{text}");
-        assert!(text.ends_with("--- exit 2 ---\n"), "{text}");
+        scratch.said(command, 2, &[words]);
     }
     let stuck = "#[allow(stuck-state)] proto! d { s:send { x -> t, y -> ! } t:recv { } }\n";
     scratch.write("stuck.proto", stuck);
     let text = scratch.transcript("guarantee stuck.proto");
     assert!(text.contains("Nothing can be sent in `t`"), "{text}");
-    let text = scratch.transcript("explain missing.proto#p/s");
-    assert!(text.ends_with("--- exit 3 ---\n"), "{text}");
-    let text = scratch.transcript("explain bank.proto#bank/login --format xml");
-    assert!(text.ends_with("--- exit 2 ---\n"), "{text}");
+    scratch.said("explain missing.proto#p/s", 3, &[]);
+    scratch.said("explain bank.proto#bank/login --format xml", 2, &[]);
 }
 
 /// A protocol without one of its states and the messages that lead to it, without payloads.
@@ -247,8 +241,7 @@ fn guarantees_are_printed() {
     assert_eq!(claim("time-limits").0, "not_applicable");
     let obstacle = "sessions stay in one process: message `hand` of state `go` carries an endpoint";
     assert_eq!(claim("same-protocol"), is("not_applicable", obstacle));
-    let text = scratch.transcript("guarantee bank.proto#bnk");
-    assert!(text.ends_with("--- exit 2 ---\n"), "{text}");
+    scratch.said("guarantee bank.proto#bnk", 2, &[]);
 }
 
 /// A protocol for which every claim holds names all places: each file is there, and each test and heading is in its file.

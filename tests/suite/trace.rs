@@ -405,8 +405,7 @@ cut off
     assert_snapshot!("partial", scratch.transcript(line));
     let without = log.lines().take(9).collect::<Vec<_>>().join("\n");
     scratch.write("logs/gateway.log", without);
-    let answer = scratch.transcript(line);
-    assert!(answer.ends_with("--- exit 0 ---\n"), "{answer}");
+    scratch.said(line, 0, &[]);
     let unknown = line.replace("--mapping gateway", "--mapping gatewey");
     assert_snapshot!("partial_unknown", scratch.transcript(&unknown));
 }

@@ -20,6 +20,20 @@ pub mod waiting;
 pub use executor::block_on;
 pub use transcript::{Transcript, converse, hex, list, option, quoted};
 
+/// Longer than any step takes on a busy machine.
+pub const LONG: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Why a session was closed.
+///
+/// # Panics
+/// If it is open.
+pub fn why<T>(outcome: Result<T, impl Into<duologue::Closed>>) -> duologue::Why {
+    match outcome {
+        Ok(_) => panic!("the session is open"),
+        Err(closed) => closed.into().why(),
+    }
+}
+
 /// The generated modules.
 pub mod protocols {
     // `ticket` is declared in no protocol: generated code expects it here.

@@ -1,5 +1,6 @@
 //! What the tests of observers of sessions share.
 
+use crate::LONG;
 use crate::protocols::bank::{Connected, Login, LoginResponse, WithdrawalResponse};
 use crate::protocols::bank::{client, server};
 use duologue::Closed;
@@ -9,9 +10,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
 
 /// Longer than an event takes that must not come.
 const SHORT: Duration = Duration::from_millis(50);

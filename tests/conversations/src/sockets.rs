@@ -1,10 +1,19 @@
 //! What the tests of sessions over sockets share.
 
 use crate::protocols::bank::{Login, LoginResponse, client, server};
-use duologue_net::{Listener, Open};
+use duologue::Closed;
+use duologue_net::{Connector, Listener, Open, Socket, Stream};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
+
+/// The hello of a client of the bank.
+pub const HELLO: &str =
+    "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
+/// The answer to it.
+pub const ANSWER: &str =
+    "64756f6c6f67756501001a006b4021487a63e0618d274211e3ebd7c900001000000000000000";
 
 /// The path of a socket, another one for each call.
 #[must_use]
@@ -47,6 +56,64 @@ pub fn accepted<S: Open, C: Open>(listener: &mut Listener, address: &str) -> (S,
         let server = listener.accept().expect("it connects");
         (server, client.join().expect("it does not panic"))
     })
+}
+
+/// Runs this listener on a thread of its own during `act`, and drains it then.
+///
+/// # Panics
+/// If it cannot accept.
+pub fn serving<T>(mut listener: Listener, act: impl FnOnce() -> T) -> T {
+    let drain = listener.drain();
+    thread::scope(|scope| {
+        let running = scope.spawn(move || listener.run());
+        let result = act();
+        drain.begin();
+        let served = running.join().expect("it does not panic");
+        served.expect("it accepts");
+        result
+    })
+}
+
+/// Two sockets that are connected.
+///
+/// # Panics
+/// If there are no descriptors.
+#[must_use]
+pub fn socket_pair() -> [Socket; 2] {
+    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    [one, other].map(|end| Socket::of(end.into()))
+}
+
+/// Both endpoints of a session over the two ends of a connection, which this connector begins.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn over<S: Open, C: Open>(
+    connector: &Connector,
+    client: impl Stream,
+    server: impl Stream,
+) -> (S, C) {
+    thread::scope(|scope| {
+        let accepting = scope.spawn(|| duologue_net::accept_over(server).expect("it connects"));
+        let client = connector.connect_over(client).expect("it is accepted");
+        (accepting.join().expect("it does not panic"), client)
+    })
+}
+
+/// The same over a pair of sockets.
+#[must_use]
+pub fn over_sockets<S: Open, C: Open>(connector: &Connector) -> (S, C) {
+    let [client, server] = socket_pair();
+    over(connector, client, server)
+}
+
+/// Logs in, and waits for the answer.
+///
+/// # Errors
+/// If the session is closed.
+pub fn log_in(client: client::Login) -> Result<LoginResponse, Closed> {
+    client.login("holk".into(), "1234".into())?.recv()
 }
 
 /// Both endpoints of a session with a bank, after the login.

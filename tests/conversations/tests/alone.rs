@@ -24,8 +24,20 @@ use std::process::Command;
 
 const NAME: &str = "DUOLOGUE_TEST_ALONE";
 
-/// Runs a test in another process, which runs this function with the same name.
-fn alone(name: &str, test: fn()) {
+/// Runs the test in which this is used in another process, which runs the same test.
+macro_rules! alone {
+    ($act:expr) => {{
+        fn here() {}
+        crate::run_alone(std::any::type_name_of_val(&here), $act)
+    }};
+}
+use alone;
+
+/// `path` is that of a function in the test.
+fn run_alone(path: &str, test: fn()) {
+    let name = path
+        .trim_start_matches("alone::")
+        .trim_end_matches("::here");
     if env::var_os(NAME).is_some_and(|own| *own == *name) {
         return test();
     }

@@ -1,10 +1,10 @@
 //! What is reported to observers of sessions over sockets.
 
-use conversations::block_on;
 use conversations::observing::{Event, Told, accepted, observer, serve, shop};
 use conversations::protocols::bank::{Login, client, server};
 use conversations::protocols::{numbers, pingpong, telemetry};
-use conversations::sockets::{listener, unhex};
+use conversations::sockets::{HELLO, listener, log_in, serving, unhex};
+use conversations::{LONG, block_on, why};
 use duologue::{Endpoint, Why};
 use duologue_net::observe::{Count, End, Observer, Refusal, Run, Session};
 use duologue_net::{Address, Connector, Error, Fingerprint, Listener, Open, TraceContext, Verdict};
@@ -14,13 +14,6 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
-
-/// The hello of a client of the bank.
-const HELLO: &str =
-    "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
 
 /// Both endpoints of a session, and what is reported to their observers.
 fn pair<S: Open, C: Open>(name: &str) -> ((S, Told), (C, Told)) {
@@ -192,11 +185,10 @@ fn a_side_that_is_dropped_has_left() {
         let (server_id, client_id) = (of_server.began().id, of_client.began().id);
         if in_its_turn {
             drop(client);
-            assert!(server.recv().is_err());
+            assert_eq!(why(server.recv()), Why::Left);
         } else {
             drop(server);
-            let waiting = client.login("holk".into(), "1234".into());
-            assert!(waiting.map_or(true, |waiting| waiting.recv().is_err()));
+            assert_eq!(why(log_in(client)), Why::Left);
         }
         let server = of_server.ended(server_id);
         assert_eq!((server.why, server.state), (Why::Left, Some("bank.login")));
@@ -249,8 +241,7 @@ fn a_peer_that_is_killed_or_half_closed_is_lost() {
         } else {
             raw.shutdown(Shutdown::Write).expect("it is open");
         }
-        let closed = account.recv().map(drop).expect_err("it is gone");
-        assert_eq!(closed.why(), Why::Lost);
+        assert_eq!(why(account.recv()), Why::Lost);
         let run = told.turned(id);
         assert_eq!((run.state, count(run.count)), ("bank.login", (1, 5)));
         let run = told.turned(id);
@@ -266,40 +257,17 @@ fn a_peer_that_breaks_the_format_is_reported() {
     let (mut raw, server, told) = raw("observe-broken");
     let id = told.began().id;
     raw.write_all(b"\x7f").expect("it is read");
-    let closed = server.recv().map(drop).expect_err("it is no message");
-    assert_eq!(closed.why(), Why::Broken);
+    assert_eq!(why(server.recv()), Why::Broken);
     let end = told.ended(id);
     assert_eq!((end.why, end.state), (Why::Broken, Some("bank.login")));
 }
 
-/// Serves the bank until this is dropped.
-struct Serving {
-    drain: duologue_net::Drain,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-impl Serving {
-    fn start(mut listener: Listener) -> Serving {
-        let drain = listener.drain();
-        let serving = thread::spawn(move || {
-            listener.serve(|login: server::Login| {
-                let _ended = serve(login);
-            });
-            listener.run().expect("it can accept");
-        });
-        Serving {
-            drain,
-            thread: Some(serving),
-        }
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.drain.begin();
-        let ended = self.thread.take().map(thread::JoinHandle::join);
-        assert!(ended.is_some_and(|ended| ended.is_ok()));
-    }
+/// Serves the bank while `act` runs.
+fn served(mut listener: Listener, act: impl FnOnce()) {
+    listener.serve(|login: server::Login| {
+        let _ended = serve(login);
+    });
+    serving(listener, act);
 }
 
 #[test]
@@ -309,34 +277,29 @@ fn a_refused_hello_is_reported_by_both_sides() {
     listener
         .observer(observing)
         .admit(|peer| peer.token != Some(b"bad"));
-    let serving = Serving::start(listener);
     let (observing, of_client) = observer();
     let connector = Connector::new().observer(observing);
+    served(listener, || {
+        let refused = connector.connect::<pingpong::client::Ping>(&address);
+        let verdict = Verdict::UnknownProtocol;
+        assert!(matches!(refused, Err(Error::Refused { verdict: of, .. }) if of == verdict));
+        for (told, accepted) in [(&of_server, true), (&of_client, false)] {
+            let (side, protocol, peer, cause) = told.refused();
+            assert_eq!((side, protocol.as_deref()), (accepted, Some("pingpong")));
+            assert_eq!(cause, "Verdict(UnknownProtocol)");
+            assert_eq!(peer.is_some(), !accepted);
+            told.nothing();
+        }
 
-    let error = connector
-        .connect::<pingpong::client::Ping>(&address)
-        .map(drop);
-    let verdict = Verdict::UnknownProtocol;
-    assert!(matches!(error, Err(Error::Refused { verdict: of, .. }) if of == verdict));
-    for (told, accepted) in [(&of_server, true), (&of_client, false)] {
-        let (side, protocol, peer, cause) = told.refused();
-        assert_eq!((side, protocol.as_deref()), (accepted, Some("pingpong")));
-        assert_eq!(cause, "Verdict(UnknownProtocol)");
-        assert_eq!(peer.is_some(), !accepted);
-        told.nothing();
-    }
-
-    let token = connector.clone().token("bad");
-    assert!(token.connect::<client::Login>(&address).is_err());
-    for told in [&of_server, &of_client] {
-        let (_, protocol, _, cause) = told.refused();
-        assert_eq!(
-            (protocol.as_deref(), &*cause),
-            (Some("bank"), "Verdict(NotAdmitted)")
-        );
-        told.nothing();
-    }
-    drop(serving);
+        let token = connector.clone().token("bad");
+        assert!(token.connect::<client::Login>(&address).is_err());
+        for told in [&of_server, &of_client] {
+            let (_, protocol, _, cause) = told.refused();
+            let refused = (protocol.as_deref(), &*cause);
+            assert_eq!(refused, (Some("bank"), "Verdict(NotAdmitted)"));
+            told.nothing();
+        }
+    });
 
     // Nobody is there.
     assert!(connector.connect::<client::Login>(&address).is_err());
@@ -358,29 +321,21 @@ fn a_connection_without_a_hello_is_reported() {
     let (observing, told) = observer();
     listener.observer(observing);
     listener.hello_timeout(Duration::from_millis(100));
-    let _serving = Serving::start(listener);
     let path = address.strip_prefix("unix:").expect("a Unix socket");
-    let connect = || UnixStream::connect(path).expect("it listens");
-    drop(connect());
-    assert_eq!(told.refused(), (true, None, None, "NoHello".to_owned()));
-    let mut raw = connect();
-    (raw.write_all(b"GET / HTTP/1.1\r\n\r\n")).expect("it is read");
-    assert_eq!(told.refused(), (true, None, None, "NoHello".to_owned()));
-    let silent = connect();
-    assert_eq!(
-        told.refused(),
-        (true, None, None, "Error(TimedOut)".to_owned())
-    );
-    let mut malformed = connect();
-    let mut hello = unhex(HELLO);
-    hello[9] = 0x80;
-    malformed.write_all(&hello).expect("it is read");
-    assert_eq!(
-        told.refused(),
-        (true, None, None, "Verdict(Malformed)".to_owned())
-    );
-    told.nothing();
-    drop(silent);
+    let mut malformed = unhex(HELLO);
+    malformed[9] = 0x80;
+    let said = [&b""[..], b"GET / HTTP/1.1\r\n\r\n", &malformed];
+    let causes = ["Error(TimedOut)", "NoHello", "Verdict(Malformed)"];
+    served(listener, || {
+        drop(UnixStream::connect(path).expect("it listens"));
+        assert_eq!(told.refused(), (true, None, None, "NoHello".to_owned()));
+        for (said, cause) in said.into_iter().zip(causes) {
+            let mut raw = UnixStream::connect(path).expect("it listens");
+            raw.write_all(said).expect("it is read");
+            assert_eq!(told.refused(), (true, None, None, cause.to_owned()));
+        }
+        told.nothing();
+    });
 }
 
 /// Where an older version is accepted, the side that accepts it learns it.
@@ -455,9 +410,9 @@ fn a_panic_of_an_observer_leaves_the_session_as_it_is() {
     shop(client).expect("it is open");
     (serving.join().expect("it does not panic")).expect("it is open");
 
-    let serving = Serving::start(listener);
-    let connector = Connector::new().observer(observing);
-    let refused = connector.connect::<pingpong::client::Ping>(&address);
-    assert!(matches!(refused.map(drop), Err(Error::Refused { .. })));
-    drop(serving);
+    served(listener, || {
+        let connector = Connector::new().observer(observing);
+        let refused = connector.connect::<pingpong::client::Ping>(&address);
+        assert!(matches!(refused, Err(Error::Refused { .. })));
+    });
 }

@@ -1,5 +1,6 @@
 //! What is counted of sessions over sockets, with the feature `metrics`.
 
+use conversations::LONG;
 use conversations::observing::{accepted, observer, serve, shop};
 use conversations::protocols::bank::client;
 use conversations::protocols::{numbers, pingpong};
@@ -14,9 +15,6 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
 
 /// What was recorded, by name and labels.
 #[derive(Clone, Default)]
@@ -69,10 +67,7 @@ impl Recorder for Recorded {
 /// In a process of its own, because that has one recorder.
 #[test]
 fn sessions_are_counted() {
-    crate::alone(
-        "observe_metrics::sessions_are_counted",
-        alone_sessions_are_counted,
-    );
+    crate::alone!(alone_sessions_are_counted);
 }
 
 fn alone_sessions_are_counted() {

@@ -1,8 +1,9 @@
 //! Records of sessions over sockets.
 
+use conversations::LONG;
 use conversations::observing::{accepted, serve, shop};
 use conversations::protocols::{bank, numbers};
-use conversations::sockets::listener;
+use conversations::sockets::{listener, log_in, serving};
 use duologue_net::Connector;
 use duologue_net::health::{self, Health, Status};
 use duologue_net::observe::{Observer, Recorder, Registry};
@@ -10,9 +11,6 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
 
 /// Keeps what a recorder writes.
 #[derive(Clone, Default)]
@@ -155,18 +153,12 @@ fn health_checks_are_not_recorded() {
     listener.observer(Arc::clone(&observer));
     listener.health(&Health::new());
     listener.serve(|login: bank::server::Login| drop(login.recv()));
-    let drain = listener.drain();
     let connector = Connector::new().observer(observer);
-    thread::scope(|scope| {
-        let serving = scope.spawn(move || listener.run());
+    serving(listener, || {
         let status = health::check(&connector, &address, "").expect("it answers");
         assert_eq!(status, Status::Serving);
         let login: bank::client::Login = connector.connect(&address).expect("it is served");
-        let waiting = login.login(String::new(), String::new());
-        assert!(waiting.expect("it is open").recv().is_err());
-        drain.begin();
-        let served = serving.join().expect("it does not panic");
-        served.expect("it is drained");
+        assert!(log_in(login).is_err());
     });
     let lines = kept.lines(&recorder, 4);
     assert_eq!(lines.len(), 4, "{lines:?}");

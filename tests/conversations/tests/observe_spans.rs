@@ -1,5 +1,6 @@
 //! The spans of sessions over sockets and within a process, with the features `tracing`.
 
+use conversations::LONG;
 use conversations::observing::{accepted, serve, shop};
 use conversations::protocols::bank::{self, client};
 use conversations::sockets::listener;
@@ -13,9 +14,6 @@ use std::time::{Duration, Instant};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Metadata, Subscriber};
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
 
 /// Counts spans and events.
 #[derive(Default)]
@@ -85,10 +83,7 @@ impl Subscriber for Counting {
 /// In a process of its own, because that has one subscriber.
 #[test]
 fn a_session_has_one_span() {
-    crate::alone(
-        "observe_spans::a_session_has_one_span",
-        alone_a_session_has_one_span,
-    );
+    crate::alone!(alone_a_session_has_one_span);
 }
 
 fn alone_a_session_has_one_span() {

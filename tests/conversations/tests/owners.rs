@@ -1,7 +1,7 @@
 //! Whatever owns an endpoint for a while ends the side, or hands it over, on each way out.
 
-use conversations::block_on;
 use conversations::protocols::numbers::{self, Stream, client, server};
+use conversations::{block_on, why};
 use duologue::{Closed, Endpoint, Held, Outgoing, PortSet, Why, spawn_service, spawn_service_with};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -108,27 +108,21 @@ const RECEIVERS: [Way<server::Stream>; 8] = [
     }),
 ];
 
-fn count(mut server: server::Stream) -> Why {
-    loop {
-        match server.recv() {
-            Ok(Stream::Send(_, next)) => server = next,
-            Err(closed) => return closed.why(),
-        }
-    }
-}
-
 #[test]
 fn each_owner_ends_its_side() {
     for (way, act) in SENDERS {
         let (server, client) = numbers::init();
         act(client);
-        assert_eq!(count(server), Why::Left, "{way}");
+        let mut received = server.recv();
+        while let Ok(Stream::Send(_, next)) = received {
+            received = next.recv();
+        }
+        assert_eq!(why(received), Why::Left, "{way}");
     }
     for (way, act) in RECEIVERS {
         let (server, client) = numbers::init();
         act(server);
-        let sent = client.send(1).map(drop).map_err(|error| error.closed());
-        assert_eq!(sent.map_err(|closed| closed.why()), Err(Why::Left), "{way}");
+        assert_eq!(why(client.send(1)), Why::Left, "{way}");
     }
 }
 
@@ -142,19 +136,17 @@ fn a_handler_of_a_listener_ends_its_side() {
         };
         assert_ne!(number, 7, "a handler");
     });
-    let drain = listener.drain();
-    let serving = thread::spawn(move || listener.run());
-    for number in [6, 7] {
-        let mut client: client::Stream = duologue_net::connect(&address).expect("it is accepted");
-        let why = loop {
-            client = match client.send(number) {
-                Ok(client) => client,
-                Err(error) => break error.closed().why(),
+    conversations::sockets::serving(listener, || {
+        for number in [6, 7] {
+            let mut client: client::Stream =
+                duologue_net::connect(&address).expect("it is accepted");
+            let why = loop {
+                client = match client.send(number) {
+                    Ok(client) => client,
+                    Err(error) => break error.closed().why(),
+                };
             };
-        };
-        assert_eq!(why, Why::Left, "{number}");
-    }
-    drain.begin();
-    let served = serving.join().expect("the listener goes on");
-    served.expect("it accepts");
+            assert_eq!(why, Why::Left, "{number}");
+        }
+    });
 }

@@ -1,5 +1,6 @@
 //! Sessions within the process in a registry: what their sides wait for, and deadlocks.
 
+use conversations::LONG;
 use conversations::protocols::bank::{self, Login, LoginResponse};
 use conversations::protocols::numbers;
 use duologue::observe::{Registry, Side, Snapshot, adopt, named};
@@ -12,9 +13,6 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
 
 type Server = bank::server::Login;
 type Client = bank::client::Login;

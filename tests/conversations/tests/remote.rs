@@ -1,8 +1,8 @@
 //! Sessions over sockets: every case of `tests/run` that can leave the process, and how sessions end.
 
 use conversations::protocols::bank::{Connected, Login, LoginResponse, client, server};
-use conversations::sockets::{listener, pair, path, unhex};
-use conversations::{case_test, protocols, remote_cases};
+use conversations::sockets::{listener, log_in, pair, path, serving, unhex};
+use conversations::{case_test, protocols, remote_cases, why};
 use duologue::{Closed, Why};
 use duologue_net::{Error, Listener, Verdict};
 use std::io::{Read, Write};
@@ -25,61 +25,29 @@ remote_cases!(cases);
 fn a_side_that_is_dropped_has_left() {
     let (server, client): (server::Login, client::Login) = pair("left");
     drop(server);
-    let error = client
-        .login("holk".into(), "1234".into())
-        .map(|end| end.recv());
-    match error {
-        Ok(Err(closed)) => assert_eq!(closed.why(), Why::Left),
-        Err(error) => assert_eq!(error.closed().why(), Why::Left),
-        Ok(Ok(_)) => panic!("nobody has answered"),
-    }
-}
-
-#[test]
-fn a_sender_that_is_dropped_has_left() {
-    let (server, client): (server::Login, client::Login) = pair("sender");
-    drop(client);
-    assert_eq!(
-        server.recv().map(drop).map_err(|closed| closed.why()),
-        Err(Why::Left)
-    );
+    assert_eq!(why(log_in(client)), Why::Left);
 }
 
 #[test]
 fn the_wrong_side_is_refused() {
     let (mut listener, address) = listener("wrong");
-    let drain = listener.drain();
-    let serving = thread::spawn(move || {
-        listener.serve(|_: server::Login| {});
-        listener.run()
+    listener.serve(|_: server::Login| {});
+    let refused = serving(listener, || {
+        duologue_net::connect::<server::Login>(&address)
     });
-    let refused = duologue_net::connect::<server::Login>(&address);
-    assert!(matches!(
-        refused,
-        Err(Error::Refused {
-            verdict: Verdict::SameSide,
-            ..
-        })
-    ));
-    drain.begin();
-    serving
-        .join()
-        .expect("it does not panic")
-        .expect("it drains");
+    let verdict = Verdict::SameSide;
+    assert!(matches!(refused, Err(Error::Refused { verdict: of, .. }) if of == verdict));
 }
 
 /// The lines of `session whole` in `tests/wire/streams.txt`: whether the client writes it, and the bytes.
-fn whole() -> Vec<(bool, Vec<u8>)> {
+pub fn whole() -> Vec<(bool, Vec<u8>)> {
     let text = include_str!("../../wire/streams.txt");
     let lines = text.split("session whole\n").nth(1).expect("it is there");
     let lines = lines.lines().take_while(|line| !line.is_empty());
     let line = |line: &str| {
         let mut words = line.split(' ');
         let is_client = words.next() == Some(">");
-        let hex = words.next().unwrap_or_default();
-        let digits = (0..hex.len()).step_by(2);
-        let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex");
-        (is_client, digits.map(byte).collect())
+        (is_client, unhex(words.next().unwrap_or_default()))
     };
     lines.map(line).collect()
 }
@@ -108,35 +76,19 @@ fn play(mut raw: UnixStream, is_client: bool, mut limit: usize) {
 }
 
 /// Serves one session as in the vectors, and returns why it was closed.
-fn teller(mut login: server::Login) -> Result<(), Why> {
+fn teller(mut login: server::Login) -> Result<(), Closed> {
     let mut connected = loop {
-        match login.recv().map_err(|closed| closed.why())? {
-            Login::Login {
-                password,
-                next: response,
-                ..
-            } if password == "1234" => {
-                break response.ok().map_err(|error| error.closed().why())?;
-            }
-            Login::Login { next: response, .. } => {
-                login = response.invalid().map_err(|error| error.closed().why())?;
-            }
+        let Login::Login { password, next, .. } = login.recv()?;
+        match password == "1234" {
+            true => break next.ok()?,
+            false => login = next.invalid()?,
         }
     };
     loop {
-        connected = match connected.recv().map_err(|closed| closed.why())? {
+        connected = match connected.recv()? {
             Connected::Deposit(_, next) => next,
-            Connected::Withdrawal {
-                amount: money,
-                next: response,
-            } => {
-                let answered = if money < 100.0 {
-                    response.money(money).map_err(Closed::from)
-                } else {
-                    response.insufficient_funds().map_err(Closed::from)
-                };
-                answered.map_err(|closed| closed.why())?
-            }
+            Connected::Withdrawal { amount, next } if amount < 100.0 => next.money(amount)?,
+            Connected::Withdrawal { next, .. } => next.insufficient_funds()?,
             Connected::Quit => return Ok(()),
         };
     }
@@ -155,8 +107,9 @@ fn a_session_that_is_cut_is_lost() {
         let raw = UnixStream::connect(&path).expect("it listens");
         let raw = thread::spawn(move || play(raw, true, cut));
         let outcome = teller(listener.accept().expect("the hello is whole"));
+        let ended = outcome.map_err(|closed| closed.why());
         let expected = if cut < length { Err(Why::Lost) } else { Ok(()) };
-        assert_eq!(outcome, expected, "after {cut} bytes");
+        assert_eq!(ended, expected, "after {cut} bytes");
         raw.join().expect("it does not panic");
     }
 }
@@ -174,22 +127,7 @@ fn a_session_that_is_reset_is_lost() {
     raw.read_exact(&mut [0; 38]).expect("it is accepted");
     raw.peek(&mut [0]).expect("the login is answered");
     drop(raw);
-    assert_eq!(serving.join().expect("no panic"), Err(Why::Lost));
-}
-
-/// Messages before the sender's turn break the format.
-#[test]
-fn a_message_out_of_turn_is_broken() {
-    let path = path("turn");
-    let mut listener = Listener::bind(&format!("unix:{}", path.display())).expect("free");
-    let mut raw = UnixStream::connect(&path).expect("it listens");
-    let bytes = whole().into_iter().filter(|(of_client, _)| *of_client);
-    let bytes: Vec<u8> = bytes.flat_map(|(_, bytes)| bytes).collect();
-    raw.write_all(&bytes).expect("it is read");
-    assert_eq!(
-        teller(listener.accept().expect("the hello is whole")),
-        Err(Why::Broken)
-    );
+    assert_eq!(why(serving.join().expect("no panic")), Why::Lost);
 }
 
 /// The `ended` lines of the vectors: what arrived before the client has left is received, and then why.
@@ -207,10 +145,9 @@ fn a_client_that_leaves_says_why() {
         raw.write_all(&unhex(hex)).expect("it is read");
         let server: server::Login = listener.accept().expect("the hello is whole");
         let Login::Login { next: answer, .. } = server.recv().expect(name);
-        let sent = answer.ok();
-        let closed = sent.map_or_else(Closed::from, |next| next.recv().map(drop).expect_err(name));
-        let closed = format!("{:?}", closed.why()).to_lowercase();
-        assert_eq!(closed, why, "{name}");
+        let ended = answer.ok().map_err(Closed::from);
+        let closed = self::why(ended.and_then(|next| next.recv()));
+        assert_eq!(format!("{closed:?}").to_lowercase(), why, "{name}");
         count += 1;
     }
     assert!(count > 2, "only {count} lines");
@@ -228,16 +165,11 @@ fn the_bytes_are_those_of_the_vectors() {
     });
     let login: client::Login =
         duologue_net::connect(&format!("unix:{}", path.display())).expect("it is accepted");
-    let Ok(Ok(LoginResponse::Invalid(login))) = login
-        .login("holk".into(), "wrong".into())
-        .map(|end| end.recv())
-    else {
+    let waiting = login.login("holk".into(), "wrong".into());
+    let Ok(LoginResponse::Invalid(login)) = waiting.expect("it is open").recv() else {
         panic!("it is invalid")
     };
-    let Ok(Ok(LoginResponse::Ok(connected))) = login
-        .login("holk".into(), "1234".into())
-        .map(|end| end.recv())
-    else {
+    let Ok(LoginResponse::Ok(connected)) = log_in(login) else {
         panic!("it is ok")
     };
     let connected = connected.deposit(100.0).expect("it is connected");

@@ -1,20 +1,14 @@
 //! Listeners that decide which peers they admit, and hand what they have found about them to the program.
 
+use conversations::LONG;
 use conversations::protocols::bank::{client, server};
-use conversations::sockets::{listener, unhex};
+use conversations::sockets::{HELLO, listener, serving, unhex};
 use duologue_net::{Connector, Error, Peer, Verdict};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
-
-/// The hello of a client of the bank.
-const HELLO: &str =
-    "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
 
 /// The owner of an account, whose token is its number.
 struct Owner(&'static str, Arc<()>);
@@ -62,14 +56,8 @@ fn handlers_get_what_was_found_about_the_peer() {
         drop(login);
         sender.send(owner).expect("the test waits");
     });
-    let drain = listener.drain();
-    thread::scope(|scope| {
-        let serving = scope.spawn(move || listener.run());
-        let connect = |token: &[u8]| {
-            Connector::new()
-                .token(token)
-                .connect::<client::Login>(&address)
-        };
+    serving(listener, || {
+        let connect = |token: &[u8]| Connector::new().token(token).connect(&address);
         for _ in 0..2 {
             assert!(is_not_admitted(connect(b"2")));
             assert!(is_not_admitted(connect(b"3")));
@@ -79,9 +67,6 @@ fn handlers_get_what_was_found_about_the_peer() {
             assert_eq!(name, "holk");
             drop(found);
         }
-        drain.begin();
-        let served = serving.join().expect("it does not panic");
-        served.expect("it is drained");
     });
     await_drops(&count);
 }
@@ -92,11 +77,7 @@ fn accepting_returns_what_was_found_about_the_peer() {
     let (count, find) = accounts();
     thread::scope(|scope| {
         let clients = scope.spawn(|| {
-            let connect = |token: &[u8]| {
-                Connector::new()
-                    .token(token)
-                    .connect::<client::Login>(&address)
-            };
+            let connect = |token: &[u8]| Connector::new().token(token).connect(&address);
             assert!(is_not_admitted(connect(b"3")));
             connect(b"2").expect("it is admitted")
         });

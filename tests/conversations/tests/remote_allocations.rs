@@ -2,40 +2,18 @@
 //! list allocate what the values themselves need.
 
 use crate::counted::ALLOCATIONS;
-use conversations::protocols::bank::{Connected, Login, LoginResponse, WithdrawalResponse};
+use conversations::protocols::bank::{Connected, WithdrawalResponse};
 use conversations::protocols::bank::{client, server};
 use conversations::protocols::type_switch::{self, Start, Wait};
-use conversations::sockets::pair;
+use conversations::sockets::{logged_in, over_sockets, pair};
 use duologue::Closed;
-use duologue_net::{Connector, Socket};
+use duologue_net::Connector;
 use std::future::Future;
-use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-
-/// A session after the login.
-fn connected() -> Result<(server::Connected, client::Connected), Closed> {
-    let (one, other) = UnixStream::pair().expect("there are descriptors");
-    let accepting =
-        thread::spawn(move || duologue_net::accept_over::<server::Login>(Socket::of(other.into())));
-    let client = Connector::new().connect_over::<client::Login>(Socket::of(one.into()));
-    let server = accepting
-        .join()
-        .expect("it does not panic")
-        .expect("it connects");
-    let waiting = client
-        .expect("it is accepted")
-        .login("holk".into(), "1234".into())?;
-    let Login::Login { next: answer, .. } = server.recv()?;
-    let server = answer.ok()?;
-    match waiting.recv()? {
-        LoginResponse::Ok(client) => Ok((server, client)),
-        LoginResponse::Invalid(_) => panic!("it is ok"),
-    }
-}
 
 /// Some runs and turns of a customer.
 async fn shop(mut client: client::Connected, by_task: bool) -> Result<client::Connected, Closed> {
@@ -104,7 +82,7 @@ fn waker() -> Waker {
 
 /// How many allocations the second round makes, in all threads.
 fn second_round(by_task: bool) -> usize {
-    let (mut server, mut client) = connected().expect("it is open");
+    let (mut server, mut client) = logged_in(over_sockets(&Connector::new()));
     let together = Arc::new(Barrier::new(2));
     let other = Arc::clone(&together);
     let serving = thread::spawn(move || {
@@ -176,10 +154,7 @@ fn allocations_of_a_text_and_a_list() -> usize {
 /// In one test, because all threads of the process are counted.
 #[test]
 fn messages_allocate_what_their_values_need() {
-    crate::alone(
-        "remote_allocations::messages_allocate_what_their_values_need",
-        alone_messages_allocate_what_their_values_need,
-    );
+    crate::alone!(alone_messages_allocate_what_their_values_need);
 }
 
 fn alone_messages_allocate_what_their_values_need() {

@@ -4,16 +4,14 @@
 use conversations::limits::timed::visit as timed;
 use conversations::observing::{Event, observer};
 use conversations::protocols::bank::{Login, LoginResponse, client, server};
-use conversations::sockets::{listener, path, unhex};
+use conversations::sockets::{ANSWER, listener, log_in, path, serving, unhex};
+use conversations::{LONG, why};
 use duologue::Why;
 use duologue_net::{Connector, Error, Listener};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
 
 /// Between two bytes.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -50,38 +48,31 @@ fn a_hello_that_drips_is_given_up() {
             let _left = answer.invalid();
         }
     });
-    let drain = listener.drain();
-    let serving = thread::spawn(move || listener.run());
-    let mut raw = connect(&address);
-    raw.write_all(&unhex(LONG_HEAD)).expect("it is read");
-    // On a busy machine its hello may be late, too.
-    let honest: client::Login = std::iter::repeat_with(|| duologue_net::connect(&address))
-        .find_map(Result::ok)
-        .expect("one is accepted");
-    let waiting = honest.login("holk".into(), "1234".into());
-    let answer = waiting.expect("it is open").recv();
-    assert!(matches!(answer, Ok(LoginResponse::Invalid(_))));
-    raw.set_read_timeout(Some(PAUSE)).expect("it is not zero");
-    // Until an end, or a reset because of what was not read; but no answer.
-    let is_open =
-        |read: io::Result<usize>| read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
-    let waits =
-        (0..1023).take_while(|_| raw.write_all(&[0]).is_ok() && is_open(raw.read(&mut [0])));
-    let sent = waits.count();
-    assert!(sent < 1023, "it took the whole hello");
-    assert!(!raw.read(&mut [0]).is_ok_and(|count| count > 0));
-    loop {
-        if let Event::Refused(_, _, _, cause) = told.next() {
-            assert!(
-                cause.contains("Late") || cause.contains("TimedOut"),
-                "{cause}"
-            );
-            break;
-        }
-    }
-    drain.begin();
-    let served = serving.join().expect("it does not panic");
-    served.expect("it accepts");
+    serving(listener, || {
+        let mut raw = connect(&address);
+        raw.write_all(&unhex(LONG_HEAD)).expect("it is read");
+        // On a busy machine its hello may be late, too.
+        let honest: client::Login = std::iter::repeat_with(|| duologue_net::connect(&address))
+            .find_map(Result::ok)
+            .expect("one is accepted");
+        assert!(matches!(log_in(honest), Ok(LoginResponse::Invalid(_))));
+        raw.set_read_timeout(Some(PAUSE)).expect("it is not zero");
+        // Until an end, or a reset because of what was not read; but no answer.
+        let is_open = |read: io::Result<usize>| {
+            read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+        };
+        let waits =
+            (0..1023).take_while(|_| raw.write_all(&[0]).is_ok() && is_open(raw.read(&mut [0])));
+        assert!(waits.count() < 1023, "it took the whole hello");
+        assert!(!raw.read(&mut [0]).is_ok_and(|count| count > 0));
+        let cause = loop {
+            if let Event::Refused(_, _, _, cause) = told.next() {
+                break cause;
+            }
+        };
+        let is_late = cause.contains("Late") || cause.contains("TimedOut");
+        assert!(is_late, "{cause}");
+    });
 }
 
 #[test]
@@ -90,8 +81,7 @@ fn an_answer_that_drips_is_given_up() {
     let listener = UnixListener::bind(&path).expect("free");
     let dripping = thread::spawn(move || {
         let (mut raw, _) = listener.accept().expect("it connects");
-        let answer =
-            unhex("64756f6c6f67756501001a006b4021487a63e0618d274211e3ebd7c900001000000000000000");
+        let answer = unhex(ANSWER);
         // All but the last byte.
         for byte in &answer[..answer.len() - 1] {
             if raw.write_all(&[*byte]).is_err() {
@@ -164,8 +154,7 @@ fn a_session_that_is_not_accepted_ends_with_its_listener() {
 }
 
 fn expect_late(server: timed::server::Quick, dripping: JoinHandle<()>) {
-    let closed = server.recv().map(drop).expect_err("no message is whole");
-    assert_eq!(closed.why(), Why::Late);
+    assert_eq!(why(server.recv()), Why::Late);
     dripping.join().expect("it does not panic");
 }
 

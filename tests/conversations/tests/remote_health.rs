@@ -1,16 +1,13 @@
 //! Clients that ask a server about its health.
 
 use conversations::protocols::bank::{client, server};
-use conversations::sockets::listener;
+use conversations::sockets::{listener, serving};
+use conversations::{LONG, why};
 use duologue::Why;
 use duologue_net::health::{self, Health, Status};
 use duologue_net::{Connector, Error, Verdict};
-use std::sync::{Condvar, Mutex, mpsc};
+use std::sync::{Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
 
 #[test]
 fn clients_learn_which_services_can_be_used() {
@@ -19,21 +16,15 @@ fn clients_learn_which_services_can_be_used() {
     let asked = |service: &str| health::check(&connector, &address, service);
     let check = |service: &str| asked(service).expect("it answers");
     let health = Health::new();
-    let drain = listener.drain();
     listener.serve(|login: server::Login| drop(login));
     listener.health(&health);
-    thread::scope(|scope| {
-        let serving = scope.spawn(move || listener.run());
-        assert_eq!(
-            (check(""), check("bank")),
-            (Status::Serving, Status::Unknown)
-        );
+    serving(listener, || {
+        let both = (check(""), check("bank"));
+        assert_eq!(both, (Status::Serving, Status::Unknown));
         health.set("bank", Status::Serving);
         health.set("", Status::NotServing);
-        assert_eq!(
-            (check(""), check("bank")),
-            (Status::NotServing, Status::Serving)
-        );
+        let both = (check(""), check("bank"));
+        assert_eq!(both, (Status::NotServing, Status::Serving));
         health.set("bank", Status::Unknown);
         assert_eq!(check("bank"), Status::Unknown);
         assert_eq!(check(&"x".repeat(256)), Status::Unknown);
@@ -43,9 +34,6 @@ fn clients_learn_which_services_can_be_used() {
         assert_eq!(closed.why(), Why::TooLarge);
         // The program's protocol is served, too.
         drop(duologue_net::connect::<client::Login>(&address).expect("it is served"));
-        drain.begin();
-        let served = serving.join().expect("it does not panic");
-        served.expect("it is drained");
     });
 }
 
@@ -58,17 +46,15 @@ fn clients_are_notified_of_changes_until_the_server_drains() {
     let (started, session) = mpsc::channel();
     listener.health(&health);
     listener.serve(move |login: server::Login| started.send(login).expect("the test waits"));
-    thread::scope(|scope| {
-        let serving = scope.spawn(move || listener.run());
+    let idle = serving(listener, || {
         let mut watch = health::watch(&connector, &address, "bank").expect("it is served");
         let mut next = || watch.next().expect("it goes on").expect("it is open");
         assert_eq!(next(), Status::Unknown);
         let (changes, seen) = mpsc::channel();
-        let watching = scope.spawn(move || {
+        let watching = thread::spawn(move || {
             for status in watch {
-                changes
-                    .send(status.expect("it ends with the drain"))
-                    .expect("the test waits");
+                let status = status.expect("it ends with the drain");
+                changes.send(status).expect("the test waits");
             }
         });
         let next = || seen.recv_timeout(LONG).expect("it is notified");
@@ -86,13 +72,10 @@ fn clients_are_notified_of_changes_until_the_server_drains() {
         assert_eq!(next(), Status::NotServing);
         watching.join().expect("the watch ends");
         drop((client, session.recv_timeout(LONG)));
-        let served = serving.join().expect("it does not panic");
-        served.expect("it is drained");
-        let ends: Vec<_> = idle
-            .map(|status| status.map_err(|closed| closed.why()))
-            .collect();
-        assert_eq!(ends, [Err(Why::Left)]);
+        idle
     });
+    let ends: Vec<_> = idle.map(why).collect();
+    assert_eq!(ends, [Why::Left]);
 }
 
 #[test]
@@ -101,15 +84,14 @@ fn a_server_that_drains_does_not_serve() {
     let health = Health::new();
     let drain = listener.drain();
     listener.health(&health);
-    let gate = (Mutex::new(false), Condvar::new());
-    let gate: &'static (Mutex<bool>, Condvar) = Box::leak(Box::new(gate));
+    let (open, gate) = mpsc::channel::<()>();
+    let gate = Mutex::new(gate);
     listener.serve(move |login: server::Login| {
-        let wait = gate.0.lock().expect("no thread panics");
-        drop(gate.1.wait_while(wait, |is_open| !*is_open));
+        // Until the test drops the other end.
+        let _opened = gate.lock().expect("no thread panics").recv();
         drop(login);
     });
-    thread::scope(|scope| {
-        let serving = scope.spawn(move || listener.run());
+    serving(listener, || {
         let held: client::Login = duologue_net::connect(&address).expect("it is served");
         drain.begin();
         let connector = Connector::new();
@@ -118,11 +100,7 @@ fn a_server_that_drains_does_not_serve() {
         let mut watch = health::watch(&connector, &address, "").expect("that is an answer");
         assert!(matches!(watch.next(), Some(Ok(Status::NotServing))));
         assert!(watch.next().is_none());
-        *gate.0.lock().expect("no thread panics") = true;
-        gate.1.notify_all();
-        drop(held);
-        let served = serving.join().expect("it does not panic");
-        served.expect("it is drained");
+        drop((open, held));
     });
     // Without a server there is no answer.
     let gone = health::check(&Connector::new(), &address, "");
@@ -132,11 +110,9 @@ fn a_server_that_drains_does_not_serve() {
 #[test]
 fn the_listener_decides_who_may_ask() {
     let (mut listener, address) = listener("health-token");
-    let drain = listener.drain();
     listener.admit(|peer| peer.token == Some(b"1"));
     listener.health(&Health::new());
-    thread::scope(|scope| {
-        let serving = scope.spawn(move || listener.run());
+    serving(listener, || {
         let refused = health::check(&Connector::new(), &address, "");
         let verdict = Verdict::NotAdmitted;
         assert!(
@@ -145,8 +121,5 @@ fn the_listener_decides_who_may_ask() {
         );
         let admitted = health::check(&Connector::new().token(*b"1"), &address, "");
         assert!(matches!(admitted, Ok(Status::Serving)), "{admitted:?}");
-        drain.begin();
-        let served = serving.join().expect("it does not panic");
-        served.expect("it is drained");
     });
 }

@@ -3,7 +3,8 @@
 
 use conversations::protocols::bank::{self, Connected, Login, LoginResponse};
 use conversations::protocols::numbers;
-use conversations::sockets::listener;
+use conversations::sockets::{listener, log_in};
+use conversations::{LONG, why};
 use duologue::{Closed, PortSet, TryRecvError, Why};
 use duologue_net::{Connector, Open};
 use std::env;
@@ -12,9 +13,6 @@ use std::io::{Write, stdin};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
 
 const ADDRESS: &str = "DUOLOGUE_TEST_ADDRESS";
 const KIND: &str = "DUOLOGUE_TEST_KIND";
@@ -34,10 +32,7 @@ fn peer(address: &str) {
 
 /// Logs in, is silent until it may go on, and quits.
 fn customer(login: bank::client::Login) {
-    let waiting = login
-        .login("holk".into(), "1234".into())
-        .expect("it is open");
-    let Ok(LoginResponse::Ok(connected)) = waiting.recv() else {
+    let Ok(LoginResponse::Ok(connected)) = log_in(login) else {
         panic!("it is ok")
     };
     await_line();
@@ -185,8 +180,7 @@ async fn a_peer_that_is_stopped_is_lost_for_a_task() -> Result<(), Closed> {
     let connected = admit(login)?;
     peer.stop();
     let waited = tokio::time::timeout(LONG, connected.recv_async()).await;
-    let closed = waited.expect("it is lost").expect_err("it is lost");
-    assert_eq!(closed.why(), Why::Lost);
+    assert_eq!(why(waited.expect("it is lost")), Why::Lost);
     Ok(())
 }
 

@@ -2,7 +2,8 @@
 //! which nothing happens.
 
 use conversations::protocols::bank::{Login, LoginResponse, client, server};
-use conversations::sockets::{accepted, listener};
+use conversations::sockets::{accepted, listener, log_in, serving};
+use conversations::{LONG, why};
 use duologue::{Closed, Why};
 use duologue_net::{Connector, Error, Listener, Verdict};
 use std::io::{ErrorKind, Read};
@@ -10,9 +11,6 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
 
 /// How many connections send nothing, and how many of them may wait.
 const SILENT: usize = 300;
@@ -32,7 +30,7 @@ fn threads() -> usize {
 
 /// Logs in, and ends the session.
 fn visit(login: client::Login) -> Result<(), Closed> {
-    match login.login("holk".into(), "1234".into())?.recv()? {
+    match log_in(login)? {
         LoginResponse::Ok(connected) => Ok(connected.quit()?),
         LoginResponse::Invalid(_) => panic!("it is ok"),
     }
@@ -49,14 +47,7 @@ fn welcome(login: server::Login) {
 /// Serves while `act` runs.
 fn serve(mut listener: Listener, act: impl FnOnce()) {
     listener.serve(welcome);
-    let drain = listener.drain();
-    thread::scope(|scope| {
-        let serving = scope.spawn(|| listener.run());
-        act();
-        drain.begin();
-        let served = serving.join().expect("it does not panic");
-        served.expect("it accepts");
-    });
+    serving(listener, act);
 }
 
 /// How many of these connections have been closed by now.
@@ -156,9 +147,9 @@ fn a_peer_has_a_limit(mut listener: Listener) {
         drop(again.0);
         let until = Instant::now() + LONG;
         let silent = loop {
-            let silent = Silently::connect(&address);
+            let mut silent = connect_silently(&address);
             let third = verdict(duologue_net::connect(&address));
-            if third == Some(Verdict::Full) && silent.is_open() {
+            if third == Some(Verdict::Full) && is_open(&mut silent) {
                 break silent;
             }
             assert!(Instant::now() < until, "no place is free");
@@ -169,37 +160,26 @@ fn a_peer_has_a_limit(mut listener: Listener) {
 }
 
 /// A connection that sends nothing.
-enum Silently {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-impl Silently {
-    fn connect(address: &str) -> Silently {
-        match address.strip_prefix("unix:") {
-            Some(path) => Silently::Unix(UnixStream::connect(path).expect("it listens")),
-            None => {
-                let host = address.strip_prefix("tcp://").expect("it is TCP");
-                Silently::Tcp(TcpStream::connect(host).expect("it listens"))
-            }
+fn connect_silently(address: &str) -> Box<dyn Read> {
+    match address.strip_prefix("unix:") {
+        Some(path) => {
+            let stream = UnixStream::connect(path).expect("it listens");
+            stream.set_nonblocking(true).expect("it is a socket");
+            Box::new(stream)
+        }
+        None => {
+            let host = address.strip_prefix("tcp://").expect("it is TCP");
+            let stream = TcpStream::connect(host).expect("it listens");
+            stream.set_nonblocking(true).expect("it is a socket");
+            Box::new(stream)
         }
     }
+}
 
-    /// Whether the listener has neither refused nor closed it by now.
-    fn is_open(&self) -> bool {
-        let mut byte = [0];
-        let read = match self {
-            Silently::Unix(stream) => {
-                stream.set_nonblocking(true).expect("it is a socket");
-                (&*stream).read(&mut byte)
-            }
-            Silently::Tcp(stream) => {
-                stream.set_nonblocking(true).expect("it is a socket");
-                (&*stream).read(&mut byte)
-            }
-        };
-        read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
-    }
+/// Whether the listener has neither refused nor closed it by now.
+fn is_open(silent: &mut dyn Read) -> bool {
+    let read = silent.read(&mut [0]);
+    read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }
 
 /// Sessions that `accept` returns count toward the limit until they are over.
@@ -235,24 +215,14 @@ fn idle_sessions_end() {
     for receives in [true, false] {
         let (server, client): (server::Login, client::Login) = accepted(&mut listener, &address);
         if receives {
-            let closed = server.recv().map(drop).expect_err("nothing is sent");
-            assert_eq!(closed.why(), Why::Late);
-            let sent = client.login("holk".into(), "1234".into());
-            let closed = sent.map_or_else(Closed::from, |waiting| {
-                waiting.recv().map(drop).expect_err("it has ended")
-            });
-            assert_eq!(closed.why(), Why::Late);
+            assert_eq!(why(server.recv()), Why::Late);
+            assert_eq!(why(log_in(client)), Why::Late);
             continue;
         }
         // The client cannot see when it has ended, except by asking.
         thread::sleep(Duration::from_secs(1));
-        let sent = client.login("holk".into(), "1234".into());
-        let closed = sent.map_or_else(Closed::from, |waiting| {
-            waiting.recv().map(drop).expect_err("it has ended")
-        });
-        assert_eq!(closed.why(), Why::Late);
-        let closed = server.recv().map(drop).expect_err("nothing was sent");
-        assert_eq!(closed.why(), Why::Late);
+        assert_eq!(why(log_in(client)), Why::Late);
+        assert_eq!(why(server.recv()), Why::Late);
     }
     // The client's own limit.
     let (mut listener, address) = self::listener("idle-client");
@@ -264,20 +234,14 @@ fn idle_sessions_end() {
         let waiting = client.expect("it is accepted");
         // It is the client's turn, for as long as it wants.
         thread::sleep(Duration::from_millis(150));
-        let waiting = waiting.login("holk".into(), "1234".into());
-        let closed = waiting.expect("it is open").recv().map(drop);
-        let closed = closed.expect_err("the bank does not answer");
-        assert_eq!(closed.why(), Why::Late);
+        assert_eq!(why(log_in(waiting)), Why::Late);
         drop(server);
     });
 }
 
 #[test]
 fn peers_that_take_more_than_their_share() {
-    crate::alone(
-        "remote_hostile::peers_that_take_more_than_their_share",
-        alone_peers_that_take_more_than_their_share,
-    );
+    crate::alone!(alone_peers_that_take_more_than_their_share);
 }
 
 fn alone_peers_that_take_more_than_their_share() {

@@ -3,7 +3,8 @@
 
 use conversations::protocols::bank::{Login, LoginResponse, client, server};
 use conversations::protocols::{numbers, pingpong};
-use conversations::sockets::{accepted, listener, unhex};
+use conversations::sockets::{ANSWER, HELLO, accepted, listener, log_in, over, socket_pair, unhex};
+use conversations::{LONG, why};
 use duologue::{Closed, Endpoint, Select, TryRecvError, Why};
 use duologue_net::{Connector, Error, Listener, Open, Socket, Stream, Verdict};
 use std::io::{self, Read, Write};
@@ -13,14 +14,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
-
-/// The hello of a client of the bank, and its answer.
-const HELLO: &str =
-    "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
-const ANSWER: &str = "64756f6c6f67756501001a006b4021487a63e0618d274211e3ebd7c900001000000000000000";
 
 /// Both endpoints of a session whose server accepts payloads of 1,024 bytes.
 fn narrow<S: Open, C: Open>(name: &str) -> (S, C) {
@@ -56,8 +49,7 @@ fn a_message_that_is_too_large_ends_the_session_for_both_sides() {
     assert_eq!(closed.why(), Why::TooLarge);
     let text = "the session was closed in state `bank.login_response`: a message was too large for its receiver";
     assert_eq!(closed.to_string(), text);
-    let closed = server.recv().map(drop).expect_err("nothing was sent");
-    assert_eq!(closed.why(), Why::TooLarge);
+    assert_eq!(why(server.recv()), Why::TooLarge);
 }
 
 #[test]
@@ -68,10 +60,9 @@ fn a_message_that_takes_too_much_memory_ends_the_session_for_both_sides() {
     let waiting = client
         .login("holk".into(), "1234".into())
         .expect("it is open");
-    let closed = server.recv().map(drop).expect_err("it takes 8 bytes");
-    assert_eq!(closed.why(), Why::TooLarge);
-    let closed = waiting.recv().map(drop).expect_err("it was not received");
-    assert_eq!(closed.why(), Why::TooLarge);
+    // It takes 8 bytes.
+    assert_eq!(why(server.recv()), Why::TooLarge);
+    assert_eq!(why(waiting.recv()), Why::TooLarge);
 }
 
 #[test]
@@ -162,13 +153,8 @@ fn frames_that_break_the_format_end_the_session() {
 
 /// Connects and logs in.
 fn connected(stream: impl Stream) -> client::Connected {
-    let login: client::Login = Connector::new()
-        .connect_over(stream)
-        .expect("it is accepted");
-    let waiting = login
-        .login("holk".into(), "1234".into())
-        .expect("it is open");
-    let Ok(LoginResponse::Ok(connected)) = waiting.recv() else {
+    let login = Connector::new().connect_over(stream);
+    let Ok(LoginResponse::Ok(connected)) = log_in(login.expect("it is accepted")) else {
         panic!("it is ok")
     };
     connected
@@ -301,19 +287,14 @@ impl Stream for Breakable {
 
 #[test]
 fn shared_senders_know_why_the_session_was_closed() {
-    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let [socket, other] = socket_pair();
     let is_broken = Arc::new(AtomicBool::new(false));
     let stream = Breakable {
-        socket: Socket::of(one.into()),
+        socket,
         is_broken: Arc::clone(&is_broken),
     };
-    let accepting = thread::spawn(move || {
-        duologue_net::accept_over::<numbers::server::Stream>(Socket::of(other.into()))
-    });
-    let client: numbers::client::Stream = Connector::new()
-        .connect_over(stream)
-        .expect("it is accepted");
-    let server = accepting.join().expect("it does not panic");
+    let (server, client): (numbers::server::Stream, numbers::client::Stream) =
+        over(&Connector::new(), stream, other);
     let shared = numbers::client::SharedStream::from(client);
     shared.send(1).expect("it is open");
     is_broken.store(true, SeqCst);
@@ -339,43 +320,16 @@ fn shared_senders_know_why_the_session_was_closed() {
     drop(server);
 }
 
-/// A side that is cut off in a run finds out when it sends, too.
-#[test]
-fn a_sender_knows_why_its_session_was_closed() -> Result<(), Closed> {
-    let (server, client): (server::Login, client::Login) = narrow("sender");
-    let waiting = client.login("holk".into(), "1234".into())?;
-    let Login::Login { next: answer, .. } = server.recv()?;
-    let server = answer.ok()?;
-    let LoginResponse::Ok(mut client) = waiting.recv()? else {
-        panic!("it is ok")
-    };
-    drop(server);
-    let until = Instant::now() + LONG;
-    let error = loop {
-        match client.deposit(1.0) {
-            Ok(next) => client = next,
-            Err(error) => break error,
-        }
-        assert!(Instant::now() < until);
-    };
-    assert_eq!(error.closed().why(), Why::Left);
-    Ok(())
-}
-
 /// Another thread reads a stream without a descriptor. The waits of this one end nevertheless.
 #[test]
 fn waits_are_limited_though_another_thread_reads() -> Result<(), Closed> {
-    let (one, other) = UnixStream::pair().expect("there are descriptors");
+    let [socket, other] = socket_pair();
     let stream = Breakable {
-        socket: Socket::of(one.into()),
+        socket,
         is_broken: Arc::default(),
     };
-    let accepting =
-        thread::spawn(move || duologue_net::accept_over::<numbers::server::Stream>(stream));
-    let client: numbers::client::Stream = Connector::new()
-        .connect_over(Socket::of(other.into()))
-        .expect("it is accepted");
-    let mut server = accepting.join().expect("no panic").expect("it connects");
+    let (mut server, client): (numbers::server::Stream, numbers::client::Stream) =
+        over(&Connector::new(), other, stream);
     let (mut local, say) = numbers::init();
     // Later, so that the first side is waited for as well.
     let saying = thread::spawn(move || {

@@ -6,23 +6,14 @@ use conversations::protocols::acme::File;
 use conversations::protocols::acme::files::Mode;
 use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
 use conversations::protocols::telemetry::{self, Echo, Report};
+use conversations::sockets::over_sockets;
 use duologue::{Closed, Endpoint};
-use duologue_net::{Connector, Listener, Open, Socket};
+use duologue_net::{Connector, Listener};
 use file_server::{client, server};
-use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
-
-fn connected<S: Open + 'static, C: Open>() -> (S, C) {
-    let (one, other) = UnixStream::pair().expect("there are descriptors");
-    let accepting = thread::spawn(move || duologue_net::accept_over(Socket::of(other.into())));
-    let client = Connector::new().connect_over(Socket::of(one.into()));
-    let server = accepting.join().expect("it does not panic");
-    let server = server.expect("it connects");
-    (server, client.expect("it is accepted"))
-}
 
 type Ends = (server::Reading, client::Reading);
 
@@ -185,7 +176,8 @@ fn read_and_sleep(mut server: telemetry::server::Report, messages: usize) -> Res
 
 fn a_reader_that_sleeps_takes_little(sends: Sends, bytes: usize, message: usize) {
     let messages = bytes / message;
-    let (server, mut client): (telemetry::server::Report, telemetry::client::Report) = connected();
+    let (server, mut client): (telemetry::server::Report, telemetry::client::Report) =
+        over_sockets(&Connector::new());
     let before = BYTES.load(SeqCst);
     HIGHEST.store(before, SeqCst);
     let reading = thread::spawn(move || read_and_sleep(server, messages));
@@ -217,11 +209,11 @@ fn a_reader_that_sleeps_takes_little(sends: Sends, bytes: usize, message: usize)
 /// In one test, because the memory of all threads of the process is counted.
 #[test]
 fn memory_is_bounded() {
-    crate::alone("remote_memory::memory_is_bounded", alone_memory_is_bounded);
+    crate::alone!(alone_memory_is_bounded);
 }
 
 fn alone_memory_is_bounded() {
-    idle_sessions_take_little(SIDE, connected);
+    idle_sessions_take_little(SIDE, || over_sockets(&Connector::new()));
     idle_sessions_take_little(SIDE_OVER_TLS, over_tls());
     for sends in [Sends::InThread, Sends::WhenReady, Sends::Always] {
         for (bytes, message) in SENT {

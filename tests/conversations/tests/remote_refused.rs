@@ -7,13 +7,11 @@ mod filter;
 
 use conversations::protocols::numbers::{Stream, client, server};
 use conversations::sockets::pair;
+use conversations::{LONG, why};
 use duologue::Why;
 use std::fs;
 use std::thread;
 use std::time::Duration;
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
 
 /// How often the threads of `duologue-net` have slept.
 fn sleeps() -> u64 {
@@ -39,13 +37,10 @@ fn sleeps() -> u64 {
 
 #[test]
 fn without_the_barrier_messages_arrive_and_an_idle_sender_is_checked_rarely() {
-    crate::alone(
-        "remote_refused::without_the_barrier_messages_arrive_and_an_idle_sender_is_checked_rarely",
-        alone_without_the_barrier_messages_arrive_and_an_idle_sender_is_checked_rarely,
-    );
+    crate::alone!(without_the_barrier);
 }
 
-fn alone_without_the_barrier_messages_arrive_and_an_idle_sender_is_checked_rarely() {
+fn without_the_barrier() {
     let (mut server, mut client): (server::Stream, client::Stream) = pair("refused");
     for number in 0..400 {
         if number == 10 {
@@ -72,5 +67,5 @@ fn alone_without_the_barrier_messages_arrive_and_an_idle_sender_is_checked_rarel
         panic!("it arrives")
     };
     drop(client);
-    assert!(server.recv().is_err_and(|closed| closed.why() == Why::Left));
+    assert_eq!(why(server.recv()), Why::Left);
 }

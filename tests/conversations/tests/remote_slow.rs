@@ -5,34 +5,21 @@ use conversations::protocols::acme::files::Mode;
 use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
 use conversations::protocols::numbers::{self, Stream};
 use conversations::protocols::telemetry;
+use conversations::sockets::{over, over_sockets};
+use conversations::{LONG, block_on, why};
 use duologue::{Closed, PortSet, Select, TrySendError, Why};
-use duologue_net::{Connector, Open, Socket};
-use futures_executor::block_on;
+use duologue_net::{Connector, Socket};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
-
 /// More than a connection and the library keep for a peer that does not read.
 const MANY: u64 = 200_000;
 
 /// Both endpoints of a session over a pair of sockets.
-fn pair<S: Open + 'static, C: Open>() -> (S, C) {
-    pair_by(&Connector::new())
-}
-
-fn pair_by<S: Open + 'static, C: Open>(connector: &Connector) -> (S, C) {
-    let (one, other) = UnixStream::pair().expect("there are descriptors");
-    let accepting = thread::spawn(move || duologue_net::accept_over::<S>(Socket::of(other.into())));
-    let client = connector.connect_over(Socket::of(one.into()));
-    let server = accepting.join().expect("it does not panic");
-    (
-        server.expect("it connects"),
-        client.expect("it is accepted"),
-    )
+fn pair() -> (numbers::server::Stream, numbers::client::Stream) {
+    over_sockets(&Connector::new())
 }
 
 /// Reads a stream to its end and counts the messages, from a certain time on.
@@ -74,7 +61,7 @@ async fn all_arrive(
 /// The executor has one thread, which tells the peer to begin.
 #[tokio::test(flavor = "current_thread")]
 async fn a_task_does_not_hold_its_thread_up_when_it_sends() {
-    let (server, mut client): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let (server, mut client) = pair();
     let (say, begin) = mpsc::channel();
     let reading = reads_late(server, begin);
     let sending = tokio::spawn(async move {
@@ -88,7 +75,7 @@ async fn a_task_does_not_hold_its_thread_up_when_it_sends() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn a_shared_sender_does_not_hold_its_thread_up_either() {
-    let (server, client): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let (server, client) = pair();
     let (say, begin) = mpsc::channel();
     let reading = reads_late(server, begin);
     let shared = numbers::client::SharedStream::from(client);
@@ -104,7 +91,7 @@ async fn a_shared_sender_does_not_hold_its_thread_up_either() {
 /// A last message, and leaving, do not wait in a task. What was sent arrives nevertheless.
 #[tokio::test(flavor = "current_thread")]
 async fn a_task_ends_its_session_at_once() {
-    let (server, mut client): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let (server, mut client) = pair();
     let (say, begin) = mpsc::channel();
     let reading = reads_late(server, begin);
     let mut count = 0;
@@ -127,7 +114,7 @@ async fn a_task_ends_its_session_at_once() {
 /// A thread waits, and goes on when the peer reads.
 #[test]
 fn a_thread_waits_for_a_slow_peer() {
-    let (server, mut client): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let (server, mut client) = pair();
     let (say, begin) = mpsc::channel();
     let reading = reads_late(server, begin);
     let sending = thread::spawn(move || {
@@ -151,7 +138,7 @@ fn asks(
     connector: &Connector,
 ) -> Result<(file_server::server::Reading, file_server::client::Piece), Closed> {
     let (server, client): (file_server::server::Idle, file_server::client::Idle) =
-        pair_by(connector);
+        over_sockets(connector);
     let waiting = client.open("/large".to_owned(), Mode::Read)?;
     let Idle::Open(name, _, answer) = server.recv()? else {
         panic!("it is opened")
@@ -210,7 +197,7 @@ fn a_set_is_not_held_up_by_peers_that_do_not_read() -> Result<(), Closed> {
 #[test]
 fn nobody_else_waits_for_a_peer_that_only_says_that_it_is_there() -> Result<(), Closed> {
     let (server, client) = asks(&Connector::new().heartbeat(1))?;
-    let (mut other, say): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let (mut other, say) = pair();
     let mut set = PortSet::new();
     set.insert(server, ());
     let Some((
@@ -266,7 +253,7 @@ fn nobody_else_waits_for_a_peer_that_only_says_that_it_is_there() -> Result<(), 
 /// Why a session ends, which it does though no other side acts.
 fn end(act: impl Future<Output = Result<(), Closed>> + Send + 'static) -> Why {
     let (say, said) = mpsc::channel();
-    thread::spawn(move || say.send(block_on(act).expect_err("it ends").why()));
+    thread::spawn(move || say.send(why(block_on(act))));
     said.recv_timeout(LONG).expect("it ends")
 }
 
@@ -276,7 +263,7 @@ fn a_peer_that_reads_nothing_is_late() {
     let limited = Connector::new().idle_timeout(Duration::from_millis(50));
     for by_task in [false, true] {
         let (server, mut client): (numbers::server::Stream, numbers::client::Stream) =
-            pair_by(&limited);
+            over_sockets(&limited);
         let (say, begin) = mpsc::channel();
         let reading = reads_late(server, begin);
         let why = end(async move {
@@ -293,7 +280,7 @@ fn a_peer_that_reads_nothing_is_late() {
         assert_eq!(reading.join().expect("no panic").1, Why::Late);
     }
     let (server, client): (telemetry::server::Report, telemetry::client::Report) =
-        pair_by(&limited);
+        over_sockets(&limited);
     let why = end(async move {
         let client = client.raw(true, String::new(), vec![7; LARGE])?;
         client.flush()?.recv().map(drop)
@@ -307,22 +294,12 @@ fn a_peer_that_reads_nothing_is_late() {
 fn a_sender_learns_that_its_peer_has_left_while_the_connection_is_full() {
     let (one, other) = UnixStream::pair().expect("there are descriptors");
     let kept = other.try_clone().expect("there are descriptors");
-    let accepting = thread::spawn(move || {
-        duologue_net::accept_over::<numbers::server::Stream>(Socket::of(other.into()))
-    });
-    let client = Connector::new().connect_over(Socket::of(one.into()));
-    let mut client: numbers::client::Stream = client.expect("it is accepted");
-    let server = accepting.join().expect("it does not panic");
-    drop(server.expect("it connects"));
-    for number in 0..MANY {
-        client = match client.send(number) {
-            Ok(next) => next,
-            Err(error) => {
-                assert_eq!(Closed::from(error).why(), Why::Left);
-                drop(kept);
-                return;
-            }
-        };
-    }
-    panic!("the connection cannot hold so much");
+    let [one, other] = [one, other].map(|end| Socket::of(end.into()));
+    let (server, client): (numbers::server::Stream, numbers::client::Stream) =
+        over(&Connector::new(), one, other);
+    drop(server);
+    // More than the connection can hold.
+    let sent = (0..MANY).try_fold(client, |client, number| client.send(number));
+    assert_eq!(why(sent), Why::Left);
+    drop(kept);
 }

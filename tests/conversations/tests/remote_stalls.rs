@@ -3,12 +3,13 @@
 use conversations::limits::pieces::file::{self, Pieces};
 use conversations::protocols::numbers::{self, Stream as Numbers};
 use conversations::protocols::telemetry;
+use conversations::sockets::{over, socket_pair};
 use conversations::waiting::spawn_until_asleep;
+use conversations::{LONG, why};
 use duologue::{TrySendError, Why};
 use duologue_net::{Connector, Open, Socket, Stream};
 use std::future::Future;
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -16,9 +17,6 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
 
 /// What is collected before it is written inside a run.
 const COLLECTED: usize = 64 << 10;
@@ -28,18 +26,11 @@ const MANY: u64 = 200_000;
 
 /// Both endpoints of a session. The client writes what this function does not refuse. It gets the number of bytes and the
 /// deadline.
-fn pair<S: Open + 'static, C: Open>(
+fn pair<S: Open, C: Open>(
     refuses: impl Fn(usize, Option<Instant>) -> io::Result<()> + Send + Sync + 'static,
 ) -> (S, C) {
-    let (one, other) = UnixStream::pair().expect("there are descriptors");
-    let accepting = thread::spawn(move || duologue_net::accept_over::<S>(Socket::of(other.into())));
-    let socket = Socket::of(one.into());
-    let client = Connector::new().connect_over(Reluctant { socket, refuses });
-    let server = accepting.join().expect("it does not panic");
-    (
-        server.expect("it connects"),
-        client.expect("it is accepted"),
-    )
+    let [socket, other] = socket_pair();
+    over(&Connector::new(), Reluctant { socket, refuses }, other)
 }
 
 struct Reluctant<R> {
@@ -107,7 +98,7 @@ fn what_is_left_in_the_ring_is_forwarded_when_the_connection_accepts_more() {
         };
     }
     drop(client);
-    assert!(server.recv().is_err_and(|closed| closed.why() == Why::Left));
+    assert_eq!(why(server.recv()), Why::Left);
 }
 
 /// A session in whose client the thread that writes what was collected holds the session and is stopped, until the sender

@@ -2,7 +2,8 @@
 
 use conversations::protocols::bank::{Connected, Login, WithdrawalResponse, client, server};
 use conversations::protocols::telemetry::{self, Echo, Report};
-use conversations::sockets::{logged_in, pair};
+use conversations::sockets::{logged_in, over, pair};
+use conversations::why;
 use duologue::{Closed, PortSet, Why};
 use duologue_net::{Connector, Socket, Stream};
 use std::collections::VecDeque;
@@ -74,10 +75,7 @@ fn talk(
 
 #[test]
 fn the_runtime_reads_for_its_tasks() {
-    crate::alone(
-        "remote_tokio::the_runtime_reads_for_its_tasks",
-        alone_the_runtime_reads_for_its_tasks,
-    );
+    crate::alone!(alone_the_runtime_reads_for_its_tasks);
 }
 
 fn alone_the_runtime_reads_for_its_tasks() {
@@ -100,8 +98,7 @@ fn alone_the_runtime_reads_for_its_tasks() {
         let Ok(Connected::Deposit(3.0, server)) = server.recv_async().await else {
             panic!("it was sent before the peer left")
         };
-        let closed = server.recv_async().await.expect_err("the peer has left");
-        assert_eq!(closed.why(), Why::Left);
+        assert_eq!(why(server.recv_async().await), Why::Left);
     });
     assert!(!has_reader(), "a thread of its own has read");
 
@@ -149,14 +146,9 @@ fn a_peer_that_sends_without_end_leaves_time_for_other_tasks(runtime: &Runtime) 
     const ALIVE: [u8; 2] = [0, 1];
     let (one, other) = UnixStream::pair().expect("there are descriptors");
     let mut raw = one.try_clone().expect("there are descriptors");
-    let other = Ahead::new(other);
-    let accepting = thread::spawn(move || duologue_net::accept_over::<server::Login>(other));
-    let client: client::Login = Connector::new()
-        .connect_over(Socket::of(one.into()))
-        .expect("it is accepted");
-    let server = accepting.join().expect("it does not panic");
-    let server = server.expect("it connects");
-
+    let one = Socket::of(one.into());
+    let (server, client): (server::Login, client::Login) =
+        over(&Connector::new(), one, Ahead::new(other));
     raw.write_all(&ALIVE.repeat(1000)).expect("it is open");
     let waiting = client.login("holk".into(), "1234".into());
     let login = runtime.block_on(server.recv_async());
@@ -252,10 +244,7 @@ impl Stream for Ahead {
 fn what_a_stream_has_read_ahead_is_read(runtime: &Runtime) {
     let (one, other) = UnixStream::pair().expect("there are descriptors");
     let [one, other] = [one, other].map(Ahead::new);
-    let accepting = thread::spawn(move || duologue_net::accept_over::<server::Login>(other));
-    let client: client::Login = Connector::new().connect_over(one).expect("it is accepted");
-    let server = accepting.join().expect("it does not panic");
-    let ends = logged_in((server.expect("it connects"), client));
+    let ends = logged_in(over(&Connector::new(), one, other));
     drop(talk(runtime, ends));
 }
 

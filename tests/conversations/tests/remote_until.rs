@@ -1,32 +1,21 @@
 //! Time limits of a side (`Endpoint::within`) over sockets, where they also end what a thread waits for when it sends.
 
-use conversations::block_on;
 use conversations::protocols::acme::File;
 use conversations::protocols::acme::files::Mode;
 use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Reading};
 use conversations::protocols::numbers::{self, Stream};
+use conversations::sockets::over_sockets;
+use conversations::{LONG, block_on, why};
 use duologue::{Closed, Endpoint, TryRecvError, Why};
-use duologue_net::{Connector, Open, Socket};
-use std::os::unix::net::UnixStream;
+use duologue_net::{Connector, Open};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// A limit that passes during a test.
 const SHORT: Duration = Duration::from_millis(100);
 
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
-
-/// Both endpoints of a session over a pair of sockets.
-fn pair<S: Open + 'static, C: Open>() -> (S, C) {
-    let (one, other) = UnixStream::pair().expect("there are descriptors");
-    let accepting = thread::spawn(move || duologue_net::accept_over::<S>(Socket::of(other.into())));
-    let client = Connector::new().connect_over(Socket::of(one.into()));
-    let server = accepting.join().expect("it does not panic");
-    (
-        server.expect("it connects"),
-        client.expect("it is accepted"),
-    )
+fn pair<S: Open, C: Open>() -> (S, C) {
+    over_sockets(&Connector::new())
 }
 
 type Numbers = (numbers::server::Stream, numbers::client::Stream);
@@ -46,15 +35,14 @@ fn a_receiver_waits_no_longer_and_the_peer_learns_of_it() -> Result<(), Closed> 
     let (server, client): Files = pair();
     let began = Instant::now();
     let waiting = client.within(SHORT).open("/".to_owned(), Mode::Read)?;
-    let closed = waiting.recv().expect_err("nobody answers");
-    assert_eq!(closed.why(), Why::Late);
+    assert_eq!(why(waiting.recv()), Why::Late);
     assert!(began.elapsed() >= SHORT);
     let Idle::Open(_, _, answer) = server.recv()? else {
         panic!("it was sent")
     };
     let answered = answer.opened(file()).map_err(Closed::from);
     let closed = answered.and_then(|reading| reading.recv());
-    assert_eq!(closed.expect_err("it has left").why(), Why::Left);
+    assert_eq!(why(closed), Why::Left);
     Ok(())
 }
 
@@ -63,13 +51,13 @@ fn a_task_waits_no_longer() -> Result<(), Closed> {
     let (server, client): Files = pair();
     let began = Instant::now();
     let closed = block_on(server.within(SHORT).recv_async());
-    assert_eq!(closed.expect_err("nothing is sent").why(), Why::Late);
+    assert_eq!(why(closed), Why::Late);
     assert!(began.elapsed() >= SHORT);
-    let opened = client
-        .open("/".to_owned(), Mode::Read)
-        .map_err(Closed::from);
-    let closed = opened.and_then(|waiting| waiting.recv());
-    assert_eq!(closed.expect_err("it has left").why(), Why::Left);
+    let opened = client.open("/".to_owned(), Mode::Read);
+    let closed = opened
+        .map_err(Closed::from)
+        .and_then(|waiting| waiting.recv());
+    assert_eq!(why(closed), Why::Left);
     Ok(())
 }
 
@@ -100,8 +88,7 @@ fn what_arrives_before_the_limit_is_received_after_it() {
         let Ok(Stream::Send(7, server)) = receive(server, way) else {
             panic!("it has arrived: {way}")
         };
-        let closed = receive(server, way).expect_err("nothing else is sent");
-        assert_eq!(closed.why(), Why::Late, "{way}");
+        assert_eq!(why(receive(server, way)), Why::Late, "{way}");
         drop(client);
     }
 }
@@ -218,8 +205,7 @@ fn a_long_answer_does_not_hold_its_sender_up() -> Result<(), Closed> {
     };
     let began = Instant::now();
     let server = answer.within(SHORT).data(vec![7; 1_000_000])?;
-    let closed = server.recv().expect_err("nobody reads");
-    assert_eq!(closed.why(), Why::Late);
+    assert_eq!(why(server.recv()), Why::Late);
     assert!(began.elapsed() >= SHORT);
     drop(client);
     Ok(())

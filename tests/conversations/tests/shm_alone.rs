@@ -10,10 +10,7 @@ use std::thread;
 
 #[test]
 fn threads_take_turns_and_stream() {
-    crate::alone(
-        "shm_alone::threads_take_turns_and_stream",
-        alone_threads_take_turns_and_stream,
-    );
+    crate::alone!(alone_threads_take_turns_and_stream);
 }
 
 fn alone_threads_take_turns_and_stream() {
@@ -60,7 +57,7 @@ fn alone_threads_take_turns_and_stream() {
 
 #[test]
 fn tasks_take_turns() {
-    crate::alone("shm_alone::tasks_take_turns", alone_tasks_take_turns);
+    crate::alone!(alone_tasks_take_turns);
 }
 
 fn alone_tasks_take_turns() {
@@ -97,10 +94,7 @@ fn count_regions() -> usize {
 
 #[test]
 fn descriptors_are_not_leaked() {
-    crate::alone(
-        "shm_alone::descriptors_are_not_leaked",
-        alone_descriptors_are_not_leaked,
-    );
+    crate::alone!(alone_descriptors_are_not_leaked);
 }
 
 fn alone_descriptors_are_not_leaked() {
@@ -118,10 +112,7 @@ fn alone_descriptors_are_not_leaked() {
 /// Messages are read a few at a time. The last one ends the session wherever that leaves off.
 #[test]
 fn a_session_is_over_once_its_last_message_was_read() {
-    crate::alone(
-        "shm_alone::a_session_is_over_once_its_last_message_was_read",
-        alone_a_session_is_over_once_its_last_message_was_read,
-    );
+    crate::alone!(alone_a_session_is_over_once_its_last_message_was_read);
 }
 
 fn alone_a_session_is_over_once_its_last_message_was_read() {

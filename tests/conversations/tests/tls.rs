@@ -1,9 +1,11 @@
 //! Sessions over TLS: they are as those over TCP, and whatever is wrong with a certificate or a peer is reported by both sides.
 
 use conversations::certificates::Certificates;
-use conversations::protocols::bank::{Connected, Login, LoginResponse, client, server};
+use conversations::protocols::bank::{Login, client, server};
 use conversations::protocols::numbers;
-use duologue::{Select, Why};
+use conversations::sockets::{HELLO, unhex};
+use conversations::{LONG, why};
+use duologue::{Closed, Select, Why};
 use duologue_net::{Connector, Error, Listener, Open, Tls};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -16,30 +18,32 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
-
-/// The hello of a client of the bank.
-pub const HELLO: &str =
-    "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00";
-
 /// A listener with these certificates, on a free port, and its address with a name.
-fn listener(tls: Tls) -> (Listener, String) {
+pub fn listener(tls: Tls) -> (Listener, String) {
     let listener = Listener::bind_tls("tls://127.0.0.1:0", tls).expect("a port is free");
     let address = listener.address().to_string();
     (listener, address)
 }
 
-/// Both endpoints of a session over TLS.
-pub fn pair<S: Open + Send, C: Open + Send>() -> (S, C) {
-    let files = Certificates::new();
-    let (mut listener, address) = listener(files.tls("ca", "server"));
-    let connector = Connector::new().tls(files.tls("ca", "client"));
+/// Both endpoints of a session that this listener accepts.
+fn accepted<S: Open, C: Open>(
+    listener: &mut Listener,
+    connector: &Connector,
+    address: &str,
+) -> (S, C) {
     thread::scope(|scope| {
-        let client = scope.spawn(|| connector.connect(&address).expect("it is accepted"));
+        let client = scope.spawn(|| connector.connect(address).expect("it is accepted"));
         let server = listener.accept().expect("it connects");
         (server, client.join().expect("it does not panic"))
     })
+}
+
+/// Both endpoints of a session over TLS.
+pub fn pair<S: Open, C: Open>() -> (S, C) {
+    let files = Certificates::new();
+    let (mut listener, address) = listener(files.tls("ca", "server"));
+    let connector = Connector::new().tls(files.tls("ca", "client"));
+    accepted(&mut listener, &connector, &address)
 }
 
 /// What each side reports when a client acts on a listener that accepts no session: the client's result, and the listener's error.
@@ -87,26 +91,29 @@ fn certificates_that_are_wrong_are_reported_by_both_sides() {
     let has_expired =
         "TLS did not begin: the other side reports that the certificate of this side has expired";
 
-    let stranger = refused(server(), files.tls("ca", "stranger-client"));
-    assert_eq!(stranger, [no_trust, no_issuer]);
-    let stranger = refused(files.tls("ca", "stranger-server"), client());
-    assert_eq!(stranger, [no_issuer, no_trust]);
-    let trusts_others = refused(server(), files.tls("other-ca", "client"));
-    assert_eq!(trusts_others, [no_issuer, no_trust]);
-
-    let late = refused(server(), files.tls("ca", "expired-client"));
-    assert_eq!(late, [has_expired, expired]);
-    let late = refused(files.tls("ca", "expired-server"), client());
-    assert_eq!(late, [expired, has_expired]);
-
-    let elsewhere = refused(files.tls("ca", "elsewhere-server"), client());
-    assert_eq!(
-        elsewhere,
-        [
-            "TLS did not begin: the certificate of the other side is not for the expected name",
-            "TLS did not begin: the other side does not accept the certificate of this side"
-        ]
-    );
+    let other_name =
+        "TLS did not begin: the certificate of the other side is not for the expected name";
+    let not_accepted =
+        "TLS did not begin: the other side does not accept the certificate of this side";
+    let party = |name| files.tls("ca", name);
+    for (server, client, reports) in [
+        (server(), party("stranger-client"), [no_trust, no_issuer]),
+        (party("stranger-server"), client(), [no_issuer, no_trust]),
+        (
+            server(),
+            files.tls("other-ca", "client"),
+            [no_issuer, no_trust],
+        ),
+        (server(), party("expired-client"), [has_expired, expired]),
+        (party("expired-server"), client(), [expired, has_expired]),
+        (
+            party("elsewhere-server"),
+            client(),
+            [other_name, not_accepted],
+        ),
+    ] {
+        assert_eq!(refused(server, client), reports);
+    }
 }
 
 #[test]
@@ -118,12 +125,8 @@ fn a_certificate_of_another_name_is_accepted_if_it_is_expected() {
     let named = Connector::new().tls(named.expect("it is a name"));
     let of_service = Connector::new().tls(tls).service("elsewhere.example");
     for connector in [named, of_service.clone()] {
-        thread::scope(|scope| {
-            let client = scope.spawn(|| connector.connect::<client::Login>(&address).map(drop));
-            let server: server::Login = listener.accept().expect("it connects");
-            assert!(client.join().expect("it does not panic").is_ok());
-            drop(server);
-        });
+        let ends: (server::Login, client::Login) = accepted(&mut listener, &connector, &address);
+        drop(ends);
     }
     // The program that names the address must not choose that there is no TLS.
     let plain = of_service.connect::<client::Login>("tcp://127.0.0.1:1");
@@ -136,11 +139,8 @@ fn hosts_are_checked_by_name_and_by_address() {
     let (mut listener, address) = listener(files.tls("ca", "server"));
     let address = address.replace("127.0.0.1", "localhost");
     let connector = Connector::new().tls(files.tls("ca", "client"));
-    thread::scope(|scope| {
-        let client = scope.spawn(|| connector.connect::<client::Login>(&address).map(drop));
-        drop(listener.accept::<server::Login>().expect("it connects"));
-        assert!(client.join().expect("it does not panic").is_ok());
-    });
+    let ends: (server::Login, client::Login) = accepted(&mut listener, &connector, &address);
+    drop(ends);
 }
 
 /// A peer with a TLS of its own.
@@ -188,7 +188,7 @@ impl Raw<'_> {
         let (mut listener, address) = listener(self.files.tls("ca", "server"));
         let (found, server) = reported(&mut listener, || {
             let mut stream = self.connect(&address);
-            let written = stream.write_all(&conversations::sockets::unhex(HELLO));
+            let written = stream.write_all(&unhex(HELLO));
             let read = written.and_then(|()| stream.read_exact(&mut [0; 12]));
             read.expect_err("it is refused").to_string()
         });
@@ -199,31 +199,29 @@ impl Raw<'_> {
 #[test]
 fn peers_that_do_something_else_are_reported() {
     let files = &Certificates::new();
-    let raw = |has_certificate, version, alpn| Raw {
-        files,
-        has_certificate,
-        version,
-        alpn,
-    };
-    let [client, server] = raw(false, &rustls::version::TLS13, &["duologue/1"]).refused();
-    assert!(client.contains("CertificateRequired"), "{client}");
-    assert_eq!(
-        server,
-        "TLS did not begin: the other side presented no certificate: it has none, or none of an authority that this side trusts; give it one, with its key"
-    );
-    let [client, server] = raw(true, &rustls::version::TLS12, &["duologue/1"]).refused();
-    assert!(client.contains("ProtocolVersion"), "{client}");
-    assert_eq!(
-        server,
-        "TLS did not begin: the other side does not support TLS 1.3"
-    );
     let other = "TLS did not begin: the other side speaks TLS, but did not negotiate `duologue/1`: check that it is a Duologue program";
-    let [client, server] = raw(true, &rustls::version::TLS13, &["h2"]).refused();
-    assert!(client.contains("NoApplicationProtocol"), "{client}");
-    assert_eq!(server, other);
-    let [_, server] = raw(true, &rustls::version::TLS13, &[]).refused();
-    assert_eq!(server, other);
+    let none = "TLS did not begin: the other side presented no certificate: it has none, or none of an authority that this side trusts; give it one, with its key";
+    let (new, old) = (&rustls::version::TLS13, &rustls::version::TLS12);
+    for (has_certificate, version, alpn, alert, report) in [
+        (false, new, &["duologue/1"][..], "CertificateRequired", none),
+        (true, old, &["duologue/1"], "ProtocolVersion", NO_TLS_1_3),
+        (true, new, &["h2"], "NoApplicationProtocol", other),
+        (true, new, &[], "", other),
+    ] {
+        let raw = Raw {
+            files,
+            has_certificate,
+            version,
+            alpn,
+        };
+        let [client, server] = raw.refused();
+        assert!(client.contains(alert), "{client}");
+        assert_eq!(server, report);
+    }
 }
+
+/// What is reported about a peer of TLS 1.2.
+const NO_TLS_1_3: &str = "TLS did not begin: the other side does not support TLS 1.3";
 
 /// A listener of TLS 1.2, as far as a client sees it: it answers with the alert that names the version.
 #[test]
@@ -240,10 +238,7 @@ fn a_listener_without_tls_1_3_is_reported() {
     let connector = Connector::new().tls(files.tls("ca", "client"));
     let error = connector.connect::<client::Login>(&address).map(drop);
     let error = error.expect_err("it is refused").to_string();
-    assert_eq!(
-        error,
-        "TLS did not begin: the other side does not support TLS 1.3"
-    );
+    assert_eq!(error, NO_TLS_1_3);
     answering.join().expect("it does not panic");
 }
 
@@ -288,26 +283,16 @@ fn missing_and_malformed_certificates_are_errors() {
     let (ca, chain, key) = (read("ca.pem"), read("client.pem"), read("client.key"));
     let other = read("server.key");
     assert!(Tls::from_pem(&ca, &chain, &key).is_ok());
-    for (ca, chain, key, text) in [
-        (
-            &b""[..],
-            &chain,
-            &key,
-            "the text of the authorities for TLS: there is no certificate in it",
-        ),
-        (
-            &ca,
-            &key,
-            &key,
-            "the text of the certificate for TLS: there is no certificate in it",
-        ),
-        (&ca, &chain, &chain, "the text of the key for TLS: "),
-        (&ca, &chain, &other, "the text of the key for TLS: "),
+    let none = "there is no certificate in it";
+    for (ca, chain, key, what, reason) in [
+        (&b""[..], &chain, &key, "authorities", none),
+        (&ca, &key, &key, "certificate", none),
+        (&ca, &chain, &chain, "key", ""),
+        (&ca, &chain, &other, "key", ""),
     ] {
-        let error = Tls::from_pem(ca, chain, key)
-            .expect_err("it is wrong")
-            .to_string();
-        assert!(error.starts_with(&format!("cannot use {text}")), "{error}");
+        let error = Tls::from_pem(ca, chain, key).expect_err("it is wrong");
+        let expected = format!("cannot use the text of the {what} for TLS: {reason}");
+        assert!(error.to_string().starts_with(&expected), "{error}");
     }
     let error = Tls::from_files(files.path("none.pem"), files.path("a"), files.path("b"));
     assert!(matches!(error, Err(Error::Io { .. })), "{error:?}");
@@ -341,11 +326,8 @@ fn a_handshake_that_stalls_holds_up_nobody_else() {
         began.elapsed()
     });
     let connector = Connector::new().tls(files.tls("ca", "client"));
-    thread::scope(|scope| {
-        let client = scope.spawn(|| connector.connect::<client::Login>(&address).map(drop));
-        drop(listener.accept::<server::Login>().expect("it connects"));
-        assert!(client.join().expect("it does not panic").is_ok());
-    });
+    let ends: (server::Login, client::Login) = accepted(&mut listener, &connector, &address);
+    drop(ends);
     assert!(dripping.join().expect("it does not panic") < LONG);
     // A connection that has sent nothing has no thread: the listener closes it when it waits for others.
     let nobody = listener.accept_within::<server::Login>(Duration::from_millis(1));
@@ -372,8 +354,7 @@ fn connecting_has_a_limit() {
 fn a_side_that_is_dropped_has_left() {
     let (server, client): (server::Login, client::Login) = pair();
     drop(client);
-    let closed = server.recv().map(drop);
-    assert_eq!(closed.map_err(|closed| closed.why()), Err(Why::Left));
+    assert_eq!(why(server.recv()), Why::Left);
 }
 
 /// The end of the stream without `leave` is no end of a session, with `close_notify` or without.
@@ -391,7 +372,7 @@ fn a_connection_that_ends_is_lost() {
         let client = thread::scope(|scope| {
             let client = scope.spawn(|| {
                 let mut stream = raw.connect(&address);
-                let hello = conversations::sockets::unhex(HELLO);
+                let hello = unhex(HELLO);
                 stream.write_all(&hello).expect("it is read");
                 stream.read_exact(&mut [0; 38]).expect("it is answered");
                 // A login, and the first byte of no further message.
@@ -406,21 +387,13 @@ fn a_connection_that_ends_is_lost() {
             drop(client.join().expect("it does not panic"));
             server
         });
-        let Ok(Login::Login {
-            username: name,
-            next: answer,
-            ..
-        }) = client.recv()
-        else {
+        let Ok(Login::Login { username, next, .. }) = client.recv() else {
             panic!("what arrived before the end is delivered")
         };
-        assert_eq!(name, "n");
+        assert_eq!(username, "n");
         // The peer may be gone when this is sent, or a moment later.
-        let why = match answer.ok() {
-            Ok(account) => account.recv().map(drop).expect_err("it is gone").why(),
-            Err(error) => error.closed().why(),
-        };
-        assert_eq!(why, Why::Lost);
+        let ended = next.ok().map_err(Closed::from);
+        assert_eq!(why(ended.and_then(|account| account.recv())), Why::Lost);
     }
 }
 
@@ -451,39 +424,4 @@ fn messages_that_arrive_in_one_piece_reach_those_that_wait_for_many() {
         server = next;
     }
     drop(client);
-}
-
-/// A message of many records, in both directions at once with heartbeats.
-#[test]
-fn long_messages_arrive_whole() {
-    let files = Certificates::new();
-    let (mut listener, address) = listener(files.tls("ca", "server"));
-    listener.heartbeat(1);
-    let connector = Connector::new().tls(files.tls("ca", "client")).heartbeat(1);
-    let name = "n".repeat(900_000);
-    thread::scope(|scope| {
-        let client = scope.spawn(|| {
-            let client: client::Login = connector.connect(&address).expect("it is accepted");
-            let waiting = client
-                .login(name.clone(), "1234".into())
-                .expect("it is open");
-            let Ok(LoginResponse::Ok(account)) = waiting.recv() else {
-                panic!("it is answered")
-            };
-            account.quit().expect("it is open");
-        });
-        let server: server::Login = listener.accept().expect("it connects");
-        let Ok(Login::Login {
-            username: arrived,
-            next: answer,
-            ..
-        }) = server.recv()
-        else {
-            panic!("it is sent")
-        };
-        assert!(arrived == name);
-        let account = answer.ok().expect("it is open");
-        assert!(matches!(account.recv(), Ok(Connected::Quit)));
-        client.join().expect("it does not panic");
-    });
 }

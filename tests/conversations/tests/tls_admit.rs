@@ -2,7 +2,7 @@
 
 use conversations::certificates::Certificates;
 use conversations::protocols::bank::{client, server};
-use duologue_net::{Address, Connector, Error, Listener, Verdict};
+use duologue_net::{Address, Connector, Error, Verdict};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use std::sync::mpsc;
@@ -11,9 +11,7 @@ use std::thread;
 #[test]
 fn admit_sees_the_certificate_of_a_client() {
     let files = Certificates::new();
-    let tls = files.tls("ca", "server");
-    let mut listener = Listener::bind_tls("tls://127.0.0.1:0", tls).expect("a port is free");
-    let address = listener.address().to_string();
+    let (mut listener, address) = crate::tls::listener(files.tls("ca", "server"));
     let expected = CertificateDer::from_pem_file(files.path("named-client.pem"));
     let expected = expected.expect("the file is a certificate").to_vec();
     let (sender, seen) = mpsc::channel();

@@ -3,14 +3,16 @@
 #[path = "limited/mod.rs"]
 mod limited;
 
-use crate::tls::{HELLO, Raw};
+use crate::tls::Raw;
+use crate::within::too_late;
 use conversations::certificates::Certificates;
 use conversations::limits::timed::visit as timed;
 use conversations::limits::untimed::visit as free;
 use conversations::protocols::bank::{Login, server};
-use conversations::sockets::unhex;
+use conversations::sockets::{HELLO, unhex};
+use conversations::why;
 use duologue::Why;
-use duologue_net::{Listener, Open};
+use duologue_net::Open;
 use std::io::{Read, Write};
 use std::sync::mpsc;
 use std::thread;
@@ -20,7 +22,7 @@ fn told(why: Why) -> Why {
     why
 }
 
-fn pair<S: Open + Send, C: Open + Send>(_name: &str) -> (S, C) {
+fn pair<S: Open, C: Open>(_name: &str) -> (S, C) {
     crate::tls::pair()
 }
 
@@ -31,12 +33,8 @@ fn a_peer_that_does_not_send_in_time_is_late() {
     let Ok(timed::Choose::Hurry(server)) = server.recv() else {
         panic!("it arrives")
     };
-    let closed = server.recv().map(drop).expect_err("nothing comes");
-    assert_eq!(closed.why(), Why::Late);
-    let sent = client.done().map_err(|error| error.closed());
-    let asked = sent.and_then(|client| client.ask_quickly().map_err(|error| error.closed()));
-    let closed = asked.and_then(|waiting| waiting.recv().map(drop));
-    assert_eq!(closed.expect_err("the server is gone").why(), Why::Late);
+    assert_eq!(why(server.recv()), Why::Late);
+    assert_eq!(too_late(client), Why::Late);
 }
 
 /// A number as the format has it.
@@ -60,9 +58,7 @@ fn records_that_pile_up_are_read() {
         version: &rustls::version::TLS13,
         alpn: &["duologue/1"],
     };
-    let tls = files.tls("ca", "server");
-    let mut listener = Listener::bind_tls("tls://127.0.0.1:0", tls).expect("a port is free");
-    let address = listener.address().to_string();
+    let (mut listener, address) = crate::tls::listener(files.tls("ca", "server"));
     for size in [10_000, 20_000, 70_000, 500_000] {
         let (sent, is_sent) = mpsc::channel();
         thread::scope(|scope| {

@@ -5,13 +5,11 @@ use conversations::limits::timed::visit as timed;
 use conversations::limits::untimed::visit as free;
 use conversations::observing::{Event, Told, observer};
 use conversations::sockets::{accepted, listener, pair};
+use conversations::{LONG, why};
 use duologue::{Closed, PortSet, TryRecvError, Why};
 use duologue_net::Open;
 use std::thread;
 use std::time::Duration;
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
 
 const OPEN: &str = "the session is open";
 
@@ -59,18 +57,15 @@ fn resting(name: &str) -> (timed::server::Free, free::client::Free) {
 }
 
 /// Why the session is over for a client whose message came too late.
-fn too_late(client: free::client::Quick) -> Why {
-    let closed = client.done().map_err(|error| error.closed());
-    let closed = closed.and_then(|client| client.ask_quickly().map_err(|error| error.closed()));
-    let closed = closed.and_then(|waiting| waiting.recv().map(drop));
-    closed.expect_err("the server is gone").why()
+pub fn too_late(client: free::client::Quick) -> Why {
+    let ask = || client.done()?.ask_quickly()?.recv();
+    why(ask())
 }
 
 #[test]
 fn a_peer_that_does_not_send_in_time_is_late() {
     let (server, client) = hurried("within-late");
-    let closed = server.recv().map(drop).expect_err("nothing comes");
-    assert_eq!(closed.why(), Why::Late);
+    assert_eq!(why(server.recv()), Why::Late);
     assert_eq!(too_late(client), Why::Late);
 }
 
@@ -111,8 +106,7 @@ fn a_peer_is_late_in_a_set() {
 #[tokio::test]
 async fn a_peer_is_late_for_a_task() {
     let (server, client) = hurried("within-task");
-    let closed = server.recv_async().await.expect_err("nothing comes");
-    assert_eq!(closed.why(), Why::Late);
+    assert_eq!(why(server.recv_async().await), Why::Late);
     assert_eq!(too_late(client), Why::Late);
 }
 
@@ -125,8 +119,7 @@ fn a_peer_is_late_for_a_program_that_does_nothing() {
         panic!("it arrives")
     };
     assert_eq!(end(&told), Why::Late);
-    let closed = server.recv().map(drop).expect_err("nothing came");
-    assert_eq!(closed.why(), Why::Late);
+    assert_eq!(why(server.recv()), Why::Late);
     assert_eq!(too_late(client), Why::Late);
 }
 
@@ -146,11 +139,9 @@ fn a_sender_that_is_late_learns_it_without_a_wait() {
     let Ok(timed::Choose::Hurry(server)) = server.recv() else {
         panic!("it arrives")
     };
-    let closed = server.recv().map(drop).expect_err("nothing comes");
-    assert_eq!(closed.why(), Why::Late);
+    assert_eq!(why(server.recv()), Why::Late);
     assert_eq!(end(&told), Why::Late);
-    let error = client.done().map(drop).expect_err("it is known");
-    assert_eq!(error.closed().why(), Why::Late);
+    assert_eq!(why(client.done()), Why::Late);
 }
 
 /// Each message begins the time again, and the answer of a server may be late, too.
@@ -162,21 +153,13 @@ fn a_server_that_does_not_answer_in_time_is_late() {
         panic!("it arrives")
     };
     let server = server.hold().expect(OPEN);
-    let mut waiting = Ok::<_, Closed>(waiting);
-    while let Ok(before) = waiting {
-        waiting = match before.recv() {
-            Ok(timed::QuickAnswer::Hold(after)) => Ok(after),
-            Ok(timed::QuickAnswer::Done(_)) => panic!("it was not sent"),
-            Err(closed) => Err(closed),
-        };
+    let mut answer = waiting.recv();
+    while let Ok(timed::QuickAnswer::Hold(waiting)) = answer {
+        answer = waiting.recv();
     }
-    assert_eq!(
-        waiting.map(drop).expect_err("nothing comes").why(),
-        Why::Late
-    );
-    let closed = server.done().map_err(|error| error.closed());
-    let closed = closed.and_then(|server| server.recv().map(drop));
-    assert_eq!(closed.expect_err("the client is gone").why(), Why::Late);
+    assert_eq!(why(answer), Why::Late);
+    let closed = server.done().map_err(Closed::from);
+    assert_eq!(why(closed.and_then(|server| server.recv())), Why::Late);
 }
 
 #[test]
@@ -188,8 +171,7 @@ fn states_without_a_limit_and_with_a_long_one_wait_on() {
         panic!("it arrives")
     };
     let (late, _client) = hurried("within-clock");
-    let closed = late.recv().map(drop).expect_err("nothing comes");
-    assert_eq!(closed.why(), Why::Late);
+    assert_eq!(why(late.recv()), Why::Late);
     // The others have waited longer.
     let client = thinking.done().expect(OPEN);
     let Ok(timed::Slow::Done(server)) = server.recv() else {
@@ -223,8 +205,7 @@ fn messages_that_wait_for_a_slow_program_are_in_time() {
     let Ok(timed::Choose::Talk(clock)) = clock.recv() else {
         panic!("it arrives")
     };
-    let closed = clock.recv().map(drop).expect_err("nothing comes");
-    assert_eq!(closed.why(), Why::Late);
+    assert_eq!(why(clock.recv()), Why::Late);
     drop(other);
     let Ok(timed::Choose::Talk(mut server)) = server.recv() else {
         panic!("it has arrived")

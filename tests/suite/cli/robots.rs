@@ -119,12 +119,11 @@ fn missing_transitions_are_findings() {
     );
     // A protocol that is wrong has its own findings, and no coverage.
     scratch.write("wrong.proto", "proto! p { s:send { m -> t } }\n");
-    let wrong = scratch.transcript("robots report some.json --protocol wrong.proto --format short");
-    assert!(
-        wrong.contains("wrong.proto:1:26: error[unknown-state]"),
-        "{wrong}"
+    scratch.said(
+        "robots report some.json --protocol wrong.proto --format short",
+        1,
+        &["wrong.proto:1:26: error[unknown-state]"],
     );
-    assert!(wrong.ends_with("--- exit 1 ---\n"), "{wrong}");
 }
 
 /// A check in CI must not pass because nothing was played.
@@ -136,20 +135,8 @@ fn nothing_is_not_enough() {
         "nothing",
         scratch.transcript(&format!("{command} --at-least 1"))
     );
-    let zero = scratch.transcript(&format!("{command} --at-least 0"));
-    assert!(zero.ends_with("--- exit 0 ---\n"), "{zero}");
     let two = "proto! p { s:send { m -> ! } }\nproto! q { s:send { n -> ! } }\n";
     scratch.write("two.proto", two);
-    let none = scratch.transcript("robots report nothing.json --protocol two.proto");
-    assert!(none.contains("no coverage of a protocol"), "{none}");
-    assert!(none.ends_with("--- exit 3 ---\n"), "{none}");
-    let named =
-        scratch.transcript("robots report nothing.json --protocol two.proto#q --at-least 100");
-    assert!(
-        named.contains("missing client: n (s) at the start"),
-        "{named}"
-    );
-    assert!(named.ends_with("--- exit 1 ---\n"), "{named}");
     // No test has played `q`, which the file declares, too.
     let output = run(
         scratch.duologue("robots report nothing.json --protocol two.proto#p --format json"),
@@ -160,52 +147,28 @@ fn nothing_is_not_enough() {
     line["sessions"] = 1.into();
     line["transitions"][0]["sent"] = 1.into();
     scratch.write("one.json", format!("{line}\n"));
-    let one = "robots report one.json --protocol two.proto";
-    let half = scratch.transcript(&format!("{one} --at-least 100"));
-    assert!(
-        half.contains(
-            "error: 0 % of the transitions of `q` are covered; --at-least requires 100 %\n"
-        ),
-        "{half}"
-    );
-    assert!(half.ends_with("--- exit 1 ---\n"), "{half}");
-    assert_eq!(
-        scratch.transcript(one),
-        format!(
-            "$ duologue {one}\np: 1 session in rust\n    covered 1/1 transitions\n--- exit 0 ---\n"
-        )
-    );
     // With a name, what other files declare is left out.
     let elsewhere = line.to_string().replace("\"p\"", "\"elsewhere\"");
     scratch.write("both.json", format!("{elsewhere}\n{line}\n"));
-    let of_file = scratch.transcript("robots report both.json --protocol two.proto");
-    assert!(
-        of_file.contains("both.json:1: there is no protocol `elsewhere`: name the file"),
-        "{of_file}"
-    );
-    let of_name = scratch.transcript("robots report both.json --protocol two.proto#p");
-    assert!(of_name.contains("covered 1/1"), "{of_name}");
-    assert!(of_name.ends_with("--- exit 0 ---\n"), "{of_name}");
-    let all = scratch.transcript("robots report nothing.json --protocol two.proto --at-least 1");
-    assert!(all.ends_with("--- exit 1 ---\n"), "{all}");
     // What a file imports is tested where it is declared.
-    scratch.write(
-        "imports.proto",
-        "import \"two.proto\";\nproto! r { s:send { o -> ! } }\n",
-    );
-    let imports = "robots report nothing.json --protocol imports.proto --at-least 1";
-    let imports = scratch.transcript(imports);
-    assert!(imports.contains("transitions of `r`"), "{imports}");
-    assert!(!imports.contains("transitions of `q`"), "{imports}");
-    let unknown = scratch.transcript("robots report nothing.json --protocol bank.proto#bnak");
-    assert!(unknown.contains("did you mean `bank`?"), "{unknown}");
-    assert!(unknown.ends_with("--- exit 2 ---\n"), "{unknown}");
+    let imports = "import \"two.proto\";\nproto! r { s:send { o -> ! } }\n";
+    scratch.write("imports.proto", imports);
     scratch.write("generic.proto", "proto! g { s:send<T> { m(T) -> ! } }\n");
-    let generic = scratch.transcript("robots report nothing.json --protocol generic.proto");
-    assert!(
-        generic.contains("no protocol of generic.proto has robots"),
-        "{generic}"
-    );
+    let reports = [
+        "nothing.json --protocol bank.proto --at-least 0",
+        "nothing.json --protocol two.proto",
+        "nothing.json --protocol two.proto#q --at-least 100",
+        "one.json --protocol two.proto --at-least 100",
+        "one.json --protocol two.proto",
+        "both.json --protocol two.proto",
+        "both.json --protocol two.proto#p",
+        "nothing.json --protocol two.proto --at-least 1",
+        "nothing.json --protocol imports.proto --at-least 1",
+        "nothing.json --protocol bank.proto#bnak",
+        "nothing.json --protocol generic.proto",
+    ];
+    let reports = reports.map(|report| scratch.transcript(&format!("robots report {report}")));
+    assert_snapshot!("little", reports.concat());
 }
 
 /// Each of these is an error that names its line, and none is printed as it is, or at length.
@@ -216,7 +179,26 @@ fn hostile_reports() {
     let long = "x".repeat(1 << 20);
     let deep = "[".repeat(1 << 20);
     let fingerprint = nothing["fingerprint"].as_str().expect("a text");
-    let cases: [(&str, String); 17] = [
+    let other = |what: &str| good.replacen("{", &format!("{{{what},"), 1);
+    let long = format!("\"{long}\"");
+    let replaced = [
+        ("another version", "\"version\":1", "\"version\":2"),
+        ("another fingerprint", fingerprint, &"01".repeat(16)),
+        ("no protocol", "\"bank\"", "\"bakn\""),
+        ("a long protocol", "\"bank\"", &long),
+        ("no state", "\"connected\"", "\"wait<\\u001b[31m\\n>\""),
+        ("no message", "\"deposit\"", &long),
+        ("no language", "\"rust\"", "\"\\u001b[2Jrust\""),
+        ("a long language", "\"rust\"", &long),
+        ("no side", "\"client\",", "\"clients\","),
+        (
+            "a large number",
+            "\"sent\":4",
+            "\"sent\":18446744073709551616",
+        ),
+        ("a negative number", "\"sent\":4", "\"sent\":-4"),
+    ];
+    let mut cases = vec![
         ("not JSON", "bank: covered 8/8\n".to_owned()),
         ("cut off", good[..good.len() / 2].to_owned()),
         ("another shape", "[1, 2]".to_owned()),
@@ -224,47 +206,10 @@ fn hostile_reports() {
         ("deep", deep.clone()),
         (
             "deep in what is ignored",
-            good.replacen('{', &format!("{{\"more\":{deep},"), 1),
-        ),
-        (
-            "another version",
-            good.replace("\"version\":1", "\"version\":2"),
-        ),
-        (
-            "another fingerprint",
-            good.replace(fingerprint, "00112233445566778899aabbccddeeff"),
-        ),
-        ("no protocol", good.replace("\"bank\"", "\"bakn\"")),
-        (
-            "a long protocol",
-            good.replace("\"bank\"", &format!("\"{long}\"")),
-        ),
-        (
-            "no state",
-            good.replace("\"connected\"", "\"wait<\\u001b[31m\\n>\""),
-        ),
-        (
-            "no message",
-            good.replace("\"deposit\"", &format!("\"{long}\"")),
-        ),
-        (
-            "no language",
-            good.replace("\"rust\"", "\"\\u001b[2Jrust\""),
-        ),
-        (
-            "a long language",
-            good.replace("\"rust\"", &format!("\"{long}\"")),
-        ),
-        ("no side", good.replace("\"client\",", "\"clients\",")),
-        (
-            "a number that is too large",
-            good.replace("\"sent\":4", "\"sent\":18446744073709551616"),
-        ),
-        (
-            "a negative number",
-            good.replace("\"sent\":4", "\"sent\":-4"),
+            other(&format!("\"more\":{deep}")),
         ),
     ];
+    cases.extend(replaced.map(|(what, from, to)| (what, good.replace(from, to))));
     let mut errors = String::new();
     for (what, text) in cases {
         assert_ne!(text, good, "{what}: nothing was replaced");
@@ -296,26 +241,14 @@ fn extreme_reports() {
         "\"sessions\":18446744073709551615,\"later\":{\"a\":[1]}",
     );
     scratch.write("most.json", most.repeat(3));
-    let output = scratch.transcript("robots report most.json --protocol bank.proto");
-    assert!(output.starts_with("$ duologue robots report most.json --protocol bank.proto\nbank: 18446744073709551615 sessions in rust\n    covered 1/8 transitions\n"), "{output}");
     // A language server, an editor or a crash may leave half a file, or bytes that are no text.
     scratch.write("bytes.json", b"\xff\xfe");
-    let output = scratch.transcript("robots report bytes.json --protocol bank.proto");
-    assert!(
-        output.contains("error: cannot read bytes.json: "),
-        "{output}"
-    );
-    assert!(output.ends_with("--- exit 3 ---\n"), "{output}");
     let large = std::fs::File::create(scratch.path("large.json")).expect("it can be created");
     large.set_len(100 << 20).expect("a sparse file");
-    let output = scratch.transcript("robots report large.json --protocol bank.proto");
-    assert!(
-        output.contains("error: cannot read large.json: it is larger than 64 MiB"),
-        "{output}"
-    );
-    assert!(output.ends_with("--- exit 3 ---\n"), "{output}");
-    let output = scratch.transcript("robots report missing.json --protocol bank.proto");
-    assert!(output.ends_with("--- exit 3 ---\n"), "{output}");
+    let reports = ["most", "bytes", "large", "missing"].map(|name| {
+        scratch.transcript(&format!("robots report {name}.json --protocol bank.proto"))
+    });
+    assert_snapshot!("extreme", reports.concat());
 }
 
 /// A message without values is a byte, and a value takes as few as it can.
@@ -345,20 +278,16 @@ fn scripts_are_bytes() {
     let mut long = "server <- login(\"a\", \"b\")\nclient <- invalid\n".repeat(60);
     scratch.write("long.txt", &long);
     let command = "robots bytes bank.proto --side client --script long.txt";
-    let noted = scratch.transcript(command);
-    assert!(
-        noted.contains(
-            "note: the script has 120 messages: set the robot's `limit` to at least 120, or"
-        ),
-        "{noted}"
+    scratch.said(
+        command,
+        0,
+        &["note: the script has 120 messages: set the robot's `limit` to at least 120, or"],
     );
-    assert!(noted.ends_with("--- exit 0 ---\n"), "{noted}");
     long.truncate(long.len() / 60 * 50);
     scratch.write("long.txt", &long);
     let exact = scratch.transcript(command);
     assert!(!exact.contains("note: "), "{exact}");
-    let unwritable = scratch.transcript(&format!("{client} --output none/session.bin"));
-    assert!(unwritable.ends_with("--- exit 3 ---\n"), "{unwritable}");
+    scratch.said(&format!("{client} --output none/session.bin"), 3, &[]);
 }
 
 /// Errors name the line of the script.

@@ -10,6 +10,7 @@ mod parts;
 mod versions;
 
 use crate::support::choices::Choices;
+use crate::support::repository;
 use crate::support::texts::Texts;
 use duologue::compile::Compilation;
 use duologue::diagnostic::Level;
@@ -17,6 +18,7 @@ use duologue::protocol::{Program, ProtocolId};
 use duologue::relation::{self, Change, Rollout, View};
 use machine::Machine;
 use oracle::{Fault, Want, explore, shortest};
+use std::fs;
 
 fn compiled(text: &str) -> Compilation {
     let texts = Texts::default().with("test.proto", text);
@@ -33,6 +35,42 @@ fn program(compilation: &Compilation) -> &Program {
 
 fn view(compilation: &Compilation) -> View<'_> {
     View::of(program(compilation), ProtocolId::new(0))
+}
+
+/// The blocks of a file in `tests/relations/`, each as its lines.
+fn blocks(file: &str) -> Vec<Vec<String>> {
+    let path = repository().join(format!("tests/relations/{file}.txt"));
+    let text = fs::read_to_string(path).expect("it is there");
+    let lines = |block: &str| block.lines().map(|line| line.trim().to_owned()).collect();
+    text.split("\n\n").map(lines).collect()
+}
+
+/// The questions of such a file, each with an old and a new version, and with the verdict that was worked out by hand.
+fn rows(file: &str) -> impl Iterator<Item = (String, String, String, Rollout)> {
+    blocks(file).into_iter().map(|block| {
+        let [question, old, new] = &block[..] else {
+            panic!("{block:?}")
+        };
+        let (question, verdict) = question.split_once(": ").expect("a verdict");
+        let verdict = match verdict {
+            "same" => Rollout::Same,
+            "any-order" => Rollout::AnyOrder,
+            "server-first" => Rollout::ServerFirst,
+            "client-first" => Rollout::ClientFirst,
+            "incompatible" => Rollout::Incompatible,
+            _ => panic!("{verdict} is no verdict"),
+        };
+        (question.to_owned(), old.clone(), new.clone(), verdict)
+    })
+}
+
+/// The verdict where the new version is the old one.
+fn turned(rollout: Rollout) -> Rollout {
+    match rollout {
+        Rollout::ServerFirst => Rollout::ClientFirst,
+        Rollout::ClientFirst => Rollout::ServerFirst,
+        Rollout::Same | Rollout::AnyOrder | Rollout::Incompatible => rollout,
+    }
 }
 
 /// Two machines, of which the second is mostly the first with some changes.

@@ -8,7 +8,6 @@ use crate::support::running::Running;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
 use std::process::Output;
 use std::thread;
 
@@ -35,25 +34,15 @@ fn play_with(language: Language) {
         let mut server = Running::start(language.command().args(["server", &case, &address]));
         let listening = server.line();
         assert!(listening.starts_with("listening "), "{case}: {listening}");
-        let script = repository()
-            .join("tests/run")
-            .join(&case)
-            .join("expected.txt");
+        let script = repository().join(format!("tests/run/{case}/expected.txt"));
         let transcript = fs::read_to_string(&script).expect("every case has a transcript");
         let mut command = scratch.duologue("talk --connect");
-        command
-            .arg(&address)
-            .arg("--script")
-            .arg(&script)
-            .arg(protocol(&case));
+        command.arg(&address).arg("--script").arg(&script);
+        command.arg(protocol(&case));
         let output = run(command, b"");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{case}: {errors}");
-        assert_eq!(
-            String::from_utf8_lossy(&output.stdout),
-            transcript,
-            "{case}"
-        );
+        assert_eq!(output.stdout, transcript.as_bytes(), "{case}");
         let outcome = server.end();
         assert_eq!(outcome.code, Some(0), "{case}: {}", outcome.errors);
         assert_eq!(outcome.lines, expected(&case, "server"), "{case}");
@@ -113,107 +102,46 @@ const LOGIN: &str = "login(\"holk\", \"1234\")\n";
 
 #[test]
 fn peers_that_are_wrong_are_reported_with_the_reason() {
-    let refused = |verdict: u8, milliseconds: u32| {
-        let mut answer = b"duologue\x01".to_vec();
-        answer.extend([verdict, 4, 0]);
-        answer.extend(milliseconds.to_le_bytes());
-        answer
-    };
-    /// The answer, what follows the login, the exit code, words of the report, and what the client sends last.
-    type Case<'a> = (Vec<u8>, &'a [u8], i32, &'a str, &'a [u8]);
-    let cases: [Case<'_>; 15] = [
-        (
-            b"HTTP/1.1 400\r\n".to_vec(),
-            b"",
-            3,
-            "the other side does not speak this format",
-            b"",
-        ),
-        (refused(16, 0), b"", 3, "does not serve this protocol", b""),
-        (
-            refused(18, 500),
-            b"",
-            3,
-            "the other side is full; try again in 500 ms",
-            b"",
-        ),
-        (refused(99, 0), b"", 3, "with verdict 99", b""),
-        (
-            b"duologue\x01\x00\xff\xff".to_vec(),
-            b"",
-            3,
-            "malformed answer",
-            b"",
-        ),
-        (b"duologue\x01".to_vec(), b"", 3, "no answer in time", b""),
+    // The answer to the hello (`-` begins a session), what follows the login, the exit code, what the client sends last, and words of the report.
+    let cases = [
+        "485454502f312e3120343030 - 3 - the other side does not speak this format",
+        "64756f6c6f6775650110040000000000 - 3 - does not serve this protocol",
+        "64756f6c6f67756501120400f4010000 - 3 - the other side is full; try again in 500 ms",
+        "64756f6c6f6775650163040000000000 - 3 - with verdict 99",
+        "64756f6c6f6775650100ffff - 3 - malformed answer",
+        "64756f6c6f67756501 - 3 - no answer in time",
         // A tag that the state does not have, a count that is too long, an unknown control frame.
-        (
-            accepted(),
-            b"\x09",
-            3,
-            "a message that its state does not have",
-            b"\x00\x03\x01",
-        ),
-        (
-            accepted(),
-            b"\x81\x00",
-            3,
-            "longer than necessary",
-            b"\x00\x03\x01",
-        ),
-        (
-            accepted(),
-            b"\x00\x09",
-            3,
-            "an unknown control frame",
-            b"\x00\x03\x01",
-        ),
+        "- 09 3 000301 a message that its state does not have",
+        "- 8100 3 000301 longer than necessary",
+        "- 0009 3 000301 an unknown control frame",
         // Ends of the session, with and without a reason.
-        (accepted(), b"\x00\x03\x00", 0, "the server left early", b""),
-        (
-            accepted(),
-            b"\x00\x03\x02",
-            3,
-            "it says that this side was late",
-            b"",
-        ),
-        (
-            accepted(),
-            b"\x00\x03\x03",
-            3,
-            "larger than this side accepts",
-            b"",
-        ),
+        "- 000300 0 - the server left early",
+        "- 000302 3 - it says that this side was late",
+        "- 000303 3 - larger than this side accepts",
         // It is alive, but sends no message.
-        (
-            accepted(),
-            b"\x00\x01\x00\x01",
-            3,
-            "has sent nothing for 1 s",
-            b"\x00\x03\x02",
-        ),
+        "- 00010001 3 000302 has sent nothing for 1 s",
         // The first message is read, and then nothing is left for the client to say.
-        (
-            accepted(),
-            b"\x01",
-            0,
-            "unfinished in the state `connected`",
-            b"\x00\x03\x00",
-        ),
-        (
-            accepted(),
-            b"\x02\x05",
-            0,
-            "unfinished in the state `login`",
-            b"\x00\x03\x00",
-        ),
+        "- 01 0 000300 unfinished in the state `connected`",
+        "- 0205 0 000300 unfinished in the state `login`",
     ];
-    for (answer, then, code, words, last) in cases {
-        let (output, sent) = with_server(answer, then.to_vec(), LOGIN);
+    let bytes = |hex: &str| -> Vec<u8> {
+        let digits = (0..hex.len() & !1).step_by(2);
+        let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");
+        digits.map(byte).collect()
+    };
+    for case in cases {
+        let [answer, then, code, last, words] = case.splitn(5, ' ').collect::<Vec<_>>()[..] else {
+            panic!("{case}")
+        };
+        let answer = match answer {
+            "-" => accepted(),
+            refused => bytes(refused),
+        };
+        let (output, sent) = with_server(answer, bytes(then), LOGIN);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.contains(words), "{words}: {errors}");
-        assert_eq!(output.status.code(), Some(code), "{words}: {errors}");
-        assert!(sent.ends_with(last), "{words}: {sent:?}");
+        assert_eq!(output.status.code(), code.parse().ok(), "{case}: {errors}");
+        assert!(sent.ends_with(&bytes(last)), "{case}: {sent:?}");
     }
 }
 
@@ -247,38 +175,18 @@ fn payloads_of_peers_are_checked_before_they_take_memory() {
     nested.extend([1, 1].repeat(300));
     let bounded = "proto! p { a:recv { x(str<3>) -> ! } }\n";
     let text = "proto! p { a:recv { x(str) -> ! } }\n";
-    for (name, protocol, frames, words) in [
-        (
-            "talk-many",
-            nothing,
-            &frame[..],
-            "a payload has too many values",
-        ),
-        ("talk-deep", deep, &nested, "nested too deeply"),
-        (
-            "talk-long",
-            bounded,
-            b"\x01\x05\x04abcd",
-            "a value is longer than its bound",
-        ),
-        (
-            "talk-utf8",
-            text,
-            b"\x01\x02\x01\xff",
-            "a text is not UTF-8",
-        ),
-        ("talk-over", text, b"\x01\x03\x01aa", "bytes left over"),
-        (
-            "talk-large",
-            text,
-            b"\x01\x81\x80\x40",
-            "larger than this side accepts",
-        ),
+    for (protocol, frames, words) in [
+        (nothing, &frame[..], "a payload has too many values"),
+        (deep, &nested, "nested too deeply"),
+        (bounded, b"\x01\x05\x04abcd", "longer than its bound"),
+        (text, b"\x01\x02\x01\xff", "a text is not UTF-8"),
+        (text, b"\x01\x03\x01aa", "bytes left over"),
+        (text, b"\x01\x81\x80\x40", "larger than this side accepts"),
     ] {
-        let output = hear(name, protocol, frames);
+        let output = hear("talk-payloads", protocol, frames);
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{name}: {errors}");
-        assert!(errors.contains(words), "{name}: {errors}");
+        assert_eq!(output.status.code(), Some(3), "{words}: {errors}");
+        assert!(errors.contains(words), "{words}: {errors}");
     }
     let output = hear("talk-fits", bounded, b"\x01\x04\x03abc");
     assert!(output.status.success(), "{output:?}");
@@ -298,43 +206,30 @@ fn a_peer_that_differs_from_the_script_is_reported() {
 #[test]
 fn what_cannot_be_connected_is_a_mistake_of_the_command_line() {
     let scratch = Scratch::new("talk-addresses");
-    let missing = Path::new("/nowhere/s");
+    let missing = "unix:/nowhere/s";
+    let scheme = "its scheme is not `unix:`, `tcp://` or `tls://`";
     let addresses = [
+        ("bank", "", "http://localhost:1", 2, scheme),
+        ("bank", "", "tcp://localhost", 2, "the port is missing"),
+        ("bank", "", "unix:", 2, "the path is missing"),
+        ("bank", "", "tls://localhost:1", 2, "needs `--authorities`"),
         (
             "bank",
-            "http://localhost:1",
-            2,
-            "its scheme is not `unix:`, `tcp://` or `tls://`",
-        ),
-        ("bank", "tcp://localhost", 2, "the port is missing"),
-        ("bank", "unix:", 2, "the path is missing"),
-        (
-            "bank",
-            "tls://localhost:1",
-            2,
-            "`tls://` needs `--authorities`",
-        ),
-        (
-            "bank",
-            &unix(missing),
+            "",
+            missing,
             3,
             "cannot connect to unix:/nowhere/s: ",
         ),
+        ("feed", "", "tcp://localhost:1", 2, "stays in one process"),
         (
-            "feed",
-            "tcp://localhost:1",
+            "type_switch",
+            "--robot server",
+            missing,
             2,
-            "`feed` stays in one process",
-        ),
-        (
-            "type_switch --robot server",
-            &unix(missing),
-            2,
-            "a robot can play the client",
+            "play the client",
         ),
     ];
-    for (case, address, code, words) in addresses {
-        let (case, options) = case.split_once(' ').unwrap_or((case, ""));
+    for (case, options, address, code, words) in addresses {
         let mut command = scratch.duologue(&format!("talk {options}"));
         command.arg(protocol(case)).arg("--connect").arg(address);
         let output = run(command, b"");

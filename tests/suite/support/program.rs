@@ -136,6 +136,16 @@ impl Scratch {
     pub fn transcript(&self, arguments: &str) -> String {
         transcript(arguments, &run(self.duologue(arguments), b""))
     }
+
+    /// The same of a run that ends with this code and says these words.
+    #[track_caller]
+    pub fn said(&self, arguments: impl AsRef<str>, code: i32, words: &[&str]) -> String {
+        let printed = self.transcript(arguments.as_ref());
+        let is_end = printed.ends_with(&format!("--- exit {code} ---\n"));
+        let says = words.iter().all(|words| printed.contains(words));
+        assert!(is_end && says, "not {code} and {words:?}:\n{printed}");
+        printed
+    }
 }
 
 /// Runs a command with this standard input.

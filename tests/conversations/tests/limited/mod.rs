@@ -5,36 +5,27 @@
 use super::{pair, told};
 use conversations::limits::narrow::{self, journal as bounded};
 use conversations::limits::wide::{self, journal as free};
-use duologue::{Closed, SendError, Why};
-
-/// Why a session was closed, whether sending or waiting for the answer found out.
-fn reason<P>(sent: Result<Result<(), Closed>, SendError<P>>) -> Why {
-    match sent {
-        Ok(answer) => answer.expect_err("nobody answers").why(),
-        Err(error) => error.closed().why(),
-    }
-}
+use conversations::why;
+use duologue::{Closed, Why};
 
 /// A session whose server has limits. Its client sends something that they do not allow.
 fn is_refused(name: &str, send: impl FnOnce(free::client::Open) -> free::client::Open) {
     let (server, client): (bounded::server::Open, free::client::Open) = pair(name);
     let client = send(client);
-    let closed = server.recv().map(drop).expect_err("it is refused");
-    assert_eq!(closed.why(), Why::Broken, "{name}");
-    let closed = client.look_up((1, "k".into()), None);
-    let closed = closed.map(|waiting| waiting.recv().map(drop));
-    assert_eq!(reason(closed), told(Why::Broken), "{name}");
+    assert_eq!(why(server.recv()), Why::Broken, "{name}");
+    let asked = client.look_up((1, "k".into()), None);
+    let closed = asked.map_err(Closed::from).and_then(|asked| asked.recv());
+    assert_eq!(why(closed), told(Why::Broken), "{name}");
 }
 
 /// A session whose client has limits, and sends something that they do not allow.
 fn is_not_sent(name: &str, send: impl FnOnce(bounded::client::Open) -> bounded::client::Open) {
     let (server, client): (free::server::Open, bounded::client::Open) = pair(name);
     let client = send(client);
-    let closed = server.recv().map(drop).expect_err("nothing was sent");
-    assert_eq!(closed.why(), told(Why::TooLarge), "{name}");
-    let closed = client.look_up((1, "k".into()), None);
-    let closed = closed.map(|waiting| waiting.recv().map(drop));
-    assert_eq!(reason(closed), Why::TooLarge, "{name}");
+    assert_eq!(why(server.recv()), told(Why::TooLarge), "{name}");
+    let asked = client.look_up((1, "k".into()), None);
+    let closed = asked.map_err(Closed::from).and_then(|asked| asked.recv());
+    assert_eq!(why(closed), Why::TooLarge, "{name}");
 }
 
 fn texts(texts: &[&str]) -> Vec<String> {
@@ -94,25 +85,16 @@ fn values_at_their_limits_travel() {
 #[test]
 fn a_reader_refuses_what_is_beyond_a_limit() {
     is_refused("limits-field", |client| {
-        let entry = wide::Entry {
-            title: "123456789".into(),
-            tags: Vec::new(),
-        };
-        client.append(entry).expect(OPEN)
+        let (title, tags) = ("123456789".into(), Vec::new());
+        client.append(wide::Entry { title, tags }).expect(OPEN)
     });
     is_refused("limits-items", |client| {
-        let entry = wide::Entry {
-            title: String::new(),
-            tags: texts(&["", "", ""]),
-        };
-        client.append(entry).expect(OPEN)
+        let (title, tags) = (String::new(), texts(&["", "", ""]));
+        client.append(wide::Entry { title, tags }).expect(OPEN)
     });
     is_refused("limits-item", |client| {
-        let entry = wide::Entry {
-            title: String::new(),
-            tags: texts(&["12345"]),
-        };
-        client.append(entry).expect(OPEN)
+        let (title, tags) = (String::new(), texts(&["12345"]));
+        client.append(wide::Entry { title, tags }).expect(OPEN)
     });
     is_refused("limits-message", |client| {
         client.attach(vec![1, 2, 3, 4]).expect(OPEN)
@@ -131,11 +113,8 @@ fn a_reader_refuses_what_is_beyond_a_limit() {
 #[test]
 fn a_writer_does_not_send_what_is_beyond_a_limit() {
     is_not_sent("limits-out-field", |client| {
-        let entry = narrow::Entry {
-            title: "123456789".into(),
-            tags: Vec::new(),
-        };
-        client.append(entry).expect(OPEN)
+        let (title, tags) = ("123456789".into(), Vec::new());
+        client.append(narrow::Entry { title, tags }).expect(OPEN)
     });
     is_not_sent("limits-out-message", |client| {
         client.attach(vec![1, 2, 3, 4]).expect(OPEN)
@@ -157,8 +136,6 @@ fn an_answer_has_limits_too() {
             text: Some(vec![1, 2, 3, 4]),
         })
         .expect(OPEN);
-    let closed = waiting.recv().map(drop).expect_err("it is refused");
-    assert_eq!(closed.why(), Why::Broken);
-    let closed = server.recv().map(drop).expect_err("the client is gone");
-    assert_eq!(closed.why(), told(Why::Broken));
+    assert_eq!(why(waiting.recv()), Why::Broken);
+    assert_eq!(why(server.recv()), told(Why::Broken));
 }

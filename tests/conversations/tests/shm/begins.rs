@@ -1,8 +1,8 @@
 //! How sessions in shared memory begin: regions, names, sockets, protocols and options.
 
-use conversations::block_on;
 use conversations::protocols::{bank, pingpong};
 use conversations::regions::pair_of;
+use conversations::{block_on, why};
 use duologue::Why;
 use duologue_shm::{Attach, Error, Fingerprint, Region, attach};
 use futures_util::stream::FuturesUnordered;
@@ -252,19 +252,15 @@ fn a_name_leads_to_one_region_until_its_session_is_over() {
             let server = scope.spawn(move || attach(&server).expect("its side is free"));
             let client = attach(&client).expect("its side is free");
             let again = Region::open(&name.0).expect("it is there");
-            assert!(matches!(
-                attach::<pingpong::client::Ping>(&again),
-                Err(Error::Taken)
-            ));
+            let taken = attach::<pingpong::client::Ping>(&again);
+            assert!(matches!(taken, Err(Error::Taken)));
             ping(server.join().expect("it does not panic"), client);
         });
     }
     Region::unlink(&name.0).expect("it is there");
     assert!(matches!(Region::unlink(&name.0), Err(Error::Io { .. })));
-    assert!(matches!(
-        Region::open("no/slash/first"),
-        Err(Error::Io { .. })
-    ));
+    let no_name = Region::open("no/slash/first");
+    assert!(matches!(no_name, Err(Error::Io { .. })));
 }
 
 /// Many threads open a name and take its sides again and again: each session has two sides, and no region is lost.
@@ -317,21 +313,15 @@ fn a_region_goes_over_a_socket() {
 
     // A byte without a descriptor, a descriptor of something else, and the end.
     (&here).write_all(&[0]).expect("the socket is open");
-    assert!(matches!(
-        Region::receive(&there, None),
-        Err(Error::NoRegion)
-    ));
+    let none = Region::receive(&there, None);
+    assert!(matches!(none, Err(Error::NoRegion)));
     let other = here.as_fd().try_clone_to_owned().expect("it is open");
     Region::from(other).send(&here).expect("the socket is open");
-    assert!(matches!(
-        Region::receive(&there, None),
-        Err(Error::NoRegion)
-    ));
+    let none = Region::receive(&there, None);
+    assert!(matches!(none, Err(Error::NoRegion)));
     drop(here);
-    assert!(matches!(
-        Region::receive(&there, None),
-        Err(Error::SocketClosed)
-    ));
+    let none = Region::receive(&there, None);
+    assert!(matches!(none, Err(Error::SocketClosed)));
 }
 
 /// A message larger than the peer accepts is not sent: the sender gets the reason, and the peer finds that it has left.
@@ -349,10 +339,7 @@ fn a_message_that_is_too_large_ends_the_session() {
         thread::sleep(Duration::from_millis(1));
         sent = client.str(String::new());
     }
-    assert_eq!(
-        sent.map(drop).map_err(|error| error.closed().why()),
-        Err(Why::TooLarge)
-    );
+    assert_eq!(why(sent), Why::TooLarge);
     let Ok(All::Str(text, server)) = server.recv() else {
         panic!("what was sent before arrives")
     };
@@ -360,8 +347,5 @@ fn a_message_that_is_too_large_ends_the_session() {
     let Ok(All::U8(7, server)) = server.recv() else {
         panic!("what was sent before arrives")
     };
-    assert_eq!(
-        server.recv().map(drop).map_err(|closed| closed.why()),
-        Err(Why::Left)
-    );
+    assert_eq!(why(server.recv()), Why::Left);
 }

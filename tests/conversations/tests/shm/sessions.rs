@@ -1,20 +1,17 @@
 //! Sessions in shared memory: messages of every length, long runs, full regions, and every way to wait.
 
-use conversations::block_on;
 use conversations::protocols::bank::{self, Connected, WithdrawalResponse};
-use conversations::protocols::pingpong;
+use conversations::protocols::{numbers, pingpong};
 use conversations::regions::{after, pair, pair_in};
 use conversations::sockets::logged_in;
 use conversations::wire::payloads::{All, client, server};
+use conversations::{LONG, block_on, why};
 use duologue::{Closed, PortSet, Select, TryRecvError, TrySendError, Why};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Longer than any step takes on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
 
 /// Longer than a message of a run waits for others.
 const A_MOMENT: Duration = Duration::from_millis(20);
@@ -178,24 +175,6 @@ fn a_message_inside_a_run_arrives_without_more() {
 }
 
 #[test]
-fn what_was_sent_before_a_side_left_is_read() {
-    let (mut server, client) = connected();
-    let client = (0..100).try_fold(client, |client, n| client.deposit(f64::from(n)));
-    drop(client.expect("it is open"));
-    for n in 0..100 {
-        let Ok(Connected::Deposit(money, next)) = server.recv() else {
-            panic!("{n} was sent")
-        };
-        assert!((money - f64::from(n)).abs() < 0.1);
-        server = next;
-    }
-    assert_eq!(
-        server.recv().map(drop).map_err(|closed| closed.why()),
-        Err(Why::Left)
-    );
-}
-
-#[test]
 fn a_receiver_that_leaves_is_noticed() {
     let (server, mut client) = connected();
     let sending = thread::spawn(move || {
@@ -242,9 +221,7 @@ fn a_full_region_holds_its_sender_up() {
 fn the_last_messages_are_written_after_the_side_is_gone() {
     let (server, client): (server::All, client::All) = pair();
     // It does not wait where it sends.
-    let mut client = client;
-    let mut sent = 0;
-    let mut failed = 0;
+    let (mut client, mut sent, mut failed) = (client, 0, 0);
     while failed < 5 {
         match client.try_u64(sent) {
             Ok(next) => {
@@ -274,10 +251,7 @@ fn the_last_messages_are_written_after_the_side_is_gone() {
         assert_eq!(found, n);
         server = next;
     }
-    assert_eq!(
-        server.recv().map(drop).map_err(|closed| closed.why()),
-        Err(Why::Left)
-    );
+    assert_eq!(why(server.recv()), Why::Left);
 }
 
 #[test]
@@ -412,29 +386,19 @@ fn tasks_wait_for_messages_and_for_space() {
 fn many_threads_share_a_sender() {
     const THREADS: u64 = 4;
     const COUNT: u64 = 5_000;
-    let (server, client): (
-        conversations::protocols::numbers::server::Stream,
-        conversations::protocols::numbers::client::Stream,
-    ) = pair();
-    let shared = conversations::protocols::numbers::client::SharedStream::from(client);
-    let mut threads = Vec::new();
-    for _ in 0..THREADS {
-        let shared = shared.clone();
-        threads.push(thread::spawn(move || {
-            for n in 0..COUNT {
-                shared.send(n as _).expect("it is open");
-            }
-        }));
-    }
-    drop(shared);
-    let mut server = server;
+    let (mut server, client): (numbers::server::Stream, numbers::client::Stream) = pair();
+    let shared = numbers::client::SharedStream::from(client);
     let mut count = 0;
-    while let Ok(conversations::protocols::numbers::Stream::Send(_, next)) = server.recv() {
-        server = next;
-        count += 1;
-    }
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            let shared = shared.clone();
+            scope.spawn(move || (0..COUNT).for_each(|n| shared.send(n).expect("it is open")));
+        }
+        drop(shared);
+        while let Ok(numbers::Stream::Send(_, next)) = server.recv() {
+            server = next;
+            count += 1;
+        }
+    });
     assert_eq!(count, THREADS * COUNT);
-    for thread in threads {
-        thread.join().expect("it does not panic");
-    }
 }
