@@ -11,9 +11,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Protocols without a conversation, with their first states.
-const FURTHER: [(&str, &str); 3] = [
+const FURTHER: [(&str, &str); 5] = [
     ("buyer", "ask"),
     ("calculator", "ready"),
+    ("pingpong", "ping"),
+    ("simple_proto", "say_hello"),
     ("smtp", "greeting"),
 ];
 
