@@ -82,7 +82,7 @@ fn what_cannot_be_explained() {
         ("bank.proto#bnk/login", "there is no protocol `bnk`"),
         ("bank.proto", "write bank.proto#PROTOCOL/STATE"),
     ] {
-        scratch.said(&format!("explain {topic}"), 2, &[words]);
+        scratch.said(format!("explain {topic}"), 2, &[words]);
     }
     scratch.write(
         "some.proto",

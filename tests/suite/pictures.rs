@@ -218,7 +218,7 @@ fn large_protocols_are_drawn_in_parts() {
         ),
         ("large.proto --format svg", "a picture shows one protocol"),
     ] {
-        scratch.said(&format!("graph {arguments}"), 2, &[words]);
+        scratch.said(format!("graph {arguments}"), 2, &[words]);
     }
 }
 

@@ -49,7 +49,7 @@ fn options_without_an_effect_are_not_listed() {
         "-q explain syntax",
         "-v check",
     ] {
-        scratch.said(&line.replace("-v -v", "-v"), 0, &[]);
+        scratch.said(line.replace("-v -v", "-v"), 0, &[]);
     }
     let verbose = scratch.transcript("-v check");
     assert!(verbose.contains("capacity"), "{verbose}");

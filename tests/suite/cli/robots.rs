@@ -287,7 +287,7 @@ fn scripts_are_bytes() {
     scratch.write("long.txt", &long);
     let exact = scratch.transcript(command);
     assert!(!exact.contains("note: "), "{exact}");
-    scratch.said(&format!("{client} --output none/session.bin"), 3, &[]);
+    scratch.said(format!("{client} --output none/session.bin"), 3, &[]);
 }
 
 /// Errors name the line of the script.
