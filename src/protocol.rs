@@ -2,7 +2,7 @@
 
 mod known;
 mod lengths;
-pub(crate) mod text;
+pub mod text;
 mod types;
 mod uses;
 

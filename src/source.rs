@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 /// Identifies one text among the [`Sources`] of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SourceId(pub(crate) u32);
+pub struct SourceId(pub u32);
 
 /// A range of bytes in one source; `end` is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -212,8 +212,8 @@ impl Source {
     }
 
     /// Where a line of the file begins in the text; the end of the text if it does not have the line.
-    #[cfg(feature = "reports")]
-    pub(crate) fn start_of_line(&self, number: u64) -> usize {
+    #[must_use]
+    pub fn start_of_line(&self, number: u64) -> usize {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         let index = match &self.lines {
             Some(lines) => lines.iter().position(|(known, _)| *known == number),
@@ -273,12 +273,7 @@ impl Sources {
     }
 
     /// Adds some lines of a file: the number of each, its first byte in the file, and its text, in order.
-    #[cfg(feature = "reports")]
-    pub(crate) fn add_lines(
-        &mut self,
-        name: impl Into<String>,
-        lines: &[(u64, u64, &str)],
-    ) -> SourceId {
+    pub fn add_lines(&mut self, name: impl Into<String>, lines: &[(u64, u64, &str)]) -> SourceId {
         let long = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let text: String = lines
             .iter()

@@ -1,30 +1,6 @@
 //! Findings as text for people: where the problem is, what it is, why, and how to repair it, in the style of rustc.
 
 mod excerpt;
-#[cfg(feature = "reports")]
-mod github;
-#[cfg(feature = "reports")]
-mod json;
-#[cfg(feature = "reports")]
-mod junit;
-#[cfg(feature = "reports")]
-mod record;
-#[cfg(feature = "reports")]
-mod sarif;
-
-#[cfg(feature = "reports")]
-pub use github::{
-    annotation as github_annotation, annotations as github_annotations, summary as github_summary,
-    verdicts as github_verdicts,
-};
-#[cfg(feature = "reports")]
-pub use json::{json, json_of_traces, json_of_versions};
-#[cfg(feature = "reports")]
-pub use junit::junit;
-#[cfg(feature = "reports")]
-pub(crate) use record::{Range, range};
-#[cfg(feature = "reports")]
-pub use sarif::sarif;
 
 pub use crate::diagnostic::{counted, duration, size};
 

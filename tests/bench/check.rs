@@ -1,7 +1,6 @@
 //! How long checking takes compared with protoc: `cargo bench --bench check` runs `duologue check` and `protoc --descriptor_set_out`
 //! on files with as many messages, in interleaved rounds, and prints the median of the ratios. `-- --quick` runs both once on small
-//! files, and `-- --write docs/benchmarks-check.md` writes the table into that page. Without `protoc` (Debian: `protobuf-compiler`)
-//! only our own times are measured.
+//! files. Without `protoc` (Debian: `protobuf-compiler`) only our own times are measured.
 
 use std::fs;
 use std::path::Path;
@@ -128,16 +127,8 @@ fn row(input: &Input, rounds: usize, has_protoc: bool) -> String {
     format!("| {files} | {messages} | {ours:.3} | {compared} |\n")
 }
 
-/// The measurements follow this line of the page.
-const MARK: &str = "<!-- measured -->\n";
-
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let is_quick = words.iter().any(|word| word == "--quick");
-    let page = words.iter().position(|word| word == "--write").map(|at| {
-        let page = words.get(at + 1);
-        page.expect("--write needs the name of a page")
-    });
+    let is_quick = std::env::args().any(|word| word == "--quick");
     let version = protoc();
     let (inputs, rounds) = if is_quick {
         (&QUICK, 1)
@@ -159,9 +150,5 @@ fn main() {
     print!("{text}");
     if is_quick {
         println!("every case works");
-    } else if let Some(page) = page {
-        let old = fs::read_to_string(page).expect("the page is there");
-        let (head, _) = old.split_once(MARK).expect("the page has a mark");
-        fs::write(page, format!("{head}{MARK}\n{text}")).expect("the page can be written");
     }
 }

@@ -161,7 +161,7 @@ fn main() {
             "duologue-runtime",
             "--manifest-path",
         ])
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"))
         .status();
     assert!(
         built.is_ok_and(|status| status.success()),

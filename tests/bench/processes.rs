@@ -1,7 +1,6 @@
 //! What sessions of C between processes and over a Unix socket cost compared with what the machine and the system can do:
 //! `cargo bench --bench processes`.
-//! `-- 41` runs 41 rounds, `-- 41 stream` only that family, `-- --quick` sends three values through each case, and
-//! `-- --write docs/benchmarks-processes.md` writes the tables into that page.
+//! `-- 41` runs 41 rounds, `-- 41 stream` only that family, and `-- --quick` sends three values through each case.
 
 mod program;
 

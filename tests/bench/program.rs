@@ -1,9 +1,9 @@
 //! Builds a benchmark of the C pipes with the C runtime (`cc`, or what `CC` names, with `CFLAGS`) and runs it. `-- 41` runs 41
-//! rounds, `-- --quick` sends three values through each case, and `-- --write PAGE` writes the tables into that page.
+//! rounds, and `-- --quick` sends three values through each case.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 /// How the program and the runtime are compiled.
 fn flags() -> String {
@@ -30,9 +30,6 @@ pub struct Benchmark {
     pub environment: Vec<(&'static str, &'static str)>,
 }
 
-/// The measurements follow this line of the page.
-const MARK: &str = "<!-- measured -->\n";
-
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder is there");
     let paths = entries.map(|entry| entry.expect("it can be read").path());
@@ -45,7 +42,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 /// `quickly`: it need not run fast.
 fn built(benchmark: &Benchmark, quickly: bool) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let root = root.expect("a package in the repository");
     let all = root.join("tests/bench");
     let own = all.join(benchmark.folder);
     let name = format!("bench-{}", benchmark.folder);
@@ -111,31 +109,15 @@ fn machine() -> String {
 pub fn run(benchmark: &Benchmark) -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     words.retain(|word| word != "--bench");
-    let page = words.iter().position(|word| word == "--write").map(|at| {
-        words.remove(at);
-        assert!(at < words.len(), "--write needs the name of a page");
-        words.remove(at)
-    });
     let quickly = words.iter().any(|word| word == "--quick");
+    println!("{}\n", machine());
     let mut run = Command::new(built(benchmark, quickly));
-    run.args(&words).stderr(Stdio::inherit());
+    run.args(&words);
     run.envs(benchmark.environment.iter().copied());
-    let Some(page) = page else {
-        let status = run.status().expect("it was just built");
-        return if status.success() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        };
-    };
-    let output = run.output().expect("it was just built");
-    if !output.status.success() {
-        return ExitCode::FAILURE;
+    let status = run.status().expect("it was just built");
+    if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
-    let tables = String::from_utf8(output.stdout).expect("it prints text");
-    let text = fs::read_to_string(&page).expect("the page is there");
-    let (head, _) = text.split_once(MARK).expect("the page has a mark");
-    let text = format!("{head}{MARK}\n{}\n\n{}\n", machine(), tables.trim_end());
-    fs::write(&page, text).expect("the page can be written");
-    ExitCode::SUCCESS
 }

@@ -25,7 +25,8 @@ fn write_readme(krate: &str, out: &Path) {
 }
 
 /// The programs of `docs/targets/rust.md` that use other crates, in the order of the page.
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 9] = [
+    "tasks",
     "cancelling",
     "streams",
     "errors",
@@ -44,11 +45,8 @@ fn write_programs(out: &Path) {
     };
     let uses = |block: &String, crates: &[&str]| {
         let mut crates = crates.iter();
+        let block = format!("\n{block}");
         crates.any(|name| block.contains(&format!("\nuse {name}::")))
-    };
-    let with_main = |page: &str| {
-        let blocks = blocks(page).into_iter();
-        blocks.filter(|block| block.contains("fn main()"))
     };
     let others = [
         "anyhow",
@@ -57,21 +55,17 @@ fn write_programs(out: &Path) {
         "futures_util",
         "tokio",
     ];
-    let programs = with_main("docs/targets/rust.md").filter(|block| uses(block, &others));
-    let mut programs: Vec<String> = programs.collect();
-    programs.extend(with_main("docs/tracing.md"));
-    assert_eq!(
-        programs.len(),
-        PROGRAMS.len() + 1,
-        "programs with other crates"
-    );
-    for (program, name) in programs
-        .iter()
-        .zip(PROGRAMS.into_iter().chain(["recorded"]))
-    {
-        let (_, rest) = program.split_once("}\n").expect("its protocols are first");
-        write(name, format!("use conversations::protocols;\n{rest}"));
+    let programs = blocks("docs/targets/rust.md").into_iter();
+    let programs: Vec<String> = programs.filter(|block| uses(block, &others)).collect();
+    assert_eq!(programs.len(), PROGRAMS.len(), "programs with other crates");
+    for (program, name) in programs.iter().zip(PROGRAMS) {
+        write(name, format!("use conversations::protocols;\n{program}"));
     }
+    let mut recorded = blocks("docs/tracing.md").into_iter();
+    let recorded = recorded.find(|block| block.contains("fn main()"));
+    let recorded = recorded.expect("the page has a program");
+    let (_, rest) = (recorded.split_once("}\n")).expect("its protocols are first");
+    write("recorded", format!("use conversations::protocols;\n{rest}"));
     let mut tests = blocks("docs/testing.md").into_iter();
     let shrinking = tests.find(|block| uses(block, &["proptest"]));
     let shrinking = shrinking.expect("the page has a test that shrinks");

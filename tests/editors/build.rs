@@ -1,7 +1,7 @@
 //! Compiles the committed parser.
 
 fn main() {
-    let source = "../../editors/tree-sitter-duologue/src";
+    let source = "../../tools/editors/tree-sitter-duologue/src";
     let files = ["parser.c", "scanner.c"].map(|file| format!("{source}/{file}"));
     println!("cargo::rerun-if-changed={source}");
     let mut build = cc::Build::new();

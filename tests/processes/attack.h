@@ -14,7 +14,7 @@
 
 typedef struct attack {
     int region;
-    /* The description that locks the client's side. */
+    /* The description that locks the other side. */
     int lock;
     size_t size;
     duo_shm_head *head;
@@ -23,8 +23,8 @@ typedef struct attack {
     size_t taken;
 } attack;
 
-/* A region in which a client has written a correct hello and nothing else. */
-static inline attack make_attack(void)
+/* A region in which the side at this place has written a correct hello and nothing else. */
+static inline attack make_attack_at(unsigned place, const duo_fingerprint *fingerprint)
 {
     attack made = {.taken = 0};
     CHECK(duo_shm_create(4096, &made.region) == DUO_OK);
@@ -36,13 +36,18 @@ static inline attack make_attack(void)
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", made.region);
     made.lock = open(path, O_RDWR);
-    CHECK(made.lock >= 0 && duo_shm_lock_bytes(made.lock, DUO_SHM_SIDE_LOCK(0), 1));
-    duo_shm_hello *hello = &made.head->sides[0].hello;
+    CHECK(made.lock >= 0 && duo_shm_lock_bytes(made.lock, DUO_SHM_SIDE_LOCK(place), 1));
+    duo_shm_hello *hello = &made.head->sides[place].hello;
     hello->largest = 1 << 20;
-    hello->fingerprint = duo_wire_of_payloads.fingerprint;
+    hello->fingerprint = *fingerprint;
     atomic_store(&hello->verdict, 1);
     atomic_store(&hello->state, 2);
     return made;
+}
+
+static inline attack make_attack(void)
+{
+    return make_attack_at(0, &duo_wire_of_payloads.fingerprint);
 }
 
 /* Attaches the server to such a region. */

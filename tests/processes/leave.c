@@ -1,5 +1,6 @@
 /* A peer that closes or dies is noticed, and everything it sent before is read first. */
-#include "shm.h"
+#include "attack.h"
+#include "duologue/lane.h"
 #include "talk.h"
 
 static void leave_at_once(int region)
@@ -158,6 +159,73 @@ static void in_the_middle(void)
     close(region);
 }
 
+/* What the peer answers: a number, and then it leaves; or the last message of the protocol. */
+static void write_answer(attack *peer, bool is_last)
+{
+    duo_shm_line *first = (duo_shm_line *)(void *)(peer->head + 1);
+    const uint64_t tag = (is_last ? TALK_ANSWER_END : TALK_ANSWER_NUMBER) - 1, one = 1 << DUO_SHM_COUNT_SHIFT;
+    memcpy(first->cells, "\x07\0\0\0\0\0\0", 8);
+    /* The second use of the line. */
+    atomic_store(&first->word, DUO_SHM_FULL | one | tag << DUO_SHM_TAG_SHIFT);
+    atomic_fetch_or(&peer->head->sides[1].flags, is_last ? DUO_SHM_DONE : DUO_SHM_LEFT);
+}
+
+static void read_answer(talk_client_answer_t waiting, bool is_last)
+{
+    talk_answer_t answer;
+    CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK);
+    CHECK(answer.tag == (is_last ? TALK_ANSWER_END : TALK_ANSWER_NUMBER));
+    if (is_last) return;
+    CHECK(answer.as.number.value == 7);
+    CHECK(talk_client_ask_send_number(answer.as.number.next, 1, &waiting) == DUO_CLOSED);
+}
+
+/* In a line, and in one part of its own. */
+enum { SHORT = 9, LONGER = 1000 };
+
+/*
+ * A peer that reads a message may answer and leave before the sender of the message sees its flags. Here it does so before it
+ * has read the message, into a line that it has read.
+ */
+static void with_an_answer(size_t size, bool has_barrier, bool answers, bool is_last)
+{
+    attack peer = make_attack_at(1, &duo_wire_of_talk.fingerprint);
+    peer.head->sides[1].hello.has_barrier = has_barrier;
+    talk_client_ask_t client = attach_client(peer.region);
+    for (uint64_t i = 0; i <= DUO_SHM_CELLS; i++) CHECK(talk_client_ask_send_more(client, i, &client) == DUO_OK);
+    if (answers) write_answer(&peer, is_last);
+    else atomic_fetch_or(&peer.head->sides[1].flags, DUO_SHM_LEFT);
+    static char text[LONGER];
+    talk_client_answer_t waiting;
+    duo_status status = size == 0 ? talk_client_ask_send_number(client, 1, &waiting)
+                                  : talk_client_ask_send_text(client, (duo_str){text, size}, &waiting);
+    CHECK(status == (answers ? DUO_OK : DUO_CLOSED));
+    if (answers) read_answer(waiting, is_last);
+    end_attack(&peer);
+}
+
+/* The same after a message that is the only one of its run: the sender has read the flags late. */
+static void with_an_answer_to_a_turn(bool answers, bool is_last)
+{
+    attack peer = make_attack_at(1, &duo_wire_of_talk.fingerprint);
+    peer.head->sides[1].hello.has_barrier = true;
+    talk_client_answer_t waiting;
+    CHECK(talk_client_ask_send_number(attach_client(peer.region), 1, &waiting) == DUO_OK);
+    if (answers) write_answer(&peer, is_last);
+    CHECK(duo_answer_peer(waiting.receives, DUO_SHM_DONE) == (answers ? DUO_OK : DUO_CLOSED));
+    if (answers) read_answer(waiting, is_last);
+    end_attack(&peer);
+}
+
+static void while_answered(void)
+{
+    const size_t sizes[] = {0, SHORT, LONGER};
+    for (unsigned which = 0; which < 3; which++) {
+        for (unsigned how = 0; how < 8; how++) with_an_answer(sizes[which], how & 1, how & 2, how & 4);
+    }
+    for (unsigned how = 0; how < 4; how++) with_an_answer_to_a_turn(how & 1, how & 2);
+}
+
 static void leave_reading(int region)
 {
     leave_at_once(region);
@@ -177,4 +245,5 @@ TEST(leave)
     read_to_the_end(say_and_leave, false);
     read_to_the_end(say_and_wait, true);
     in_the_middle();
+    while_answered();
 }

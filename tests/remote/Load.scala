@@ -7,7 +7,7 @@ import java.lang.management.ManagementFactory
 import java.nio.ByteBuffer
 import java.nio.file.Path
 import java.util.concurrent.CountDownLatch
-import java.util.concurrent.atomic.{AtomicInteger, AtomicIntegerArray}
+import java.util.concurrent.atomic.AtomicIntegerArray
 import javax.net.ssl.{SSLContext, SSLEngine}
 import javax.net.ssl.SSLEngineResult.HandshakeStatus
 import protocols.pingpong
@@ -40,16 +40,14 @@ object Load {
   }
 
   private final class Counts(sessions: Int, turns: Int) {
-    private val total = new AtomicInteger
     private val ofSession = new AtomicIntegerArray(sessions)
-    val open = new CountDownLatch(1)
-    val done = new CountDownLatch(1)
+    val open = new CountDownLatch(sessions)
+    val done = new CountDownLatch(sessions)
 
     def add(session: Int): Unit = {
-      ofSession.incrementAndGet(session): Unit
-      val now = total.incrementAndGet()
-      if (now == sessions) open.countDown()
-      if (now == sessions * (1 + turns)) done.countDown()
+      val now = ofSession.incrementAndGet(session)
+      if (now == 1) open.countDown()
+      if (now == 1 + turns) done.countDown()
     }
 
     def all: Seq[Int] = (0 until sessions).map(ofSession.get(_))
@@ -152,8 +150,8 @@ object Load {
     counts.open.await()
     say("memory " + ((memory() - before) / sessions).toString)
     counts.done.await()
-    val ofSession = counts.all
-    say("turns " + ofSession.min.toString + " " + ofSession.max.toString)
+    val ofSession = counts.all.sorted
+    say("turns " + ofSession(sessions / 2).toString + " " + ofSession.last.toString)
     val (began, used) = (System.nanoTime(), processorTime())
     // The drain ends the sessions, and their threads find that.
     require(!listener.drain(0.seconds))

@@ -68,12 +68,11 @@ static void accept_all(duo_listener *listener, duo_ports *ports, session *sessio
     }
 }
 
-/* Answers those that are ready; returns how many turns there were. */
-static size_t answer_some(duo_ports *ports)
+/* Answers those that are ready. `behind` counts the sessions that have not had their first turn, and all their `wanted` turns. */
+static void answer_some(duo_ports *ports, unsigned wanted, size_t behind[2])
 {
-    size_t turns = 0;
     void *with;
-    while (turns < EVENTS && duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK) {
+    for (int events = 0; events < EVENTS && duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK; events++) {
         session *one = with;
         pingpong_ping_t said;
         pingpong_server_pong_t pong;
@@ -81,35 +80,42 @@ static size_t answer_some(duo_ports *ports)
         pong = said.as.ping.next;
         require(pingpong_server_pong_send_pong(pong, &one->ping) == DUO_OK, "send");
         one->turns += 1;
-        turns += 1;
+        behind[0] -= one->turns == 1;
+        behind[1] -= one->turns == wanted;
         wait_in(ports, one);
     }
-    return turns;
 }
 
+static int by_turns(const void *one, const void *other)
+{
+    const session *left = one, *right = other;
+    return (left->turns > right->turns) - (left->turns < right->turns);
+}
+
+/* Of a copy, since the set has pointers to the sessions. */
 static void report_turns(const session *sessions, size_t count)
 {
-    unsigned least = sessions[0].turns, most = least;
-    for (size_t i = 1; i < count; i++) {
-        if (sessions[i].turns < least) least = sessions[i].turns;
-        if (sessions[i].turns > most) most = sessions[i].turns;
-    }
-    printf("turns %u %u\n", least, most);
+    session *sorted = malloc(count * sizeof *sorted);
+    require(sorted != NULL, "memory");
+    memcpy(sorted, sessions, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_turns);
+    printf("turns %u %u\n", sorted[count / 2].turns, sorted[count - 1].turns);
     fflush(stdout);
+    free(sorted);
 }
 
-static void serve(duo_listener *listener, size_t wanted, size_t turns)
+static void serve(duo_listener *listener, size_t wanted, unsigned turns)
 {
     session *sessions = calloc(wanted + 1, sizeof *sessions);
     duo_ports *ports = duo_ports_new();
     require(sessions != NULL && ports != NULL, "memory");
-    size_t before = memory(), count = 0, total = 0;
+    size_t before = memory(), count = 0, behind[2] = {wanted, wanted};
     struct pollfd polled[2] = {{duo_listener_descriptor(listener), POLLIN, 0}, {duo_ports_descriptor(ports), POLLIN, 0}};
     bool is_open = false;
-    while (total < wanted * (1 + turns)) {
+    while (behind[1] > 0) {
         if (count < wanted) accept_all(listener, ports, sessions, &count);
-        total += answer_some(ports);
-        if (total >= wanted && !is_open) {
+        answer_some(ports, 1 + turns, behind);
+        if (behind[0] == 0 && !is_open) {
             size_t now = memory();
             printf("memory %zu\n", (now > before ? now - before : 0) / wanted);
             fflush(stdout);
@@ -219,7 +225,7 @@ int main(int count, char **arguments)
     require(getrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors");
     limit.rlim_cur = limit.rlim_max;
     require(setrlimit(RLIMIT_NOFILE, &limit) == 0, "the limit of descriptors");
-    size_t sessions = strtoul(arguments[3], NULL, 10), turns = strtoul(arguments[4], NULL, 10);
+    size_t sessions = strtoul(arguments[3], NULL, 10);
     if (strcmp(arguments[1], "library") == 0) {
         connect_alone(sessions);
         return 0;
@@ -230,7 +236,7 @@ int main(int count, char **arguments)
     require(duo_listen(arguments[2], &options, &listener) == DUO_OK, "listen");
     printf("listening %s\n", duo_listener_address(listener));
     fflush(stdout);
-    serve(listener, sessions, turns);
+    serve(listener, sessions, (unsigned)strtoul(arguments[4], NULL, 10));
     duo_listener_close(listener);
     return 0;
 }

@@ -2,11 +2,11 @@
 
 use crate::support::rust::{checked, protocols_in};
 use crate::support::texts::Texts;
-use duologue::attack::Payloads;
 use duologue::diagnostic::Level;
 use duologue::protocol::{Program, Type};
 use duologue::sizes::Sizes;
-use duologue::talk::is_payload;
+use duologue_peers::attack::Payloads;
+use duologue_peers::talk::is_payload;
 
 /// Checks the payloads of all messages. Returns how many are wrong, and how many unusual.
 fn check(program: &Program) -> [usize; 2] {

@@ -140,6 +140,7 @@ fn errors_are_shown_unchanged() {
 }
 
 #[test]
+#[ignore = "slow: build scripts"]
 fn a_missing_import_that_appears_is_noticed() {
     let example = Example::new("missing");
     let money = example.scratch.read("protocols/money.proto");
@@ -155,6 +156,7 @@ fn a_missing_import_that_appears_is_noticed() {
 }
 
 #[test]
+#[ignore = "slow: build scripts"]
 fn all_files_of_a_directory_are_watched() {
     let example = Example::new("all");
     example.change("build.rs", ".protocol(\"bank.proto\")", ".all()");

@@ -73,11 +73,8 @@ cases! { RUNTIME:
     turn in ALL;
     close in ALL;
     used in ALL;
-    shape in &[ADDRESS];
-    backoff in &[ADDRESS];
     asleep in SLEEPING;
     lines in &[ADDRESS, THREAD, HEAVY, SMALL];
-    unread in &[ADDRESS];
     stress in ALL;
     walks in ALL;
     ready in ALL;
@@ -87,11 +84,15 @@ cases! { RUNTIME:
     taken in ALL;
     shared in SLEEPING;
     memory in SANITIZED;
-    text in &[ADDRESS];
     lockstep in &[ADDRESS, HEAVY, OLD];
-    clock in &[OLD];
     #[cfg(target_os = "linux")]
     spins in SANITIZED;
+    ; whole:
+    shape in &[ADDRESS];
+    backoff in &[ADDRESS];
+    unread in &[ADDRESS];
+    text in &[ADDRESS];
+    clock in &[OLD];
     #[cfg(target_os = "linux")]
     walks_refused in &[ADDRESS];
     #[cfg(target_os = "linux")]
@@ -105,6 +106,7 @@ cases! { RUNTIME:
 /// A system call filter may forbid `membarrier`: from the start, which is like [`HEAVY`], or after sessions that rely on it have begun.
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "slow: C in further builds"]
 fn where_the_barrier_is_refused() {
     for case in ["turn", "close", "stress"] {
         RUNTIME.run(ADDRESS, &["refused_early", case]);
@@ -119,6 +121,7 @@ fn where_the_barrier_is_refused() {
 
 /// No time limit, occasional check or other message wakes a sleeper that was forgotten.
 #[test]
+#[ignore = "slow: C in further builds"]
 fn no_sleeper_is_forgotten_where_nothing_else_wakes_it() {
     for case in ["stress", "shared"] {
         for build in [ADDRESS, HEAVY, OLD] {

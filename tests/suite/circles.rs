@@ -1,22 +1,20 @@
-//! The modules of the compiler that use each other: in no folder do files form a cycle, except where the reason is
-//! listed. Which of the top-level modules may use which is in `tidy`.
+//! The modules of the compiler and the tools that use each other: in no folder do files form a cycle. Which of the top-level modules may use which is in `tidy`.
 
 use crate::layers::{Uses, parent, paths};
-use crate::tidy::{Source, sources};
+use crate::tidy::{PACKAGES, Source, sources};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{Item, UseTree};
 
-/// Folders with files that use each other, and why they stay together.
-const CIRCLES: &[(&str, &[&str], &str)] = &[];
-
 /// The code of each module by its path, such as `target::c::names`.
-fn modules() -> BTreeMap<String, String> {
-    let named = sources().into_iter().map(|Source { path, code, .. }| {
-        let module = path.trim_start_matches("src/").trim_end_matches(".rs");
-        (module.trim_end_matches("/mod").replace('/', "::"), code)
-    });
+fn modules(package: &str) -> BTreeMap<String, String> {
+    let named = sources(package)
+        .into_iter()
+        .map(|Source { path, code, .. }| {
+            let module = path[package.len() + 1..].trim_end_matches(".rs");
+            (module.trim_end_matches("/mod").replace('/', "::"), code)
+        });
     named.filter(|(module, _)| module != "lib").collect()
 }
 
@@ -149,23 +147,17 @@ pub fn compare(uses: &Uses, listed: &[(&[&str], &str)]) -> Vec<String> {
 
 #[test]
 fn no_files_of_a_folder_use_each_other() {
-    let folders = folders(&modules());
-    let count: usize = folders
-        .values()
-        .flat_map(Uses::values)
-        .map(BTreeSet::len)
-        .sum();
-    assert!(count > 150, "only {count} uses are found");
+    let mut count = 0;
     let mut found = Vec::new();
-    for (folder, uses) in &folders {
-        let listed = CIRCLES.iter().filter(|(of, ..)| of == folder);
-        let listed: Vec<_> = listed.map(|(_, files, reason)| (*files, *reason)).collect();
-        let differences = compare(uses, &listed).into_iter();
-        found.extend(differences.map(|text| format!("in src/{folder}, {text}")));
+    for package in PACKAGES {
+        for (folder, uses) in folders(&modules(package)) {
+            count += uses.values().map(BTreeSet::len).sum::<usize>();
+            let differences = compare(&uses, &[]).into_iter();
+            found.extend(differences.map(|text| format!("in {package}/{folder}, {text}")));
+        }
     }
+    assert!(count > 150, "only {count} uses are found");
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
-    let is_folder = |folder: &str| folders.contains_key(folder);
-    assert!(CIRCLES.iter().all(|(folder, ..)| is_folder(folder)));
 }
 
 #[test]

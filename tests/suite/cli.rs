@@ -2,6 +2,7 @@
 
 mod manual;
 mod mixed;
+mod page;
 mod robots;
 mod top;
 mod unreadable;
@@ -270,58 +271,6 @@ mod usage {
             let name = format!("help_{}", command.trim().replace(' ', "_"));
             assert_snapshot!(name, scratch.transcript(&arguments));
         }
-    }
-
-    /// `docs/cli.md` is what `--help` prints. With `UPDATE_DOCS=1` in the environment this test writes it.
-    #[test]
-    fn the_page_of_the_command_line_is_what_help_prints() {
-        let scratch = Scratch::new("cli-page");
-        let mut page = String::from(
-            "# The command line\n\nThis page is what `--help` prints; a test compares the two.\n",
-        );
-        for command in [
-            "",
-            "check",
-            "gen",
-            "fmt",
-            "explain",
-            "rules",
-            "dual",
-            "graph",
-            "doc",
-            "guarantee",
-            "breaking",
-            "fingerprint",
-            "model",
-            "play",
-            "talk",
-            "attack",
-            "trace",
-            "trace check",
-            "top",
-            "robots",
-            "robots report",
-            "robots bytes",
-            "lsp",
-            "completions",
-            "man",
-        ] {
-            let name = format!("duologue {command}");
-            let output = run(scratch.duologue(&format!("{command} --help")), b"");
-            let help = String::from_utf8(output.stdout).expect("help is UTF-8");
-            let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
-            let help = lines.join("\n");
-            page += &format!("\n## {}\n\n```text\n{help}\n```\n", name.trim_end());
-        }
-        let path = crate::support::repository().join("docs/cli.md");
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(&path, &page).expect("the page can be written");
-        }
-        let written = std::fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(
-            written, page,
-            "regenerate docs/cli.md with UPDATE_DOCS=1 cargo test"
-        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The grammars and extensions in `editors/` and the pictures of editors.
+//! The grammars and extensions in `tools/editors/` and the pictures of editors.
 
 mod programs;
 mod tree_sitter;
@@ -65,7 +65,7 @@ fn the_pictures_of_editors_show_the_bank() {
 /// A branch would change the grammar of an extension that is already installed.
 #[test]
 fn the_extension_for_zed_names_a_commit() {
-    let file = fs::read_to_string(repository().join("editors/zed/extension.toml"));
+    let file = fs::read_to_string(repository().join("tools/editors/zed/extension.toml"));
     let file = file.expect("the extension is there");
     let revisions = file
         .lines()

@@ -1,4 +1,4 @@
-//! The packages that `packaging/all` wrote, each installed in an environment that has nothing else. The same bytes are released.
+//! The packages that `tools/packaging/all` wrote, each installed in an environment that has nothing else. The same bytes are released.
 
 use crate::support::scala::tool;
 use crate::support::{copy, repository, succeed};
@@ -15,7 +15,7 @@ pub fn package(name: &str) -> PathBuf {
     let path = repository().join("target/packaging/out").join(name);
     assert!(
         path.exists(),
-        "{} is missing: run packaging/all",
+        "{} is missing: run tools/packaging/all",
         path.display()
     );
     path

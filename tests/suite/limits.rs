@@ -38,6 +38,7 @@ pub fn protos(folder: &Path) -> [PathBuf; 2] {
 }
 
 #[test]
+#[ignore = "slow: large protocols"]
 fn what_is_as_large_as_documented_compiles() {
     let folder = scratch("limits");
     let mut options = Options::default();

@@ -1,7 +1,7 @@
 //! The pages of the documentation: none is missing, none is stale, and no link is broken.
 
 use crate::support::repository;
-use crate::tidy::{files, relative, sources};
+use crate::tidy::{PACKAGES, files, relative, sources};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -37,7 +37,14 @@ fn each_rule_has_a_page_and_a_fixture() {
 #[test]
 fn the_architecture_page_shows_every_module() {
     let page = fs::read_to_string(repository().join("docs/architecture.md")).expect("it is there");
-    for source in sources() {
+    for package in PACKAGES {
+        let folder = format!("`{}/`", package.trim_end_matches("/src"));
+        assert!(
+            page.contains(&folder),
+            "docs/architecture.md does not mention {folder}"
+        );
+    }
+    for source in sources("src") {
         let room = format!("`{}`", source.room);
         assert!(
             page.contains(&room),
@@ -104,7 +111,7 @@ fn without_code(line: &str) -> String {
 #[test]
 fn the_documentation_knows_every_command() {
     let page = fs::read_to_string(repository().join("docs/cli.md")).expect("it is there");
-    let source = fs::read_to_string(repository().join("src/cli/mod.rs")).expect("it is there");
+    let source = fs::read_to_string(repository().join("cli/src/main.rs")).expect("it is there");
     let list = source
         .split("enum Command {")
         .nth(1)

@@ -5,9 +5,9 @@ use crate::support::program::{Scratch, run};
 use crate::support::repository;
 use crate::support::rust::{GROUPS, checked_with_sources, protocols_in};
 use crate::support::texts::Texts;
-use duologue::picture::{Area, Layout, MOST_STATES, Node, Picture, surroundings, svg, whole};
 use duologue::protocol::Protocol;
 use duologue::source::Sources;
+use duologue_site::picture::{Area, Layout, MOST_STATES, Node, Picture, surroundings, svg, whole};
 use std::fmt::Write as _;
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The README: its protocol and error are what the program reads and prints, and its programs are those of the pages on the targets,
-//! which are compiled and run. Its picture is compared in `pictures`.
+//! The README: its protocol and error are what the program reads and prints, and its client is that of the page on
+//! Rust, which is compiled and run. Its picture is compared in `pictures`.
 
 use crate::support::program::{Scratch, run};
 use crate::support::repository;
@@ -25,19 +25,16 @@ fn flush(text: &str) -> String {
 }
 
 #[test]
-fn the_programs_are_those_of_the_pages() {
+fn the_client_is_that_of_the_page() {
     let readme = read("README.md");
-    // The client, and in Rust also the server. The other blocks in Rust are parts of a build.
-    for (language, count) in [("rust", 2), ("c", 1), ("scala", 1)] {
-        let programs = blocks(&readme, language);
-        let page = flush(&read(&format!("docs/targets/{language}.md")));
-        assert!(programs.len() >= count, "the README has {language}");
-        for program in &programs[..count] {
-            assert!(
-                page.contains(&flush(program)),
-                "docs/targets/{language}.md does not have:\n{program}"
-            );
-        }
+    let programs = blocks(&readme, "rust");
+    let page = flush(&read("docs/targets/rust.md"));
+    assert!(!programs.is_empty(), "the README has a client");
+    for program in programs {
+        assert!(
+            page.contains(&flush(program)),
+            "docs/targets/rust.md does not have:\n{program}"
+        );
     }
 }
 

@@ -218,7 +218,7 @@ fn mill() {
     });
 }
 
-/// The recipe with the changes that `docs/installing.md` describes, and the artifact that `packaging/maven` built.
+/// The recipe with the changes that `docs/installing.md` describes, and the artifact that `tools/packaging/maven` built.
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "nightly: installs"]

@@ -306,14 +306,22 @@ fn misuse_does_not_compile_for_the_stated_reason_and_no_other() {
     assert!(count >= 10, "only {count} programs were found");
 }
 
-/// The programs in a page: the blocks of Rust that have a `main`.
+/// The programs in a page: the blocks of Rust, each with the module that the page leaves out, and with a `main`.
 fn programs_in(page: &str) -> Vec<String> {
     let blocks = page.split("```rust\n").skip(1);
     let blocks = blocks.filter_map(|behind| behind.split("```").next());
-    blocks
-        .filter(|block| block.contains("fn main()"))
-        .map(str::to_owned)
-        .collect()
+    let complete = |block: &str| {
+        let protocols = match block.contains("mod protocols") {
+            true => "",
+            false => "mod protocols {\n    include!(env!(\"PROTOCOLS\"));\n}\n",
+        };
+        let (allowed, main) = match block.contains("fn main()") {
+            true => ("", ""),
+            false => ("#![allow(dead_code)]\n", "fn main() {}\n"),
+        };
+        [allowed, protocols, block, main].concat()
+    };
+    blocks.map(complete).collect()
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use crate::support::choices::Choices;
 use crate::tidy::files;
-use duologue::lsp::outline;
 use duologue::source::Sources;
 use duologue::syntax::ast::{File, ItemKind, State};
 use duologue::syntax::parse;
 use duologue_grammar::Tree;
+use duologue_lsp::answer::outline;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -128,7 +128,7 @@ fn named(text: &str) -> Vec<(String, usize)> {
 
 /// The names of the states that an editor shows.
 fn shown(text: &str) -> Vec<(String, usize)> {
-    use duologue::lsp::ItemKind;
+    use duologue_lsp::answer::ItemKind;
     let items = outline(text);
     let nested = items.iter().flat_map(|item| &item.children);
     let states = items

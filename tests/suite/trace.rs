@@ -6,7 +6,7 @@ pub mod recorded;
 mod sides;
 
 use crate::support::program::{Scratch, run, transcript};
-use duologue::trace::{Line, Place};
+use duologue_traces::{Line, Place};
 use insta::assert_snapshot;
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
@@ -300,11 +300,11 @@ fn the_page_is_true() {
         "{answer}"
     );
     for limit in [
-        duologue::trace::AHEAD_LIMIT,
-        duologue::trace::ALL_AHEAD_LIMIT,
-        duologue::trace::FINDING_LIMIT,
-        duologue::trace::ID_LIMIT,
-        duologue::trace::CONDITION_LIMIT,
+        duologue_traces::AHEAD_LIMIT,
+        duologue_traces::ALL_AHEAD_LIMIT,
+        duologue_traces::FINDING_LIMIT,
+        duologue_traces::ID_LIMIT,
+        duologue_traces::CONDITION_LIMIT,
     ] {
         let digits: Vec<char> = limit.to_string().chars().rev().collect();
         let groups: Vec<String> = digits

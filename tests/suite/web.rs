@@ -16,7 +16,7 @@ fn playground() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("playground");
-        let mut build = Command::new(repository().join("editors/web/build"));
+        let mut build = Command::new(repository().join("tools/editors/web/build"));
         build.arg(&folder).env_remove("RUSTC_WRAPPER");
         succeed(&mut build).unwrap_or_else(|failure| panic!("{failure}"));
         folder
@@ -137,12 +137,12 @@ fn the_module_has_the_options_of_the_program() {
         .collect();
     assert!(options.len() > 8, "{options:?}");
     let read = |path: &str| fs::read_to_string(repository().join(path)).expect("it is there");
-    let request = read("editors/wasm/src/request.rs");
+    let request = read("tools/editors/wasm/src/request.rs");
     let (_, fields) = request
         .split_once("struct Choices {\n")
         .expect("it is there");
     let (fields, _) = fields.split_once('}').expect("it is closed");
-    let page = read("editors/wasm/README.md");
+    let page = read("tools/editors/wasm/README.md");
     for option in options {
         assert!(fields.contains(&format!("    {option}: ")), "{option}");
         assert!(page.contains(&format!("`{option}`")), "{option}");
@@ -190,7 +190,7 @@ fn the_playground_works_in_a_browser() {
         &repository().join("tests/web/clicks.js"),
         &site.join("clicks.js"),
     );
-    let axe = "editors/web/node_modules/axe-core/axe.min.js";
+    let axe = "tools/editors/web/node_modules/axe-core/axe.min.js";
     copy(&repository().join(axe), &site.join("axe.min.js"));
     let page = scratch.read("site/index.html");
     let end = "</head>";

@@ -3,7 +3,7 @@
 import assert from "node:assert";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { load } from "../../editors/wasm/duologue.mjs";
+import { load } from "../../tools/editors/wasm/duologue.mjs";
 
 const [module, smallerModule, folder] = process.argv.slice(2);
 const compiler = await load(readFileSync(module));

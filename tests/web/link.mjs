@@ -1,6 +1,6 @@
 // The addresses that the playground writes can be read, and what a link may contain becomes what the page expects: `node link.mjs`.
 import assert from "node:assert";
-import * as link from "../../editors/web/src/link.js";
+import * as link from "../../tools/editors/web/src/link.js";
 
 const project = (text) => link.checked({ files: { "a.proto": text } });
 const round = async (text) => link.read("#" + await link.write(project(text)));

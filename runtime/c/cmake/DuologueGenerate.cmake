@@ -25,7 +25,7 @@ function(duologue_generate)
   endif()
   find_program(DUOLOGUE_EXECUTABLE duologue DOC "The Duologue protocol compiler")
   if(NOT DUOLOGUE_EXECUTABLE)
-    message(FATAL_ERROR "duologue is not in PATH: `cargo install duologue`, or set DUOLOGUE_EXECUTABLE")
+    message(FATAL_ERROR "duologue is not in PATH: `cargo install duologue-cli`, or set DUOLOGUE_EXECUTABLE")
   endif()
 
   # Generated code must match the headers that it includes.

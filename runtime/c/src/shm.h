@@ -20,7 +20,8 @@
  *     rules cannot delay a sleeper forever.
  * (c) Disconnecting. A side that disconnects, or is done, records this in its flags (release) after all messages. A
  *     receiver that finds this (acquire) checks for a message once more; what it does not find then will never come.
- *     The same holds after the death of the peer, which the kernel reports.
+ *     The same holds after the death of the peer, which the kernel reports. A sender that finds it right after a message
+ *     that reversed the direction is a receiver by then: the peer may have read the message, answered and disconnected.
  * (d) Lanes (duologue/lane.h). After a number that leads back to its state, the sender knows how many more the line
  *     takes, and the receiver how many with the same tag it has seen in one word. Any 8 bytes are a number, and the tag
  *     was checked, so nothing is left to check. Which of them comes next is counted by the turn, which is not stored in

@@ -170,23 +170,27 @@ static inline bool has_line(duo_shm *shm)
     return shm->line_at <= shm->line_limit;
 }
 
-/* Publishes the line's word, and wakes the peer. False if the peer has disconnected in one of these ways. */
-static inline bool publish_line(duo_shm *shm, uint64_t word, uint32_t ways)
+/* Publishes the line's word, and wakes the peer. Returns how the peer has disconnected; then all that it sent can be seen. */
+static inline uint32_t publish_line(duo_shm *shm, uint64_t word)
 {
     shm->word = word;
     uint32_t flags = duo_shm_publish_word(shm, word);
-    if (flags == 0) return true;
+    if (flags == 0) return 0;
     duo_shm_wake(shm);
-    return (flags & ways) == 0;
+    return flags & (DUO_SHM_LEFT | DUO_SHM_DONE);
 }
 
-/*
- * The ways in which the peer may have disconnected that make sending a message useless. A peer that
- * has read the last message is done, and this may become known before the sender has checked.
- */
-static inline uint32_t useless_after(const duo_message *message)
+/* As receiver: whether this word of the line has a message that was not received yet. */
+static inline bool is_fresh(const duo_shm *shm, uint64_t word)
 {
-    return message->edge == DUO_END ? DUO_SHM_LEFT : DUO_SHM_LEFT | DUO_SHM_DONE;
+    return ((word ^ shm->parity) & DUO_SHM_PARITY) == 0 &&
+           ((word >> DUO_SHM_COUNT_SHIFT) & 7) > shm->count;
+}
+
+/* As receiver: whether there is a message. A sender has none. */
+static inline bool line_has_message(duo_shm *shm)
+{
+    return is_fresh(shm, duo_atomic_load(&shm->line->word, memory_order_acquire));
 }
 
 /* A fragment's position is counted in whole lines, so that every fragment begins at one. */
@@ -202,9 +206,12 @@ duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next);
 duo_status duo_shm_turn(duo_shm *shm, duo_endpoint from);
 
 /* shm_long.c */
-/* Sends a message that does not fit into a line. DUO_FULL if that took too long: then nothing was sent. */
+/*
+ * Sends a message that does not fit into a line. DUO_FULL if that took too long: then nothing was sent. `gone` is how the
+ * peer has disconnected, as far as this is known after the last part.
+ */
 duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,
-                             const void *entries, size_t size, uint64_t until);
+                             const void *entries, size_t size, uint64_t until, uint32_t *gone);
 /* Before anything else is sent: withdraws the parts of a message that was given up. DUO_EMPTY: no free line yet. */
 duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait);
 /* Whether a long message can be sent without waiting. */

@@ -36,7 +36,8 @@ typedef struct outgoing {
     /* The fragment that is being written. */
     uint64_t size;
     uint64_t word;
-    uint32_t ways;
+    /* How the peer has disconnected. */
+    uint32_t gone;
     uint64_t until;
     duo_status status;
 } outgoing;
@@ -54,7 +55,7 @@ static bool begin_fragment(outgoing *out)
     return true;
 }
 
-static bool end_fragment(outgoing *out)
+static void end_fragment(outgoing *out)
 {
     duo_shm *shm = out->shm;
     uint64_t head[2] = {out->size, out->total};
@@ -62,25 +63,25 @@ static bool end_fragment(outgoing *out)
     shm->byte_at += whole(out->size);
     out->left -= out->size;
     uint64_t more = out->left > 0 ? DUO_SHM_MORE : 0;
-    if (!publish_line(shm, shm->parity | out->word | more | DUO_SHM_FULL, out->ways)) {
-        out->status = DUO_CLOSED;
-        return false;
-    }
-    return true;
+    out->gone = publish_line(shm, shm->parity | out->word | more | DUO_SHM_FULL);
 }
 
 static bool next_fragment(duo_wire_writer *writer)
 {
     outgoing *out = (outgoing *)(void *)writer;
-    if (!end_fragment(out)) return false;
+    end_fragment(out);
+    if (out->gone != 0) {
+        out->status = DUO_CLOSED;
+        return false;
+    }
     begin_line(out->shm);
     return begin_fragment(out);
 }
 
 duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo_wire *wire,
-                             const void *entries, size_t size, uint64_t until)
+                             const void *entries, size_t size, uint64_t until, uint32_t *gone)
 {
-    outgoing out = {{NULL, NULL, next_fragment}, shm, size, size, 0, 0, useless_after(message), until, DUO_OK};
+    outgoing out = {{NULL, NULL, next_fragment}, shm, size, size, 0, 0, 0, until, DUO_OK};
     out.word = DUO_SHM_LONG | 1 << DUO_SHM_COUNT_SHIFT |
                (uint64_t)message->index << DUO_SHM_TAG_SHIFT;
     if (begin_fragment(&out) && duo_wire_encode(wire, entries, &out.writer)) end_fragment(&out);
@@ -88,6 +89,7 @@ duo_status duo_shm_send_long(duo_shm *shm, const duo_message *message, const duo
         shm->is_withdrawn = true;
         shm->cells = DUO_SHM_CELLS;
     }
+    *gone = out.gone;
     return out.status;
 }
 
@@ -97,7 +99,7 @@ duo_status duo_shm_withdraw(duo_shm *shm, uint64_t wait)
     if (status != DUO_OK) return status;
     memset(shm->line->cells, 0, 2 * sizeof(uint64_t));
     uint64_t word = shm->parity | DUO_SHM_LONG | 1 << DUO_SHM_COUNT_SHIFT | DUO_SHM_FULL;
-    if (!publish_line(shm, word, DUO_SHM_LEFT | DUO_SHM_DONE)) return DUO_CLOSED;
+    if (publish_line(shm, word) != 0) return DUO_CLOSED;
     shm->is_withdrawn = false;
     begin_line(shm);
     return DUO_OK;

@@ -37,17 +37,6 @@ static inline unsigned lowest(uint64_t word)
 #endif
 }
 
-static inline bool is_fresh(const duo_shm *shm, uint64_t word)
-{
-    return ((word ^ shm->parity) & DUO_SHM_PARITY) == 0 &&
-           ((word >> DUO_SHM_COUNT_SHIFT) & 7) > shm->count;
-}
-
-static bool line_has_message(duo_shm *shm)
-{
-    return is_fresh(shm, duo_atomic_load(&shm->line->word, memory_order_acquire));
-}
-
 void duo_shm_report_credit(duo_shm *shm)
 {
     /* The line that was begun last is not finished. */

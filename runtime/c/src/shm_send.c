@@ -49,6 +49,8 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         if (status != DUO_OK) return duo_shm_end(shm, status, next);
     }
     unsigned space = (DUO_SHM_CELLS - shm->cells) * 8;
+    bool is_full = true;
+    uint32_t gone = 0;
     if (size <= space) {
         char *place = shm->line->cells + shm->cells * 8;
         if (wire->flat != 0 && is_little_endian()) {
@@ -62,30 +64,20 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         shm->count += 1;
         shm->cells += (unsigned)(size + 7) / 8;
         word += UINT64_C(1) << DUO_SHM_COUNT_SHIFT;
-        bool is_full = shm->count == DUO_SHM_CELLS || shm->cells + wire->follow > DUO_SHM_CELLS;
+        is_full = shm->count == DUO_SHM_CELLS || shm->cells + wire->follow > DUO_SHM_CELLS;
         if (is_full) word |= DUO_SHM_FULL;
-        if (!publish_line(shm, word, useless_after(message))) return duo_shm_end(shm, DUO_CLOSED, next);
-        if (message->edge == DUO_STAY) {
-            if (is_full) begin_line(shm);
-            follow(from, next);
-            return DUO_OK;
-        }
+        gone = publish_line(shm, word);
     } else {
         if (wait == DUO_AT_ONCE && !duo_shm_has_credit_for(shm, size)) return give_back(shm, from, DUO_FULL);
-        duo_status status = duo_shm_send_long(shm, message, wire->entries, entries, size, until);
+        duo_status status = duo_shm_send_long(shm, message, wire->entries, entries, size, until, &gone);
         if (status == DUO_FULL) return give_back(shm, from, status);
         if (status != DUO_OK) return duo_shm_end(shm, status, next);
-        if (message->edge == DUO_STAY) {
-            begin_line(shm);
-            follow(from, next);
-            return DUO_OK;
-        }
     }
-    if (message->edge == DUO_END) {
-        duo_shm_end(shm, DUO_OK, next);
-        return DUO_OK;
-    }
-    duo_shm_begin_run(shm, from.turn + 2);
+    /* A peer that has read the last message is done, and this may become known before this side has checked. */
+    if (message->edge == DUO_END) return duo_shm_end(shm, gone & DUO_SHM_LEFT ? DUO_CLOSED : DUO_OK, next);
+    if (message->edge == DUO_TURN) duo_shm_begin_run(shm, from.turn + 2);
+    else if (is_full) begin_line(shm);
+    if (gone != 0 && !line_has_message(shm)) return duo_shm_end(shm, DUO_CLOSED, next);
     follow(from, next);
     return DUO_OK;
 }
@@ -137,16 +129,14 @@ void duo_shm_lane_go_on(duo_endpoint next)
     lane_goes_on(shm, from, message, wire_of(shm, message)->follow);
 }
 
-/* After a message was sent: the peer sleeps, or has disconnected. */
-static duo_status answer(duo_shm *shm, uint32_t flags)
-{
-    duo_shm_wake(shm);
-    return flags & (DUO_SHM_LEFT | DUO_SHM_DONE) ? duo_shm_end(shm, DUO_CLOSED, NULL) : DUO_OK;
-}
-
+/* After a message was sent: the peer sleeps, or has disconnected, maybe after it has answered the message. */
 duo_status duo_shm_answer(duo_endpoint next, uint32_t flags)
 {
-    return answer(shm_of(next), flags);
+    duo_shm *shm = shm_of(next);
+    duo_shm_wake(shm);
+    if ((flags & (DUO_SHM_LEFT | DUO_SHM_DONE)) == 0) return DUO_OK;
+    settle(shm, next.turn);
+    return line_has_message(shm) ? DUO_OK : duo_shm_end(shm, DUO_CLOSED, NULL);
 }
 
 /* A number in a line that has space: most messages of a dialogue, and those that fill the lines of a stream. */
@@ -174,7 +164,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
     else if (is_full) lane_goes_on(shm, from, message, wire->follow);
     else expect_numbers(shm, from, message, wire->follow);
     if (flags == 0) return DUO_OK;
-    duo_status status = answer(shm, flags);
+    duo_status status = duo_shm_answer(*next, flags);
     if (status != DUO_OK) memset(next, 0, sizeof *next);
     return status;
 }

@@ -416,26 +416,3 @@ fn a_panic_of_an_observer_leaves_the_session_as_it_is() {
         assert!(matches!(refused, Err(Error::Refused { .. })));
     });
 }
-
-/// The program of `docs/targets/rust.md`.
-#[test]
-fn the_documented_program_runs() {
-    let run = std::process::Command::new(env!("CARGO_BIN_EXE_observed")).output();
-    let run = run.expect("it can be started");
-    assert!(run.status.success(), "{run:?}");
-    assert!(run.stderr.is_empty(), "{run:?}");
-    let printed = String::from_utf8_lossy(&run.stdout);
-    let mut lines: Vec<&str> = printed.lines().collect();
-    // The two sides have numbers in either order.
-    lines.sort_by_key(|line| line.split_once(": ").map(|(_, what)| what));
-    let lines: Vec<&str> = lines.iter().map(|line| &line[3..]).collect();
-    assert_eq!(
-        lines,
-        [
-            "Left, 1 sent, 1 received",
-            "Left, 1 sent, 1 received",
-            "`bank` with the same version",
-            "`bank` with the same version",
-        ]
-    );
-}

@@ -425,14 +425,3 @@ fn messages_that_arrive_in_one_piece_reach_those_that_wait_for_many() {
     }
     drop(client);
 }
-
-/// The program of `docs/targets/rust.md`.
-#[test]
-fn the_documented_program_runs() {
-    let files = Certificates::new();
-    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_over_tls"));
-    let run = program.arg(files.path("")).output();
-    let run = run.expect("it can be started");
-    assert!(run.status.success(), "{run:?}");
-    assert!(run.stderr.is_empty(), "{run:?}");
-}

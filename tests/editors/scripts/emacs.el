@@ -2,12 +2,12 @@
 ;; `DUOLOGUE_FILES', whose names are separated by colons.  -*- lexical-binding: t -*-
 
 (let ((folder (getenv "DUOLOGUE_FOLDER")))
-  (add-to-list 'load-path (expand-file-name "editors/emacs" folder))
+  (add-to-list 'load-path (expand-file-name "tools/editors/emacs" folder))
   (require 'duologue-mode)
   (dolist (file (split-string (getenv "DUOLOGUE_FILES") ":"))
     (with-current-buffer (find-file-noselect file)
       (princ (format "%s %s\n" (file-name-nondirectory file) major-mode))))
-  (with-current-buffer (find-file-noselect (expand-file-name "editors/vscode/test/everything.duo" folder))
+  (with-current-buffer (find-file-noselect (expand-file-name "tools/editors/vscode/test/everything.duo" folder))
     (font-lock-ensure)
     (goto-char (point-min))
     (while (not (eobp))

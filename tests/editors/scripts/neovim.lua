@@ -2,7 +2,7 @@
 -- folder with `parser/duologue.so`; `report`, where the answer goes. With a program in `server` and a protocol file with a mistake in `file`, it
 -- also starts the language server.
 
-vim.o.runtimepath = vim.g.folder .. '/editors/nvim,' .. vim.g.runtime .. ',' .. vim.o.runtimepath
+vim.o.runtimepath = vim.g.folder .. '/tools/editors/nvim,' .. vim.g.runtime .. ',' .. vim.o.runtimepath
 vim.o.hidden = true
 vim.cmd('filetype plugin on')
 vim.cmd('syntax on')
@@ -15,7 +15,7 @@ end
 local duologue = require('duologue')
 duologue.setup({ cmd = vim.g.server and { vim.g.server, 'lsp' } or false })
 
-vim.cmd('edit ' .. vim.g.folder .. '/editors/vscode/test/everything.duo')
+vim.cmd('edit ' .. vim.g.folder .. '/tools/editors/vscode/test/everything.duo')
 local buffer = vim.api.nvim_get_current_buf()
 say('tree-sitter ' .. tostring(vim.treesitter.highlighter.active[buffer] ~= nil))
 local tree = vim.treesitter.get_parser(buffer, 'duologue'):parse()[1]

@@ -1,7 +1,7 @@
 " For Vim and Neovim: the file type of each file, and the syntax groups in one. `g:folder` is this repository, `g:report` where the answer goes.
 
 set nocompatible
-let &runtimepath = g:folder . '/editors/nvim,' . &runtimepath
+let &runtimepath = g:folder . '/tools/editors/nvim,' . &runtimepath
 filetype plugin indent on
 syntax on
 
@@ -12,7 +12,7 @@ for s:file in g:files
   call add(s:report, fnamemodify(s:file, ':t') . ' ' . &filetype)
 endfor
 
-execute 'edit' fnameescape(g:folder . '/editors/vscode/test/everything.duo')
+execute 'edit' fnameescape(g:folder . '/tools/editors/vscode/test/everything.duo')
 for s:line in range(1, line('$'))
   let s:words = []
   let s:last = 'none'

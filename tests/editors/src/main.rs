@@ -1,4 +1,4 @@
-//! The tree-sitter grammar of `editors/` as a program: generates its parser, and parses texts with the parser that is committed.
+//! The tree-sitter grammar of `tools/editors/` as a program: generates its parser, and parses texts with the parser that is committed.
 
 use std::error::Error;
 use std::io::Read;
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../editors/tree-sitter-duologue")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/editors/tree-sitter-duologue")
 }
 
 fn generate(into: &Path) -> Result<(), Box<dyn Error>> {

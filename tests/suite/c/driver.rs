@@ -75,30 +75,63 @@ pub struct Driver {
     pub cases: &'static [(&'static str, &'static [Build])],
 }
 
-/// Defines a test for each case of a driver, which runs it in these builds.
+/// Defines tests for the cases of a driver. One runs a case in the first of its builds, and one of the same name in `elsewhere` runs it in the
+/// others, which takes as long again for each. What follows `; whole:` is one test for all builds.
 macro_rules! cases {
-    ($driver:ident: $($(#[$attribute:meta])* $case:ident in $builds:expr;)*) => {
+    ($driver:ident:
+        $($(#[$attribute:meta])* $case:ident in $builds:expr;)*
+        ; whole:
+        $($(#[$other:meta])* $whole:ident in $all:expr;)*
+    ) => {
         const CASES: &[(&str, &[$crate::c::driver::Build])] =
-            &[$((stringify!($case), $builds)),*];
+            &[$((stringify!($case), $builds),)* $((stringify!($whole), $all)),*];
         $(
             $(#[$attribute])*
             #[test]
             fn $case() {
-                $driver.check(stringify!($case));
+                $driver.check_first(stringify!($case));
             }
         )*
+        $(
+            $(#[$other])*
+            #[test]
+            fn $whole() {
+                $driver.check_first(stringify!($whole));
+                $driver.check_others(stringify!($whole));
+            }
+        )*
+        mod elsewhere {
+            $(
+                $(#[$attribute])*
+                #[test]
+                #[ignore = "slow: C in further builds"]
+                fn $case() {
+                    super::$driver.check_others(stringify!($case));
+                }
+            )*
+        }
     };
 }
 pub(super) use cases;
 
 impl Driver {
-    /// Runs a case in each of its builds, and in those with which tests are repeated.
-    pub fn check(&self, case: &str) {
+    /// The builds of a case.
+    fn builds(&self, case: &str) -> &'static [Build] {
         let found = self.cases.iter().find(|(name, _)| *name == case);
-        let (_, builds) = found.unwrap_or_else(|| panic!("{case} is not a case"));
-        for &build in *builds {
+        found.unwrap_or_else(|| panic!("{case} is not a case")).1
+    }
+
+    /// Runs a case in each of its builds but the first.
+    pub fn check_others(&self, case: &str) {
+        for &build in &self.builds(case)[1..] {
             self.run(build, &[case]);
         }
+    }
+
+    /// Runs a case in the first of its builds, and in those with which tests are repeated.
+    pub fn check_first(&self, case: &str) {
+        let builds = self.builds(case);
+        self.run(builds[0], &[case]);
         let is_plain = builds.contains(&ADDRESS);
         for build in repeated().into_iter().filter(|_| is_plain) {
             self.run(build, &[case]);

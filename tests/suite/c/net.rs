@@ -55,6 +55,7 @@ cases! { NET:
     ready in SANITIZED;
     limits in SANITIZED;
     within in SANITIZED;
+    ; whole:
     // The thread sanitizer does not support children of a process with threads.
     reasons in &[ADDRESS];
 }

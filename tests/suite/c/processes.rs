@@ -44,28 +44,29 @@ pub static PROCESSES: Driver = Driver {
 
 cases! { PROCESSES:
     meet in &[ADDRESS, THREAD, BARE];
-    leave in &[ADDRESS];
     ready in ALL;
     writable in &[ADDRESS, THREAD, BARE];
     attach in SANITIZED;
-    names in &[ADDRESS];
     fork in SANITIZED;
     shared in SANITIZED;
     long in &[ADDRESS, BARE];
-    limits in &[ADDRESS];
     mixed in &[ADDRESS, BARE];
     turns in ALL;
     stream in ALL;
     moved in SANITIZED;
     garbage in &[ADDRESS, BARE];
-    letters in &[ADDRESS];
     canceled in SANITIZED;
     sound in &[ADDRESS, BARE, CALLS];
+    vectors in &[ADDRESS, BARE];
+    ; whole:
+    leave in &[ADDRESS];
+    names in &[ADDRESS];
+    limits in &[ADDRESS];
+    letters in &[ADDRESS];
     given_back in &[ADDRESS];
     pooled in &[ADDRESS];
     bounds in &[ADDRESS];
     sizes in &[ADDRESS];
-    vectors in &[ADDRESS, BARE];
     enums in &[ADDRESS];
     refused in &[WRAPPED];
     space in &[WRAPPED];

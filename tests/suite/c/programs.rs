@@ -3,7 +3,7 @@
 use super::driver::{ADDRESS, THREAD};
 use super::firmware::BANK;
 use super::{SMALL, generate, generate_with, hosts, protocols, quiet};
-use crate::support::c::{Program, Watch, runtime, sources_in, tls_objects};
+use crate::support::c::{Program, Watch, runtime, sources_in};
 use crate::support::{repository, succeed};
 use std::path::PathBuf;
 use std::process::Command;
@@ -208,33 +208,14 @@ fn has_robots(folder: &std::path::Path) -> bool {
     folder.join("bank_robots.h").exists()
 }
 
-/// Every program of the page is complete: it compiles, runs, and prints what the page says.
+/// Every block of the page compiles, and those that are programs run and print what the page says.
 #[test]
 fn the_programs_of_the_page_print_what_it_says() {
-    check_page(false);
-}
-
-#[test]
-#[ignore = "with OpenSSL"]
-fn the_programs_of_the_page_over_tls_print_what_it_says() {
-    check_page(true);
-}
-
-/// Checks the programs of the page that use TLS, or the others.
-fn check_page(over_tls: bool) {
     let page =
         std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
     let options = ["--c-shm", "--remote", "--c-events", "--robots"];
-    let generated = generate_with(
-        if over_tls { "page-tls" } else { "page" },
-        &protocols(),
-        &options,
-    );
-    let device = BANK.generate(if over_tls {
-        "page-tls-device"
-    } else {
-        "page-device"
-    });
+    let generated = generate_with("page", &protocols(), &options);
+    let device = BANK.generate("page-device");
     let [(includes, objects), of_device] =
         [(&generated, hosts()), (&device, Vec::new())].map(|(folder, hosts)| {
             let includes = [vec![folder.clone()], hosts].concat();
@@ -255,12 +236,7 @@ fn check_page(over_tls: bool) {
         .collect();
     for (position, (language, text)) in blocks.iter().enumerate() {
         let is_program = text.contains("int main(");
-        assert!(
-            is_program || *language != "c",
-            "this block is not a program:\n{text}"
-        );
-        let uses_tls = text.contains("duologue/tls.h");
-        if !is_program || uses_tls != over_tls {
+        if !is_program && *language != "c" {
             continue;
         }
         programs += 1;
@@ -303,10 +279,14 @@ fn check_page(over_tls: bool) {
                 *object = renamed;
             }
         }
-        let certificates = folder.join("certificates");
-        if uses_tls {
-            objects.extend(tls_objects(Watch::Address, &folder));
-            crate::rust::write_certificates(&certificates);
+        if !is_program {
+            let part = Program {
+                flags: &[record, &["-Wno-unused-function"]].concat(),
+                ..quiet(Watch::Address, &own, &includes, &folder)
+            };
+            let compiled = part.objects();
+            compiled.unwrap_or_else(|complaint| panic!("{text}\n{complaint}"));
+            continue;
         }
         let program = Program {
             objects: &objects,
@@ -314,13 +294,7 @@ fn check_page(over_tls: bool) {
             runtime: record,
             ..quiet(Watch::Address, &own, &includes, &folder)
         };
-        let run = |program: PathBuf| {
-            let mut command = Command::new(program);
-            if uses_tls {
-                command.arg(&certificates);
-            }
-            succeed(&mut command)
-        };
+        let run = |program: PathBuf| succeed(&mut Command::new(program));
         let printed = program.link().and_then(run);
         let printed = printed.unwrap_or_else(|complaint| panic!("{text}\n{complaint}"));
         assert_eq!(printed, expected, "{text}");

@@ -28,6 +28,7 @@ static TLS: Driver = Driver {
 };
 
 cases! { TLS:
+    ; whole:
     #[ignore = "with OpenSSL"]
     tls in SANITIZED;
     #[ignore = "with OpenSSL"]

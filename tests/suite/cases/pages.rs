@@ -1,7 +1,7 @@
 //! The pages of the documentation: their examples are as right or wrong as the pages say.
 
+use crate::support::repository;
 use crate::support::texts::{compile_texts, findings, fired};
-use std::path::Path;
 
 /// A code block: the file name after ` ```proto `, or `main.proto`, and the text.
 type Block = (String, String);
@@ -44,13 +44,13 @@ fn fired_by(page: &str, blocks: &[Block]) -> (Vec<&'static str>, String) {
 }
 
 fn read(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let path = repository().join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The names and texts of all rule pages.
 fn rule_pages() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules");
+    let folder = repository().join("docs/rules");
     let mut pages: Vec<_> = std::fs::read_dir(folder)
         .expect("docs/rules")
         .map(|entry| entry.expect("an entry").path())

@@ -1,11 +1,11 @@
 //! The protocols in `protocols/` and in the corpus have no errors, and match the numbers that were worked out by hand.
 
 use super::describe::describe;
+use crate::support::repository;
 use crate::support::texts::{compile_texts, findings, fired};
 use duologue::compile::Compilation;
 use duologue::graph::StateGraph;
 use duologue::protocol::{Direction, Protocol};
-use std::path::Path;
 
 /// Compiles one file of a folder of the repository; the other files of the folder can be imported.
 fn compile(folder: &str, file: &str) -> Compilation {
@@ -21,7 +21,7 @@ fn compile(folder: &str, file: &str) -> Compilation {
 
 /// The `.proto` files of a folder, in order.
 fn read(folder: &str) -> Vec<(String, Vec<u8>)> {
-    let mut found: Vec<_> = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+    let mut found: Vec<_> = std::fs::read_dir(repository().join(folder))
         .expect("a folder of protocols")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "proto"))
@@ -111,12 +111,8 @@ fn end(protocol: &Protocol, graph: &StateGraph) -> &'static str {
 #[test]
 fn the_corpus_has_the_verdicts_of_its_tables() {
     for folder in ["tests/corpus/literature", "tests/corpus/2012"] {
-        let table = std::fs::read_to_string(
-            Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join(folder)
-                .join("verdicts.tsv"),
-        )
-        .expect("a table");
+        let table = std::fs::read_to_string(repository().join(folder).join("verdicts.tsv"))
+            .expect("a table");
         let mut expected: Vec<_> = table.lines().skip(1).collect();
         expected.sort_unstable();
         let ours: Vec<_> = read(folder)

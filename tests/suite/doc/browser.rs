@@ -77,7 +77,7 @@ pub fn seen_with(scratch: &Scratch, options: &[&str], address: &str) -> String {
 
 /// axe, of the version that the playground is checked with.
 fn axe(scratch: &Scratch) -> PathBuf {
-    let manifest = repository().join("editors/web/package.json");
+    let manifest = repository().join("tools/editors/web/package.json");
     let manifest = fs::read_to_string(manifest).expect("it is there");
     let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("it is JSON");
     let version = manifest["devDependencies"]["axe-core"]

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A file in which everything occurs.
-const EVERYTHING: &str = "editors/vscode/test/everything.duo";
+const EVERYTHING: &str = "tools/editors/vscode/test/everything.duo";
 
 /// Files whose names do not say whose they are, or do. The editors decide.
 const FILES: &[(&str, &str)] = &[
@@ -78,7 +78,7 @@ fn vim_and_neovim_color_and_indent_a_protocol() {
 fn neovim_colors_a_protocol_by_tree_sitter() {
     let scratch = Scratch::new("neovim-tree-sitter");
     std::fs::create_dir_all(scratch.path("parser")).expect("a folder can be created");
-    let grammar = repository().join("editors/tree-sitter-duologue/src");
+    let grammar = repository().join("tools/editors/tree-sitter-duologue/src");
     let mut compile = tool("gcc", "apt-get install gcc");
     compile
         .args(["-std=c11", "-shared", "-fPIC", "-I"])
@@ -115,7 +115,7 @@ fn emacs_colors_and_indents_a_protocol() {
     let printed = succeed(&mut command).unwrap_or_else(|failure| panic!("{failure}"));
     insta::assert_snapshot!("emacs", printed);
     // It compiles without warnings.
-    let mode = std::fs::read(repository().join("editors/emacs/duologue-mode.el"));
+    let mode = std::fs::read(repository().join("tools/editors/emacs/duologue-mode.el"));
     scratch.write("duologue-mode.el", mode.expect("the mode is there"));
     let mut command = tool("emacs", install);
     command.args([
@@ -147,7 +147,7 @@ const FACES: [&str; 11] = [
 
 /// What Kakoune draws, line by line, with the face of each part.
 fn drawn(file: &str, scratch: &Scratch) -> String {
-    let plugin = repository().join("editors/kakoune/duologue.kak");
+    let plugin = repository().join("tools/editors/kakoune/duologue.kak");
     let mut commands = format!("source {}\n", plugin.display());
     for (number, face) in FACES.iter().enumerate() {
         let _ = writeln!(commands, "set-face global {face} rgb:0000{number:02x}");

@@ -47,7 +47,7 @@ const MISTAKES: usize = 3000;
 const QUERIES: [&str; 5] = ["highlights", "folds", "locals", "indents", "tags"];
 
 fn grammar() -> PathBuf {
-    repository().join("editors/tree-sitter-duologue")
+    repository().join("tools/editors/tree-sitter-duologue")
 }
 
 /// The program of `tests/editors`, built once per run of the tests.
@@ -128,7 +128,7 @@ fn the_committed_parser_is_the_generated_one() {
         let (new, old) = (read(&scratch.path(&path)), read(&grammar().join(&path)));
         assert!(
             new == old,
-            "editors/tree-sitter-duologue/{path} is not what grammar.js generates: \
+            "tools/editors/tree-sitter-duologue/{path} is not what grammar.js generates: \
              cargo run --manifest-path tests/editors/Cargo.toml -- generate"
         );
     }
@@ -379,7 +379,7 @@ fn a_mistake_hides_nothing_after_it() {
 #[ignore = "nightly: editors"]
 fn the_queries_for_zed_fit_the_grammar() {
     let program = program();
-    let folder = repository().join("editors/zed/languages/duologue");
+    let folder = repository().join("tools/editors/zed/languages/duologue");
     for name in ["highlights", "indents", "brackets", "outline"] {
         let query = folder.join(format!("{name}.scm"));
         let query = query.to_str().expect("a UTF-8 path");

@@ -17,14 +17,18 @@ fn extension() -> &'static Path {
     static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| {
         let scratch = Scratch::new("vscode");
-        for name in ["editors/vscode", "editors/textmate", "protocols"] {
+        for name in [
+            "tools/editors/vscode",
+            "tools/editors/textmate",
+            "protocols",
+        ] {
             copy(&repository().join(name), &scratch.path(name));
         }
         for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
             let text = std::fs::read(repository().join(name));
             scratch.write(name, text.expect("the license is there"));
         }
-        let folder = scratch.path("editors/vscode");
+        let folder = scratch.path("tools/editors/vscode");
         succeed(tool("npm", NODE).current_dir(&folder).arg("ci"))?;
         Ok(folder)
     });
@@ -85,7 +89,7 @@ fn the_package_of_the_extension_is_complete() {
         assert!(json(&inside.join(path)).is_object(), "{path}");
     }
     let grammar = inside.join("syntaxes/duologue.tmLanguage.json");
-    let own = repository().join("editors/textmate/duologue.tmLanguage.json");
+    let own = repository().join("tools/editors/textmate/duologue.tmLanguage.json");
     assert_eq!(json(&grammar), json(&own));
     assert_eq!(
         json(&own)["scopeName"],
@@ -124,7 +128,7 @@ fn the_package_of_the_extension_is_complete() {
 /// Every snippet, with its placeholders filled in, is a text that the compiler reads.
 #[test]
 fn every_snippet_is_correct() {
-    let snippets = json(&repository().join("editors/vscode/snippets/duologue.json"));
+    let snippets = json(&repository().join("tools/editors/vscode/snippets/duologue.json"));
     let snippets = snippets.as_object().expect("an object");
     assert!(snippets.len() > 8);
     for (name, snippet) in snippets {
@@ -173,7 +177,7 @@ fn filled(snippet: &str) -> String {
 /// The grammars and the extension have the version of the compiler.
 #[test]
 fn the_versions_are_those_of_the_compiler() {
-    let editors = repository().join("editors");
+    let editors = repository().join("tools/editors");
     let package = json(&editors.join("vscode/package.json"));
     let lock = json(&editors.join("vscode/package-lock.json"));
     let tree_sitter = json(&editors.join("tree-sitter-duologue/tree-sitter.json"));

@@ -4,7 +4,7 @@ use super::client::{Client, folder, uri};
 use crate::support::choices::Choices;
 use crate::support::repository;
 use duologue::compile::{Files, Input, Request};
-use duologue::lsp::{
+use duologue_lsp::answer::{
     Encoding, Item, Lines, Place, Snapshot, complete, definition, fixes, folds, highlights, hints,
     hover, name_at, outline, prepare, references, selections, semantic_tokens,
 };

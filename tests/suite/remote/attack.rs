@@ -30,6 +30,7 @@ pub fn attack(
 
 /// Servers in each language hold over TLS, and those that present no certificate are not attacked.
 #[test]
+#[ignore = "slow: attacks"]
 fn a_server_holds_over_tls() {
     let (scratch, certificates) = (Scratch::new("attack-tls"), Sockets::new());
     let folder = certificates.path("").display().to_string();
@@ -120,6 +121,7 @@ fn a_server_in_c_holds() {
 }
 
 #[test]
+#[ignore = "slow: attacks"]
 fn a_server_in_scala_holds() {
     holds(Language::Scala);
 }

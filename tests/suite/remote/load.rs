@@ -12,8 +12,11 @@ const MANY: usize = 10_000;
 /// How many there are over TLS each night: their handshakes take longer.
 const MANY_OVER_TLS: usize = 4_000;
 
-/// How many turns a session has on average after all are open.
+/// How many turns each session has after all are open. A session that starves keeps the server from going on.
 const TURNS: usize = 20;
+
+/// How many times as many turns others may have meanwhile.
+const UNEVEN: usize = 4;
 
 /// What a session may take, in bytes of memory of its server. In Scala this includes the stack of a virtual thread, which is about half
 /// of it, and whose size depends on what has been compiled.
@@ -107,16 +110,16 @@ fn check(server: Language, wanted: usize, certificates: Option<&Path>) {
         "{server:?} at {heard}: {memory} bytes per session, of which the TLS library takes {of_library}"
     );
     playing.say("play");
-    let [least, most] = numbers(&mut serving, "turns")[..] else {
+    let [median, most] = numbers(&mut serving, "turns")[..] else {
         panic!("two numbers")
     };
-    // The first turn counts. A virtual thread whose peer answers at once does not wait, so it may have many turns more than others, but
-    // no session has much fewer than the average.
-    let is_even = server == Language::Scala || most <= 2 * (TURNS + 1);
-    assert!(
-        TURNS / 2 < least && is_even,
-        "{server:?}: from {least} to {most} turns"
-    );
+    // A virtual thread whose peer answers at once does not wait, so a few may have many turns more than others.
+    let others = match server {
+        Language::Scala => median,
+        Language::Rust | Language::C => most,
+    };
+    let turns = format!("{} to {most} turns, half at most {median}", TURNS + 1);
+    assert!(others <= UNEVEN * (TURNS + 1), "{server:?}: {turns}");
     // The drain itself ends the sessions.
     let [drained, used] = numbers(&mut serving, "drained")[..] else {
         panic!("two numbers")
@@ -126,8 +129,8 @@ fn check(server: Language, wanted: usize, certificates: Option<&Path>) {
         assert_eq!(outcome.code, Some(0), "{server:?}: {outcome:?}");
     }
     println!(
-        "{server:?} at {address}: {sessions} sessions, {memory} bytes each, {of_library} of them the TLS library's; from {least} to {most} turns, {TURNS} on average after the \
-         first; ended {drained} ms after draining began, for which the server used a processor for {used} ms"
+        "{server:?} at {address}: {sessions} sessions, {memory} bytes each, {of_library} of them the TLS library's; {turns}; \
+         ended {drained} ms after draining began, for which the server used a processor for {used} ms"
     );
 }
 
@@ -187,6 +190,7 @@ loads! {
     rust_serves_some_sessions_over_tls: check_over_tls, Rust, SOME;
     #[ignore = "with OpenSSL"]
     c_serves_some_sessions_over_tls: check_over_tls, C, SOME;
+    #[ignore = "slow: load over TLS"]
     scala_serves_some_sessions_over_tls: check_over_tls, Scala, SOME;
     #[ignore = "nightly: load"]
     rust_serves_many_sessions_over_tls: check_over_tls, Rust, MANY_OVER_TLS;

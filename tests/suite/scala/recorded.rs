@@ -31,7 +31,7 @@ fn the_programs_are_recorded() {
     let mut java = tool("java");
     java.arg(format!("-Dduologue.record={}", log.display()));
     java.arg("-Dduologue.record.most=2000");
-    let program = scala.run_with(java, &on, "example.Conversation", &[]);
+    let program = scala.run_with(java, &on, "example.Customer", &[]);
     program.unwrap_or_else(|failure| panic!("{failure}"));
     let text = read(&log);
     assert!(text.len() <= 2000 && !text.is_empty(), "{text}");

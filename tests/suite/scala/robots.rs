@@ -76,6 +76,7 @@ fn robots_play_the_same_sessions_in_scala_3() {
 }
 
 #[test]
+#[ignore = "slow: Scala 2"]
 fn robots_play_the_same_sessions_in_scala_2() {
     robots_play(Scala::Two);
 }

@@ -129,7 +129,7 @@ fn an_edit_of_a_protocol_triggers_a_build_and_errors_have_positions() {
     );
 }
 
-/// The compiler runs in sbt itself: `PATH` has neither Rust nor a program `duologue`. Its artifact is the one that `packaging/maven` built.
+/// The compiler runs in sbt itself: `PATH` has neither Rust nor a program `duologue`. Its artifact is the one that `tools/packaging/maven` built.
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "nightly: installs"]

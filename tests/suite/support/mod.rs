@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 
 /// The root of the repository.
 pub fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
+    cli.parent().expect("a package in the repository")
 }
 
 /// Runs a command to its end and returns what it printed, or, if it fails, the command and its errors.

@@ -1,5 +1,6 @@
 //! The published schema of SARIF.
 
+use super::repository;
 use super::schema::violations;
 use serde_json::Value;
 use std::fs;
@@ -32,7 +33,7 @@ fn schema() -> Value {
             host,
             "--manifest-path",
         ])
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .arg(repository().join("Cargo.toml"))
         .output()
         .expect("cargo runs");
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");

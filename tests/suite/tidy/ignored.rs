@@ -7,7 +7,7 @@ use std::fs;
 
 /// The sources in a language, each with its path.
 fn sources(ending: &str) -> Vec<(String, String)> {
-    let folders = ["src", "tests", "runtime", "editors"];
+    let folders = ["src", "cli", "tools", "tests", "runtime"];
     let paths = folders.into_iter().flat_map(files);
     paths
         .filter(|path| path.extension().is_some_and(|end| end == ending))

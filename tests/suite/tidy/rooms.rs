@@ -1,7 +1,6 @@
 //! Which module of `src/` may use which other modules and which external crates, and which do I/O.
 
-/// Each module of `src/` with the modules that it may use. A stage uses the stages before it and none after; only `cli`, which is a
-/// program of its own, may use everything.
+/// Each module of `src/` with the modules that it may use. A stage uses the stages before it and none after.
 pub const ROOMS: &[(&str, &[&str])] = &[
     ("source", &[]),
     ("name", &["source"]),
@@ -75,72 +74,9 @@ pub const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("repair", &["source", "diagnostic", "load", "compile"]),
-    (
-        "talk",
-        &["name", "protocol", "sizes", "fingerprint", "robots"],
-    ),
-    ("attack", &["protocol", "sizes", "robots", "talk"]),
-    (
-        "trace",
-        &["source", "name", "diagnostic", "protocol", "graph"],
-    ),
-    (
-        "report",
-        &["source", "diagnostic", "relation", "check", "trace"],
-    ),
+    ("report", &["source", "diagnostic", "relation", "check"]),
     ("diagram", &["source", "protocol", "graph"]),
-    (
-        "model",
-        &[
-            "source",
-            "protocol",
-            "graph",
-            "relation",
-            "check",
-            "fingerprint",
-            "wire",
-            "endpoint",
-            "target",
-            "report",
-        ],
-    ),
-    ("picture", &["source", "protocol", "diagram"]),
-    (
-        "doc",
-        &[
-            "source",
-            "name",
-            "diagnostic",
-            "protocol",
-            "graph",
-            "sizes",
-            "relation",
-            "check",
-            "fingerprint",
-            "wire",
-            "endpoint",
-            "target",
-            "diagram",
-            "picture",
-        ],
-    ),
     ("dual", &["source", "protocol"]),
-    (
-        "lsp",
-        &[
-            "source",
-            "diagnostic",
-            "protocol",
-            "syntax",
-            "graph",
-            "check",
-            "endpoint",
-            "target",
-            "compile",
-            "repair",
-            "diagram",
-        ],
-    ),
     ("files", &["syntax", "compile", "target"]),
     (
         "build",
@@ -153,41 +89,32 @@ pub const ROOMS: &[(&str, &[&str])] = &[
             "files",
         ],
     ),
-    ("cli", &[]),
     ("lib", &[]),
-    ("main", &["cli"]),
+    ("pages", &[]),
 ];
 
-/// Each external crate with the module that may use it; a crate that only describes how values or templates are read and written may
-/// have more.
+/// Each external crate with the module that may use it.
 pub const OUTSIDE: &[(&str, &str)] = &[
     ("annotate_snippets", "report"),
-    ("anstream", "cli"),
-    ("anstyle", "cli"),
-    ("askama", "target doc"),
-    ("blake3", "fingerprint report doc"),
-    ("clap", "cli"),
-    ("clap_complete", "cli"),
-    ("clap_mangen", "cli"),
-    ("dagre", "picture"),
-    ("duologue_grammar", "syntax lsp"),
-    ("getrandom", "cli"),
+    ("askama", "target"),
+    ("blake3", "fingerprint"),
+    ("duologue_grammar", "syntax"),
     ("heck", "target"),
-    ("ignore", "cli"),
-    ("libc", "cli"),
     ("petgraph", "graph"),
     ("proc_macro2", "target"),
-    ("pulldown_cmark", "doc"),
-    ("quick_junit", "report"),
-    ("rustls", "cli"),
-    ("rustyline", "cli"),
-    ("serde", "doc trace report model cli"),
-    ("serde_json", "trace report model doc cli"),
-    ("serde_sarif", "report"),
-    ("similar", "cli"),
     ("strsim", "name"),
-    ("toml", "cli"),
 ];
 
 /// Modules that may read, write and print.
-pub const OUTWARD: [&str; 4] = ["files", "build", "cli", "main"];
+pub const OUTWARD: [&str; 2] = ["files", "build"];
+
+/// What does not read, write and print in the tools.
+pub const PURE: [&str; 7] = [
+    "tools/lsp/src/answer",
+    "tools/peers/src/attack",
+    "tools/peers/src/talk",
+    "tools/reports/src",
+    "tools/site/src/doc",
+    "tools/site/src/picture",
+    "tools/traces/src",
+];

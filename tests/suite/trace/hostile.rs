@@ -4,7 +4,7 @@ use super::{LOG, scratch};
 use crate::support::choices::Choices;
 use crate::support::program::{run, transcript};
 use crate::support::rust::checked;
-use duologue::trace::{
+use duologue_traces::{
     Checker, Event, FINDING_LIMIT, Kind, Mapping, Options, Stop, Table, Tables, Transcript,
     otlp_events,
 };

@@ -7,7 +7,7 @@ use crate::support::repository;
 use crate::support::rust::checked;
 use duologue::check::CheckedProgram;
 use duologue::protocol::{Next, Protocol, Side};
-use duologue::trace::{Checker, Counts, Finding, Mapping, Options, Table, Tables, Transcript};
+use duologue_traces::{Checker, Counts, Finding, Mapping, Options, Table, Tables, Transcript};
 use insta::assert_snapshot;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

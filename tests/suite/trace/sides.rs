@@ -3,7 +3,7 @@
 use super::mutations::Said;
 use super::scratch;
 use duologue::protocol::Side;
-use duologue::trace::{Blame, Checker, Mapping, Options, Tables};
+use duologue_traces::{Blame, Checker, Mapping, Options, Tables};
 use insta::assert_snapshot;
 
 /// The logs of the client and of the server.

@@ -290,7 +290,7 @@ fn without_the_page_play_says_how_to_get_it() {
     let scratch = Scratch::new("web-missing");
     let missing = scratch.transcript("play --pages nowhere");
     assert!(
-        missing.contains("cannot read nowhere") && missing.contains("editors/web/build"),
+        missing.contains("cannot read nowhere") && missing.contains("tools/editors/web/build"),
         "{missing}"
     );
     let none = scratch.transcript("play");

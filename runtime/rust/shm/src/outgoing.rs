@@ -234,10 +234,12 @@ impl Outgoing {
     /// What follows a line that was published.
     fn go_on(&self, position: &mut Position, is_last: bool, is_full: bool, flags: u32) -> Written {
         let then = if is_last { self.then } else { Then::Stays };
-        // A peer that has read the last message is done, and this side may see that at once.
         let useless = match then {
+            Then::Stays => LEFT | DONE,
+            // The peer may have answered before it disconnected. The read that follows finds out.
+            Then::Turns => 0,
+            // A peer that has read the last message is done, and this side may see that at once.
             Then::Ends => LEFT,
-            Then::Stays | Then::Turns => LEFT | DONE,
         };
         if flags & useless != 0 {
             return Written::Gone(Why::Left);

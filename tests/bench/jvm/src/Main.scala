@@ -1,6 +1,5 @@
 package duologue.bench
 
-import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 import org.openjdk.jmh.annotations.Param
 import org.openjdk.jmh.runner.Runner
@@ -89,16 +88,12 @@ object Main {
     Bar("withdrawal over a Unix socket", "SocketChannel", 1.3)
   )
 
-  /** The tables follow the first of these lines that a page has: one page also has tables of Rust. */
-  private val Marks = Seq("<!-- measured in Scala -->", "<!-- measured -->")
-
-  /** Without arguments all families are measured. `--quick` runs every case once, `--write PAGE` writes the tables into a page, after
-    * `--quick` with numbers that say nothing, and every other argument selects the families whose names begin with it.
+  /** Without arguments all families are measured. `--quick` runs every case once, and every other argument selects the families whose names
+    * begin with it.
     */
   def main(arguments: Array[String]): Unit = {
     val quick = arguments.contains("--quick")
-    val page = arguments.sliding(2).collectFirst { case Array("--write", page) => page }
-    val names = arguments.filterNot(word => word.startsWith("--") || page.contains(word))
+    val names = arguments.filterNot(_.startsWith("--"))
     val families = Families.filter(family => names.isEmpty || names.exists(name => family.name.startsWith(name)))
     assert(families.nonEmpty, "no family has such a name; there are: " + Families.map(_.name).mkString(", "))
     for (bar <- Bars) Families.find(_.name == bar.family).get.apply(bar.to): Unit
@@ -108,10 +103,7 @@ object Main {
       val cases = if (round % 2 == 0) family.cases.reverse else family.cases
       cases.foreach(_.measure(quick))
     }
-    lazy val text = report(families)
-    page.foreach(page => write(Path.of(page), text))
-    if (quick) println("every case works, and the cases of every bar exist")
-    else if (page.isEmpty) println(text)
+    println(if (quick) "every case works, and the cases of every bar exist" else report(families))
   }
 
   /** The name of the processor, where the system reports it. */
@@ -140,12 +132,5 @@ object Main {
     val verdicts = Seq("## Bars", "| family | compared with | at most | measured | |\n| --- | --- | ---: | ---: | --- |\n" + judged.mkString("\n"), "## Tables")
     val all = Seq(machine) ++ (if (judged.isEmpty) Nil else verdicts) ++ tables
     all.mkString("\n\n") + "\n"
-  }
-
-  /** Writes the tables after the marker of the page. */
-  private def write(page: Path, text: String): Unit = {
-    val before = Files.readString(page, UTF_8)
-    val mark = Marks.find(before.contains).getOrElse(throw new IllegalArgumentException(page.toString + " has no line " + Marks.last))
-    Files.writeString(page, before.substring(0, before.indexOf(mark)) + mark + "\n\n" + text, UTF_8): Unit
   }
 }

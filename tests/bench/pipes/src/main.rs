@@ -20,7 +20,6 @@ mod protocols {
 use clap::Parser;
 use harness::{Crew, Effort, measure};
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Measures the Rust pipes and compares them with other crates and with what the machine can do.
@@ -34,10 +33,6 @@ struct Options {
     /// Number of rounds; each round measures every case once.
     #[arg(long, default_value_t = 101)]
     rounds: usize,
-
-    /// Write the tables into this Markdown file, between its two markers; a relative path starts at the root of the repository.
-    #[arg(long, value_name = "FILE")]
-    write: Option<PathBuf>,
 
     /// Run each case once with a few messages to show that all of them work, and measure nothing.
     #[arg(long)]
@@ -90,8 +85,7 @@ fn main() -> ExitCode {
         Effort::Rounds(options.rounds.max(1))
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let machine = report::machine(cores);
-    println!("{machine}\n");
+    println!("{}\n", report::machine(cores));
     let mut crew = Crew::default();
     let mut measured = Vec::new();
     for family in families {
@@ -113,14 +107,6 @@ fn main() -> ExitCode {
     }
     let (bars, verdicts) = report::bars(&measured, cores);
     println!("{bars}");
-    if let Some(path) = &options.write {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-        let page = root.join(path);
-        if let Err(error) = report::write(&page, &machine, &measured, &bars) {
-            eprintln!("{}: {error}", path.display());
-            return ExitCode::FAILURE;
-        }
-    }
     let is_missed = verdicts
         .iter()
         .any(|verdict| matches!(verdict, bars::Verdict::Missed(_)));

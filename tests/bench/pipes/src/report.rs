@@ -4,8 +4,6 @@ use crate::bars::{BARS, Verdict};
 use crate::harness::{Judged, Measured};
 use std::fmt::Write;
 use std::fs;
-use std::io;
-use std::path::Path;
 use std::process::Command;
 
 /// The machine and the compiler in one line.
@@ -121,33 +119,4 @@ pub fn bars(measured: &[Measured], cores: usize) -> (String, Vec<Verdict>) {
         verdicts.push(verdict);
     }
     (text, verdicts)
-}
-
-const BEGIN: &str = "<!-- measured -->\n";
-const END: &str = "<!-- end of what was measured -->";
-
-/// Writes all measurements between the two markers of a page.
-pub fn write(page: &Path, machine: &str, measured: &[Measured], bars: &str) -> io::Result<()> {
-    let text = fs::read_to_string(page)?;
-    let marks = text.split_once(BEGIN).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(END)?;
-        Some((before, after))
-    });
-    let Some((before, after)) = marks else {
-        return Err(io::Error::other(format!(
-            "it has no markers `{}` and `{END}`",
-            BEGIN.trim()
-        )));
-    };
-    let tables: Vec<String> = measured.iter().map(table).collect();
-    let tables = tables.join("\n");
-    // Without verdicts there are only the two lines of the head.
-    let bars = match bars.lines().count() {
-        0..=2 => String::new(),
-        _ => format!("## Bars\n\n{bars}\n"),
-    };
-    fs::write(
-        page,
-        format!("{before}{BEGIN}\n{machine}.\n\n{bars}## Tables\n\n{tables}\n{END}{after}"),
-    )
 }

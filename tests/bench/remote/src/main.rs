@@ -1,8 +1,8 @@
 //! What sessions over sockets and in shared memory cost, compared with what the system, or the memory, takes to move the same bytes.
 //!
 //! `cargo bench -p duologue-bench-remote` measures everything. `-- 41` makes 41 rounds, `-- 41 stream` takes only the families with
-//! this word in their names, `-- --quick` does every operation three times and measures nothing, and
-//! `-- --write docs/benchmarks-remote.md` writes the tables into that page, which describes how it is measured.
+//! this word in their names, and `-- --quick` does every operation three times and measures nothing. `docs/benchmarks.md` describes
+//! how it is measured.
 #![forbid(unsafe_code)]
 
 mod cases;

@@ -2,21 +2,18 @@
 
 use crate::harness::{self, Effort, Family};
 use crate::report;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Measures the families that the command line names, or all of them: `41` makes 41 rounds, a word takes only the families with it in
-/// their names, `--quick` does every operation three times and measures nothing, and `--write PAGE` writes the tables into a page.
+/// their names, and `--quick` does every operation three times and measures nothing.
 pub fn run(families: impl FnOnce() -> Vec<Family>) -> ExitCode {
     let mut effort = Effort::Rounds(101);
-    let (mut page, mut words) = (None, Vec::new());
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
+    let mut words = Vec::new();
+    for argument in std::env::args().skip(1) {
         match argument.as_str() {
             // Cargo passes this to every benchmark.
             "--bench" => {}
             "--quick" => effort = Effort::Quick,
-            "--write" => page = arguments.next(),
             word => match word.parse::<usize>() {
                 Ok(rounds) => effort = Effort::Rounds(rounds.max(1)),
                 Err(_) if word.starts_with('-') => {
@@ -27,9 +24,7 @@ pub fn run(families: impl FnOnce() -> Vec<Family>) -> ExitCode {
             },
         }
     }
-    let machine = report::machine();
-    println!("{machine}\n");
-    let mut tables = Vec::new();
+    println!("{}\n", report::machine());
     for family in families() {
         let mut wanted = words.iter();
         if !words.is_empty() && !wanted.any(|word| family.name.contains(word.as_str())) {
@@ -37,23 +32,11 @@ pub fn run(families: impl FnOnce() -> Vec<Family>) -> ExitCode {
         }
         let measured = harness::measure(&family, effort);
         if let Effort::Rounds(rounds) = effort {
-            let table = report::table(&family, &measured, rounds);
-            println!("{table}");
-            tables.push(table);
+            println!("{}", report::table(&family, &measured, rounds));
         }
     }
     if let Effort::Quick = effort {
         println!("every case works");
-        return ExitCode::SUCCESS;
-    }
-    if let Some(page) = page {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../..")
-            .join(&page);
-        if let Err(error) = report::write(&path, &machine, &tables) {
-            eprintln!("{page}: {error}");
-            return ExitCode::FAILURE;
-        }
     }
     ExitCode::SUCCESS
 }

@@ -3,12 +3,8 @@
 use crate::harness::{Bar, Clock, Costs, Family};
 use crate::machine::Cost;
 use std::fmt::Write;
-use std::path::Path;
 use std::process::Command;
-use std::{fs, io, thread};
-
-/// What precedes the tables in the page.
-const BEGIN: &str = "<!-- measured -->\n";
+use std::{fs, thread};
 
 /// The machine and the compiler in one line.
 pub fn machine() -> String {
@@ -102,14 +98,4 @@ pub fn table(family: &Family, measured: &[Costs], rounds: usize) -> String {
         );
     }
     text
-}
-
-/// Replaces the tables at the end of a page.
-pub fn write(page: &Path, machine: &str, tables: &[String]) -> io::Result<()> {
-    let text = fs::read_to_string(page)?;
-    let Some((before, _)) = text.split_once(BEGIN) else {
-        return Err(io::Error::other(format!("it has no {}", BEGIN.trim())));
-    };
-    let tables = tables.join("\n");
-    fs::write(page, format!("{before}{BEGIN}\n{machine}.\n\n{tables}"))
 }

@@ -1,7 +1,9 @@
 //! A peer in shared memory that breaks the rules: no crash, no endless wait, and a result. The programs of `tests/processes` do the
 //! same to a reader in C.
 
+use conversations::protocols::bank::{self, WithdrawalResponse};
 use conversations::regions::{Reader, after, pair_of};
+use conversations::sockets::logged_in;
 use conversations::wire::payloads::{All, client, server};
 use duologue::{PortSet, Select, Why};
 use duologue_shm::{Attach, Error, Region};
@@ -259,6 +261,42 @@ fn garbage_while_it_sends() {
         });
         drop(server);
     }
+}
+
+/// A peer that reads a message may answer and leave before the sender of the message sees its flags. Here it does so before it has read the
+/// message, into a line that it has read.
+#[test]
+fn an_answer_of_a_peer_that_has_left_is_read() {
+    const LEFT: u32 = 2;
+    const MONEY: u64 = 0;
+    let region = Region::with_space(4096).expect("there is memory");
+    let pair: (bank::server::Login, bank::client::Login) =
+        pair_of(&region, &Attach::new(), &Attach::new());
+    let region = File::from(OwnedFd::from(region));
+    // The server is only there.
+    let (_server, mut client) = logged_in(pair);
+    for _ in 0..8 {
+        client = client.deposit(1.0).expect("it is open");
+    }
+    let written = || {
+        let mut word = [0; 8];
+        let read = region.read_exact_at(&mut word, LINES_AT + 64);
+        read.expect("the region is there");
+        u64::from_ne_bytes(word) & 0xf
+    };
+    // One message in the second line, which is used for the first time.
+    while written() != PARITY | ONE {
+        thread::yield_now();
+    }
+    write(&region, LINES_AT + 8, &7.0_f64.to_ne_bytes());
+    // The fourth use of the line.
+    write(&region, LINES_AT, &(FULL | ONE | MONEY << 8).to_ne_bytes());
+    write(&region, 256, &LEFT.to_ne_bytes());
+    let waiting = client.withdrawal(50.0).expect("it is open");
+    let Ok(WithdrawalResponse::Money(money, _)) = waiting.recv() else {
+        panic!("the answer arrives")
+    };
+    assert_eq!(money, 7.0);
 }
 
 /// A long text of which a part arrives, and then a short message: what did not arrive is not read.

@@ -168,7 +168,7 @@ fn the_program_of_the_page_runs() {
     let run = Command::new(env!("CARGO_BIN_EXE_shared_memory")).output();
     let run = run.expect("it runs");
     assert!(run.status.success(), "{run:?}");
-    assert_eq!(run.stdout, b"50 in another process\n");
+    assert_eq!(run.stdout, b"an answer from another process\n");
 }
 
 /// What was sent before is received, by a thread, a task, a set, or one attempt after another.

@@ -1,0 +1,255 @@
+//! `duologue breaking`: whether a change can be deployed, and which side first.
+
+use crate::answer::Answer;
+use crate::args::{Findings, Format, Sources, Style};
+use crate::terminal::{ERROR, GOOD, NAME, QUIET, Terminal, WARNING, styled};
+use crate::vocabulary::TEMPLATE;
+use clap::{Args, ValueEnum};
+use duologue::compile::{Compilation, Request};
+use duologue::diagnostic::Level;
+use duologue::endpoint::waits_more;
+use duologue::files::Disk;
+use duologue::fingerprint::Acceptance;
+use duologue::relation::{
+    Fate, Outcome, Require, Rollout, Travel, Verdict, can_leave, tag_mismatch, versions,
+};
+use duologue::report::counted;
+use duologue::target::Options;
+use duologue_project::Failure;
+use duologue_project::baseline::{Old, checked};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+\x1b[1;32mExamples:\x1b[0m
+  duologue breaking --against origin/main
+                                      can this branch be deployed, and which side first?
+  duologue breaking protocols --against v1.2 --require any-order
+                                      also fail if the order matters
+  duologue breaking bank.proto --against old/bank.proto
+                                      compare two files
+";
+
+/// Compare with an older version: can the change be deployed, and which side first?
+#[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, help_template = TEMPLATE)]
+pub struct Breaking {
+    /// Files and directories of the new version
+    #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The old version: a directory, a file, or a git revision such as a branch, a tag or HEAD~1
+    #[arg(long, value_name = "REV|DIR|FILE")]
+    against: String,
+    /// When to succeed: some-order, if the two sides can be deployed in some order, or any-order, if they can be deployed in any
+    /// order
+    #[arg(
+        long,
+        value_enum,
+        default_value = "some-order",
+        hide_possible_values = true,
+        value_name = "ORDER"
+    )]
+    require: Order,
+    /// Compare messages by position, as separate processes do: moving a message within its state is an error
+    #[arg(long)]
+    wire: bool,
+    #[command(flatten)]
+    style: Style,
+    #[command(flatten)]
+    sources: Sources,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Order {
+    AnyOrder,
+    SomeOrder,
+}
+
+impl Breaking {
+    pub fn run(self, terminal: &Terminal) -> duologue_project::Outcome {
+        let require = match self.require {
+            Order::AnyOrder => Require::AnyOrder,
+            Order::SomeOrder => Require::SomeOrder,
+        };
+        let travel = match self.wire {
+            true => Travel::Positions,
+            false => Travel::Names,
+        };
+        let against = self.against;
+        let old = Old::find(&against, &self.paths)?;
+        let here = old.still_here(&self.paths);
+        let by = |request: &Request| comparison(request, &self.paths, &old, require, travel);
+        let (options, format) = (Options::default(), self.style.format);
+        let product = Findings::Product;
+        let sources = self.sources;
+        let (compiled, verdicts) =
+            sources.compile_by(by, &here, options, format, product, terminal)?;
+        let (verdicts, unwritten, waiting) = match verdicts {
+            Compared::Verdicts(verdicts, unwritten, waiting) => (verdicts, unwritten, waiting),
+            Compared::OldIsWrong => {
+                let words = format!("the old version, `{against}`, itself has errors");
+                return Err(Failure::Environment(words));
+            }
+            Compared::NewIsWrong => return Err(Failure::Findings),
+        };
+        let table: String = verdicts
+            .iter()
+            .map(|verdict| text(verdict, terminal))
+            .collect();
+        match format {
+            Format::Human => terminal.print(table)?,
+            Format::Short | Format::Json | Format::Sarif | Format::Junit | Format::Github => {
+                terminal.tell(table)?;
+            }
+        }
+        if let [first, more @ ..] = &unwritten[..] {
+            let note = styled(WARNING, "note");
+            let more = match more.len() {
+                0 => String::new(),
+                more => format!(" and {}", counted(more, "other protocol")),
+            };
+            terminal.tell(format_args!(
+                "{note}: between processes the two versions of `{first}`{more} talk to each other only if one side accepts the other's \
+                 fingerprint: `duologue fingerprint --against {against} --write` writes that into the files\n"
+            ))?;
+        }
+        for state in waiting {
+            let note = styled(WARNING, "note");
+            terminal.tell(format_args!(
+                "{note}: in state `{state}` a send may now wait for its receiver, and block its thread: in tasks, send with the methods for \
+                 tasks\n"
+            ))?;
+        }
+        let mut found = compiled.diagnostics.iter();
+        if found.any(|diagnostic| diagnostic.level == Level::Deny) {
+            return Err(Failure::Findings);
+        }
+        Ok(())
+    }
+}
+
+enum Compared {
+    /// Also the names of the protocols of which a side may accept the old fingerprint, but the file does not say so; and the states in
+    /// which a send may have to wait, as it could not before.
+    Verdicts(Vec<Verdict>, Vec<String>, Vec<String>),
+    OldIsWrong,
+    NewIsWrong,
+}
+
+impl Answer for Compared {
+    fn verdicts(&self) -> Option<&[Verdict]> {
+        match self {
+            Compared::Verdicts(verdicts, ..) => Some(verdicts),
+            Compared::OldIsWrong | Compared::NewIsWrong => None,
+        }
+    }
+}
+
+/// Checks both versions. The findings are those of the comparison, or of the version that has errors.
+fn comparison(
+    request: &Request,
+    paths: &[PathBuf],
+    old_version: &Old<'_>,
+    require: Require,
+    travel: Travel,
+) -> Result<(Compilation, Compared), Failure> {
+    let mut new = checked(request, &Disk)?;
+    let Some(new_checked) = &new.checked else {
+        return Ok((new, Compared::NewIsWrong));
+    };
+    let mut old = old_version.check(request, paths)?;
+    let mut verdicts = Vec::new();
+    let mut found = Vec::new();
+    let mut unwritten = Vec::new();
+    let mut waiting = Vec::new();
+    let texts = std::mem::take(&mut old.sources);
+    let named = |name: &str| old_version.name_of(name);
+    let Some(old_checked) = &old.checked else {
+        // They are the only texts, so no span moves.
+        old.sources.absorb(texts, named);
+        return Ok((old, Compared::OldIsWrong));
+    };
+    let moved = new.sources.absorb(texts, named);
+    for versions in versions(old_checked.program(), new_checked.program(), travel) {
+        found.extend(versions.findings(require, moved));
+        // Versions with the same messages at the same positions have the same fingerprint.
+        let differ = |old, new| tag_mismatch(old, new).is_some();
+        if let Fate::Kept(old, new, _) = versions.fate
+            && (differ(old, new) || differ(new, old))
+            && can_leave(old)
+            && can_leave(new)
+        {
+            let may = Acceptance::between(old, new);
+            found.extend(may.unsound(old, new));
+            if may.unwritten(old, new).is_some() {
+                unwritten.push(versions.name.clone());
+            }
+        }
+        if let Fate::Kept(old, new, _) = versions.fate
+            && new.instance.is_none()
+        {
+            let [old, new] = [old, new].map(|view| view.program.protocol(view.protocol));
+            let states = waits_more(old, new).into_iter();
+            waiting.extend(states.map(|state| format!("{}.{}", versions.name, state.name)));
+        }
+        verdicts.push(Verdict::on(&versions));
+    }
+    new.diagnostics = found;
+    Ok((new, Compared::Verdicts(verdicts, unwritten, waiting)))
+}
+
+/// The verdict for people, with the matrix unless every pair is sound.
+fn text(verdict: &Verdict, terminal: &Terminal) -> String {
+    let style = match verdict.outcome {
+        Outcome::Added => GOOD,
+        Outcome::Removed => ERROR,
+        Outcome::Kept { rollout, .. } => match rollout {
+            Rollout::Same | Rollout::AnyOrder => GOOD,
+            Rollout::ServerFirst | Rollout::ClientFirst => WARNING,
+            Rollout::Incompatible => ERROR,
+        },
+    };
+    let name = styled(NAME, &verdict.name);
+    let reason = if verdict.reason.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", verdict.reason)
+    };
+    let mut text = format!(
+        "{name}: {}{reason}\n",
+        styled(style, verdict.outcome.words())
+    );
+    if let Some(wire) = &verdict.wire {
+        let note = styled(WARNING, "note");
+        text += &format!(
+            "    {note}: between processes neither side may accept the other version: {wire}\n\
+             \x20         see `duologue fingerprint --against`; with `--wire` this is an error\n"
+        );
+    }
+    let Outcome::Kept {
+        old_client,
+        new_client,
+        ..
+    } = verdict.outcome
+    else {
+        return text;
+    };
+    let is_shown = terminal.verbose || !old_client || !new_client;
+    if is_shown && !terminal.quiet {
+        let cell = |is_sound: bool| {
+            if is_sound {
+                styled(GOOD, "sound")
+            } else {
+                styled(ERROR, "UNSOUND")
+            }
+        };
+        let head = format!("{:16}{:12}new server", "", "old server");
+        text += &format!("{}\n", styled(QUIET, head));
+        let mut row = |name: &str, with_old: bool, with_new: bool| {
+            let with_old = cell(with_old) + if with_old { "       " } else { "     " };
+            text += &format!("    {name:<12}{with_old}{}\n", cell(with_new));
+        };
+        row("old client", true, old_client);
+        row("new client", new_client, true);
+    }
+    text
+}

@@ -1,0 +1,441 @@
+//! `duologue explain FILE#PROTOCOL/STATE`: everything about one state of a protocol.
+
+use crate::args::{Shape, Sources};
+use crate::named::{Named, find_state};
+use crate::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, WARNING, styled};
+use duologue::check::{CheckedProgram, CheckedProtocol};
+use duologue::diagram::message_text;
+use duologue::endpoint::{Activity, Endpoint, may_wait};
+use duologue::graph::{StateGraph, Step};
+use duologue::protocol::{Message, Next, Protocol, ProtocolId, Side, State, StateId, Type};
+use duologue::source;
+use duologue::target::{Options, Target, public_names};
+use duologue_project::{Failure, Outcome};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// What is known about a state. Within version 1, fields are only added.
+#[derive(Serialize)]
+struct Sheet {
+    version: u32,
+    file: String,
+    line: usize,
+    protocol: String,
+    state: String,
+    docs: String,
+    /// The side that sends.
+    active: Option<&'static str>,
+    messages: Vec<MessageLine>,
+    operations: Vec<Operations>,
+    /// `null` if no session reaches the state.
+    here: Option<Vec<StepLine>>,
+    /// `null` if the session cannot end.
+    out: Option<Vec<StepLine>>,
+    capacity: Capacity,
+    /// Whether a sender may find that no slot is free, because the run is not bounded.
+    may_wait: bool,
+    without: Without,
+}
+
+#[derive(Serialize)]
+struct MessageLine {
+    name: String,
+    text: String,
+    docs: String,
+    /// `null` if the session ends.
+    next: Option<String>,
+}
+
+/// What the two sides call in a language.
+#[derive(Serialize)]
+struct Operations {
+    target: &'static str,
+    client: SideOperations,
+    server: SideOperations,
+}
+
+#[derive(Serialize)]
+struct SideOperations {
+    activity: &'static str,
+    /// The type of the endpoint; `null` if the target has several, one for each type argument.
+    endpoint: Option<String>,
+    /// The methods or functions.
+    calls: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct StepLine {
+    state: String,
+    side: &'static str,
+    message: String,
+}
+
+/// The most messages in flight; `null` if there is no bound.
+#[derive(Serialize)]
+struct Capacity {
+    to_server: Option<u32>,
+    to_client: Option<u32>,
+}
+
+/// What the rest of the program loses if the state is removed, with the messages that lead to it.
+#[derive(Serialize)]
+struct Without {
+    /// Whether sessions start here, so that the protocol cannot do without it.
+    is_start: bool,
+    /// The messages that lead here from other states.
+    messages: Vec<StepLine>,
+    /// States that no session reaches any longer.
+    unreachable: Vec<String>,
+    /// States that are still reached, but have no messages any longer.
+    stuck: Vec<String>,
+    /// States that are still reached, and from which no session can end any longer.
+    cannot_finish: Vec<String>,
+    /// Messages and types that carry an endpoint in this state.
+    carried_by: Vec<String>,
+}
+
+/// The file, the protocol and the state that `FILE#PROTOCOL/STATE` names.
+pub fn run(topic: &str, shape: Shape, sources: Sources, terminal: &Terminal) -> Outcome {
+    let mut named = Named::parse(Path::new(topic));
+    let state = named.take_state();
+    let compiled = named.compile(sources, terminal)?;
+    let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
+    let found = named.find(checked)?;
+    let declared = checked.program().protocol(found);
+    let Some(state) = state else {
+        let first = &declared.start().name;
+        let words = format!("no state is given: name one, as in {topic}/{first}");
+        return Err(Failure::Usage(words));
+    };
+    let state = find_state(declared, &state)?;
+    let options = Options::default();
+    let sheet = sheet(checked.protocol(found), state, &compiled.sources, &options);
+    match shape {
+        Shape::Human => terminal.print(text(&sheet, terminal))?,
+        Shape::Json => {
+            let json = serde_json::to_string_pretty(&sheet);
+            terminal.print_exactly(&(json.expect("names can be written as JSON") + "\n"))?;
+        }
+    }
+    Ok(())
+}
+
+fn sheet(
+    checked: CheckedProtocol<'_>,
+    id: StateId,
+    sources: &source::Sources,
+    options: &Options,
+) -> Sheet {
+    let (program, protocol) = (checked.program(), checked.protocol());
+    let state = protocol.state(id);
+    let graph = StateGraph::of(protocol);
+    let line = |step: Step| {
+        let state = protocol.state(step.state);
+        StepLine {
+            state: state.name.to_string(),
+            side: state.active_side().map_or("", Side::word),
+            message: message_text(&state.messages[step.message], sources),
+        }
+    };
+    let lines = |steps: Vec<Step>| steps.into_iter().map(line).collect();
+    let messages = state.messages.iter().map(|message| MessageLine {
+        name: message.name.to_string(),
+        text: message_text(message, sources),
+        docs: message.docs.join("\n"),
+        next: next(protocol, message).map(|state| state.name.to_string()),
+    });
+    let source = sources.get(state.name.span.source);
+    Sheet {
+        version: 1,
+        file: source.name().to_owned(),
+        line: source.position(state.name.span.start as usize).line,
+        protocol: program.full_name(protocol.file, protocol.name.text()),
+        state: state.name.to_string(),
+        docs: state.docs.join("\n"),
+        active: state.active_side().map(Side::word),
+        messages: messages.collect(),
+        operations: operations(checked, id, options),
+        here: graph.shortest_dialogue(id).map(lines),
+        out: graph.dialogue_out(id).map(lines),
+        capacity: Capacity {
+            to_server: checked.capacity_to_server().most(),
+            to_client: checked.capacity_to_client().most(),
+        },
+        may_wait: may_wait(protocol, u32::MAX)[id.index()],
+        without: without(checked, id, &graph, &line),
+    }
+}
+
+/// The state that follows a message; `None` if the session ends.
+fn next<'p>(protocol: &'p Protocol, message: &Message) -> Option<&'p State> {
+    duologue::endpoint::next(protocol, &message.next)
+}
+
+fn operations(checked: CheckedProtocol<'_>, id: StateId, options: &Options) -> Vec<Operations> {
+    let of_target = |target: Target| {
+        let names = public_names(checked.program(), target, options);
+        let names = names.protocols[checked.id().index()].as_ref();
+        let names = names.and_then(|names| names.states[id.index()].as_ref());
+        let side = |side| {
+            let activity = Endpoint::of(checked.protocol(), side).activity(id);
+            let calls = names.map(|names| match activity {
+                Activity::Sends => names
+                    .messages
+                    .iter()
+                    .map(|names| names.send.clone())
+                    .collect(),
+                Activity::Receives => names.receive.iter().cloned().collect(),
+                Activity::Over => Vec::new(),
+            });
+            SideOperations {
+                activity: duologue_reports::model::activity(activity),
+                endpoint: names.map(|names| match side {
+                    Side::Client => names.client.clone(),
+                    Side::Server => names.server.clone(),
+                }),
+                calls: calls.unwrap_or_default(),
+            }
+        };
+        Operations {
+            target: target.name(),
+            client: side(Side::Client),
+            server: side(Side::Server),
+        }
+    };
+    Target::ALL.into_iter().map(of_target).collect()
+}
+
+fn without(
+    checked: CheckedProtocol<'_>,
+    id: StateId,
+    graph: &StateGraph,
+    line: &dyn Fn(Step) -> StepLine,
+) -> Without {
+    let protocol = checked.protocol();
+    let leads_here =
+        |message: &Message| matches!(message.next, Next::State { state, .. } if state == id);
+    let others = || protocol.state_ids().filter(|other| *other != id);
+    let steps = others().flat_map(|state| {
+        let messages = protocol.state(state).messages.iter().enumerate();
+        let messages = messages.filter(|(_, message)| leads_here(message));
+        messages.map(move |(message, _)| Step { state, message })
+    });
+    let rest = graph.without(id);
+    let is_start = id.index() == 0;
+    let (was_reached, could_finish) = (graph.reachable(), graph.can_finish());
+    let (is_reached, can_finish) = (rest.reachable(), rest.can_finish());
+    let names = |is_meant: &dyn Fn(usize) -> bool| {
+        let meant = others().filter(|other| is_meant(other.index()));
+        meant
+            .map(|other| protocol.state(other).name.to_string())
+            .collect::<Vec<_>>()
+    };
+    let is_stuck = |index: usize| {
+        let messages = &protocol.states[index].messages;
+        is_reached[index] && !messages.is_empty() && messages.iter().all(leads_here)
+    };
+    Without {
+        is_start,
+        messages: steps.map(line).collect(),
+        unreachable: match is_start {
+            true => Vec::new(),
+            false => names(&|index| was_reached[index] && !is_reached[index]),
+        },
+        stuck: match is_start {
+            true => Vec::new(),
+            false => names(&is_stuck),
+        },
+        cannot_finish: match is_start {
+            true => Vec::new(),
+            false => names(&|index| {
+                let was_sound = could_finish[index] && !can_finish[index];
+                is_reached[index] && was_sound && !is_stuck(index)
+            }),
+        },
+        carried_by: carriers(checked.checked(), checked.id(), id),
+    }
+}
+
+/// The messages and types of the program that carry an endpoint in a state.
+fn carriers(checked: &CheckedProgram, protocol: ProtocolId, state: StateId) -> Vec<String> {
+    let program = checked.program();
+    let carries = |ty: &Type| {
+        let mut found = false;
+        ty.walk(&mut |part| {
+            found |= matches!(part, Type::Endpoint(endpoint)
+                if endpoint.protocol == protocol && endpoint.state == state);
+        });
+        found
+    };
+    let mut found = Vec::new();
+    for of in &program.protocols {
+        for state in &of.states {
+            for message in &state.messages {
+                if message.entries.iter().any(|entry| carries(&entry.ty)) {
+                    let (message, state) = (&message.name, &state.name);
+                    found.push(format!(
+                        "message `{message}` of state `{state}` of `{}`",
+                        of.name
+                    ));
+                }
+            }
+        }
+    }
+    for ty in &program.types {
+        if ty.definition.parts().into_iter().any(carries) {
+            found.push(format!("type `{}`", ty.name));
+        }
+    }
+    found
+}
+
+fn text(sheet: &Sheet, terminal: &Terminal) -> String {
+    let mut text = String::new();
+    let place = styled(QUIET, format_args!("{}:{}", sheet.file, sheet.line));
+    let name = styled(NAME, format_args!("{}/{}", sheet.protocol, sheet.state));
+    let _ = writeln!(text, "{name}  {place}");
+    for line in sheet.docs.lines() {
+        let _ = writeln!(text, "  {line}");
+    }
+    let _ = match sheet.active {
+        Some(side) => writeln!(text, "\n{}", styled(GOOD, format_args!("the {side} sends"))),
+        None => writeln!(text, "\n{}", styled(GOOD, "the session is over")),
+    };
+    let (arrow, end) = if terminal.ascii {
+        ("->", "end")
+    } else {
+        ("\u{2192}", "end")
+    };
+    for message in &sheet.messages {
+        let next = message.next.as_deref().unwrap_or(end);
+        let _ = writeln!(text, "  {} {arrow} {next}", message.text);
+        for line in message.docs.lines() {
+            let _ = writeln!(text, "      {}", styled(QUIET, line));
+        }
+    }
+    way(
+        &mut text,
+        "shortest way here",
+        sheet.here.as_deref(),
+        "sessions start here",
+        "no session reaches this state",
+    );
+    way(
+        &mut text,
+        "shortest way out",
+        sheet.out.as_deref(),
+        "the session is over",
+        "the session cannot end from here",
+    );
+    let most = |messages: Option<u32>| match messages {
+        Some(messages) => format!("at most {messages}"),
+        None => "any number".to_owned(),
+    };
+    let Capacity {
+        to_server,
+        to_client,
+    } = &sheet.capacity;
+    let _ = writeln!(text, "\n{}", styled(GOOD, "messages in flight"));
+    let _ = writeln!(
+        text,
+        "  {} to the server, {} to the client",
+        most(*to_server),
+        most(*to_client)
+    );
+    if sheet.may_wait {
+        let _ = writeln!(
+            text,
+            "  a sender in this state may have to wait until the receiver has caught up"
+        );
+    }
+    let _ = writeln!(text, "\n{}", styled(GOOD, "in generated code"));
+    for operations in &sheet.operations {
+        for (side, style, own) in [
+            ("client", CLIENT, &operations.client),
+            ("server", SERVER, &operations.server),
+        ] {
+            let target = styled(NAME, format_args!("{:5}", operations.target));
+            let side = styled(style, side);
+            let Some(endpoint) = &own.endpoint else {
+                let _ = writeln!(text, "  {target}  {side}  one type for each argument");
+                continue;
+            };
+            let calls = own.calls.join(", ");
+            let separator = if calls.is_empty() { "" } else { ": " };
+            let _ = writeln!(text, "  {target}  {side}  {endpoint}{separator}{calls}");
+        }
+    }
+    text += &loss(&sheet.without, &sheet.protocol);
+    text
+}
+
+fn way(text: &mut String, title: &str, steps: Option<&[StepLine]>, none: &str, never: &str) {
+    let _ = writeln!(text, "\n{}", styled(GOOD, title));
+    let _ = match steps {
+        None => writeln!(text, "  {never}"),
+        Some([]) => writeln!(text, "  {none}"),
+        Some(steps) => steps.iter().try_for_each(|step| {
+            let style = if step.side == "client" {
+                CLIENT
+            } else {
+                SERVER
+            };
+            let side = styled(style, step.side);
+            writeln!(
+                text,
+                "  {side}  {}  {}",
+                step.message,
+                styled(QUIET, format_args!("in {}", step.state))
+            )
+        }),
+    };
+}
+
+fn loss(without: &Without, protocol: &str) -> String {
+    let mut text = format!("\n{}\n", styled(GOOD, "if it is removed"));
+    let mut line = |words: String| {
+        let _ = writeln!(text, "  {words}");
+    };
+    if without.is_start {
+        line(format!("`{protocol}` has no start, and cannot begin"));
+    }
+    let list = |names: &[String]| {
+        let names = names.iter().map(|name| format!("`{name}`"));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    for StepLine { state, message, .. } in &without.messages {
+        line(format!("would be removed too: `{message}` of `{state}`"));
+    }
+    let warned = |words: &str| styled(WARNING, words);
+    if !without.unreachable.is_empty() {
+        line(format!(
+            "{} {}",
+            warned("no session reaches"),
+            list(&without.unreachable)
+        ));
+    }
+    if !without.stuck.is_empty() {
+        line(format!(
+            "{} {}",
+            warned("no message is left in"),
+            list(&without.stuck)
+        ));
+    }
+    if !without.cannot_finish.is_empty() {
+        line(format!(
+            "{} {}",
+            warned("no session can end from"),
+            list(&without.cannot_finish)
+        ));
+    }
+    for carrier in &without.carried_by {
+        line(format!("{carrier} carries an endpoint in this state"));
+    }
+    let is_nothing =
+        !without.is_start && without.messages.is_empty() && without.carried_by.is_empty();
+    if is_nothing {
+        line("nothing else changes".to_owned());
+    }
+    text
+}

@@ -1,0 +1,59 @@
+//! `duologue model`: the checked program as JSON.
+
+use crate::args::{Choices, Findings, Format, Sources};
+use crate::terminal::Terminal;
+use crate::vocabulary::TEMPLATE;
+use clap::Args;
+use duologue::target::Options;
+use duologue_project::{Failure, Outcome};
+use duologue_reports::model;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+\x1b[1;32mExamples:\x1b[0m
+  duologue model bank.proto           everything that the compiler knows about a file, as JSON
+  duologue model protocols | jq -r '.protocols[].full_name'
+                                      the names of all protocols below a directory
+  duologue model --schema             the JSON Schema of the model
+";
+
+/// Print the checked protocols as JSON, for other programs: names resolved, with documentation, capacities and positions
+#[derive(Debug, Args)]
+#[command(before_help = EXAMPLES, help_template = TEMPLATE)]
+pub struct Model {
+    /// Files, directories, or - for standard input
+    #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Print the JSON Schema of the model, and read no files
+    #[arg(long, conflicts_with = "paths")]
+    schema: bool,
+    #[command(flatten)]
+    sources: Sources,
+    #[command(flatten)]
+    choices: Choices,
+}
+
+impl Model {
+    pub fn run(self, terminal: &Terminal) -> Outcome {
+        if self.schema {
+            terminal.print_exactly(model::SCHEMA)?;
+            return Ok(());
+        }
+        let is_part = |path: &&PathBuf| path.to_string_lossy().contains('#') && !path.exists();
+        if let Some(part) = self.paths.iter().find(is_part) {
+            return Err(Failure::Usage(format!(
+                "`{}` names a part of a file, and a model has whole files: leave out `#` and what follows it",
+                part.display()
+            )));
+        }
+        let options: Options = self.choices.into();
+        let (format, findings) = (Format::Human, Findings::Reason);
+        let compiled =
+            self.sources
+                .compile(&self.paths, options.clone(), format, findings, terminal)?;
+        let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
+        let model = model::Model::of(checked, &compiled.sources, &options);
+        terminal.print_exactly(&model.pretty())?;
+        Ok(())
+    }
+}

@@ -1,0 +1,296 @@
+//! The command line of Duologue: arguments in, exit code out. Each command has a file in `commands`, and what several of them share is beside it.
+
+mod answer;
+mod args;
+mod commands;
+mod config;
+mod diff;
+mod drift;
+mod fix;
+mod levels;
+mod named;
+mod protoc;
+mod protocol_table;
+mod reports;
+mod summary;
+mod terminal;
+mod vocabulary;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use commands::*;
+use duologue_project::{Failure, Outcome};
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+use terminal::{STYLES, Terminal};
+use vocabulary::TEMPLATE;
+
+const EXAMPLES: &str = "\
+\x1b[1;32mExamples:\x1b[0m
+  duologue check                                     check every protocol file below this directory
+  duologue gen bank.proto --rust src/protocols       write typed endpoints for both sides
+  duologue gen protocols --c c/gen --scala scala/gen --check
+                                                     fail if generated files are not up to date
+  duologue --rust_out=gen -I protocols bank.proto    the same, as protoc users type it
+  duologue fmt                                       format every protocol file below this directory
+  duologue explain stuck-state                       what a rule requires, and how to satisfy it
+  duologue explain bank.proto#bank/login             the ways to a state, and what each side may do there
+";
+
+const EXITS: &str = "\
+\x1b[1;32mExit codes:\x1b[0m
+  0  no errors
+  1  the protocols have errors, a change is incompatible, a session broke its protocol, or files are not up to date or not formatted
+  2  the command line is wrong
+  3  a file cannot be read or written, or a plugin fails";
+
+/// The commands by what they are for.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Check", &["check", "fmt", "explain", "rules", "guarantee"]),
+    ("Generate", &["gen", "dual", "model"]),
+    ("Look", &["graph", "doc", "play", "talk"]),
+    ("Test and observe", &["robots", "trace", "attack", "top"]),
+    ("Deploy", &["breaking", "fingerprint"]),
+    ("Editors and shells", &["lsp", "completions", "man"]),
+];
+
+/// How wide the list of commands is.
+const WIDTH: usize = 80;
+
+/// Checks protocols between two parties and writes typed endpoints for Rust, C and Scala.
+#[derive(Debug, Parser)]
+#[command(
+    name = "duologue",
+    version,
+    before_help = EXAMPLES,
+    after_help = EXITS,
+    help_template = TEMPLATE,
+    styles = terminal::STYLES,
+    max_term_width = 100,
+)]
+struct Cli {
+    #[command(flatten)]
+    terminal: terminal::Arguments,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Check),
+    #[command(alias = "generate")]
+    Gen(r#gen::Gen),
+    Fmt(fmt::Fmt),
+    Explain(explain::Explain),
+    Rules(rules::Rules),
+    Dual(dual::Dual),
+    Graph(graph::Graph),
+    Doc(doc::Doc),
+    Guarantee(guarantee::Guarantee),
+    Breaking(breaking::Breaking),
+    Fingerprint(fingerprint::Fingerprint),
+    Model(model::Model),
+    Play(play::Play),
+    Talk(talk::TalkArguments),
+    Attack(attack::Attack),
+    Trace(trace::Trace),
+    Top(top::Top),
+    Robots(robots::Robots),
+    Lsp(lsp::Lsp),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+fn main() -> ExitCode {
+    // A WebAssembly module starts in the root of the file system; the program that runs it says where it is started.
+    #[cfg(target_os = "wasi")]
+    if let Some(here) = std::env::var_os("PWD")
+        && let Err(error) = std::env::set_current_dir(&here)
+    {
+        eprintln!("error: cannot enter {}: {error}", here.display());
+        return ExitCode::from(3);
+    }
+    run(std::env::args_os().collect())
+}
+
+/// Runs the command that the arguments ask for. The first argument is the program's own name.
+fn run(arguments: Vec<OsString>) -> ExitCode {
+    let program = command();
+    let arguments = protoc::as_gen(arguments, &program);
+    let parsed = program.try_get_matches_from(arguments);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(answer) => {
+            return ExitCode::from(show(&answer));
+        }
+    };
+    let terminal = cli.terminal.terminal();
+    let outcome = match cli.command {
+        Command::Check(check) => check.run(&terminal),
+        Command::Gen(generation) => generation.run(&terminal),
+        Command::Fmt(fmt) => fmt.run(&terminal),
+        Command::Explain(explain) => explain.run(&terminal),
+        Command::Rules(rules) => rules.run(&terminal),
+        Command::Dual(dual) => dual.run(&terminal),
+        Command::Graph(graph) => graph.run(&terminal),
+        Command::Doc(doc) => doc.run(&terminal),
+        Command::Guarantee(guarantee) => guarantee.run(&terminal),
+        Command::Breaking(breaking) => breaking.run(&terminal),
+        Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
+        Command::Model(model) => model.run(&terminal),
+        Command::Play(play) => play.run(&terminal),
+        Command::Talk(talk) => talk.run(&terminal),
+        Command::Attack(attack) => attack.run(&terminal),
+        Command::Trace(trace) => trace.run(&terminal),
+        Command::Top(top) => top.run(&terminal),
+        Command::Robots(robots) => robots.run(&terminal),
+        Command::Lsp(lsp) => lsp.run(&terminal),
+        Command::Completions(completions) => completions.run(command(), &terminal),
+        Command::Man(man) => man.run(command(), &terminal),
+    };
+    ExitCode::from(exit_code(outcome, &terminal))
+}
+
+/// The command line, in which each command lists only the options that it uses.
+fn command() -> clap::Command {
+    let unused: [(&str, &[&str]); 17] = [
+        ("explain", &["quiet", "verbose"]),
+        ("rules", &["quiet", "verbose"]),
+        ("dual", &["verbose"]),
+        ("graph", &["quiet", "verbose"]),
+        ("guarantee", &["quiet", "verbose"]),
+        ("fingerprint", &["verbose"]),
+        ("model", &["quiet", "verbose"]),
+        ("play", &["verbose"]),
+        ("talk", &["verbose"]),
+        ("trace", &["verbose"]),
+        ("top", &["ascii", "quiet", "verbose"]),
+        ("robots", &["verbose"]),
+        ("lsp", &["color", "ascii", "quiet", "verbose"]),
+        ("completions", &["color", "ascii", "quiet", "verbose"]),
+        ("man", &["color", "ascii", "quiet", "verbose"]),
+        ("fmt", &[]),
+        ("breaking", &[]),
+    ];
+    let words = [
+        (
+            "check",
+            "Also print the states and the capacity of each protocol",
+        ),
+        ("gen", "Also print every protocol and every file"),
+        ("doc", "Also print every protocol and every file"),
+        ("fmt", "Also print the path of each file that was formatted"),
+        (
+            "breaking",
+            "Print the table of versions even if every pair is sound",
+        ),
+    ];
+    let mut command = Cli::command();
+    let shared: Vec<clap::Arg> = command.get_arguments().cloned().collect();
+    let own = |id: &str, change: &dyn Fn(clap::Arg) -> clap::Arg| {
+        let found = shared.iter().find(|argument| argument.get_id() == id);
+        found.cloned().map(change)
+    };
+    for (name, ids) in unused {
+        for id in ids {
+            let hidden = own(id, &|argument| argument.hide(true));
+            command = command.mut_subcommand(name, |command| command.args(hidden));
+        }
+    }
+    for (name, help) in words {
+        let verbose = own("verbose", &|argument| argument.help(help));
+        command = command.mut_subcommand(name, |command| command.args(verbose));
+    }
+    let list = list(&command);
+    command.help_template(TEMPLATE.replace("{all-args}", &list))
+}
+
+/// The commands in their groups, and a place for the options. What clap prints has no groups.
+fn list(command: &clap::Command) -> String {
+    let (heading, name) = (STYLES.get_header(), STYLES.get_literal());
+    let mut list = String::new();
+    for (group, members) in GROUPS {
+        list += &format!("{heading}{group}:{heading:#}\n");
+        for member in members {
+            let about = command
+                .find_subcommand(member)
+                .and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let mut column = 15;
+            list += &format!("  {name}{member:11}{name:#} ");
+            for word in about
+                .split([':', ';'])
+                .next()
+                .unwrap_or_default()
+                .split(' ')
+            {
+                if column + word.len() > WIDTH {
+                    list += &format!("\n{:14}", "");
+                    column = 15;
+                }
+                list += &format!(" {word}");
+                column += word.len() + 1;
+            }
+            list.push('\n');
+        }
+        list.push('\n');
+    }
+    list + &format!("{heading}Options:{heading:#}\n{{options}}")
+}
+
+/// Shows help, the version, or what is wrong with the arguments. Returns the exit code.
+fn show(answer: &clap::Error) -> u8 {
+    let text = answer.render();
+    let text = text.ansi();
+    let printed = match answer.use_stderr() {
+        true => write!(anstream::stderr().lock(), "{text}"),
+        false => {
+            let mut out = anstream::stdout().lock();
+            write!(out, "{text}").and_then(|()| out.flush())
+        }
+    };
+    match terminal::unless_unread(printed) {
+        Ok(()) => u8::try_from(answer.exit_code()).unwrap_or(2),
+        Err(error) => {
+            let style = terminal::ERROR;
+            let words = format!("{style}error{style:#}: cannot print: {error}\n");
+            // If that fails too, only the exit code can report it.
+            let _ = write!(anstream::stderr().lock(), "{words}");
+            3
+        }
+    }
+}
+
+/// Reports what has not been reported, and returns the exit code.
+fn exit_code(outcome: Outcome, terminal: &Terminal) -> u8 {
+    let (message, code) = match outcome {
+        Ok(()) => return 0,
+        Err(Failure::Findings) => return 1,
+        Err(Failure::Usage(message)) => (message, 2),
+        Err(Failure::Environment(message)) => (message, 3),
+        Err(Failure::Mistake(message)) => (message, 101),
+    };
+    terminal.complain(&message);
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_is_in_one_group() {
+        let listed = GROUPS
+            .iter()
+            .flat_map(|(_, members)| members.iter().copied());
+        let mut listed: Vec<&str> = listed.collect();
+        listed.sort_unstable();
+        let program = command();
+        let mut all: Vec<&str> = program
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        all.sort_unstable();
+        assert_eq!(listed, all);
+    }
+}

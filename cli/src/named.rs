@@ -1,0 +1,128 @@
+//! A protocol that the command line names: `FILE#PROTOCOL`.
+
+use crate::args::{Findings, Format, Sources};
+use crate::terminal::Terminal;
+use duologue::check::CheckedProgram;
+use duologue::compile::Compilation;
+use duologue::name::nearest;
+use duologue::protocol::{Protocol, ProtocolId, StateId};
+use duologue::target::Options;
+use duologue_project::Failure;
+use std::path::{Path, PathBuf};
+
+/// A file, and a protocol in it.
+pub struct Named {
+    pub file: PathBuf,
+    pub protocol: Option<String>,
+}
+
+impl Named {
+    /// Reads `FILE#PROTOCOL`, or `FILE` alone. A file that has a `#` in its own name is found too.
+    pub fn parse(text: &Path) -> Named {
+        let whole = Named {
+            file: text.to_path_buf(),
+            protocol: None,
+        };
+        if text.exists() {
+            return whole;
+        }
+        match text.to_str().and_then(|text| text.rsplit_once('#')) {
+            Some((file, protocol)) => Named {
+                file: file.into(),
+                protocol: Some(protocol.to_owned()),
+            },
+            None => whole,
+        }
+    }
+
+    /// Reads `PROTOCOL/STATE` as the name of a state, and leaves the protocol.
+    pub fn take_state(&mut self) -> Option<String> {
+        let (protocol, state) = self.protocol.as_deref()?.split_once('/')?;
+        let (protocol, state) = (protocol.to_owned(), state.to_owned());
+        self.protocol = Some(protocol);
+        Some(state)
+    }
+
+    /// Reads and checks the file, and prints the findings.
+    pub fn compile(&self, sources: Sources, terminal: &Terminal) -> Result<Compilation, Failure> {
+        let (files, options) = ([self.file.clone()], Options::default());
+        sources.compile(&files, options, Format::Human, Findings::Reason, terminal)
+    }
+
+    /// The protocol that is meant: the named one, or the only one in the file.
+    pub fn find(&self, checked: &CheckedProgram) -> Result<ProtocolId, Failure> {
+        let found = select(checked, self.protocol.as_deref())?;
+        match &found[..] {
+            [only] => Ok(*only),
+            [] => Err(Failure::Usage(format!(
+                "{} declares no protocol",
+                self.file.display()
+            ))),
+            [first, ..] => {
+                let name = &checked.program().protocol(*first).name;
+                let file = self.file.display();
+                Err(Failure::Usage(format!(
+                    "{file} declares {} protocols: say which, as in {file}#{name}",
+                    found.len()
+                )))
+            }
+        }
+    }
+}
+
+/// The protocols of the input files, or only the one called `name`.
+pub fn select(checked: &CheckedProgram, name: Option<&str>) -> Result<Vec<ProtocolId>, Failure> {
+    let program = checked.program();
+    let inputs = program.files.iter().filter(|file| file.is_input);
+    let ids = inputs.flat_map(|file| file.protocols.iter().copied());
+    let Some(name) = name else {
+        return Ok(ids.collect());
+    };
+    let names = ids.clone().map(|id| program.protocol(id).name.text());
+    let mut found = ids.clone();
+    if let Some(id) = found.find(|id| program.protocol(*id).name.text() == name) {
+        return Ok(vec![id]);
+    }
+    if name.is_empty() {
+        let words = "write the name of a protocol after `#`";
+        return Err(Failure::Usage(words.to_owned()));
+    }
+    if name.contains('/') {
+        return Err(Failure::Usage(format!(
+            "`{name}` is the name of a state: leave out what follows the protocol"
+        )));
+    }
+    let mut instances = program.instances.iter();
+    if let Some(instance) = instances.find(|instance| instance.name.text() == name) {
+        let generic = &program.protocol(instance.protocol).name;
+        return Err(Failure::Usage(format!(
+            "`{name}` is an instance of `{generic}`: name `{generic}`"
+        )));
+    }
+    Err(Failure::Usage(match nearest(name, names.clone()) {
+        Some(near) => format!("there is no protocol `{name}`; did you mean `{near}`?"),
+        None => {
+            let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>();
+            format!("there is no protocol `{name}`, only {}", names.join(", "))
+        }
+    }))
+}
+
+/// The state of this name.
+pub fn find_state(protocol: &Protocol, name: &str) -> Result<StateId, Failure> {
+    let names = || protocol.states.iter().map(|state| state.name.text());
+    if let Some(index) = names().position(|known| known == name) {
+        return Ok(StateId::new(index));
+    }
+    let hint = match nearest(name, names()) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => {
+            let names = names().map(|name| format!("`{name}`"));
+            format!(", only {}", names.collect::<Vec<_>>().join(", "))
+        }
+    };
+    Err(Failure::Usage(format!(
+        "there is no state `{name}` in `{}`{hint}",
+        protocol.name
+    )))
+}

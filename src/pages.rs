@@ -1,0 +1,13 @@
+//! The pages of the documentation that tools print. Those of rules are in [`check`](crate::check).
+
+/// The settings of a project, in `duologue.toml`.
+pub const CONFIGURATION: &str = include_str!("../docs/configuration.md");
+
+/// Plugins of `duologue gen`.
+pub const PLUGINS: &str = include_str!("../docs/plugins.md");
+
+/// Recorded sessions.
+pub const TRACING: &str = include_str!("../docs/tracing.md");
+
+/// The JSON Schema of a checked program.
+pub const MODEL_SCHEMA: &str = include_str!("../docs/model.schema.json");

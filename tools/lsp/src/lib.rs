@@ -1,0 +1,60 @@
+//! `duologue lsp`: a language server over standard input and output. What it answers is in [`answer`]; the rest is
+//! messages, threads and files.
+//!
+//! One thread reads messages into a bounded queue, one answers them in order and checks texts while nothing waits, and one compares
+//! with a git revision. A change marks its text; the check of a text always takes its newest version, so that changes that come
+//! faster than checks are skipped without a delay.
+
+pub mod answer;
+mod capabilities;
+mod convert;
+mod documents;
+mod edits;
+mod files;
+mod framing;
+mod lens;
+mod params;
+mod queue;
+mod reading;
+mod requests;
+mod server;
+mod state;
+mod uri;
+
+use duologue_project::terminal::Terminal;
+use duologue_project::{Failure, Outcome};
+use queue::{Incoming, Queue};
+use std::io;
+use std::sync::Arc;
+use std::thread;
+
+/// Types nest, so a check needs more stack than other threads have.
+const STACK: usize = 16 << 20;
+
+/// Serves an editor until it ends the session.
+///
+/// # Errors
+/// The editor ended the connection without ending the session, or there are no threads.
+pub fn run(terminal: &Terminal) -> Outcome {
+    let queue = Arc::new(Queue::default());
+    let output = framing::Output::new(io::stdout());
+    let (input, answers) = (Arc::clone(&queue), output.clone());
+    // It may wait for input indefinitely; the process ends without it.
+    let read = move || {
+        framing::read_all(&mut io::stdin().lock(), &input, &answers);
+        input.push(Incoming::End);
+    };
+    let no_thread = |error| Failure::Environment(format!("cannot start a thread: {error}"));
+    thread::Builder::new().spawn(read).map_err(no_thread)?;
+    let served = thread::scope(|scope| {
+        let serve = || server::serve(&queue, &output, terminal);
+        let serving = thread::Builder::new().stack_size(STACK);
+        let serving = serving.spawn_scoped(scope, serve);
+        serving.map(|thread| thread.join().unwrap_or(false))
+    });
+    match served {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::Findings),
+        Err(error) => Err(no_thread(error)),
+    }
+}

@@ -1,0 +1,271 @@
+//! The ways in which the bytes of a payload can be wrong.
+
+use super::sample::{Part, Sample, Sampler, Spot};
+use crate::talk::{Value, is_payload, write_count};
+use duologue::protocol::{Entry, Program, Type};
+use duologue::sizes::Sizes;
+
+/// How many variants of an enum get payloads of their own.
+const VARIANTS: usize = 16;
+
+/// How many bytes a value beyond its bound has at most, where an item without bytes counts as one.
+const BEYOND: u64 = 64 << 10;
+
+/// How many random changes each sample gets.
+const CHANGES: u64 = 8;
+
+/// A list may have this many items that take no bytes.
+const EMPTY_ITEMS: u64 = 65_535;
+
+/// Changed payloads of a message, each with what was changed.
+#[derive(Debug, Default)]
+pub struct Payloads {
+    /// A payload that is right.
+    pub right: Option<Vec<u8>>,
+    /// Payloads that a reader must reject.
+    pub wrong: Vec<(String, Vec<u8>)>,
+    /// Payloads that a reader must accept.
+    pub unusual: Vec<(String, Vec<u8>)>,
+}
+
+impl Payloads {
+    /// Of a message with these entries, changed from those with the known values and from others. All payloads have the same size if
+    /// `is_fixed`.
+    pub fn of(
+        program: &Program,
+        sizes: &Sizes,
+        entries: &[Entry],
+        arguments: &[Type],
+        is_fixed: bool,
+        seed: u64,
+        known: &[Vec<Value>],
+    ) -> Payloads {
+        let mut payloads = Payloads::default();
+        let mut add = |sample: Sample, random: u64| {
+            payloads.add(&sample);
+            let mut random = seed.wrapping_add(random);
+            for number in 0..CHANGES {
+                let bytes = change(&sample.bytes, &mut random);
+                if !is_payload(program, sizes, entries, arguments, &bytes) {
+                    payloads
+                        .wrong
+                        .push((format!("random change {number}"), bytes));
+                }
+            }
+            payloads.right.get_or_insert(sample.bytes);
+        };
+        let (mut choice, mut count) = (0, 1);
+        while choice < count.min(VARIANTS) {
+            let mut sampler = Sampler::new(program, sizes, choice);
+            let Some(sample) = sampler.payload(entries, arguments, &[]) else {
+                break;
+            };
+            count = sampler.variants;
+            add(sample, choice as u64);
+            choice += 1;
+        }
+        for values in known.iter().take(VARIANTS) {
+            let mut sampler = Sampler::new(program, sizes, 0);
+            let sample = sampler.payload(entries, arguments, values);
+            sample.into_iter().for_each(|sample| add(sample, 0));
+        }
+        if is_fixed {
+            let size = payloads.right.as_ref().map_or(0, Vec::len);
+            payloads.wrong.retain(|(_, bytes)| bytes.len() == size);
+        }
+        let mut known = std::collections::BTreeSet::new();
+        payloads
+            .wrong
+            .retain(|(_, bytes)| known.insert(bytes.clone()));
+        payloads
+            .unusual
+            .retain(|(_, bytes)| known.insert(bytes.clone()));
+        payloads
+    }
+
+    fn add(&mut self, sample: &Sample) {
+        for spot in &sample.spots {
+            let path = &spot.path;
+            match spot.part {
+                Part::Flag => {
+                    for byte in [2, 255] {
+                        let bytes = replaced(sample, spot.at, spot.at + 1, &[byte]);
+                        self.wrong.push((
+                            format!("{byte} for a `bool` or an option in `{path}`"),
+                            bytes,
+                        ));
+                    }
+                }
+                Part::Real => {
+                    // A signaling NaN with a payload.
+                    let width = spot.end - spot.at;
+                    let mut number = vec![0x55; width];
+                    number[width - 2..].copy_from_slice(if width == 4 {
+                        &[0x85, 0xff]
+                    } else {
+                        &[0xf5, 0x7f]
+                    });
+                    let bytes = replaced(sample, spot.at, spot.end, &number);
+                    self.unusual.push((format!("NaN in `{path}`"), bytes));
+                }
+                Part::Variant { count } => {
+                    let number = number_end(sample, spot.at);
+                    for (name, bytes) in counts(count as u64, "variant", count_at(sample, spot.at))
+                    {
+                        let bytes = replaced(sample, spot.at, number, &bytes);
+                        self.wrong.push((format!("{name} in `{path}`"), bytes));
+                    }
+                }
+                Part::Counted { .. } => self.add_counted(sample, spot),
+            }
+        }
+        let mut longer = sample.bytes.clone();
+        longer.push(0);
+        self.wrong
+            .push(("a byte after the payload's last value".to_owned(), longer));
+        for length in missing(sample.bytes.len()) {
+            let name = format!(
+                "a payload without its last {} bytes",
+                sample.bytes.len() - length
+            );
+            self.wrong.push((name, sample.bytes[..length].to_vec()));
+        }
+    }
+
+    fn add_counted(&mut self, sample: &Sample, spot: &Spot) {
+        let Part::Counted {
+            content,
+            least,
+            most,
+            is_text,
+            is_list,
+        } = spot.part
+        else {
+            return;
+        };
+        let path = &spot.path;
+        let own = count_at(sample, spot.at);
+        let left = (sample.bytes.len() - content) as u64;
+        let beyond = match least {
+            0 => EMPTY_ITEMS + 1,
+            least => left / least + 1,
+        };
+        for (name, bytes) in counts(beyond, "count", own) {
+            let bytes = replaced(sample, spot.at, content, &bytes);
+            self.wrong.push((format!("{name} in `{path}`"), bytes));
+        }
+        let item = &sample.bytes[content..spot.end];
+        let unit = if is_list { item } else { &b"a"[..] };
+        let can_repeat = !is_list || own == 1;
+        let size = (unit.len() as u64).max(1);
+        if let Some(most) = most
+            && can_repeat
+            && most < BEYOND / size
+        {
+            let full = |count: u64| {
+                let mut bytes = Vec::new();
+                write_count(&mut bytes, count);
+                (0..count).for_each(|_| bytes.extend_from_slice(unit));
+                replaced(sample, spot.at, spot.end, &bytes)
+            };
+            self.wrong.push((
+                format!("one more than the bound {most} in `{path}`"),
+                full(most + 1),
+            ));
+            self.unusual.push((
+                format!("as much as the bound {most} in `{path}`"),
+                full(most),
+            ));
+        }
+        if is_text {
+            let texts: [(&str, &[u8]); 6] = [
+                ("the byte 255", b"\xff"),
+                ("an overlong form", b"\xc0\x80"),
+                ("a surrogate", b"\xed\xa0\x80"),
+                ("a code point above 10FFFF", b"\xf4\x90\x80\x80"),
+                ("half a character", b"\xe2\x82"),
+                ("a continuation without a beginning", b"a\x80"),
+            ];
+            for (name, text) in texts {
+                let mut bytes = vec![text.len() as u8];
+                bytes.extend_from_slice(text);
+                let bytes = replaced(sample, spot.at, spot.end, &bytes);
+                self.wrong.push((format!("{name} in `{path}`"), bytes));
+            }
+        }
+        if !is_list {
+            let bytes = replaced(sample, spot.at, spot.end, &[0]);
+            self.unusual.push((format!("nothing in `{path}`"), bytes));
+        }
+    }
+}
+
+/// Counts that are wrong where at most `beyond` - 1 is right, or that encode `own` wrongly.
+fn counts(beyond: u64, what: &str, own: u64) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for count in [beyond, 1 << 31, 1 << 63, u64::MAX] {
+        if count < beyond {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        write_count(&mut bytes, count);
+        all.push((format!("the {what} {count}"), bytes));
+    }
+    let mut longer = Vec::new();
+    write_count(&mut longer, own);
+    if let Some(last) = longer.last_mut() {
+        *last |= 0x80;
+    }
+    longer.push(0);
+    all.push((format!("a {what} that is longer than necessary"), longer));
+    all.push((
+        format!("a {what} of 65 bits"),
+        [&[0xff; 9][..], &[2]].concat(),
+    ));
+    all.push((format!("a {what} that does not end"), vec![0xff; 12]));
+    all
+}
+
+/// The number that a count says.
+fn count_at(sample: &Sample, at: usize) -> u64 {
+    let bytes = &sample.bytes[at..number_end(sample, at)];
+    let digits = bytes.iter().rev();
+    digits.fold(0, |number, byte| number << 7 | u64::from(byte & 0x7f))
+}
+
+fn number_end(sample: &Sample, at: usize) -> usize {
+    let rest = sample.bytes[at..].iter();
+    at + 1 + rest.take_while(|byte| **byte >= 0x80).count()
+}
+
+fn replaced(sample: &Sample, at: usize, end: usize, with: &[u8]) -> Vec<u8> {
+    [&sample.bytes[..at], with, &sample.bytes[end..]].concat()
+}
+
+/// Where payloads are cut: after each byte of a short one.
+fn missing(length: usize) -> Vec<usize> {
+    const ALL: usize = 24;
+    match length {
+        0..=ALL => (0..length).collect(),
+        _ => (0..ALL).chain([length / 2, length - 1]).collect(),
+    }
+}
+
+/// Changes one to three bytes.
+fn change(bytes: &[u8], random: &mut u64) -> Vec<u8> {
+    let mut changed = bytes.to_vec();
+    let mut next = || {
+        *random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        *random >> 33
+    };
+    if changed.is_empty() {
+        return changed;
+    }
+    for _ in 0..=next() % 3 {
+        let at = next() as usize % changed.len();
+        changed[at] = next() as u8;
+    }
+    changed
+}

@@ -1,0 +1,10 @@
+//! Peers for the other side of a session: sessions that a person, a script or a robot plays, everything that a hostile peer can send, and what
+//! running programs report about their sessions.
+
+pub mod address;
+pub mod attack;
+pub mod campaign;
+pub mod game;
+pub mod socket;
+pub mod talk;
+pub mod top;

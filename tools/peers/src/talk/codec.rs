@@ -1,0 +1,330 @@
+//! Values as bytes, by `docs/wire.md`.
+
+use super::value::{DEPTH, Value};
+use duologue::protocol::{Builtin, Definition, Entry, Lengths, Limit, Program, Type};
+use duologue::sizes::Sizes;
+
+/// How deeply lists may be nested.
+const LISTS: usize = 256;
+
+/// How many values a payload may have, so that few bytes do not take much memory.
+const VALUES: usize = 1 << 20;
+
+/// How many items of a list may take no bytes.
+const EMPTY_ITEMS: u64 = 65_535;
+
+/// Appends a count.
+pub fn write_count(out: &mut Vec<u8>, mut count: u64) {
+    while count >= 0x80 {
+        out.push((count & 0x7f) as u8 | 0x80);
+        count >>= 7;
+    }
+    out.push(count as u8);
+}
+
+/// Reads a count from the beginning of `bytes`, with its length. `Ok(None)` if it is not complete.
+///
+/// # Errors
+/// If it does not fit into 64 bits, or is longer than necessary.
+pub(super) fn read_count(bytes: &[u8]) -> Result<Option<(u64, usize)>, &'static str> {
+    let mut count = 0_u64;
+    for (index, byte) in bytes.iter().enumerate() {
+        let low = u64::from(byte & 0x7f);
+        if index == 9 && low > 1 || index > 9 {
+            return Err("a count does not fit into 64 bits");
+        }
+        count |= low << (7 * index);
+        if byte & 0x80 == 0 {
+            if *byte == 0 && index > 0 {
+                return Err("a count is longer than necessary");
+            }
+            return Ok(Some((count, index + 1)));
+        }
+    }
+    Ok(None)
+}
+
+/// Appends the encoding of a value of a type. Fails for a value that cannot leave its process.
+pub(super) fn encode(
+    program: &Program,
+    ty: &Type,
+    value: &Value,
+    out: &mut Vec<u8>,
+) -> Result<(), &'static str> {
+    match (ty, value) {
+        (Type::Builtin(builtin), value) => return encode_builtin(*builtin, value, out),
+        (Type::List(item), Value::List(items)) => {
+            write_count(out, items.len() as u64);
+            for value in items {
+                encode(program, item, value, out)?;
+            }
+        }
+        (Type::Option(_), Value::Option(None)) => out.push(0),
+        (Type::Option(item), Value::Option(Some(value))) => {
+            out.push(1);
+            encode(program, item, value, out)?;
+        }
+        (Type::Tuple(items), Value::Tuple(values)) => {
+            for (item, value) in items.iter().zip(values) {
+                encode(program, item, value, out)?;
+            }
+        }
+        (Type::Named(id), value) => match (&program.ty(*id).definition, value) {
+            (Definition::Alias(target), value) => encode(program, target, value, out)?,
+            (Definition::Struct(fields), Value::Struct(values)) => {
+                for (field, (_, value)) in fields.iter().zip(values) {
+                    encode(program, &field.ty, value, out)?;
+                }
+            }
+            (Definition::Enum(variants), Value::Variant(name, values)) => {
+                let mut names = variants.iter().map(|variant| variant.name.text());
+                let index = names.position(|known| known == &**name);
+                let index = index.ok_or("the variant does not exist")?;
+                write_count(out, index as u64);
+                for (entry, value) in variants[index].entries.iter().zip(values) {
+                    encode(program, &entry.ty, value, out)?;
+                }
+            }
+            _ => return Err("a value of a type of the host program cannot leave its process"),
+        },
+        (Type::Endpoint(_), _) => return Err("an endpoint cannot leave its process"),
+        _ => return Err("a value of a type parameter cannot leave its process"),
+    }
+    Ok(())
+}
+
+fn encode_builtin(builtin: Builtin, value: &Value, out: &mut Vec<u8>) -> Result<(), &'static str> {
+    let width = match builtin {
+        Builtin::Bool | Builtin::Str | Builtin::Bytes | Builtin::F32 | Builtin::F64 => 0,
+        Builtin::U8 | Builtin::I8 => 1,
+        Builtin::U16 | Builtin::I16 => 2,
+        Builtin::U32 | Builtin::I32 => 4,
+        Builtin::U64 | Builtin::I64 => 8,
+    };
+    match value {
+        Value::Bool(value) => out.push(u8::from(*value)),
+        Value::Unsigned(value) => out.extend_from_slice(&value.to_le_bytes()[..width]),
+        Value::Signed(value) => out.extend_from_slice(&value.to_le_bytes()[..width]),
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "it was read as a number of 32 bits"
+        )]
+        Value::Real(value) if builtin == Builtin::F32 => {
+            out.extend_from_slice(&(*value as f32).to_le_bytes());
+        }
+        Value::Real(value) => out.extend_from_slice(&value.to_le_bytes()),
+        Value::Text(text) => {
+            write_count(out, text.len() as u64);
+            out.extend_from_slice(text.as_bytes());
+        }
+        Value::Bytes(bytes) => {
+            write_count(out, bytes.len() as u64);
+            out.extend_from_slice(bytes);
+        }
+        Value::List(_)
+        | Value::Option(_)
+        | Value::Tuple(_)
+        | Value::Struct(_)
+        | Value::Variant(..)
+        | Value::Opaque(_) => return Err("the value does not have its type"),
+    }
+    Ok(())
+}
+
+/// Whether bytes are a payload of a message with these entries, whose type parameters have these arguments.
+#[must_use]
+pub fn is_payload(
+    program: &Program,
+    sizes: &Sizes,
+    entries: &[Entry],
+    arguments: &[Type],
+    bytes: &[u8],
+) -> bool {
+    payload_length(program, sizes, entries, arguments, bytes) == Some(bytes.len())
+}
+
+/// The length of the payload of such a message at the beginning of `bytes`, if there is one.
+#[must_use]
+fn payload_length(
+    program: &Program,
+    sizes: &Sizes,
+    entries: &[Entry],
+    arguments: &[Type],
+    bytes: &[u8],
+) -> Option<usize> {
+    let mut decoder = Decoder::new(program, sizes, bytes);
+    let mut entries = entries.iter();
+    let is_read = entries.all(|entry| {
+        let ty = entry.ty.substitute(arguments);
+        decoder.value(&ty, &entry.lengths).is_ok()
+    });
+    is_read.then(|| bytes.len() - decoder.bytes.len())
+}
+
+/// Reads values from bytes that a peer has sent.
+#[derive(Debug)]
+pub(super) struct Decoder<'a> {
+    pub program: &'a Program,
+    pub sizes: &'a Sizes,
+    pub bytes: &'a [u8],
+    lists: usize,
+    depth: usize,
+    /// How many more values there may be.
+    values: usize,
+}
+
+impl<'a> Decoder<'a> {
+    pub fn new(program: &'a Program, sizes: &'a Sizes, bytes: &'a [u8]) -> Decoder<'a> {
+        Decoder {
+            program,
+            sizes,
+            bytes,
+            lists: 0,
+            depth: 0,
+            values: VALUES,
+        }
+    }
+
+    fn take(&mut self, length: u64) -> Result<&'a [u8], &'static str> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let (taken, rest) = self
+            .bytes
+            .split_at_checked(length)
+            .ok_or("bytes are missing")?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    /// The next bytes as a number of this width.
+    fn number<const WIDTH: usize>(&mut self) -> Result<[u8; WIDTH], &'static str> {
+        let mut number = [0; WIDTH];
+        number.copy_from_slice(self.take(WIDTH as u64)?);
+        Ok(number)
+    }
+
+    fn count(&mut self) -> Result<u64, &'static str> {
+        let (count, length) = read_count(self.bytes)?.ok_or("bytes are missing")?;
+        self.bytes = &self.bytes[length..];
+        Ok(count)
+    }
+
+    /// The next value, which has at most the lengths that its type is written with.
+    pub fn value(&mut self, ty: &Type, lengths: &Lengths) -> Result<Value, &'static str> {
+        self.values = (self.values.checked_sub(1)).ok_or("a payload has too many values")?;
+        if self.depth == DEPTH {
+            return Err("values are nested too deeply");
+        }
+        self.depth += 1;
+        let value = self.of_type(ty, lengths);
+        self.depth -= 1;
+        value
+    }
+
+    fn of_type(&mut self, ty: &Type, lengths: &Lengths) -> Result<Value, &'static str> {
+        Ok(match ty {
+            Type::Builtin(builtin) => self.builtin(*builtin, lengths.most)?,
+            Type::List(item) => {
+                let count = self.count()?;
+                let least = self.sizes.of_type(item).least;
+                let fits = match least {
+                    0 => count <= EMPTY_ITEMS,
+                    least => count <= self.bytes.len() as u64 / least,
+                };
+                if !fits {
+                    return Err("a list has more items than its bytes have space for");
+                }
+                within(count, lengths.most)?;
+                if self.lists == LISTS {
+                    return Err("lists are nested too deeply");
+                }
+                self.lists += 1;
+                let items = (0..count)
+                    .map(|_| self.value(item, lengths.part(0)))
+                    .collect::<Result<_, _>>();
+                self.lists -= 1;
+                Value::List(items?)
+            }
+            Type::Option(item) => Value::Option(match self.number::<1>()? {
+                [0] => None,
+                [1] => Some(Box::new(self.value(item, lengths.part(0))?)),
+                _ => return Err("an option begins with neither 0 nor 1"),
+            }),
+            Type::Tuple(items) => {
+                let parts = items.iter().enumerate();
+                let values = parts.map(|(at, item)| self.value(item, lengths.part(at)));
+                Value::Tuple(values.collect::<Result<_, _>>()?)
+            }
+            Type::Named(id) => match &self.program.ty(*id).definition {
+                Definition::Alias(target) => {
+                    let own = &self.program.ty(*id).lengths;
+                    self.value(target, if own.is_none() { lengths } else { own })?
+                }
+                Definition::Struct(fields) => {
+                    let mut values = Vec::with_capacity(fields.len());
+                    for field in fields {
+                        values.push((
+                            field.name.text().into(),
+                            self.value(&field.ty, &field.lengths)?,
+                        ));
+                    }
+                    Value::Struct(values)
+                }
+                Definition::Enum(variants) => {
+                    let index = usize::try_from(self.count()?).unwrap_or(usize::MAX);
+                    let variant = variants.get(index).ok_or("a variant does not exist")?;
+                    let values = variant
+                        .entries
+                        .iter()
+                        .map(|entry| self.value(&entry.ty, &entry.lengths));
+                    let values = values.collect::<Result<_, _>>()?;
+                    Value::Variant(variant.name.text().into(), values)
+                }
+                Definition::Extern(..) | Definition::Undeclared => {
+                    return Err("a value of a type of the host program cannot arrive");
+                }
+            },
+            Type::Endpoint(_) | Type::Parameter(_) | Type::Error => {
+                return Err("such a value cannot arrive");
+            }
+        })
+    }
+
+    fn builtin(&mut self, builtin: Builtin, most: Option<Limit>) -> Result<Value, &'static str> {
+        Ok(match builtin {
+            Builtin::Bool => match self.number::<1>()? {
+                [0] => Value::Bool(false),
+                [1] => Value::Bool(true),
+                _ => return Err("a `bool` is neither 0 nor 1"),
+            },
+            Builtin::U8 => Value::Unsigned(u8::from_le_bytes(self.number()?).into()),
+            Builtin::U16 => Value::Unsigned(u16::from_le_bytes(self.number()?).into()),
+            Builtin::U32 => Value::Unsigned(u32::from_le_bytes(self.number()?).into()),
+            Builtin::U64 => Value::Unsigned(u64::from_le_bytes(self.number()?)),
+            Builtin::I8 => Value::Signed(i8::from_le_bytes(self.number()?).into()),
+            Builtin::I16 => Value::Signed(i16::from_le_bytes(self.number()?).into()),
+            Builtin::I32 => Value::Signed(i32::from_le_bytes(self.number()?).into()),
+            Builtin::I64 => Value::Signed(i64::from_le_bytes(self.number()?)),
+            Builtin::F32 => Value::Real(f32::from_le_bytes(self.number()?).into()),
+            Builtin::F64 => Value::Real(f64::from_le_bytes(self.number()?)),
+            Builtin::Str => {
+                let length = self.count()?;
+                within(length, most)?;
+                let text = std::str::from_utf8(self.take(length)?);
+                Value::Text(text.map_err(|_| "a text is not UTF-8")?.to_owned())
+            }
+            Builtin::Bytes => {
+                let length = self.count()?;
+                within(length, most)?;
+                Value::Bytes(self.take(length)?.to_vec())
+            }
+        })
+    }
+}
+
+/// Checks a length against the bound that the protocol has for it.
+fn within(length: u64, most: Option<Limit>) -> Result<(), &'static str> {
+    match most {
+        Some(limit) if length > limit.most => Err("a value is longer than its bound"),
+        _ => Ok(()),
+    }
+}

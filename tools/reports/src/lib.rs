@@ -1,0 +1,16 @@
+//! Findings for other programs: JSON, SARIF, JUnit and annotations for GitHub. A checked program for other programs is in [`model`].
+
+mod github;
+mod json;
+mod junit;
+pub mod model;
+mod record;
+mod sarif;
+
+pub use github::{
+    annotation as github_annotation, annotations as github_annotations, summary as github_summary,
+    verdicts as github_verdicts,
+};
+pub use json::{json, json_of_traces, json_of_versions};
+pub use junit::junit;
+pub use sarif::sarif;

@@ -1,0 +1,214 @@
+//! A picture as SVG: one text, which needs no fonts, scripts or other files, and follows the reader's choice of light or dark.
+
+use super::layout::{Area, LINE, Layout, width};
+use super::{Node, Picture, Step};
+use duologue::protocol::{Side, StateId};
+use std::fmt::Write;
+
+const STYLE: &str = "\
+svg{--text:#1f2328;--line:#656d76;--paper:#ffffff;--client:#ddf4ff;--client-line:#0969da;--server:#fff1e5;--server-line:#bc4c00;--over:#eaeef2}\
+@media(prefers-color-scheme:dark){svg{--text:#e6edf3;--line:#9198a1;--paper:#0d1117;--client:#0c2d6b;--client-line:#79c0ff;--server:#5a1e02;--server-line:#ffa657;--over:#30363d}}\
+text{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:var(--text);text-anchor:middle}\
+.name{font-weight:bold}\
+.state{stroke:var(--line);stroke-width:1.5;fill:var(--over)}\
+.client{fill:var(--client);stroke:var(--client-line)}\
+.server{fill:var(--server);stroke:var(--server-line)}\
+.cut{stroke-dasharray:5 4}\
+.arrow{fill:none;stroke:var(--line);stroke-width:1.3;marker-end:url(#tip)}\
+.tip,.dot{fill:var(--line)}\
+.ring{fill:none;stroke:var(--line);stroke-width:1.5}\
+.paper{fill:var(--paper)}";
+
+/// The head of an arrow.
+const TIP: &str = "<defs><marker id=\"tip\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
+<path class=\"tip\" d=\"M0 1L10 5L0 9z\"/></marker></defs>";
+
+/// The text of a picture with this layout.
+#[must_use]
+pub fn svg(picture: &Picture, layout: &Layout) -> String {
+    let (w, h) = (number(layout.width.ceil()), number(layout.height.ceil()));
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\">\n\
+         <title>{}</title>\n<desc>{}</desc>\n<style>{STYLE}</style>\n{TIP}\n\
+         <rect class=\"paper\" width=\"{w}\" height=\"{h}\"/>\n",
+        escaped(&picture.name),
+        escaped(&picture.summary),
+    );
+    body(&mut text, picture, layout, None);
+    text + "</svg>\n"
+}
+
+/// Where the parts of a picture in a page lead.
+pub struct Links<'a> {
+    /// The address of a state's page.
+    pub state: &'a dyn Fn(StateId) -> String,
+}
+
+/// The text of a picture inside a page, whose style sheet colors it. Its boxes are links, and scripts find its states and messages
+/// by `data-state` and `data-step`.
+#[must_use]
+pub fn inline(picture: &Picture, layout: &Layout, links: &Links<'_>) -> String {
+    let (w, h) = (number(layout.width.ceil()), number(layout.height.ceil()));
+    let mut text = format!(
+        "<svg width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"group\" aria-label=\"{}\">{TIP}\n",
+        escaped(&picture.summary)
+    );
+    body(&mut text, picture, layout, Some(links));
+    text + "</svg>\n"
+}
+
+fn body(text: &mut String, picture: &Picture, layout: &Layout, links: Option<&Links<'_>>) {
+    for points in &layout.points {
+        let _ = writeln!(text, "<path class=\"arrow\" d=\"{}\"/>", curve(points));
+    }
+    for (arrow, label) in picture.arrows.iter().zip(&layout.labels) {
+        let Some(area) = label else { continue };
+        // The line of another arrow may pass under a label. A style sheet can give letters a rim; not every program draws it.
+        if links.is_none() {
+            text.push_str(&rectangle(area, "paper", 0.0));
+        }
+        let steps = links.map(|_| &arrow.steps[..]);
+        lines(text, area, &arrow.lines, "", steps);
+    }
+    for (node, area) in picture.nodes.iter().zip(&layout.nodes) {
+        let (x, y) = (number(area.x), number(area.y));
+        match node {
+            Node::Start => {
+                let _ = writeln!(
+                    text,
+                    "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"6\"/>"
+                );
+            }
+            Node::End => {
+                let _ = writeln!(
+                    text,
+                    "<circle class=\"ring\" cx=\"{x}\" cy=\"{y}\" r=\"8\"/><circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"4.5\"/>"
+                );
+            }
+            Node::State {
+                id,
+                name,
+                turn,
+                active,
+                is_whole,
+            } => {
+                let side = active.map_or("", Side::word);
+                let cut = if *is_whole { "" } else { " cut" };
+                let class = format!("state {side}{cut}");
+                if let Some(links) = links {
+                    let (address, index) = ((links.state)(*id), id.index());
+                    let _ = write!(
+                        text,
+                        "<a href=\"{}\" data-state=\"{index}\">",
+                        escaped(&address)
+                    );
+                }
+                text.push_str(&rectangle(area, &class, 8.0));
+                let both = [name.clone(), turn.clone()];
+                lines(text, area, &both, "name", links.map(|_| &[][..]));
+                if links.is_some() {
+                    text.push_str("</a>\n");
+                }
+            }
+        }
+    }
+}
+
+/// Lines of text in the middle of an area; the first has a class. Inside a page, those of messages say which.
+fn lines(
+    text: &mut String,
+    area: &Area,
+    lines: &[String],
+    first_class: &str,
+    steps: Option<&[Step]>,
+) {
+    let all: f64 = lines.iter().map(|_| LINE).sum();
+    let mut y = area.y - all / 2.0 + LINE * 0.75;
+    for (index, line) in lines.iter().enumerate() {
+        let class = match (index, first_class) {
+            (0, class) if !class.is_empty() => format!(" class=\"{class}\""),
+            _ => String::new(),
+        };
+        let fit = match steps {
+            // The style sheet of the page sets a font with characters of the width that was laid out.
+            Some(_) => String::new(),
+            None => {
+                let width = number(width(line));
+                format!(" textLength=\"{width}\" lengthAdjust=\"spacingAndGlyphs\"")
+            }
+        };
+        let step = steps.and_then(|steps| steps.get(index));
+        let step = step.map_or_else(String::new, |step| {
+            format!(" data-step=\"{}.{}\"", step.state.index(), step.message)
+        });
+        let _ = writeln!(
+            text,
+            "<text{class}{step} x=\"{}\" y=\"{}\"{fit}>{}</text>",
+            number(area.x),
+            number(y),
+            escaped(line)
+        );
+        y += LINE;
+    }
+}
+
+fn rectangle(area: &Area, class: &str, radius: f64) -> String {
+    let (x, y) = (area.x - area.width / 2.0, area.y - area.height / 2.0);
+    let round = match radius > 0.0 {
+        true => format!(" rx=\"{}\"", number(radius)),
+        false => String::new(),
+    };
+    let (x, y, w, h) = (
+        number(x),
+        number(y),
+        number(area.width),
+        number(area.height),
+    );
+    let class = class.trim_end();
+    format!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{round}/>\n")
+}
+
+/// A path that bends at each point, and begins and ends straight.
+fn curve(points: &[(f64, f64)]) -> String {
+    let [first, rest @ ..] = points else {
+        return String::new();
+    };
+    let at = |(x, y): (f64, f64)| format!("{} {}", number(x), number(y));
+    let mut path = format!("M{}", at(*first));
+    for pair in rest.windows(2) {
+        let middle = ((pair[0].0 + pair[1].0) / 2.0, (pair[0].1 + pair[1].1) / 2.0);
+        let _ = write!(path, "Q{} {}", at(pair[0]), at(middle));
+    }
+    if let Some(last) = rest.last() {
+        let _ = write!(path, "L{}", at(*last));
+    }
+    path
+}
+
+/// A number with at most one digit after the point.
+fn number(value: f64) -> String {
+    let text = format!("{value:.1}");
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    match text {
+        "-0" => "0".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            // Control characters are not allowed in XML, and others change the direction of the text around them.
+            letter if letter.is_control() || "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{fffe}\u{ffff}".contains(letter) => {
+                escaped.push(char::REPLACEMENT_CHARACTER);
+            }
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,222 @@
+//! Traces and logs of OpenTelemetry as JSON: an event of a span, or a record of a log, is an event of a session if its attributes say
+//! so.
+
+use super::event::{Event, Kind, WORDS, Word, logged};
+use super::problem::Problem;
+use duologue::protocol::Side;
+use serde::Deserialize;
+use serde_json::Value as Json;
+use std::borrow::Cow;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    #[serde(borrow, default)]
+    resource_spans: Vec<ResourceSpans<'a>>,
+    #[serde(borrow, default)]
+    resource_logs: Vec<ResourceLogs<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceSpans<'a> {
+    #[serde(borrow, default)]
+    resource: Attributed<'a>,
+    #[serde(borrow, default)]
+    scope_spans: Vec<ScopeSpans<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ScopeSpans<'a> {
+    #[serde(borrow, default)]
+    spans: Vec<Span<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Span<'a> {
+    #[serde(borrow, default)]
+    span_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    attributes: Vec<Attribute<'a>>,
+    #[serde(borrow, default)]
+    events: Vec<SpanEvent<'a>>,
+}
+
+#[derive(Deserialize)]
+struct SpanEvent<'a> {
+    #[serde(borrow, default)]
+    name: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    attributes: Vec<Attribute<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceLogs<'a> {
+    #[serde(borrow, default)]
+    resource: Attributed<'a>,
+    #[serde(borrow, default)]
+    scope_logs: Vec<ScopeLogs<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ScopeLogs<'a> {
+    #[serde(borrow, default)]
+    log_records: Vec<LogRecord<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LogRecord<'a> {
+    #[serde(borrow, default)]
+    span_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    body: Option<Value<'a>>,
+    #[serde(borrow, default)]
+    attributes: Vec<Attribute<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Attributed<'a> {
+    #[serde(borrow, default)]
+    attributes: Vec<Attribute<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Attribute<'a> {
+    #[serde(borrow, default)]
+    key: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    value: Option<Value<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Value<'a> {
+    #[serde(borrow, default)]
+    string_value: Option<Text<'a>>,
+    #[serde(default)]
+    int_value: Option<Json>,
+}
+
+/// A text that refers to the document where it is written there without escapes.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> Value<'a> {
+    fn text(&self) -> Option<Cow<'a, str>> {
+        match (&self.string_value, &self.int_value) {
+            (Some(text), _) => Some(text.0.clone()),
+            (None, Some(Json::String(text))) => Some(Cow::Owned(text.clone())),
+            (None, Some(Json::Number(number))) => Some(Cow::Owned(number.to_string())),
+            _ => None,
+        }
+    }
+}
+
+/// The value of the first attribute of this name, with or without `duologue.` in front.
+fn value<'a>(lists: &[&[Attribute<'a>]], name: &str) -> Option<Cow<'a, str>> {
+    let mut all = lists.iter().flat_map(|list| list.iter());
+    let found = all.find(|attribute| {
+        let key = attribute.key.as_ref().map_or("", |key| key.0.as_ref());
+        key.strip_prefix("duologue.").unwrap_or(key) == name
+    })?;
+    found.value.as_ref()?.text()
+}
+
+fn word(name: &str, text: Option<&str>) -> Result<Option<Word>, Problem> {
+    let Some(text) = text else { return Ok(None) };
+    let mut words = WORDS.iter().filter(|(known, _)| *known == text);
+    match words.next() {
+        Some((_, word)) => Ok(Some(*word)),
+        None => Err(Problem::new(format!(
+            "the attribute `{name}` is `{text}`, which has no meaning"
+        ))),
+    }
+}
+
+/// The events of sessions in a document of a side, or of neither, in its order.
+///
+/// # Errors
+/// Why the document cannot be read.
+pub fn events(document: &[u8], log: Option<Side>) -> Result<Vec<Event<'_>>, Problem> {
+    let document: Document<'_> =
+        serde_json::from_slice(document).map_err(|error| Problem::of(&error))?;
+    let mut events = Vec::new();
+    for resource in &document.resource_spans {
+        for span in resource.scope_spans.iter().flat_map(|scope| &scope.spans) {
+            for event in &span.events {
+                let lists: [&[_]; 3] = [
+                    &event.attributes,
+                    &span.attributes,
+                    &resource.resource.attributes,
+                ];
+                let name = event.name.as_ref().map(|name| name.0.clone());
+                events.extend(event_of(&lists, name, span.span_id.as_ref(), log)?);
+            }
+        }
+    }
+    for resource in &document.resource_logs {
+        for record in resource
+            .scope_logs
+            .iter()
+            .flat_map(|scope| &scope.log_records)
+        {
+            let lists: [&[_]; 2] = [&record.attributes, &resource.resource.attributes];
+            let name = record.body.as_ref().and_then(Value::text);
+            events.extend(event_of(&lists, name, record.span_id.as_ref(), log)?);
+        }
+    }
+    Ok(events)
+}
+
+/// The event with these attributes, the most specific first; `None` if it is not one of a session.
+fn event_of<'a>(
+    lists: &[&[Attribute<'a>]],
+    name: Option<Cow<'a, str>>,
+    span: Option<&Text<'a>>,
+    log: Option<Side>,
+) -> Result<Option<Event<'a>>, Problem> {
+    let own = &lists[..1];
+    let session = value(lists, "session");
+    let session = session.or_else(|| span.map(|span| span.0.clone()).filter(|id| !id.is_empty()));
+    let message = value(own, "message");
+    let sender = value(own, "from").or_else(|| value(own, "sender"));
+    let kind = match word("kind", value(own, "kind").as_deref()) {
+        // An attribute of another program, whose event is not one of a session.
+        Err(_) if message.is_none() && sender.is_none() => return Ok(None),
+        kind => kind?,
+    };
+    let Some(session) = session else {
+        return Ok(None);
+    };
+    let protocol = value(lists, "protocol");
+    // The observers of the runtimes report the runs of a session, which have a number of messages, and its end.
+    if message.is_none() && kind.is_none() && value(own, "messages").is_some() {
+        return Ok(None);
+    }
+    if message.is_none() && sender.is_none() && kind.is_none() {
+        let is_end = name.as_deref() == Some("ended") && protocol.is_some();
+        return Ok(is_end.then_some(Event {
+            session,
+            protocol,
+            kind: Kind::Ended,
+            message: Cow::Borrowed(""),
+            from: None,
+            at: log,
+        }));
+    }
+    let side = |name: &str, text: Option<Cow<'a, str>>| match word(name, text.as_deref())? {
+        None => Ok(None),
+        Some(Word::Side(side)) => Ok(Some(side)),
+        Some(_) => Err(Problem::new(format!(
+            "the attribute `{name}` is not a side"
+        ))),
+    };
+    let at = logged(side("at", value(lists, "at"))?, log)?;
+    let sides = [side("from", sender)?, at];
+    Event::new(session, protocol, message.or(name), sides, kind).map(Some)
+}
