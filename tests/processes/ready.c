@@ -114,26 +114,31 @@ static void send_long(int region)
     CHECK(talk_server_ask_close(server) == DUO_OK);
 }
 
-static void long_message(bool in_set)
+static void await_ready(partner *with, bool in_set)
 {
-    partner with = meet(send_long);
+    const duo_endpoint waits = DUO_READY(with->waiting);
     duo_ports *ports = duo_ports_new();
     CHECK(ports != NULL);
     void *found = NULL;
     size_t which;
-    duo_endpoint set[] = {DUO_READY(with.waiting)};
     if (in_set) {
-        CHECK(duo_ports_add(ports, set[0], &with, NULL) == DUO_OK);
-        CHECK(duo_ports_wait(ports, DUO_FOREVER, &found) == DUO_OK && found == &with);
+        CHECK(duo_ports_add(ports, waits, with, NULL) == DUO_OK);
+        CHECK(duo_ports_wait(ports, DUO_FOREVER, &found) == DUO_OK && found == with);
     } else {
-        CHECK(duo_select(set, 1, DUO_FOREVER, &which) == DUO_OK);
+        CHECK(duo_select(&waits, 1, DUO_FOREVER, &which) == DUO_OK);
     }
+    duo_ports_free(ports);
+}
+
+static void long_message(bool in_set)
+{
+    partner with = meet(send_long);
+    await_ready(&with, in_set);
     talk_answer_t answer;
     CHECK(talk_client_answer_try_recv(with.waiting, &answer) == DUO_OK);
     CHECK(answer.tag == TALK_ANSWER_TEXT && answer.as.text.value.size == 40000);
     CHECK(talk_client_ask_close(answer.as.text.next) == DUO_OK);
     talk_answer_free(&answer);
-    duo_ports_free(ports);
     part(&with);
 }
 
@@ -161,20 +166,9 @@ static void scribble(int region)
 static void garbage(bool in_set)
 {
     partner with = meet(scribble);
-    duo_ports *ports = duo_ports_new();
-    CHECK(ports != NULL);
-    void *found = NULL;
-    size_t which;
-    duo_endpoint set[] = {DUO_READY(with.waiting)};
-    if (in_set) {
-        CHECK(duo_ports_add(ports, set[0], &with, NULL) == DUO_OK);
-        CHECK(duo_ports_wait(ports, DUO_FOREVER, &found) == DUO_OK && found == &with);
-    } else {
-        CHECK(duo_select(set, 1, DUO_FOREVER, &which) == DUO_OK);
-    }
+    await_ready(&with, in_set);
     talk_answer_t answer;
     CHECK(talk_client_answer_try_recv(with.waiting, &answer) == DUO_BROKEN);
-    duo_ports_free(ports);
     kill_child(with.child);
     close(with.region);
 }

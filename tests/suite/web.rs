@@ -222,23 +222,10 @@ fn the_playground_works_in_a_browser() {
 
 /// What the script in a page has seen.
 fn clicked(scratch: &Scratch, address: &str) -> String {
-    let mut chromium = Command::new("chromium");
-    chromium
-        .args(["--headless", "--no-sandbox", "--disable-gpu"])
-        .arg(format!(
-            "--user-data-dir={}",
-            scratch.path("profile").display()
-        ))
-        .args([
-            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-            "--window-size=1300,900",
-        ])
-        .args(["--virtual-time-budget=60000", "--dump-dom", address]);
-    let dump = succeed(&mut chromium)
-        .unwrap_or_else(|failure| panic!("{failure}\napt-get install -y chromium"));
-    let seen = dump.split_once("<pre id=\"seen\">");
-    let (_, seen) = seen.unwrap_or_else(|| panic!("the script did not end: {dump}"));
-    let seen = seen.split_once("</pre>").expect("it is closed").0;
-    assert!(!seen.contains("failed:"), "{seen}");
-    seen.trim().to_owned()
+    let options = [
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        "--window-size=1300,900",
+        "--virtual-time-budget=60000",
+    ];
+    crate::doc::browser::seen_with(scratch, &options, address)
 }

@@ -165,41 +165,42 @@ static void close_rings(void *channel)
     bench_unshared(channel, 2 * sizeof(ring));
 }
 
-static uint64_t ring_ping(void *channel, uint64_t count)
-{
-    ring *rings = channel;
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        push(&rings[0], i);
-        sum += pop(&rings[1]);
+/* The sides of both benchmarks, for rings of this type with these functions. */
+#define SIDES(type, push, pop)                                                                     \
+    static uint64_t type##_ping(void *channel, uint64_t count)                                     \
+    {                                                                                              \
+        type *rings = channel;                                                                     \
+        uint64_t sum = 0;                                                                          \
+        for (uint64_t i = 0; i < count; i++) {                                                     \
+            push(&rings[0], i);                                                                    \
+            sum += pop(&rings[1]);                                                                 \
+        }                                                                                          \
+        return sum;                                                                                \
+    }                                                                                              \
+    static uint64_t type##_pong(void *channel, uint64_t count)                                     \
+    {                                                                                              \
+        type *rings = channel;                                                                     \
+        uint64_t sum = 0;                                                                          \
+        for (uint64_t i = 0; i < count; i++) {                                                     \
+            uint64_t value = pop(&rings[0]);                                                       \
+            sum += value;                                                                          \
+            push(&rings[1], value + 1);                                                            \
+        }                                                                                          \
+        return sum;                                                                                \
+    }                                                                                              \
+    static uint64_t type##_produce(void *channel, uint64_t count)                                  \
+    {                                                                                              \
+        for (uint64_t i = 0; i < count; i++) push(channel, i);                                     \
+        return 0;                                                                                  \
+    }                                                                                              \
+    static uint64_t type##_consume(void *channel, uint64_t count)                                  \
+    {                                                                                              \
+        uint64_t sum = 0;                                                                          \
+        for (uint64_t i = 0; i < count; i++) sum += pop(channel);                                  \
+        return sum;                                                                                \
     }
-    return sum;
-}
 
-static uint64_t ring_pong(void *channel, uint64_t count)
-{
-    ring *rings = channel;
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t value = pop(&rings[0]);
-        sum += value;
-        push(&rings[1], value + 1);
-    }
-    return sum;
-}
-
-static uint64_t ring_produce(void *channel, uint64_t count)
-{
-    for (uint64_t i = 0; i < count; i++) push(channel, i);
-    return 0;
-}
-
-static uint64_t ring_consume(void *channel, uint64_t count)
-{
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < count; i++) sum += pop(channel);
-    return sum;
-}
+SIDES(ring, push, pop)
 
 const bench_case ring_ping_pong = {"two cached-index rings (busy spin)", open_rings,
                                    {ring_ping, ring_pong}, close_rings, false, {0}};
@@ -241,41 +242,7 @@ static uint64_t kit_pop(kit *from)
     return (uint64_t)(uintptr_t)value - 1;
 }
 
-static uint64_t kit_ping(void *channel, uint64_t count)
-{
-    kit *kits = channel;
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        kit_push(&kits[0], i);
-        sum += kit_pop(&kits[1]);
-    }
-    return sum;
-}
-
-static uint64_t kit_pong(void *channel, uint64_t count)
-{
-    kit *kits = channel;
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t value = kit_pop(&kits[0]);
-        sum += value;
-        kit_push(&kits[1], value + 1);
-    }
-    return sum;
-}
-
-static uint64_t kit_produce(void *channel, uint64_t count)
-{
-    for (uint64_t i = 0; i < count; i++) kit_push(channel, i);
-    return 0;
-}
-
-static uint64_t kit_consume(void *channel, uint64_t count)
-{
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < count; i++) sum += kit_pop(channel);
-    return sum;
-}
+SIDES(kit, kit_push, kit_pop)
 
 const bench_case ck_ping_pong = {"two of ck_ring (busy spin)", open_kits, {kit_ping, kit_pong},
                                  close_kits, false, {0}};

@@ -14,9 +14,6 @@ const HERE: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// Writes the files: `ca.pem` and `other-ca.pem`, two authorities; and for each party a certificate (`.pem`) and its key
 /// (`.key`). `server` and `client` are as they should be. Those of `expired-` have expired, `elsewhere-server` has another name than the
 /// host's, `named-client` has names, and `stranger-` are issued by the other authority.
-///
-/// # Panics
-/// If the folder cannot be written.
 pub fn write(folder: &Path) {
     fs::create_dir_all(folder).expect("the folder can be created");
     write_all(folder).expect("keys can be made");
@@ -86,7 +83,6 @@ pub struct Certificates(PathBuf);
 
 impl Certificates {
     /// New certificates.
-    #[must_use]
     #[allow(clippy::new_without_default)]
     pub fn new() -> Certificates {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -98,16 +94,11 @@ impl Certificates {
     }
 
     /// One of the files.
-    #[must_use]
     pub fn path(&self, file: &str) -> PathBuf {
         self.0.join(file)
     }
 
     /// What a party has that trusts this authority.
-    ///
-    /// # Panics
-    /// If there is no such party or authority.
-    #[must_use]
     pub fn tls(&self, authority: &str, party: &str) -> duologue_net::Tls {
         tls(&self.0, authority, party)
     }
@@ -121,10 +112,6 @@ impl Drop for Certificates {
 }
 
 /// What a party has that trusts this authority, from a folder of certificates.
-///
-/// # Panics
-/// If the files are not there.
-#[must_use]
 pub fn tls(folder: &Path, authority: &str, party: &str) -> duologue_net::Tls {
     let file = |name: &str, kind: &str| folder.join(format!("{name}.{kind}"));
     let tls = duologue_net::Tls::from_files(

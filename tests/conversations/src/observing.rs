@@ -66,7 +66,6 @@ impl Observer for Telling {
 pub struct Told(Receiver<Event>);
 
 /// An observer, and what is reported to it.
-#[must_use]
 pub fn observer() -> (Arc<dyn Observer>, Told) {
     let (sender, receiver) = channel();
     (Arc::new(Telling(Mutex::new(sender))), Told(receiver))
@@ -74,19 +73,11 @@ pub fn observer() -> (Arc<dyn Observer>, Told) {
 
 impl Told {
     /// The next event.
-    ///
-    /// # Panics
-    /// If there is none.
-    #[must_use]
     pub fn next(&self) -> Event {
         self.0.recv_timeout(LONG).expect("something is reported")
     }
 
     /// The next session.
-    ///
-    /// # Panics
-    /// If something else is reported.
-    #[must_use]
     pub fn began(&self) -> Session {
         let next = self.next();
         let Event::Began(session) = next else {
@@ -96,10 +87,6 @@ impl Told {
     }
 
     /// The next run of this session.
-    ///
-    /// # Panics
-    /// If something else is reported.
-    #[must_use]
     pub fn turned(&self, id: u64) -> Run {
         let next = self.next();
         let Event::Turned(of, run) = next else {
@@ -110,10 +97,6 @@ impl Told {
     }
 
     /// The end of this session, after which nothing is reported.
-    ///
-    /// # Panics
-    /// If something else is reported.
-    #[must_use]
     pub fn ended(&self, id: u64) -> End {
         let next = self.next();
         let Event::Ended(of, end) = next else {
@@ -125,10 +108,6 @@ impl Told {
     }
 
     /// The next refusal, as in [`Event::Refused`].
-    ///
-    /// # Panics
-    /// If something else is reported.
-    #[must_use]
     pub fn refused(&self) -> (bool, Option<String>, Option<Address>, String) {
         let next = self.next();
         let Event::Refused(accepted, protocol, peer, cause) = next else {
@@ -138,9 +117,6 @@ impl Told {
     }
 
     /// Checks that nothing is reported for a moment.
-    ///
-    /// # Panics
-    /// If something is.
     pub fn nothing(&self) {
         let next = self.0.recv_timeout(SHORT);
         assert!(next.is_err(), "{next:?}");
@@ -148,10 +124,6 @@ impl Told {
 }
 
 /// Both endpoints of a session that this listener accepts. The observer is the client's.
-///
-/// # Panics
-/// If there is none.
-#[must_use]
 pub fn accepted<S: Open, C: Open>(
     listener: &mut Listener,
     address: &str,
@@ -166,9 +138,6 @@ pub fn accepted<S: Open, C: Open>(
 }
 
 /// A bank that has money.
-///
-/// # Errors
-/// If the session is closed.
 pub fn serve(login: server::Login) -> Result<(), Closed> {
     let Login::Login { next: answer, .. } = login.recv()?;
     let mut account = answer.ok()?;
@@ -185,12 +154,6 @@ pub fn serve(login: server::Login) -> Result<(), Closed> {
 }
 
 /// A customer: a login, three deposits, a withdrawal, and the end.
-///
-/// # Errors
-/// If the session is closed.
-///
-/// # Panics
-/// If the bank refuses.
 pub fn shop(login: client::Login) -> Result<(), Closed> {
     let LoginResponse::Ok(mut account) = login.login("holk".into(), "1234".into())?.recv()? else {
         panic!("it is ok")

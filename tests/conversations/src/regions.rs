@@ -10,20 +10,12 @@ use duologue_shm::{Attach, Open, Region};
 use std::thread;
 
 /// Both endpoints of a session in a new region, with this many bytes for long messages. Each side has a mapping of its own.
-///
-/// # Panics
-/// If there is none.
-#[must_use]
 pub fn pair_in<S: Open, C: Open>(space: usize) -> (S, C) {
     let region = Region::with_space(space).expect("there is memory");
     pair_of(&region, &Attach::new(), &Attach::new())
 }
 
 /// Both endpoints of a session in this region, each with its options.
-///
-/// # Panics
-/// If there is none.
-#[must_use]
 pub fn pair_of<S: Open, C: Open>(region: &Region, server: &Attach, client: &Attach) -> (S, C) {
     thread::scope(|scope| {
         let client = scope.spawn(|| client.attach(region).expect("its side is free"));
@@ -33,10 +25,6 @@ pub fn pair_of<S: Open, C: Open>(region: &Region, server: &Attach, client: &Atta
 }
 
 /// Both endpoints of a session in a new region.
-///
-/// # Panics
-/// If there is none.
-#[must_use]
 pub fn pair<S: Open, C: Open>() -> (S, C) {
     pair_in(4096)
 }
@@ -54,7 +42,6 @@ pub struct Reader {
 
 impl Reader {
     /// A side that has read nothing.
-    #[must_use]
     pub fn new(server: server::All) -> Reader {
         Reader {
             server: Some(server),

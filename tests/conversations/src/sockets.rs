@@ -16,7 +16,6 @@ pub const ANSWER: &str =
     "64756f6c6f67756501001a006b4021487a63e0618d274211e3ebd7c900001000000000000000";
 
 /// The path of a socket, another one for each call.
-#[must_use]
 pub fn path(name: &str) -> PathBuf {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let call = CALLS.fetch_add(1, Relaxed);
@@ -25,10 +24,6 @@ pub fn path(name: &str) -> PathBuf {
 }
 
 /// A listener that no other test uses, and its address.
-///
-/// # Panics
-/// If it cannot listen there.
-#[must_use]
 pub fn listener(name: &str) -> (Listener, String) {
     let address = format!("unix:{}", path(name).display());
     let listener = Listener::bind(&address).expect("no other listener is here");
@@ -36,20 +31,12 @@ pub fn listener(name: &str) -> (Listener, String) {
 }
 
 /// Both endpoints of a session over a Unix socket.
-///
-/// # Panics
-/// If there is none.
-#[must_use]
 pub fn pair<S: Open, C: Open>(name: &str) -> (S, C) {
     let (mut listener, address) = listener(name);
     accepted(&mut listener, &address)
 }
 
 /// Both endpoints of a session that this listener accepts.
-///
-/// # Panics
-/// If it does not.
-#[must_use]
 pub fn accepted<S: Open, C: Open>(listener: &mut Listener, address: &str) -> (S, C) {
     thread::scope(|scope| {
         let client = scope.spawn(|| duologue_net::connect(address).expect("it is accepted"));
@@ -59,9 +46,6 @@ pub fn accepted<S: Open, C: Open>(listener: &mut Listener, address: &str) -> (S,
 }
 
 /// Runs this listener on a thread of its own during `act`, and drains it then.
-///
-/// # Panics
-/// If it cannot accept.
 pub fn serving<T>(mut listener: Listener, act: impl FnOnce() -> T) -> T {
     let drain = listener.drain();
     thread::scope(|scope| {
@@ -75,20 +59,12 @@ pub fn serving<T>(mut listener: Listener, act: impl FnOnce() -> T) -> T {
 }
 
 /// Two sockets that are connected.
-///
-/// # Panics
-/// If there are no descriptors.
-#[must_use]
 pub fn socket_pair() -> [Socket; 2] {
     let (one, other) = UnixStream::pair().expect("there are descriptors");
     [one, other].map(|end| Socket::of(end.into()))
 }
 
 /// Both endpoints of a session over the two ends of a connection, which this connector begins.
-///
-/// # Panics
-/// If there is none.
-#[must_use]
 pub fn over<S: Open, C: Open>(
     connector: &Connector,
     client: impl Stream,
@@ -102,24 +78,17 @@ pub fn over<S: Open, C: Open>(
 }
 
 /// The same over a pair of sockets.
-#[must_use]
 pub fn over_sockets<S: Open, C: Open>(connector: &Connector) -> (S, C) {
     let [client, server] = socket_pair();
     over(connector, client, server)
 }
 
 /// Logs in, and waits for the answer.
-///
-/// # Errors
-/// If the session is closed.
 pub fn log_in(client: client::Login) -> Result<LoginResponse, Closed> {
     client.login("holk".into(), "1234".into())?.recv()
 }
 
 /// Both endpoints of a session with a bank, after the login.
-///
-/// # Panics
-/// If a side has left.
 pub fn logged_in(
     (server, client): (server::Login, client::Login),
 ) -> (server::Connected, client::Connected) {
@@ -137,10 +106,6 @@ pub fn logged_in(
 }
 
 /// The bytes of a text of hexadecimal digits.
-///
-/// # Panics
-/// If it has other characters.
-#[must_use]
 pub fn unhex(hex: &str) -> Vec<u8> {
     let digits = (0..hex.len()).step_by(2);
     let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");

@@ -16,7 +16,6 @@ pub struct Transcript {
 
 impl Transcript {
     /// One whose program is held after this many lines: it prints `held`, and waits until a line is written to its input.
-    #[must_use]
     pub fn holding(after: Option<usize>) -> Transcript {
         Transcript {
             text: Mutex::default(),
@@ -45,7 +44,6 @@ impl Transcript {
     }
 
     /// All lines.
-    #[must_use]
     pub fn text(self) -> String {
         self.text
             .into_inner()
@@ -54,9 +52,6 @@ impl Transcript {
 }
 
 /// Runs each program on a thread of its own and compares what they received with what they should receive.
-///
-/// # Panics
-/// If a program panics or finds its peer disconnected where it should not be, or if the transcript differs.
 pub fn converse<S: Send, C: Send>(
     (server, client): (S, C),
     serve: impl FnOnce(S, &Transcript) -> Result<(), Closed> + Send,

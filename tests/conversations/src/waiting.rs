@@ -5,9 +5,6 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 /// Starts a thread, and returns when it sleeps in the system or has ended. It may be woken again at once.
-///
-/// # Panics
-/// If this is not Linux.
 pub fn spawn_until_asleep<T: Send + 'static>(
     act: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {

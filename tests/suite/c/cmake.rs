@@ -24,6 +24,23 @@ fn cmake() -> Command {
     tool("cmake", "cmake")
 }
 
+/// Configures a project that uses the runtime which is installed there, and this compiler.
+fn configured(
+    [source, build, prefix, compiler]: [&Path; 4],
+    arguments: &[&str],
+) -> Result<String, String> {
+    let mut configure = cmake();
+    configure.arg("-S").arg(source).arg("-B").arg(build);
+    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
+    configure.arg(format!("-DDUOLOGUE_EXECUTABLE={}", compiler.display()));
+    succeed(configure.args(arguments))
+}
+
+/// The compiler of this repository.
+fn ours() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_duologue"))
+}
+
 /// Where the runtime is installed, built once for all tests.
 pub fn installed() -> &'static Path {
     static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
@@ -79,20 +96,8 @@ fn an_edit_of_an_imported_file_triggers_a_build() {
     for generator in GENERATORS {
         let folder = folder.join(generator);
         let (source, build) = (example(&folder), folder.join("build"));
-        let mut configure = cmake();
-        configure
-            .arg("-S")
-            .arg(&source)
-            .arg("-B")
-            .arg(&build)
-            .args(["-G", generator]);
-        configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
-        configure.arg(format!(
-            "-DDUOLOGUE_EXECUTABLE={}",
-            env!("CARGO_BIN_EXE_duologue")
-        ));
-        configure.arg("-DCMAKE_C_FLAGS=-Wall -Wextra -Werror");
-        succeed(&mut configure).expect("the example is configured");
+        let strict = ["-G", generator, "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror"];
+        configured([&source, &build, prefix, ours()], &strict).expect("it is configured");
         let make = || succeed(cmake().arg("--build").arg(&build));
         let told = || succeed(&mut Command::new(build.join("thermostat"))).expect("it runs");
         make().expect("it builds");
@@ -153,14 +158,8 @@ fn mistakes_of_a_build_are_reported() {
     let other = other.join("duologue");
     fs::write(&other, "#!/bin/sh\necho duologue 0.2.1\n").expect("it can be written");
     succeed(Command::new("chmod").arg("+x").arg(&other)).expect("chmod works");
-    let ours = PathBuf::from(env!("CARGO_BIN_EXE_duologue"));
     let configure = |name: &str, compiler: &Path| {
-        let mut configure = cmake();
-        configure.arg("-S").arg(&source);
-        configure.arg("-B").arg(folder.join(name));
-        configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
-        configure.arg(format!("-DDUOLOGUE_EXECUTABLE={}", compiler.display()));
-        succeed(&mut configure)
+        configured([&source, &folder.join(name), prefix, compiler], &[])
     };
     let holds = |complaint: String, words: &[&str]| {
         // CMake rewraps prose.
@@ -197,7 +196,7 @@ fn mistakes_of_a_build_are_reported() {
         ),
     ] {
         edit(&lists, from, to);
-        let complaint = configure(name, &ours).expect_err(name);
+        let complaint = configure(name, ours()).expect_err(name);
         holds(complaint, &words);
         fs::write(&lists, &right).expect("it can be restored");
     }
@@ -215,7 +214,7 @@ fn mistakes_of_a_build_are_reported() {
         "-> reading",
         "-> redding",
     );
-    let complaint = configure("protocol", &ours).expect_err("the protocol is wrong");
+    let complaint = configure("protocol", ours()).expect_err("the protocol is wrong");
     let lines: Vec<&str> = complaint.lines().collect();
     let at = lines
         .iter()
@@ -224,7 +223,7 @@ fn mistakes_of_a_build_are_reported() {
     let column = |line: &str, of: &str| line.find(of).map(|byte| line[..byte].chars().count());
     assert_eq!(
         column(lines[at], "redding"),
-        column(lines[at + 1], "━━━━━━━"),
+        column(lines[at + 1], "^^^^^^^"),
         "{complaint}"
     );
 }
@@ -294,14 +293,7 @@ fn options_choose_the_libraries() {
         ".proto OPTIONS --remote --robots)",
     );
     let build = folder.join("build");
-    let mut configure = cmake();
-    configure.arg("-S").arg(&source).arg("-B").arg(&build);
-    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
-    configure.arg(format!(
-        "-DDUOLOGUE_EXECUTABLE={}",
-        env!("CARGO_BIN_EXE_duologue")
-    ));
-    succeed(&mut configure).expect("the example is configured");
+    configured([&source, &build, prefix, ours()], &[]).expect("it is configured");
     succeed(cmake().arg("--build").arg(&build)).expect("it is linked");
     let objects = build.join("CMakeFiles/thermostat.dir/thermostat.protocols");
     for file in ["thermostat_wire.c.o", "thermostat_robots.c.o"] {
@@ -341,10 +333,7 @@ fn is_of_its_own(name: &str, arguments: &[&str], program: &str, says: &str) {
     );
     fs::write(source.join("CMakeLists.txt"), lists).expect("it can be written");
     let build = folder.join("build");
-    let mut configure = cmake();
-    configure.arg("-S").arg(&source).arg("-B").arg(&build);
-    configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display()));
-    succeed(&mut configure).expect("the example is configured");
+    configured([&source, &build, &prefix, ours()], &[]).expect("it is configured");
     succeed(cmake().arg("--build").arg(&build)).expect("it builds");
     assert_eq!(run(&build.join("main")).as_deref(), Ok(says));
 }

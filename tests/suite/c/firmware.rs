@@ -15,20 +15,8 @@ pub const BARE: [&str; 5] = [
 ];
 
 /// Symbols that a device does not have.
-const MISSING: [&str; 12] = [
-    "malloc",
-    "calloc",
-    "aligned_alloc",
-    "free",
-    "syscall",
-    "sched_yield",
-    "clock_gettime",
-    "eventfd",
-    "read",
-    "write",
-    "abort",
-    "__tls_get_addr",
-];
+const MISSING: &str = "malloc calloc aligned_alloc free syscall sched_yield clock_gettime eventfd read write abort \
+     __tls_get_addr";
 
 /// A program of `tests/firmware`.
 pub struct Example {
@@ -136,7 +124,8 @@ fn a_device_needs_little() {
         .map(|line| line.trim_start_matches([' ', 'U', 'w']))
     {
         assert!(
-            !MISSING.contains(&symbol) && !symbol.starts_with("pthread"),
+            !MISSING.split_whitespace().any(|missing| missing == symbol)
+                && !symbol.starts_with("pthread"),
             "a device has no {symbol}"
         );
     }

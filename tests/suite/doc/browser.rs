@@ -55,14 +55,17 @@ fn the_stepper_works_in_a_browser() {
 
 /// What the script in a page has seen, in a browser with these options and without a network.
 fn seen(scratch: &Scratch, options: &[&str], address: &str) -> String {
+    let alone = "--host-resolver-rules=MAP * ~NOTFOUND";
+    let options = [&[alone, "--virtual-time-budget=20000"], options].concat();
+    seen_with(scratch, &options, address)
+}
+
+/// What the script in a page has seen, in a browser with these options.
+pub fn seen_with(scratch: &Scratch, options: &[&str], address: &str) -> String {
     let mut chromium = Command::new("chromium");
     let profile = format!("--user-data-dir={}", scratch.path("profile").display());
-    chromium
-        .args(["--headless", "--no-sandbox", "--disable-gpu", &profile])
-        .arg("--host-resolver-rules=MAP * ~NOTFOUND")
-        .args(["--virtual-time-budget=20000", "--dump-dom"])
-        .args(options)
-        .arg(address);
+    chromium.args(["--headless", "--no-sandbox", "--disable-gpu", &profile]);
+    chromium.args(options).args(["--dump-dom", address]);
     let dump = succeed(&mut chromium)
         .unwrap_or_else(|failure| panic!("{failure}\napt-get install -y chromium"));
     let seen = dump.split_once("<pre id=\"seen\">");

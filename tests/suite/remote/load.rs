@@ -151,79 +151,51 @@ fn require_virtual_threads() {
     );
 }
 
-#[test]
-fn c_serves_some_sessions() {
-    check(Language::C, SOME, None);
-}
-
-/// With virtual threads in a Java that has them: the one whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
-#[test]
-fn scala_serves_some_sessions() {
-    check(Language::Scala, SOME, None);
-}
-
-#[test]
-fn rust_serves_some_sessions() {
-    check(Language::Rust, SOME, None);
-}
-
-#[test]
-#[ignore = "nightly: load"]
-fn c_serves_many_sessions() {
-    check(Language::C, MANY, None);
-}
-
-/// A system has no 10,000 threads for one process.
-#[test]
-#[ignore = "nightly: load"]
-fn scala_serves_many_sessions() {
-    require_virtual_threads();
-    check(Language::Scala, MANY, None);
-}
-
-#[test]
-#[ignore = "nightly: load"]
-fn rust_serves_many_sessions() {
-    check(Language::Rust, MANY, None);
-}
-
 fn check_over_tls(server: Language, wanted: usize) {
     let files = Sockets::new();
     crate::rust::write_certificates(&files.0);
     check(server, wanted, Some(&files.0));
 }
 
-#[test]
-fn rust_serves_some_sessions_over_tls() {
-    check_over_tls(Language::Rust, SOME);
+/// Tests with these attributes: what each checks, the server, and how many sessions there are.
+macro_rules! loads {
+    ($($(#[$attribute:meta])* $name:ident: $check:ident, $server:ident, $count:expr;)*) => {$(
+        $(#[$attribute])*
+        #[test]
+        fn $name() {
+            $check(Language::$server, $count);
+        }
+    )*};
 }
 
-#[test]
-#[ignore = "with OpenSSL"]
-fn c_serves_some_sessions_over_tls() {
-    check_over_tls(Language::C, SOME);
+fn check_plain(server: Language, wanted: usize) {
+    if wanted == MANY && server == Language::Scala {
+        // A system has no 10,000 threads for one process.
+        require_virtual_threads();
+    }
+    check(server, wanted, None);
 }
 
-#[test]
-#[ignore = "slow: load over TLS"]
-fn scala_serves_some_sessions_over_tls() {
-    check_over_tls(Language::Scala, SOME);
-}
-
-#[test]
-#[ignore = "nightly: load"]
-fn rust_serves_many_sessions_over_tls() {
-    check_over_tls(Language::Rust, MANY_OVER_TLS);
-}
-
-#[test]
-#[ignore = "nightly: load"]
-fn c_serves_many_sessions_over_tls() {
-    check_over_tls(Language::C, MANY_OVER_TLS);
-}
-
-#[test]
-#[ignore = "nightly: load"]
-fn scala_serves_many_sessions_over_tls() {
-    check_over_tls(Language::Scala, MANY_OVER_TLS);
+loads! {
+    c_serves_some_sessions: check_plain, C, SOME;
+    // With virtual threads in a Java that has them: the one whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
+    scala_serves_some_sessions: check_plain, Scala, SOME;
+    rust_serves_some_sessions: check_plain, Rust, SOME;
+    #[ignore = "nightly: load"]
+    c_serves_many_sessions: check_plain, C, MANY;
+    #[ignore = "nightly: load"]
+    scala_serves_many_sessions: check_plain, Scala, MANY;
+    #[ignore = "nightly: load"]
+    rust_serves_many_sessions: check_plain, Rust, MANY;
+    rust_serves_some_sessions_over_tls: check_over_tls, Rust, SOME;
+    #[ignore = "with OpenSSL"]
+    c_serves_some_sessions_over_tls: check_over_tls, C, SOME;
+    #[ignore = "slow: load over TLS"]
+    scala_serves_some_sessions_over_tls: check_over_tls, Scala, SOME;
+    #[ignore = "nightly: load"]
+    rust_serves_many_sessions_over_tls: check_over_tls, Rust, MANY_OVER_TLS;
+    #[ignore = "nightly: load"]
+    c_serves_many_sessions_over_tls: check_over_tls, C, MANY_OVER_TLS;
+    #[ignore = "nightly: load"]
+    scala_serves_many_sessions_over_tls: check_over_tls, Scala, MANY_OVER_TLS;
 }

@@ -100,22 +100,9 @@ impl Scratch {
             .current_dir(&self.0)
             .args(arguments.split_whitespace())
             .env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"));
-        for name in [
-            "NO_COLOR",
-            "CLICOLOR",
-            "CLICOLOR_FORCE",
-            "COLUMNS",
-            "TERM",
-            "GITHUB_ACTIONS",
-            "GITHUB_STEP_SUMMARY",
-            "GITHUB_WORKSPACE",
-            "LC_ALL",
-            "LC_CTYPE",
-            "LANG",
-            "GIT_DIR",
-            "GIT_WORK_TREE",
-            "GIT_INDEX_FILE",
-        ] {
+        let names = "NO_COLOR CLICOLOR CLICOLOR_FORCE COLUMNS TERM GITHUB_ACTIONS GITHUB_STEP_SUMMARY GITHUB_WORKSPACE \
+             LC_ALL LC_CTYPE LANG GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE";
+        for name in names.split(' ') {
             command.env_remove(name);
         }
         command

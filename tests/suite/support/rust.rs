@@ -149,22 +149,18 @@ pub fn runtime() -> &'static Path {
 /// runtime may query, so any other name is an error.
 pub fn compile_runtime(library: &Path) -> Command {
     let mut rustc = tool("rustc", "rustup toolchain install stable");
-    rustc.args([
-        "--edition",
-        "2021",
-        "--crate-type",
-        "rlib",
-        "-Dwarnings",
-        "--check-cfg",
-        "cfg(test, duologue_loom, duologue_tsan)",
-        "--check-cfg",
-        "cfg(duologue_without, values(any()))",
-        "--check-cfg",
-        "cfg(feature, values(\"futures\", \"membarrier\", \"pool\", \"registry\", \"tracing\"))",
-        "--crate-name",
-        "duologue_runtime",
-        "-o",
-    ]);
+    rustc.args(
+        "--edition 2021 --crate-type rlib -Dwarnings --crate-name duologue_runtime".split(' '),
+    );
+    let features = r#""futures", "membarrier", "pool", "registry", "tracing""#;
+    for allowed in [
+        "cfg(test, duologue_loom, duologue_tsan)".to_owned(),
+        "cfg(duologue_without, values(any()))".to_owned(),
+        format!("cfg(feature, values({features}))"),
+    ] {
+        rustc.args(["--check-cfg", &allowed]);
+    }
+    rustc.arg("-o");
     rustc
         .arg(library)
         .arg(repository().join("runtime/rust/src/lib.rs"));

@@ -57,6 +57,12 @@ pub struct Case {
     pub run: fn(u64) -> Cost,
 }
 
+impl Case {
+    pub const fn new(name: &'static str, run: fn(u64) -> Cost) -> Case {
+        Case { name, run }
+    }
+}
+
 /// The costs of a case, one per round.
 pub type Costs = Vec<Cost>;
 

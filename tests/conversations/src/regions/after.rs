@@ -3,7 +3,6 @@
 use super::{All, server};
 
 /// The endpoint after a message, if the session goes on.
-#[must_use]
 pub fn after(message: All) -> Option<server::All> {
     match message {
         All::None(next)

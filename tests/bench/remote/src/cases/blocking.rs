@@ -16,21 +16,12 @@ pub fn family() -> Family {
         name: "withdrawal, blocking",
         unit: "withdrawal",
         cases: vec![
-            Case {
-                name: LIMIT,
-                run: |count| raw(count, Processors::Two),
-            },
-            Case {
-                name: OURS,
-                run: |count| ours(count, open()),
-            },
-            Case {
-                name: WITHIN,
-                run: |count| {
-                    let (server, client) = bank::init();
-                    ours(count, (client, server))
-                },
-            },
+            Case::new(LIMIT, |count| raw(count, Processors::Two)),
+            Case::new(OURS, |count| ours(count, open())),
+            Case::new(WITHIN, |count| {
+                let (server, client) = bank::init();
+                ours(count, (client, server))
+            }),
         ],
         bars: vec![Bar(LIMIT, 1.2)],
         clock: Clock::Wall,
@@ -44,14 +35,8 @@ pub fn on_one_processor() -> Family {
         name: "withdrawal, one processor",
         unit: "withdrawal",
         cases: vec![
-            Case {
-                name: LIMIT,
-                run: |count| raw(count, Processors::One),
-            },
-            Case {
-                name: OURS,
-                run: |count| exchanges(count, open(), Processors::One),
-            },
+            Case::new(LIMIT, |count| raw(count, Processors::One)),
+            Case::new(OURS, |count| exchanges(count, open(), Processors::One)),
         ],
         bars: vec![Bar(LIMIT, 1.2)],
         clock: Clock::Cpu,

@@ -20,21 +20,12 @@ pub fn withdrawal() -> Family {
         name: "withdrawal, shared memory",
         unit: "withdrawal",
         cases: vec![
-            Case {
-                name: RAW_LINE,
-                run: raw_line,
-            },
-            Case {
-                name: OURS,
-                run: |count| blocking::ours(count, open_in_memory()),
-            },
-            Case {
-                name: WITHIN,
-                run: |count| {
-                    let (server, client) = bank::init();
-                    blocking::ours(count, (client, server))
-                },
-            },
+            Case::new(RAW_LINE, raw_line),
+            Case::new(OURS, |count| blocking::ours(count, open_in_memory())),
+            Case::new(WITHIN, |count| {
+                let (server, client) = bank::init();
+                blocking::ours(count, (client, server))
+            }),
         ],
         bars: vec![Bar(RAW_LINE, 6.0)],
         clock: Clock::Wall,
@@ -47,21 +38,12 @@ pub fn numbers() -> Family {
         name: "stream in shared memory, f64",
         unit: "number",
         cases: vec![
-            Case {
-                name: RAW_LINES,
-                run: raw_lines,
-            },
-            Case {
-                name: OURS,
-                run: |count| stream::ours(count, open_in_memory()),
-            },
-            Case {
-                name: WITHIN,
-                run: |count| {
-                    let (server, client) = numbers::init();
-                    stream::ours(count, (client, server))
-                },
-            },
+            Case::new(RAW_LINES, raw_lines),
+            Case::new(OURS, |count| stream::ours(count, open_in_memory())),
+            Case::new(WITHIN, |count| {
+                let (server, client) = numbers::init();
+                stream::ours(count, (client, server))
+            }),
         ],
         bars: vec![Bar(RAW_LINES, 6.0)],
         clock: Clock::Wall,

@@ -26,25 +26,13 @@ pub fn family() -> Family {
         name: "stream, f64",
         unit: "number",
         cases: vec![
-            Case {
-                name: LIMIT,
-                run: by_hand,
-            },
-            Case {
-                name: OURS,
-                run: |count| ours(count, open()),
-            },
-            Case {
-                name: "BufWriter and BufReader, 64 KiB",
-                run: by_std,
-            },
-            Case {
-                name: WITHIN,
-                run: |count| {
-                    let (server, client) = numbers::init();
-                    ours(count, (client, server))
-                },
-            },
+            Case::new(LIMIT, by_hand),
+            Case::new(OURS, |count| ours(count, open())),
+            Case::new("BufWriter and BufReader, 64 KiB", by_std),
+            Case::new(WITHIN, |count| {
+                let (server, client) = numbers::init();
+                ours(count, (client, server))
+            }),
         ],
         bars: vec![Bar(LIMIT, 2.0)],
         clock: Clock::Wall,

@@ -17,21 +17,12 @@ pub fn family() -> Family {
         name: "withdrawal, tokio",
         unit: "withdrawal",
         cases: vec![
-            Case {
-                name: LIMIT,
-                run: raw,
-            },
-            Case {
-                name: OURS,
-                run: |count| ours(count, open()),
-            },
-            Case {
-                name: WITHIN,
-                run: |count| {
-                    let (server, client) = bank::init();
-                    ours(count, (client, server))
-                },
-            },
+            Case::new(LIMIT, raw),
+            Case::new(OURS, |count| ours(count, open())),
+            Case::new(WITHIN, |count| {
+                let (server, client) = bank::init();
+                ours(count, (client, server))
+            }),
         ],
         bars: vec![Bar(LIMIT, 1.25)],
         clock: Clock::Cpu,

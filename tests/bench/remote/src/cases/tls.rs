@@ -18,14 +18,8 @@ pub fn family() -> Family {
         name: "withdrawal, TLS",
         unit: "withdrawal",
         cases: vec![
-            Case {
-                name: LIMIT,
-                run: raw,
-            },
-            Case {
-                name: OURS,
-                run: |count| ours(count, open_with_tls()),
-            },
+            Case::new(LIMIT, raw),
+            Case::new(OURS, |count| ours(count, open_with_tls())),
         ],
         bars: vec![Bar(LIMIT, 1.15)],
         clock: Clock::Wall,
