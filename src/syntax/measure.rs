@@ -37,6 +37,9 @@ impl Measure {
     }
 }
 
+/// How the arguments of other attributes are written.
+pub const ARGUMENTS: &str = "write `#[allow(rule-name)]` or `#[dual_of(protocol)]`";
+
 /// The number of `#[at_most(...)]`.
 pub const SIZE: Measure = Measure {
     what: "size",

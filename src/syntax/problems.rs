@@ -55,7 +55,9 @@ impl<'t> Problems<'t> {
         });
         let limits: Vec<usize> = limits.collect();
         let mut is_outside = false;
-        for (node, limit) in nodes.iter().zip(limits.into_iter().rev()) {
+        let next = nodes.iter().skip(1).map(|node| Some(part(node.kind())));
+        let next = next.chain([None]);
+        for ((node, next), limit) in nodes.iter().zip(next).zip(limits.into_iter().rev()) {
             let part = part(node.kind());
             self.limit = limit;
             match part {
@@ -73,6 +75,8 @@ impl<'t> Problems<'t> {
                     let range = self.first(*node)..self.after(*node);
                     if !self.has_faults(range.end)
                         && let Some(error) = error_in(*node)
+                        // What is there instead of a declaration is reported next.
+                        && !(error.kind() == Kind::missing_item && next == Some(Part::Outside))
                     {
                         self.fail(part, range, *node, error);
                     }

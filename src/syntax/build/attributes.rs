@@ -6,7 +6,7 @@ use crate::name::{Name, nearest};
 use crate::protocol::{Accepted, LevelAttribute, Limit, Referent};
 use crate::source::Span;
 use crate::syntax::ast::{Attribute, Quantity};
-use crate::syntax::measure::{DURATION, Measure, SIZE};
+use crate::syntax::measure::{ARGUMENTS, DURATION, Measure, SIZE};
 use duologue_grammar::{Kind, Node};
 
 /// How many rules the attributes of one declaration may name: each is checked for every finding inside the declaration.
@@ -207,9 +207,7 @@ impl<'a> Builder<'a> {
                     };
                     if let Some((span, text)) = wrong {
                         let error = Diagnostic::error("syntax", span, text);
-                        self.report(
-                            error.help("write `#[allow(rule-name)]` or `#[dual_of(protocol)]`"),
-                        );
+                        self.report(error.help(ARGUMENTS));
                     } else if let Some(level) = attribute.level() {
                         let removals = self.removals(&attribute);
                         let is_alone = removals.len() == 1;

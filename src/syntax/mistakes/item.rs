@@ -43,7 +43,7 @@ impl<'a> Context<'a> {
         if self.expects(";") && !self.expects("]") && self.found != ";" {
             return Some(self.missing_semicolon());
         }
-        self.in_attribute().or_else(|| self.in_type())
+        self.in_type()
     }
 
     /// A string with a `\`.

@@ -10,6 +10,7 @@ mod types;
 
 use super::ascii::is_word;
 use super::failure::{Context, Part};
+use super::measure::ARGUMENTS;
 use crate::diagnostic::Diagnostic;
 use duologue_grammar::{Kind, Node};
 use std::ops::Range;
@@ -20,6 +21,9 @@ impl<'a> Context<'a> {
         let anywhere = self.comment().or_else(|| self.dashed_name());
         let anywhere = anywhere.or_else(|| self.in_number());
         let anywhere = anywhere.or_else(|| self.quoted_fingerprint());
+        if self.outer.kind() == Kind::attribute {
+            return anywhere.or_else(|| self.in_attribute());
+        }
         anywhere.or_else(|| match self.part {
             Part::Outside => Some(self.outside()),
             Part::Header => self.in_header(),
@@ -108,14 +112,20 @@ impl<'a> Context<'a> {
             (_, "<") => self
                 .error("protocols have no type parameters")
                 .help("declare them on the first state: `start:send<T> { ... }`"),
-            _ => return self.in_attribute(),
+            _ => return None,
         })
     }
 
     fn in_attribute(&self) -> Option<Diagnostic> {
-        (self.expects("(") && self.expects("]")).then(|| {
-            self.error("the arguments of an attribute are written in parentheses")
-                .help("write `#[allow(rule)]`")
+        let name = self.outer.child(Kind::ident).map_or("", Node::text);
+        Some(match (self.before, self.found) {
+            ("(", ")") => self
+                .error(format!("`#[{name}]` needs an argument"))
+                .help(ARGUMENTS),
+            _ if self.expects("(") && self.expects("]") => self
+                .error("the arguments of an attribute are written in parentheses")
+                .help(ARGUMENTS),
+            _ => return None,
         })
     }
 }
