@@ -69,7 +69,8 @@ fn what_is_as_large_as_possible_compiles() {
                 if version == ScalaVersion::Three && scala == Scala::Two {
                     continue;
                 }
-                let compiled = scala.compile(&sources, &[scala.runtime()], &out.join("classes"));
+                let classes = out.join("classes");
+                let compiled = scala.compile_large(&sources, &[scala.runtime()], &classes);
                 compiled.unwrap_or_else(|failure| panic!("{name}, {scala:?}: {failure}"));
             }
         }

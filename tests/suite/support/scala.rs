@@ -80,7 +80,24 @@ impl Scala {
         out: &Path,
     ) -> Result<(), String> {
         let mut ask = |kind: &str, arguments: &[String]| warm::ask(self, kind, arguments);
-        self.compile_by(&mut ask, settings, path, sources, out)
+        let mut all: Vec<&str> = self.warnings().collect();
+        all.extend(settings);
+        self.compile_by(&mut ask, &all, path, sources, out)
+    }
+
+    /// Like `compile`, but does not search for what is unused: in Scala 3 that takes time that grows with the square of the size.
+    pub fn compile_large(
+        self,
+        sources: &[PathBuf],
+        on: &[PathBuf],
+        out: &Path,
+    ) -> Result<(), String> {
+        let mut ask = |kind: &str, arguments: &[String]| warm::ask(self, kind, arguments);
+        let warnings = self
+            .warnings()
+            .filter(|setting| !setting.starts_with("-Wunused"));
+        let settings: Vec<&str> = warnings.collect();
+        self.compile_by(&mut ask, &settings, &self.path_with(on), sources, out)
     }
 
     /// Like `compile_with`, against the classes of the Java that the command is.
@@ -93,7 +110,8 @@ impl Scala {
     ) -> Result<(), String> {
         let mut warm = Warm::start(java, self);
         let mut ask = |kind: &str, arguments: &[String]| warm.ask(kind, arguments);
-        self.compile_by(&mut ask, &[], path, sources, out)
+        let settings: Vec<&str> = self.warnings().collect();
+        self.compile_by(&mut ask, &settings, path, sources, out)
     }
 
     fn compile_by(
@@ -110,10 +128,8 @@ impl Scala {
         let target = ["-d".to_owned(), out.display().to_string()];
         let class_path = ["-classpath", path];
         let more = settings.iter().chain(&class_path);
-        let scalac: Vec<String> = self
-            .warnings()
-            .map(str::to_owned)
-            .chain(more.map(|word| (*word).to_owned()))
+        let scalac: Vec<String> = more
+            .map(|word| (*word).to_owned())
             .chain(target.clone())
             .chain(sources.iter().map(shown))
             .collect();
