@@ -53,11 +53,14 @@ impl<'a> Builder<'a> {
             _ => Target::Type,
         };
         let (docs, sorted, name) = self.head(start, attributes, target, &mut parts);
+        let declared = parts
+            .clone()
+            .filter(|part| part.kind() != Kind::missing_comma);
         let kind = match item.kind() {
             Kind::alias => ItemKind::Alias(self.ty(parts.next().expect("an alias has a type"), 0)),
-            Kind::structure => ItemKind::Struct(parts.map(|part| self.field(part)).collect()),
+            Kind::structure => ItemKind::Struct(declared.map(|part| self.field(part)).collect()),
             Kind::enumeration => {
-                let variants: Vec<Variant> = parts.map(|part| self.variant(part)).collect();
+                let variants: Vec<Variant> = declared.map(|part| self.variant(part)).collect();
                 if variants.is_empty() {
                     let error = Diagnostic::error("syntax", name.span, "an enum needs a variant");
                     self.report(error.help("without one there is no value to send"));

@@ -71,6 +71,18 @@ pub struct Builder<'a> {
     has_items: bool,
 }
 
+/// Whether only commas are missing between the parts of an item: then nothing of it is lost.
+fn lacks_only_commas(node: Node<'_>) -> bool {
+    let mut errors = node.children().filter(|part| part.is_broken()).peekable();
+    match node.kind() {
+        Kind::missing_comma => true,
+        Kind::item | Kind::structure | Kind::enumeration => {
+            errors.peek().is_some() && errors.all(lacks_only_commas)
+        }
+        _ => false,
+    }
+}
+
 impl<'a> Builder<'a> {
     pub fn new(
         source: SourceId,
@@ -103,7 +115,7 @@ impl<'a> Builder<'a> {
         for node in self.tree.root().children() {
             match node.kind() {
                 Kind::protocol | Kind::bad_protocol => self.protocol(node),
-                _ if node.is_broken() => self.broken(node.range()),
+                _ if node.is_broken() && !lacks_only_commas(node) => self.broken(node.range()),
                 Kind::package => self.package(node),
                 Kind::import => self.import(node),
                 Kind::item => self.item(node),

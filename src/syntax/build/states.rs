@@ -80,7 +80,9 @@ impl<'a> Builder<'a> {
         let name = self.name(name);
         let docs = self.docs(span.start, name.span.start);
         let sorted = self.sort(attributes, Target::State);
-        let is_broken = node.is_broken();
+        // Where only a comma is missing, nothing else is.
+        let is_error = |part: Node<'_>| part.is_broken() && part.kind() != Kind::missing_comma;
+        let is_broken = node.children().any(is_error);
         let mut direction = None;
         let mut direction_span = name.span.after();
         let mut parameters = Vec::new();
