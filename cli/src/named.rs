@@ -2,13 +2,30 @@
 
 use crate::args::{Findings, Format, Sources};
 use crate::terminal::Terminal;
+use clap::ValueEnum;
 use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;
 use duologue::name::nearest;
-use duologue::protocol::{Protocol, ProtocolId, StateId};
+use duologue::protocol::{Instance, Protocol, ProtocolId, Side, StateId};
 use duologue::target::Options;
 use duologue_project::Failure;
 use std::path::{Path, PathBuf};
+
+/// The side that a person or a script plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Own {
+    Client,
+    Server,
+}
+
+impl Own {
+    pub fn side(self) -> Side {
+        match self {
+            Own::Client => Side::Client,
+            Own::Server => Side::Server,
+        }
+    }
+}
 
 /// A file, and a protocol in it.
 pub struct Named {
@@ -66,6 +83,20 @@ impl Named {
                     found.len()
                 )))
             }
+        }
+    }
+
+    /// The protocol that is meant, or the instance of a generic one.
+    pub fn find_instance<'c>(
+        &self,
+        checked: &'c CheckedProgram,
+    ) -> Result<(ProtocolId, Option<&'c Instance>), Failure> {
+        let mut instances = checked.program().instances.iter();
+        let is_meant =
+            |instance: &&Instance| Some(instance.name.text()) == self.protocol.as_deref();
+        match instances.find(is_meant) {
+            Some(instance) => Ok((instance.protocol, Some(instance))),
+            None => Ok((self.find(checked)?, None)),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! `duologue attack`: everything that a hostile peer can send, against a server or against clients.
 
 use crate::args::{Shape, Sources};
-use crate::commands::talk::{Own, find};
-use crate::named::Named;
+use crate::named::{Named, Own};
 use crate::terminal::Terminal;
 use crate::vocabulary::TEMPLATE;
 use clap::{Args, ValueEnum};
@@ -144,7 +143,7 @@ impl Attack {
         let named = Named::parse(&self.file);
         let compiled = named.compile(std::mem::take(&mut self.sources), terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let (protocol, instance) = find(&named, checked)?;
+        let (protocol, instance) = named.find_instance(checked)?;
         let program = checked.program();
         let view = match instance {
             Some(instance) => View::instance(program, instance),

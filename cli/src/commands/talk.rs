@@ -1,12 +1,10 @@
 //! `duologue talk`: a session that is played in the terminal.
 
 use crate::args::Sources;
-use crate::named::Named;
+use crate::named::{Named, Own};
 use crate::terminal::Terminal;
 use crate::vocabulary::TEMPLATE;
-use clap::{Args, ValueEnum};
-use duologue::check::CheckedProgram;
-use duologue::protocol::{Instance, ProtocolId, Side};
+use clap::Args;
 use duologue_peers::address::Address;
 use duologue_peers::game::Peer;
 use duologue_peers::game::{Game, LINES, Robots};
@@ -95,28 +93,12 @@ pub struct TalkArguments {
     sources: Sources,
 }
 
-/// The side that a person or a script plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Own {
-    Client,
-    Server,
-}
-
-impl Own {
-    pub fn side(self) -> Side {
-        match self {
-            Own::Client => Side::Client,
-            Own::Server => Side::Server,
-        }
-    }
-}
-
 impl TalkArguments {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let named = Named::parse(&self.file);
         let compiled = named.compile(self.sources, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let (protocol, instance) = find(&named, checked)?;
+        let (protocol, instance) = named.find_instance(checked)?;
         let own = self.connect.as_ref().map(|_| self.own.side());
         if let (Some(own), Some(robots)) = (own, self.robot)
             && robots.plays(own.dual())
@@ -191,18 +173,5 @@ fn is_same(one: &Path, other: &Path) -> bool {
     match (fs::canonicalize(one), fs::canonicalize(other)) {
         (Ok(one), Ok(other)) => one == other,
         _ => false,
-    }
-}
-
-/// The protocol that is meant, or the instance of a generic one.
-pub fn find<'c>(
-    named: &Named,
-    checked: &'c CheckedProgram,
-) -> Result<(ProtocolId, Option<&'c Instance>), Failure> {
-    let mut instances = checked.program().instances.iter();
-    let is_meant = |instance: &&Instance| Some(instance.name.text()) == named.protocol.as_deref();
-    match instances.find(is_meant) {
-        Some(instance) => Ok((instance.protocol, Some(instance))),
-        None => Ok((named.find(checked)?, None)),
     }
 }
