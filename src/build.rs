@@ -22,8 +22,8 @@ use crate::check::{RULES, WARNINGS};
 use crate::compile::{Compilation, Input, Request};
 use crate::diagnostic::Level;
 use crate::files::{Disk, OutputError, Outputs, Tree, protocol_files};
+use crate::languages::{self, Attribute, AttributeError, Options, Target};
 use crate::report::{self, RenderOptions};
-use crate::target::{self, Attribute, AttributeError, Options, Target};
 use std::collections::BTreeSet;
 use std::env;
 use std::fmt;
@@ -258,8 +258,8 @@ impl Builder {
         let Some(checked) = &compiled.checked else {
             return Err(Error::new(findings.collect::<Vec<_>>().join("\n\n")));
         };
-        target::check_attributes(checked.program(), &self.options.rust.attributes)?;
-        let generated = target::generate(checked, Target::Rust, &self.options);
+        languages::check_attributes(checked.program(), &self.options.rust.attributes)?;
+        let generated = languages::generate(checked, Target::Rust, &self.options);
         let tree = Tree::of_target(Target::Rust, out_dir, generated.files);
         let outputs = Outputs::plan(vec![tree])?;
         outputs.refuse_foreign()?;

@@ -2,11 +2,11 @@
 
 use crate::check::{self, CheckedProgram, Levels, Scope};
 use crate::diagnostic::{Diagnostic, Level};
+use crate::languages::{self, Options};
 use crate::load;
 use crate::protocol::Program;
 use crate::resolve;
 use crate::source::Sources;
-use crate::target::{self, Options};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ pub fn compile(request: &Request, files: &dyn Files) -> Result<Compilation, Unre
     let spell = |program: &Program, hand_over: &mut dyn FnMut(Scope)| {
         // Duplicate declarations are spelled the same everywhere, and have already been reported.
         if !has_duplicates {
-            target::spellings(program, &request.options, hand_over);
+            languages::spellings(program, &request.options, hand_over);
         }
     };
     let outcome = check::check(

@@ -1,14 +1,14 @@
 //! Duologue compiles protocols between two parties.
 //!
 //! A `.proto` file describes, as the client sees it, which side may send which message in which state. The text is parsed and
-//! resolved into a program, the rules in `check` query its `graph`, and [`target`] turns the resulting
+//! resolved into a program, the rules in `check` query its `graph`, and [`languages`] turns the resulting
 //! `CheckedProgram` into one file per protocol and target. Every stage reports all errors it finds, and later stages
 //! still run, but only a program without errors becomes a `CheckedProgram`.
 //!
 //! # What is stable
 //!
 //! Build scripts use [`build`]. Other tools call [`compile::compile`] and get [`diagnostic`]s with positions in [`source`]s, which
-//! [`report`] displays, and generated files from [`target`], which [`files`] writes. These modules follow semantic versioning. The other
+//! [`report`] displays, and generated files from [`languages`], which [`files`] writes. These modules follow semantic versioning. The other
 //! modules are what the command line and the tools of this repository are made of. They may change with every version.
 
 pub mod build;
@@ -21,6 +21,7 @@ pub mod endpoint;
 pub mod files;
 pub mod fingerprint;
 pub mod graph;
+pub mod languages;
 pub mod name;
 pub mod pages;
 pub mod promela;
@@ -32,7 +33,6 @@ pub mod robots;
 pub mod sizes;
 pub mod source;
 pub mod syntax;
-pub mod target;
 pub mod wire;
 
 mod load;

@@ -5,9 +5,9 @@ use crate::terminal::Terminal;
 use clap::ValueEnum;
 use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;
+use duologue::languages::Options;
 use duologue::name::nearest;
 use duologue::protocol::{Instance, Protocol, ProtocolId, Side, StateId};
-use duologue::target::Options;
 use duologue_project::Failure;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 
 use super::manifest::{MARKER, Manifest, listed, stays_inside};
 use super::staging::Staging;
-use crate::target::{OutputFile, Target};
+use crate::languages::{OutputFile, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};

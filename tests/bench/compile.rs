@@ -9,7 +9,7 @@
 use duologue::compile::{Input, Request, compile};
 use duologue::diagnostic::Level;
 use duologue::files::Disk;
-use duologue::target::{self, Options, Target};
+use duologue::languages::{self, Options, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -114,7 +114,7 @@ fn write(folder: &Path, sites: usize) -> PathBuf {
     let checked = compilation.checked.expect("it is sound");
     let tree = folder.join("tree");
     fs::create_dir_all(&tree).expect("the target folder can be written");
-    for file in target::generate(&checked, Target::Rust, &Options::default()).files {
+    for file in languages::generate(&checked, Target::Rust, &Options::default()).files {
         fs::write(tree.join(&file.path), file.text).expect("the target folder can be written");
     }
     fs::write(&path, program(sites)).expect("the target folder can be written");

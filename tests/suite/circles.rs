@@ -7,7 +7,7 @@ use petgraph::graphmap::DiGraphMap;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{Item, UseTree};
 
-/// The code of each module by its path, such as `target::c::names`.
+/// The code of each module by its path, such as `languages::c::names`.
 fn modules(package: &str) -> BTreeMap<String, String> {
     let named = sources(package)
         .into_iter()

@@ -2,7 +2,7 @@
 //! declarations by words that begin one.
 
 use crate::support::rust::{GROUPS, checked, protocols_in};
-use duologue::target::{self, Names, Options, ScalaVersion, Target};
+use duologue::languages::{self, Names, Options, ScalaVersion, Target};
 use std::collections::BTreeSet;
 
 /// Options that generate everything.
@@ -62,11 +62,11 @@ fn check(target: Target, options: &Options) {
         let program = checked(&protocols_in(group));
         let mut listed = BTreeSet::new();
         let (parsed, all) = (program.program(), Names::All);
-        target::declarations(parsed, target, options, all, &mut |scope| {
+        languages::declarations(parsed, target, options, all, &mut |scope| {
             let names = scope.names.into_iter().map(|name| name.spelling);
             listed.extend(names.map(|name| name.replace("r#", "").replace('`', "")));
         });
-        let files = target::generate(&program, target, options).files;
+        let files = languages::generate(&program, target, options).files;
         let lines = files.iter().flat_map(|file| file.text.lines());
         let found: BTreeSet<&str> = lines.filter_map(|line| declared(target, line)).collect();
         assert!(found.len() > 30, "{group}: {} declarations", found.len());

@@ -7,7 +7,7 @@ pub mod markup;
 use crate::support::rust::{Checked, GROUPS, checked_with_sources, protocols_in};
 use duologue::compile::{Input as Text, Request, compile};
 use duologue::files::Disk;
-use duologue::target::{Options, OutputFile};
+use duologue::languages::{Options, OutputFile};
 use duologue_site::doc::{Input, MARKER, site};
 use insta::assert_snapshot;
 use markup::{Page, read};

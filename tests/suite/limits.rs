@@ -2,7 +2,7 @@
 
 use crate::support::rust::{Edition, generate, rustc, scratch};
 use crate::support::{repository, succeed};
-use duologue::target::Options;
+use duologue::languages::Options;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -4,9 +4,9 @@ use crate::support::program::Scratch;
 use crate::support::repository;
 use crate::support::rust::{Checked, GROUPS, checked_with_sources, protocols_in};
 use crate::support::schema::violations;
+use duologue::languages::public_names::ProtocolNames;
+use duologue::languages::{self, Names, Options, Target};
 use duologue::protocol::{Program, ProtocolId, StateId};
-use duologue::target::public_names::ProtocolNames;
-use duologue::target::{self, Names, Options, Target};
 use duologue_reports::model::{Model, SCHEMA};
 use insta::assert_snapshot;
 use serde_json::{Map, Value, json};
@@ -202,7 +202,7 @@ fn ways_lead_here_and_out() {
 fn declared(program: &Program, target: Target) -> BTreeMap<String, BTreeSet<String>> {
     let mut declared: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let options = Options::default();
-    target::declarations(program, target, &options, Names::All, &mut |scope| {
+    languages::declarations(program, target, &options, Names::All, &mut |scope| {
         // A name in Scala may have such quotes itself.
         let quoted = scope.place.split_once('`').map(|(_, rest)| rest);
         let place = quoted.and_then(|rest| rest.rsplit_once('`'));
@@ -228,7 +228,7 @@ fn names_are_those_of_generated_code() {
                 assert!(is_there, "{group}, {target:?}: `{name}` in `{place}`");
                 count += 1;
             };
-            let names = target::public_names(program, target, &Options::default());
+            let names = languages::public_names(program, target, &Options::default());
             for (index, of) in names.protocols.iter().enumerate() {
                 let protocol = program.protocol(ProtocolId::new(index));
                 assert!(of.is_some() || protocol.is_generic() && target == Target::C);

@@ -4,7 +4,7 @@ use crate::support::program::Scratch;
 use crate::support::repository;
 use crate::support::rust::checked;
 use duologue::files::{Change, MARKER, OutputError, Outputs, Tree};
-use duologue::target::{self, Options, OutputFile, Target};
+use duologue::languages::{self, Options, OutputFile, Target};
 use std::fs;
 
 fn file(path: &str, body: &str) -> OutputFile {
@@ -175,7 +175,7 @@ fn instances_have_the_documentation_of_their_protocol() {
         (Target::Scala, "protocols/numbers.scala", "`stream`"),
     ];
     for (target, path, title) in files {
-        let generated = target::generate(&checked, target, &Options::default());
+        let generated = languages::generate(&checked, target, &Options::default());
         let file = generated.files.iter().find(|file| file.path == path);
         let text = &file.unwrap_or_else(|| panic!("{path} is generated")).text;
         let sentence = format!("The protocol {title} with its type arguments.");

@@ -3,7 +3,7 @@
 use crate::support::program::{Scratch, run};
 use crate::support::rust::{Edition, generate, host, protocols_in, rustc, scratch};
 use crate::support::{repository, succeed};
-use duologue::target::Options;
+use duologue::languages::Options;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;

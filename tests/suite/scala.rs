@@ -17,9 +17,9 @@ use crate::support::scala::{
     Scala, folder, generate, generate_with, maven, protocols_in, sources_in, tool,
 };
 use duologue::check::CheckedProgram;
+use duologue::languages::Options;
 use duologue::name::Name;
 use duologue::protocol::{Definition, TypeDeclaration};
-use duologue::target::Options;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};

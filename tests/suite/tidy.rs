@@ -30,17 +30,6 @@ pub fn relative(path: &Path) -> String {
     path.to_str().expect("a UTF-8 name").replace('\\', "/")
 }
 
-/// Whether a folder is build output of Cargo, Maven or sbt: it is named `target`, as other folders are too, and is next
-/// to the file that one of them reads, or in sbt's own `project`. Cargo also marks it.
-fn is_output(folder: &Path) -> bool {
-    let read = ["Cargo.toml", "pom.xml", "build.sbt"];
-    let beside = |parent: &Path| {
-        parent.ends_with("project") || read.iter().any(|file| parent.join(file).exists())
-    };
-    let is_named = folder.file_name().is_some_and(|name| name == "target");
-    is_named && (folder.join("CACHEDIR.TAG").exists() || folder.parent().is_some_and(beside))
-}
-
 /// All files below a folder, sorted, without build output, installed packages and Git's own files.
 pub fn files(below: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -51,7 +40,7 @@ pub fn files(below: &str) -> Vec<PathBuf> {
             let path = entry.expect("it can be read").path();
             let name = path.file_name().and_then(|name| name.to_str());
             let name = name.expect("a UTF-8 name");
-            if path.is_dir() && !is_output(&path) && ![".git", "node_modules"].contains(&name) {
+            if path.is_dir() && ![".git", "node_modules", "target"].contains(&name) {
                 pending.push(path);
             } else if path.is_file() && name != ".git" {
                 found.push(path);
@@ -146,16 +135,6 @@ pub fn heads(list: &str) -> Vec<String> {
         .map(first)
         .filter(|head| !head.is_empty())
         .collect()
-}
-
-#[test]
-fn only_build_output_is_left_out() {
-    let paths: Vec<String> = files("").iter().map(|path| relative(path)).collect();
-    assert!(paths.iter().any(|path| path == "src/target/mod.rs"));
-    let in_target = |path: &&String| path.split('/').any(|folder| folder == "target");
-    for path in paths.iter().filter(in_target) {
-        assert!(path.starts_with("src/target/"), "{path} is build output");
-    }
 }
 
 #[test]

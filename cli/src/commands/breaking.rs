@@ -10,11 +10,11 @@ use duologue::diagnostic::Level;
 use duologue::endpoint::waits_more;
 use duologue::files::Disk;
 use duologue::fingerprint::Acceptance;
+use duologue::languages::Options;
 use duologue::relation::{
     Fate, Outcome, Require, Rollout, Travel, Verdict, can_leave, tag_mismatch, versions,
 };
 use duologue::report::counted;
-use duologue::target::Options;
 use duologue_project::Failure;
 use duologue_project::baseline::{Old, checked};
 use std::path::PathBuf;

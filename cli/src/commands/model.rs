@@ -4,7 +4,7 @@ use crate::args::{Choices, Findings, Format, Sources};
 use crate::terminal::Terminal;
 use crate::vocabulary::TEMPLATE;
 use clap::Args;
-use duologue::target::Options;
+use duologue::languages::Options;
 use duologue_project::{Failure, Outcome};
 use duologue_reports::model;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use duologue_compiler::compile::{Compilation, Files, Input, Request, compile};
 use duologue_compiler::diagnostic::Level;
 use duologue_compiler::source::SourceId;
-use duologue_compiler::target::Options;
+use duologue_compiler::languages::Options;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -161,7 +161,7 @@ fn at(snapshot: &Snapshot, offset: usize) {
 /// Hovering and selecting take longer, because they follow every way and every bracket.
 fn at_length(snapshot: &Snapshot, offset: usize) {
     let text = snapshot.text();
-    if let Some(found) = hover(snapshot, offset, &duologue::target::Options::default()) {
+    if let Some(found) = hover(snapshot, offset, &duologue::languages::Options::default()) {
         inside(text, &found.span.range(), "hover");
         assert!(!found.text.is_empty());
     }

@@ -1,7 +1,7 @@
 //! Texts larger than anyone writes by hand. A quadratic step or a deep recursion would keep these tests from finishing.
 
 use super::{one, rules};
-use duologue::target::{self, Options, Target};
+use duologue::languages::{self, Options, Target};
 use std::fmt::Write as _;
 
 const MANY: usize = 30_000;
@@ -85,7 +85,7 @@ fn long_chains_of_types_are_written() {
     options.c.shm = true;
     options.remote = true;
     for target in Target::ALL {
-        let files = target::generate(&checked, target, &options).files;
+        let files = languages::generate(&checked, target, &options).files;
         let lines: usize = files.iter().map(|file| file.text.lines().count()).sum();
         assert!(
             (most..5 * most).contains(&lines),

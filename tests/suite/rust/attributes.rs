@@ -2,7 +2,7 @@
 
 use crate::support::program::Scratch;
 use crate::support::rust::{checked, generate, output, protocols_in, rustfmt, scratch};
-use duologue::target::{Attribute, AttributeError, Options, check_attributes};
+use duologue::languages::{Attribute, AttributeError, Options, check_attributes};
 
 /// Lengths of a trait's name with which the list of traits just fits on a line, and just does not.
 const LENGTHS: [usize; 10] = [3, 24, 25, 35, 36, 40, 41, 51, 52, 80];

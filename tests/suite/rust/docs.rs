@@ -5,7 +5,7 @@ use crate::support::choices::Choices;
 use crate::support::rust::Edition;
 use crate::support::succeed;
 use crate::support::texts::compile_text;
-use duologue::target::{self, Options, Target};
+use duologue::languages::{self, Options, Target};
 use pulldown_cmark::{CodeBlockKind, Event, Options as Markdown, Parser, Tag};
 use std::fs;
 
@@ -42,7 +42,7 @@ fn code_in_random_documentation_is_marked_as_text() {
         let checked = compilation
             .checked
             .unwrap_or_else(|| panic!("{:?}", compilation.diagnostics));
-        for file in target::generate(&checked, Target::Rust, &Options::default()).files {
+        for file in languages::generate(&checked, Target::Rust, &Options::default()).files {
             let seen = seen(&file.text);
             for event in Parser::new_ext(&seen, Markdown::all()) {
                 if let Event::Start(Tag::CodeBlock(kind)) = event {

@@ -3,7 +3,7 @@
 use crate::support::rust::{checked, compile_runtime, protocols_in, scratch, tool};
 use crate::support::{repository, succeed};
 use crate::tidy::files;
-use duologue::target::{self, Options, Target};
+use duologue::languages::{self, Options, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -245,7 +245,7 @@ fn each_function_for_tasks_says_what_happens_if_its_future_is_dropped() {
     ];
     let paths = folders.into_iter().flat_map(files);
     let texts = paths.map(|path| fs::read_to_string(path).expect("it can be read"));
-    let generated = target::generate(
+    let generated = languages::generate(
         &checked(&protocols_in("protocols")),
         Target::Rust,
         &Options::default(),

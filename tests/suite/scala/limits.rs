@@ -4,7 +4,7 @@
 use crate::support::scala::{Scala, folder, generate_with, sources_in};
 use crate::support::texts::{Texts, fired};
 use duologue::compile::{Input, Request, compile};
-use duologue::target::{Options, ScalaVersion, Target};
+use duologue::languages::{Options, ScalaVersion, Target};
 use std::fs;
 
 /// A protocol with an enum that has this many variants with this many values.

@@ -2,7 +2,7 @@
 
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
-use duologue::target::{self, Options, ScalaVersion, Target};
+use duologue::languages::{self, Options, ScalaVersion, Target};
 
 fn side_by_side(name: &str, text: &str) -> String {
     written(name, text, &Options::default())
@@ -20,7 +20,7 @@ fn written(name: &str, text: &str, options: &Options) -> String {
     let found = compilation.diagnostics;
     let checked = compilation.checked.unwrap_or_else(|| panic!("{found:#?}"));
     let mut shown = format!("--- {name}.proto\n{text}");
-    for file in target::generate(&checked, Target::Scala, &request.options).files {
+    for file in languages::generate(&checked, Target::Scala, &request.options).files {
         shown += &format!("--- {}\n{}", file.path, file.text);
     }
     shown

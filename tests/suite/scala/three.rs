@@ -5,7 +5,7 @@ use super::misuse::{self, Misuse};
 use super::{folders_in, read};
 use crate::support::repository;
 use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in};
-use duologue::target::{Options, ScalaVersion};
+use duologue::languages::{Options, ScalaVersion};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;

@@ -4,7 +4,7 @@ use crate::scala::net;
 use crate::support::repository;
 use crate::support::running::Running;
 use crate::support::scala::{Scala, folder, generate_with, maven, sources_in};
-use duologue::target::Options;
+use duologue::languages::Options;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;

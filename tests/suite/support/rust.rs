@@ -4,9 +4,9 @@ use super::{repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
+use duologue::languages::{self, Options, Target};
 use duologue::protocol::{Definition, Program};
 use duologue::source::Sources;
-use duologue::target::{self, Options, Target};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -88,7 +88,7 @@ pub fn checked_with_sources(inputs: &[PathBuf]) -> Checked {
 /// Generates Rust code for protocols below a folder; returns what was compiled.
 pub fn generate(inputs: &[PathBuf], options: &Options, out: &Path) -> CheckedProgram {
     let checked = checked(inputs);
-    for file in target::generate(&checked, Target::Rust, options).files {
+    for file in languages::generate(&checked, Target::Rust, options).files {
         let path = out.join(&file.path);
         fs::create_dir_all(path.parent().expect("files are in folders"))
             .expect("the target folder can be written");

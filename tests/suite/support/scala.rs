@@ -7,7 +7,7 @@ use super::{repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
-use duologue::target::{self, Options, Target};
+use duologue::languages::{self, Options, Target};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -240,7 +240,7 @@ pub fn generate_with(inputs: &[PathBuf], options: &Options, out: &Path) -> Check
         .checked
         .unwrap_or_else(|| panic!("{:#?}", compilation.diagnostics));
     let _ = std::fs::remove_dir_all(out);
-    for file in target::generate(&checked, Target::Scala, &request.options).files {
+    for file in languages::generate(&checked, Target::Scala, &request.options).files {
         let path = out.join(&file.path);
         std::fs::create_dir_all(path.parent().expect("files are in folders"))
             .expect("the target folder can be written");

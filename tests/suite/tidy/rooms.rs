@@ -46,7 +46,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
     ("endpoint", &["protocol", "graph"]),
     ("robots", &["protocol", "relation", "fingerprint", "check"]),
     (
-        "target",
+        "languages",
         &[
             "source",
             "name",
@@ -70,20 +70,20 @@ pub const ROOMS: &[(&str, &[&str])] = &[
             "load",
             "resolve",
             "check",
-            "target",
+            "languages",
         ],
     ),
     ("repair", &["source", "diagnostic", "load", "compile"]),
     ("report", &["source", "diagnostic", "relation", "check"]),
     ("diagram", &["source", "protocol", "graph"]),
     ("dual", &["source", "protocol"]),
-    ("files", &["syntax", "compile", "target"]),
+    ("files", &["syntax", "compile", "languages"]),
     (
         "build",
         &[
             "diagnostic",
             "check",
-            "target",
+            "languages",
             "compile",
             "report",
             "files",
@@ -96,12 +96,12 @@ pub const ROOMS: &[(&str, &[&str])] = &[
 /// Each external crate with the module that may use it.
 pub const OUTSIDE: &[(&str, &str)] = &[
     ("annotate_snippets", "report"),
-    ("askama", "target"),
+    ("askama", "languages"),
     ("blake3", "fingerprint"),
     ("duologue_grammar", "syntax"),
-    ("heck", "target"),
+    ("heck", "languages"),
     ("petgraph", "graph"),
-    ("proc_macro2", "target"),
+    ("proc_macro2", "languages"),
     ("strsim", "name"),
 ];
 

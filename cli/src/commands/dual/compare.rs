@@ -8,8 +8,8 @@ use crate::named::Named;
 use crate::terminal::{GOOD, Terminal, styled};
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
+use duologue::languages::Options;
 use duologue::relation::{Origin, View, not_dual};
-use duologue::target::Options;
 use duologue_project::baseline::checked;
 use duologue_project::{Failure, Outcome, inputs};
 

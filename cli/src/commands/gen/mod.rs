@@ -14,7 +14,7 @@ use depfile::depfile;
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};
 use duologue::files::{Change, Disk, Manifest, Outputs, Planned, Producer, Tree};
-use duologue::target::{self, Options, OutputFile, Target};
+use duologue::languages::{self, Options, OutputFile, Target};
 use duologue_project::baseline::checked;
 use duologue_project::{Failure, Outcome};
 use plugin::{PluginTree, Plugins, Replies};
@@ -199,7 +199,7 @@ impl Directories {
         let mut trees = Vec::new();
         let mut notes = Vec::new();
         for (target, directory) in self.0 {
-            let generated = target::generate(checked, target, options);
+            let generated = languages::generate(checked, target, options);
             notes.extend(generated.notes);
             trees.push(Tree::of_target(target, directory, generated.files));
         }

@@ -7,13 +7,13 @@ use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Files, compile};
 use duologue::diagnostic::Level;
 use duologue::diagram;
+use duologue::languages::{self, Target};
 use duologue::promela::promela;
 use duologue::protocol::{Protocol, StateId};
 use duologue::report::{self, RenderOptions};
 use duologue::source::Sources;
 use duologue::syntax::decode;
 use duologue::syntax::format::{Unformatted, format};
-use duologue::target::{self, Target};
 use duologue_reports::model::Model;
 use duologue_site::doc;
 use duologue_site::picture::{self, Layout, TooLarge};
@@ -100,9 +100,9 @@ fn respond(request: &Request) -> Result<Answer, String> {
         // What the condition leaves out is not in the module either.
         Command::Gen if IS_WHOLE => {
             for target in &wanted.options.targets {
-                let generated = target::generate(checked, *target, &wanted.options);
+                let generated = languages::generate(checked, *target, &wanted.options);
                 answer.notes.extend(generated.notes);
-                let file = |file: target::OutputFile| File {
+                let file = |file: languages::OutputFile| File {
                     target: Some(Target::name(*target)),
                     path: file.path,
                     text: file.text,

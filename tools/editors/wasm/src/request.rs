@@ -3,8 +3,8 @@
 use duologue::check::rule;
 use duologue::compile::{self, Input};
 use duologue::diagnostic::Level;
+use duologue::languages::{Attribute, Options, ScalaVersion, Target};
 use duologue::relation::{Require, Travel};
-use duologue::target::{Attribute, Options, ScalaVersion, Target};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

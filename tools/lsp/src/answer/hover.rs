@@ -6,12 +6,12 @@ use duologue::check;
 use duologue::diagram::message_text;
 use duologue::endpoint::{Activity, Endpoint, next};
 use duologue::graph::{Capacity, StateGraph, Step};
+use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::text::bounded_type_text;
 use duologue::protocol::{
     Definition, Docs, Next, Protocol, ProtocolId, Referent, Side, State, StateId, TypeId,
 };
 use duologue::source::Span;
-use duologue::target::{Options, Target, public_names};
 use std::fmt::Write as _;
 
 /// What is shown about a name.

@@ -7,9 +7,9 @@ mod types;
 
 use crate::record::{Range, range};
 use duologue::check::CheckedProgram;
+use duologue::languages::Options;
 use duologue::protocol::{Docs, Program};
 use duologue::source::{SourceId, Sources, Span};
-use duologue::target::Options;
 use duologue::wire::Sizes;
 use names::AllNames;
 pub use protocols::activity;

@@ -1,8 +1,8 @@
 //! The names in generated code, target by target.
 
+use duologue::languages::public_names::{MessageNames, ProtocolNames, PublicNames, StateNames};
+use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::Program;
-use duologue::target::public_names::{MessageNames, ProtocolNames, PublicNames, StateNames};
-use duologue::target::{Options, Target, public_names};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -3,11 +3,11 @@
 use super::addresses::Addresses;
 use super::html::Html;
 use duologue::check::CheckedProgram;
+use duologue::languages::public_names::PublicNames;
+use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::{Docs, Message, Program, ProtocolId, Referent, Side, StateId, Use};
 use duologue::sizes::Size;
 use duologue::source::{SourceId, Sources, Span};
-use duologue::target::public_names::PublicNames;
-use duologue::target::{Options, Target, public_names};
 use duologue::wire::Sizes;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::addresses::INDEX;
 use super::html::Html;
 use askama::Template;
-use duologue::target::OutputFile;
+use duologue::languages::OutputFile;
 
 /// A page before it is a file.
 pub struct Page {

@@ -8,8 +8,8 @@ use askama::Template;
 use duologue::diagram::title;
 use duologue::endpoint::{Activity, Endpoint};
 use duologue::graph::{StateGraph, Way};
+use duologue::languages::public_names::StateNames;
 use duologue::protocol::{Message, Next, Protocol, ProtocolId, Side, StateId};
-use duologue::target::public_names::StateNames;
 
 /// The most messages that are listed as leading to a state.
 const LEADING: usize = 40;

@@ -1,0 +1,214 @@
+//! The C target: which files are generated.
+//!
+//! There is one header and source per protocol, per named instance of a generic protocol, and per file with types. The
+//! operations are inline functions in the header, so the compiler can inline them; `templates/c/send.h.jinja`,
+//! `recv.h.jinja`, `shared.h.jinja`, `start.h.jinja` and `endpoint.h.jinja` show them. Messages of a few plain bytes go to and from
+//! the ring there; everything else is a call into the runtime. The source holds tables that describe to the runtime what a payload
+//! consists of and where each message leads, so copying, destroying and closing are done by the runtime and need no generated
+//! code. If sessions between processes are requested, a second header and source describe how payloads are encoded.
+
+mod begin;
+mod copies;
+mod ctype;
+mod declarations;
+mod declared;
+mod device;
+mod events;
+mod functions;
+mod inline;
+mod lane;
+mod layouts;
+mod library;
+mod names;
+mod plain;
+mod public_names;
+mod record;
+mod recv;
+mod remote;
+mod render;
+mod robots;
+mod send;
+mod settle;
+mod shared;
+mod spelling;
+mod tables;
+mod texts;
+mod titles;
+mod types;
+mod units;
+mod view;
+mod waiting;
+mod wire;
+
+pub use public_names::public_names;
+pub use record::spellings;
+
+use crate::check::CheckedProgram;
+use crate::languages::{Generated, Options, OutputFile, Target};
+use crate::protocol::FileId;
+use crate::robots::Makeable;
+use crate::wire::Sizes;
+use declared::FileView;
+use names::Header;
+use std::path::Path;
+use types::Types;
+use units::{UnitKind, Units};
+use view::UnitView;
+
+/// The version that the included headers must have, as arguments of `DUO_MADE_BY`.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    ", ",
+    env!("CARGO_PKG_VERSION_MINOR")
+);
+
+/// What the user can configure in generated C.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct COptions {
+    /// A prefix for every declared name.
+    pub prefix: Option<String>,
+    /// Also generate what sessions between processes need.
+    pub shm: bool,
+    /// The size in bytes of the ring of a protocol with unbounded runs; the ring may be a little larger. Without it, the
+    /// runtime's `DUO_RING` applies.
+    pub ring: Option<u32>,
+    /// Store text, bytes and lists that have a bound inline, so that they need no allocator.
+    pub inline_bounds: bool,
+    /// Also generate endpoints in any state and a dispatcher with callbacks, for event loops.
+    pub events: bool,
+}
+
+/// The word for this target in mappings.
+const WORD: &str = Target::C.name();
+
+/// How many messages of an unbounded run always fit, so that its sender does not have to wait for a free slot.
+const ALWAYS_FIT: u32 = 64;
+
+/// The line with which a program uses a header. That for sockets includes all others of its protocol.
+pub fn usage(_: &Path, path: &Path, is_generated: &dyn Fn(&Path) -> bool) -> Option<String> {
+    if path.extension()? != "h" {
+        return None;
+    }
+    let sockets = path.with_file_name(format!("{}_net.h", path.file_stem()?.to_str()?));
+    let header = if is_generated(&sockets) {
+        &sockets
+    } else {
+        path
+    };
+    Some(format!("#include \"{}\"", header.display()))
+}
+
+/// The library of the runtime, as the arguments of a compiler that pkg-config finds.
+pub fn runtime(options: &Options) -> String {
+    let library = if options.remote {
+        "duologue-net"
+    } else {
+        "duologue"
+    };
+    let robots = if options.robots {
+        "; duologue-robots too for tests with robots"
+    } else {
+        ""
+    };
+    format!("for the compiler: $(pkg-config --cflags --libs {library}){robots}")
+}
+
+/// Generates C code for the program.
+#[must_use]
+pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
+    let program = checked.program();
+    let prefix = options.c.prefix.as_deref().unwrap_or_default();
+    let units = Units::of(program, prefix);
+    let types = Types::of(program, &units, prefix, options.c.inline_bounds);
+    let sizes = Sizes::of(program);
+    let makeable = options.robots.then(|| Makeable::of(program));
+    let mut generated = Generated::default();
+    let mut obstacles = Vec::new();
+    let mut write = |name: &str, ending: &str, text: String| {
+        let path = format!("{name}.{ending}");
+        generated.files.push(OutputFile::new(path, text));
+    };
+    for (id, unit) in units.units.iter().enumerate() {
+        let mut view = UnitView::of(checked, &types, id);
+        let leaves = options.c.shm || options.remote;
+        let wire = leaves.then(|| wire::Wire::of(&view));
+        view.ring = options.c.ring;
+        view.leaves = matches!(wire, Some(Ok(Some(_))));
+        view.has_lanes = view.leaves;
+        view.has_single_line_turns = view.leaves && options.c.shm;
+        obstacles.extend(view.allocation_note());
+        write(&unit.file_name, "h", view.header());
+        write(&unit.file_name, "c", view.source());
+        if options.c.events && unit.kind != UnitKind::Mentioned {
+            write(&unit.file(Header::Events), "h", view.events_header());
+        }
+        if let Some(makeable) = &makeable {
+            let name = unit.file(Header::Robots);
+            match robots::Robots::of(&view, makeable) {
+                Ok(robots) => {
+                    write(&name, "h", robots.header());
+                    write(&name, "c", robots.source());
+                }
+                Err(absent) => obstacles.extend(absent.note("C", &unit.prefix)),
+            }
+        }
+        match wire {
+            None | Some(Ok(None)) => {}
+            Some(Ok(Some(wire))) => {
+                let wire = wire::WireView::of(&view, wire);
+                let name = unit.file(Header::Wire);
+                write(&name, "h", wire.header());
+                write(&name, "c", wire.source(&sizes, options.remote));
+                if options.c.shm {
+                    write(&unit.file(Header::Shm), "h", view.shm_header());
+                }
+                if options.remote {
+                    write(&unit.file(Header::Net), "h", view.net_header());
+                }
+            }
+            Some(Err(obstacle)) => obstacles.push(format!(
+                "C: `{}` stays in one process: {obstacle}",
+                unit.prefix
+            )),
+        }
+    }
+    for (index, file) in program.files.iter().enumerate() {
+        if declared::has_types(&types, file) {
+            let id = FileId::new(index);
+            let view = FileView::of(&types, id);
+            let name = types.header_of(id);
+            write(&name, "h", view.header());
+            if let Some(source) = view.source() {
+                write(&name, "c", source);
+            }
+        }
+    }
+    generated
+        .files
+        .sort_by(|left, right| left.path.cmp(&right.path));
+    generated.notes = notes(checked, &units);
+    generated.notes.extend(obstacles);
+    generated
+}
+
+/// Notes on generic protocols for which there is no C code, or no way to start a session in C.
+fn notes(checked: &CheckedProgram, units: &Units) -> Vec<String> {
+    let program = checked.program();
+    let inputs = program.files.iter().filter(|file| file.is_input);
+    let protocols = inputs.flat_map(|file| &file.protocols);
+    let lacking = protocols.filter(|id| {
+        let mut written = units.of_protocol(**id);
+        program.protocol(**id).is_generic() && written.all(|unit| unit.kind == UnitKind::Mentioned)
+    });
+    let note = |id: &crate::protocol::ProtocolId| {
+        let protocol = program.protocol(*id);
+        let arguments = vec!["u64"; protocol.start().parameters.len()].join(", ");
+        let name = &protocol.name;
+        format!(
+            "C has no generic types, and `{name}` has no named instance, so C cannot start it. \
+             Name one: `proto! {name}_u64 = {name}<{arguments}>;`"
+        )
+    };
+    lacking.map(note).collect()
+}

@@ -1,0 +1,284 @@
+//! The Rust target: which files are generated.
+//!
+//! A program includes one tree of modules: `mod.rs`, a folder per package with its own `mod.rs`, and a file per protocol
+//! and per instance. The types that a file declares are in the `mod.rs` of its package. All paths are relative within
+//! the tree, so that it can be included anywhere.
+
+mod attributes;
+mod derive;
+mod docs;
+mod endpoints;
+mod fields;
+mod instance;
+mod layout;
+mod methods;
+mod names;
+mod public_names;
+mod remote;
+mod robot_lines;
+mod robot_values;
+mod robots;
+mod shared;
+mod spelling;
+mod states;
+mod table;
+mod types;
+mod view;
+
+pub use attributes::{Attribute, AttributeError, check_attributes};
+pub use names::spellings;
+pub use public_names::public_names;
+
+use crate::check::CheckedProgram;
+use crate::languages::{Generated, Options, OutputFile, Target};
+use crate::name::Name;
+use crate::protocol::{FileId, InstanceId, Program, ProtocolId, State, TypeId};
+use crate::relation::View;
+use crate::robots::Makeable;
+use askama::Template;
+use derive::Derivable;
+use instance::InstanceView;
+use remote::Remotes;
+use spelling::{NameScope, file_name, module_name, type_name};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use types::{PackageView, TypeView};
+use view::ProtocolView;
+
+/// What the user can configure in generated Rust.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RustOptions {
+    /// The module in which undeclared types are found, such as `crate::host`; without it, the module that includes the generated
+    /// tree.
+    pub host: Option<String>,
+    /// The derives and attributes for declared types. Those that select nothing have no effect; [`check_attributes`] reports them.
+    pub attributes: Vec<Attribute>,
+}
+
+/// The word for this target in mappings.
+const WORD: &str = Target::Rust.name();
+
+/// The version of the runtime's packages that generated code needs.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    ".",
+    env!("CARGO_PKG_VERSION_MINOR")
+);
+
+/// How many messages of an unbounded run always fit: the runtime's ring has at least as many lines.
+const ALWAYS_FIT: u32 = 8;
+
+/// The line with which a program uses the tree of modules. A directory in `src` is a module of the crate there.
+pub fn usage(directory: &Path, path: &Path, _: &dyn Fn(&Path) -> bool) -> Option<String> {
+    if path.to_str()? != "mod.rs" {
+        return None;
+    }
+    let name = directory.file_name().and_then(|name| name.to_str());
+    let above = directory.parent().and_then(Path::file_name);
+    match name.filter(|name| above.is_some_and(|above| above == "src") && spelling::is_module(name))
+    {
+        Some(name) => Some(format!("mod {name};")),
+        None => {
+            let module = directory.join(path);
+            let module = module.display();
+            Some(format!("#[path = \"{module}\"] mod protocols;"))
+        }
+    }
+}
+
+/// The packages of the runtime, as a user adds them.
+pub fn runtime(options: &Options) -> String {
+    let own = format!("duologue = {{ package = \"duologue-runtime\", version = \"{VERSION}\" }}");
+    let between = if options.remote {
+        format!(
+            "; duologue-net = \"{VERSION}\" for sockets, duologue-shm = \"{VERSION}\" for shared memory"
+        )
+    } else {
+        String::new()
+    };
+    format!("in Cargo.toml: {own}{between}")
+}
+
+/// Generates Rust code for the program.
+#[must_use]
+pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
+    let program = checked.program();
+    let derivable = Derivable::of(program);
+    let remotes = if options.remote {
+        Remotes::of(program)
+    } else {
+        Remotes::default()
+    };
+    let makeable = options.robots.then(|| Makeable::of(program));
+    let (mut files, mut notes) = (Vec::new(), Vec::new());
+    for (path, package) in packages(program) {
+        for id in &package.protocols {
+            let protocol = program.protocol(*id);
+            let taken = state_names(&protocol.states);
+            let plan = remotes.protocol(*id);
+            let mut view = ProtocolView::of(
+                checked.protocol(*id),
+                options,
+                &derivable,
+                &taken,
+                plan,
+                remotes.sizes(),
+            );
+            if let Some(makeable) = &makeable {
+                let scope = NameScope {
+                    program,
+                    options,
+                    file: protocol.file,
+                    depth: 1,
+                    taken: &taken,
+                };
+                let (text, note) = robots::module(View::of(program, *id), makeable, scope);
+                view.robots = text;
+                notes.extend(note);
+            }
+            files.push(output(
+                format!("{path}{}.rs", file_name(&protocol.name)),
+                &view,
+            ));
+        }
+        for id in &package.instances {
+            let instance = program.instance(*id);
+            let taken = state_names(&program.protocol(instance.protocol).states);
+            let scope = NameScope {
+                program,
+                options,
+                file: instance.file,
+                depth: 1,
+                taken: &taken,
+            };
+            let mut view = InstanceView::of(checked, *id, scope, remotes.instance(*id));
+            if let Some(makeable) = &makeable {
+                let own = View::instance(program, instance);
+                let (text, note) = robots::module(own, makeable, scope);
+                view.robots = text;
+                notes.extend(note);
+            }
+            files.push(output(
+                format!("{path}{}.rs", file_name(&instance.name)),
+                &view,
+            ));
+        }
+        let view = package.view(program, options, &derivable, &remotes);
+        files.push(output(format!("{path}mod.rs"), &view));
+    }
+    files.sort_by(|left, right| left.path.cmp(&right.path));
+    notes.splice(0..0, remotes.notes);
+    Generated { files, notes }
+}
+
+/// The first line of every file, which marks it as generated.
+fn header(source: &str) -> String {
+    format!("// @generated by duologue from {source}\n")
+}
+
+fn output(path: String, template: &impl Template) -> OutputFile {
+    let mut text = String::new();
+    template
+        .render_into(&mut text)
+        .expect("writing to a string cannot fail");
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    OutputFile::new(path, text)
+}
+
+/// What the files of one package declare.
+#[derive(Default)]
+struct Package<'a> {
+    name: &'a [Name],
+    files: Vec<FileId>,
+    types: Vec<TypeId>,
+    protocols: Vec<ProtocolId>,
+    instances: Vec<InstanceId>,
+    packages: BTreeMap<String, &'a Name>,
+}
+
+impl Package<'_> {
+    fn view(
+        &self,
+        program: &Program,
+        options: &Options,
+        derivable: &Derivable,
+        remotes: &Remotes,
+    ) -> PackageView {
+        let taken = self
+            .types
+            .iter()
+            .map(|id| type_name(&program.ty(*id).name))
+            .collect();
+        let scope = |file| NameScope {
+            program,
+            options,
+            file,
+            depth: 0,
+            taken: &taken,
+        };
+        let types = self.types.iter();
+        let dotted = self
+            .name
+            .iter()
+            .map(Name::text)
+            .collect::<Vec<_>>()
+            .join(".");
+        PackageView {
+            header: match self.files.as_slice() {
+                [only] => header(&program.file(*only).path),
+                _ if self.name.is_empty() => header("the files without a package"),
+                _ => header(&format!("the files of package {dotted}")),
+            },
+            is_root: self.name.is_empty(),
+            docs: format!("//! The package `{dotted}`.\n"),
+            modules: self.modules(program).into_values().collect(),
+            types: types
+                .filter_map(|id| {
+                    let scope = scope(program.ty(*id).file);
+                    TypeView::of(*id, scope, derivable, remotes.encoding(*id, scope))
+                })
+                .collect(),
+        }
+    }
+
+    /// The modules of the package by file name, which is the order that rustfmt uses.
+    fn modules(&self, program: &Program) -> BTreeMap<String, String> {
+        let protocols = self.protocols.iter().map(|id| &program.protocol(*id).name);
+        let instances = self.instances.iter().map(|id| &program.instance(*id).name);
+        let packages = self.packages.values().copied();
+        let all = protocols.chain(instances).chain(packages);
+        all.map(|name| (file_name(name), module_name(name)))
+            .collect()
+    }
+}
+
+/// All packages by folder. The folder is empty for the root and otherwise ends with `/`.
+fn packages(program: &Program) -> BTreeMap<String, Package<'_>> {
+    let mut packages = BTreeMap::from([(String::new(), Package::default())]);
+    for (index, file) in program.files.iter().enumerate() {
+        let mut path = String::new();
+        for (depth, segment) in file.package.iter().enumerate() {
+            let parent: &mut Package = packages.entry(path.clone()).or_default();
+            parent
+                .packages
+                .entry(module_name(segment))
+                .or_insert(segment);
+            path.push_str(&file_name(segment));
+            path.push('/');
+            packages.entry(path.clone()).or_default().name = &file.package[..=depth];
+        }
+        let package = packages.entry(path).or_default();
+        package.files.push(FileId::new(index));
+        package.types.extend(&file.types);
+        package.protocols.extend(&file.protocols);
+        package.instances.extend(&file.instances);
+    }
+    packages
+}
+
+fn state_names(states: &[State]) -> BTreeSet<String> {
+    states.iter().map(|state| type_name(&state.name)).collect()
+}

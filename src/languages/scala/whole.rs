@@ -1,0 +1,177 @@
+//! Facts about a whole program that are computed once, however many files are generated for it.
+
+use super::spelling::{is_common_type, type_name};
+use crate::languages::aliases::Aliases;
+use crate::languages::{Options, ScalaVersion};
+use crate::protocol::{Definition, Program, Protocol, ProtocolId, Side, Type, TypeId};
+use std::collections::HashSet;
+
+/// A program with the facts that the Scala target needs about its types.
+pub struct Whole<'a> {
+    pub program: &'a Program,
+    pub options: &'a Options,
+    /// The types that the host program supplies under their own names.
+    hosts: HashSet<String>,
+    /// Those among them that hide a type which is in scope everywhere.
+    pub hiding: Vec<String>,
+    /// The types whose values can hold endpoints, as far as the protocol files show.
+    carriers: HashSet<TypeId>,
+    /// The types whose values have no encoding: they hold endpoints, or values that only the program knows.
+    opaque: HashSet<TypeId>,
+    aliases: Aliases,
+    /// For each protocol, the names of its objects with the client's and the server's endpoints.
+    sides: Vec<[&'static str; 2]>,
+}
+
+impl<'a> Whole<'a> {
+    pub fn of(program: &'a Program, options: &'a Options) -> Whole<'a> {
+        let is_host = |definition: &Definition| match definition {
+            Definition::Undeclared => true,
+            Definition::Extern(mappings, _) => mappings.get(super::WORD).is_none(),
+            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
+        };
+        let hosts = program.types.iter().filter(|ty| is_host(&ty.definition));
+        let names: Vec<String> = hosts.map(|ty| type_name(ty.name.text())).collect();
+        let hiding = names.iter().filter(|name| is_common_type(name));
+        Whole {
+            program,
+            options,
+            hiding: hiding.cloned().collect(),
+            hosts: names.into_iter().collect(),
+            carriers: users_of(program, &is_endpoint, &|_| false),
+            opaque: users_of(program, &is_endpoint, &is_foreign),
+            aliases: Aliases::of(program),
+            sides: program.protocols.iter().map(side_objects).collect(),
+        }
+    }
+
+    /// The object that holds a side's endpoints of a protocol, and of its instances.
+    pub fn side_object(&self, protocol: ProtocolId, side: Side) -> &'static str {
+        let [client, server] = self.sides[protocol.index()];
+        match side {
+            Side::Client => client,
+            Side::Server => server,
+        }
+    }
+
+    /// Whether the host program supplies a type of this name.
+    pub fn is_host(&self, name: &str) -> bool {
+        self.hosts.contains(name)
+    }
+
+    /// Whether values of a type can hold endpoints, as far as the protocol files show.
+    pub fn holds_endpoints(&self, ty: &Type) -> bool {
+        let mut found = false;
+        ty.walk(&mut |part| found |= is_endpoint(part) || self.is_carrier(part));
+        found
+    }
+
+    /// Whether values of a type have an encoding.
+    pub fn is_encoded(&self, ty: &Type) -> bool {
+        let mut is_opaque = false;
+        ty.walk(&mut |part| {
+            is_opaque |= is_endpoint(part);
+            is_opaque |= matches!(part, Type::Named(id) if self.opaque.contains(id));
+        });
+        !is_opaque
+    }
+
+    /// What an alias stands for; other types stand for themselves.
+    pub fn underlying<'t>(&'t self, ty: &'t Type) -> &'t Type {
+        self.aliases.underlying(self.program, ty)
+    }
+
+    /// Whether the code is for Scala 3 alone.
+    pub fn is_for_three(&self) -> bool {
+        self.options.scala.version == ScalaVersion::Three
+    }
+
+    /// Whether a type is another name of a built-in type, and in the generated code a type of its own.
+    pub fn is_distinct(&self, ty: &Type) -> bool {
+        let is_alias =
+            |id: &TypeId| matches!(self.program.ty(*id).definition, Definition::Alias(_));
+        self.is_for_three()
+            && matches!(ty, Type::Named(id) if is_alias(id))
+            && matches!(self.underlying(ty), Type::Builtin(_))
+    }
+
+    fn is_carrier(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Named(id) if self.carriers.contains(id))
+    }
+}
+
+/// The objects with the endpoints of each side. A state named `Client` or `Server` has an object too, and class file names ignore
+/// case on some systems: then the side's object gets another name.
+pub fn side_objects(protocol: &Protocol) -> [&'static str; 2] {
+    [
+        ("Client", ["client", "client_"]),
+        ("Server", ["server", "server_"]),
+    ]
+    .map(|(name, words)| {
+        let mut states = protocol.states.iter();
+        let is_taken = states.any(|state| type_name(state.name.text()) == name);
+        words[usize::from(is_taken)]
+    })
+}
+
+/// The object with the robots of a protocol, and of its instances. A state named `Robots` has an object too: see [`side_objects`].
+pub fn robots_object(protocol: &Protocol) -> &'static str {
+    let mut states = protocol.states.iter();
+    let is_taken = states.any(|state| type_name(state.name.text()) == "Robots");
+    if is_taken { "robots_" } else { "robots" }
+}
+
+fn is_endpoint(ty: &Type) -> bool {
+    matches!(ty, Type::Endpoint(_) | Type::Parameter(_))
+}
+
+/// Whether only the program knows what values of the type are.
+fn is_foreign(definition: &Definition) -> bool {
+    match definition {
+        Definition::Extern(..) | Definition::Undeclared => true,
+        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
+    }
+}
+
+/// The types whose definition satisfies `is_defined` or contains a type that satisfies `is_wanted`, and the types that use them.
+fn users_of(
+    program: &Program,
+    is_wanted: &dyn Fn(&Type) -> bool,
+    is_defined: &dyn Fn(&Definition) -> bool,
+) -> HashSet<TypeId> {
+    let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
+    let mut found = HashSet::new();
+    let mut pending = Vec::new();
+    for (index, declaration) in program.types.iter().enumerate() {
+        let id = TypeId::new(index);
+        if is_defined(&declaration.definition) && found.insert(id) {
+            pending.push(id);
+        }
+        let mut look = |ty: &Type| {
+            ty.walk(&mut |part| {
+                if let Type::Named(used) = part {
+                    users[used.index()].push(id);
+                } else if is_wanted(part) && found.insert(id) {
+                    pending.push(id);
+                }
+            });
+        };
+        match &declaration.definition {
+            Definition::Alias(target) => look(target),
+            Definition::Struct(fields) => fields.iter().for_each(|field| look(&field.ty)),
+            Definition::Enum(variants) => {
+                let entries = variants.iter().flat_map(|variant| &variant.entries);
+                entries.for_each(|entry| look(&entry.ty));
+            }
+            Definition::Extern(..) | Definition::Undeclared => {}
+        }
+    }
+    while let Some(id) = pending.pop() {
+        for user in &users[id.index()] {
+            if found.insert(*user) {
+                pending.push(*user);
+            }
+        }
+    }
+    found
+}
