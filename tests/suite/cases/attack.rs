@@ -55,7 +55,7 @@ fn changed_texts_are_handled() {
         .iter()
         .flat_map(|folder| texts(folder))
         .collect();
-    for _ in 0..20_000 {
+    for _ in 0..4_000 {
         let mut text = texts[random.below(texts.len())].clone();
         for _ in 0..1 + random.below(4) {
             let at = random.below(text.len() + 1);
@@ -82,7 +82,7 @@ fn changed_texts_are_handled() {
 #[test]
 fn random_bytes_and_random_words_are_handled() {
     let mut random = Choices::new(0x2013_0801);
-    for _ in 0..10_000 {
+    for _ in 0..2_000 {
         let bytes: Vec<u8> = (0..random.below(60))
             .map(|_| u8::try_from(random.below(256)).expect("a byte"))
             .collect();
