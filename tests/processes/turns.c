@@ -27,7 +27,7 @@ static void step(script *at)
 {
     uint64_t any = next_of(&at->seed);
     /* Usually the same as before. */
-    if (any % 8 == 0) at->kind = (unsigned)(any >> 8) % 6;
+    if (any % 8 == 0) at->kind = (unsigned)(any >> 8) % 7;
     at->value = any >> 16;
 }
 
@@ -72,7 +72,9 @@ static bool there_out(turns_client_there_t *there, turns_client_back_t *back, co
     case 2: status = turns_client_there_send_c(*there, back); break;
     case 3: status = turns_client_there_send_d(*there, at->value, there); break;
     case 4: status = turns_client_there_send_e(*there, (uint32_t)at->value, back); break;
-    default: status = turns_client_there_send_f(*there, bytes_of(at), back); break;
+    case 5: status = turns_client_there_send_f(*there, bytes_of(at), back); break;
+    /* One number more than a line has space for. */
+    default: status = turns_client_there_send_g(*there, 0, 1, 2, 3, 4, 5, 6, at->value, back); break;
     }
     CHECK(status == DUO_OK);
     return at->kind != 3;
@@ -106,6 +108,10 @@ static bool back_in(turns_client_there_t *there, turns_client_back_t *back, cons
     case TURNS_BACK_F:
         CHECK(got.as.f.value.size == bytes_of(at).size);
         *there = got.as.f.next;
+        break;
+    case TURNS_BACK_G:
+        CHECK(got.as.g.value_6 == 6 && got.as.g.value_7 == at->value);
+        *there = got.as.g.next;
         break;
     }
     turns_back_free(&got);
@@ -141,6 +147,10 @@ static bool there_in(turns_server_there_t *there, turns_server_back_t *back, con
         CHECK(got.as.f.value.size == bytes_of(at).size);
         *back = got.as.f.next;
         break;
+    case TURNS_THERE_G:
+        CHECK(got.as.g.value_6 == 6 && got.as.g.value_7 == at->value);
+        *back = got.as.g.next;
+        break;
     case TURNS_THERE_END: CHECK(false); break;
     }
     turns_there_free(&got);
@@ -156,7 +166,8 @@ static bool back_out(turns_server_there_t *there, turns_server_back_t *back, con
     case 2: status = turns_server_back_send_c(*back, there); break;
     case 3: status = turns_server_back_send_d(*back, at->value, back); break;
     case 4: status = turns_server_back_send_e(*back, (uint32_t)at->value, there); break;
-    default: status = turns_server_back_send_f(*back, bytes_of(at), there); break;
+    case 5: status = turns_server_back_send_f(*back, bytes_of(at), there); break;
+    default: status = turns_server_back_send_g(*back, 0, 1, 2, 3, 4, 5, 6, at->value, there); break;
     }
     CHECK(status == DUO_OK);
     return at->kind == 3;
