@@ -124,21 +124,15 @@ impl<'a> Depths<'a> {
             while let Some(at) = path.last().copied() {
                 if marks[at] == Mark::New {
                     marks[at] = Mark::Open;
-                    let mut parts = Vec::new();
-                    depths.each_part(TypeId::new(at), |ty| {
-                        ty.walk(&mut |part| {
-                            if let Type::Named(id) = part {
-                                parts.push(id.index());
-                            }
-                        })
-                    });
-                    path.extend(parts.into_iter().filter(|part| marks[*part] == Mark::New));
+                    let parts = program.types[at].definition.parts().into_iter();
+                    let named = parts.flat_map(Type::named).map(TypeId::index);
+                    path.extend(named.filter(|part| marks[*part] == Mark::New));
                     continue;
                 }
                 if marks[at] == Mark::Open {
                     marks[at] = Mark::Done;
-                    let mut depth = 0;
-                    depths.each_part(TypeId::new(at), |ty| depth = depth.max(depths.ty(ty, &[])));
+                    let parts = program.types[at].definition.parts().into_iter();
+                    let depth = parts.map(|ty| depths.ty(ty, &[])).max().unwrap_or(0);
                     let is_alias = matches!(program.types[at].definition, Definition::Alias(_));
                     depths.named[at] = (depth + u32::from(!is_alias)).min(2 * LIMIT);
                 }
@@ -148,23 +142,6 @@ impl<'a> Depths<'a> {
         depths
     }
 
-    fn each_part(&self, id: TypeId, mut visit: impl FnMut(&Type)) {
-        let entries = |entries: &[Entry], visit: &mut dyn FnMut(&Type)| {
-            entries.iter().for_each(|entry| visit(&entry.ty));
-        };
-        match &self.program.ty(id).definition {
-            Definition::Alias(ty) => visit(ty),
-            Definition::Struct(fields) => fields.iter().for_each(|field| visit(&field.ty)),
-            Definition::Enum(variants) => {
-                variants
-                    .iter()
-                    .for_each(|variant| entries(&variant.entries, &mut visit));
-            }
-            Definition::Extern(..) | Definition::Undeclared => {}
-        }
-    }
-
-    /// The depth of a type, given the depths of the type arguments.
     fn ty(&self, ty: &Type, arguments: &[u32]) -> u32 {
         let deepest = |types: &[Type]| {
             types
