@@ -3,7 +3,7 @@
 use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
-use crate::protocol::{Definition, Entry, Next, Program, Protocol, Type, TypeId};
+use crate::protocol::{Definition, Next, Program, Protocol, Type, TypeId};
 use crate::source::Span;
 
 pub const RULE: Rule = Rule {
@@ -51,7 +51,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 /// Finds how deep the arguments of each state can become. A depth only grows and is capped, so the loop terminates.
-fn look(protocol: &Protocol, start: Vec<u32>, depths: &Depths<'_>, findings: &mut Findings) {
+fn look(protocol: &Protocol, start: Vec<u32>, depths: &Depths, findings: &mut Findings) {
     let mut known: Vec<Option<Vec<u32>>> = vec![None; protocol.states.len()];
     known[0] = Some(start);
     let mut waiting = vec![0];
@@ -101,13 +101,12 @@ fn tell(at: Span, findings: &mut Findings) {
 }
 
 /// The depth of each declared type. Where a list closes a loop, the loop is followed once.
-struct Depths<'a> {
-    program: &'a Program,
+struct Depths {
     named: Vec<u32>,
 }
 
-impl<'a> Depths<'a> {
-    fn of(program: &'a Program) -> Depths<'a> {
+impl Depths {
+    fn of(program: &Program) -> Depths {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
             New,
@@ -116,7 +115,6 @@ impl<'a> Depths<'a> {
         }
         let mut marks = vec![Mark::New; program.types.len()];
         let mut depths = Depths {
-            program,
             named: vec![0; program.types.len()],
         };
         for root in 0..program.types.len() {
