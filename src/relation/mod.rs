@@ -78,7 +78,7 @@
 mod canonical;
 mod explain;
 mod limits;
-pub mod partition;
+pub(crate) mod partition;
 mod payload;
 mod quotient;
 mod shape;

@@ -17,7 +17,7 @@ pub fn instead(arguments: &[OsString], program: &Command) -> Option<String> {
     let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
     let commands = RENAMED.map(|(old, _)| old.split(' ').next());
     let is_command =
-        |word: &&str| program.find_subcommand(word).is_some() || commands.contains(&Some(word));
+        |word: &&str| program.find_subcommand(word).is_some() || commands.contains(&Some(*word));
     let at = 1 + words.iter().skip(1).position(is_command)?;
     let (command, rest) = (words[at], &words[at + 1..]);
     let is_meant = |(old, _): &&(&str, &str)| match old.split_once(' ') {

@@ -102,7 +102,11 @@ impl Breaking {
         let lines = compared.verdicts.iter().zip(&compared.accepting);
         let table: String = lines
             .map(|(verdict, accepting)| {
-                let accepting = if shows_accepting { accepting } else { "" };
+                let accepting = if shows_accepting {
+                    accepting.as_str()
+                } else {
+                    ""
+                };
                 text(verdict, terminal) + accepting
             })
             .collect();
