@@ -6,7 +6,7 @@
 
 use crate::compile::{Compilation, Files, Input, Request, Unreadable, compile};
 use crate::diagnostic::{Diagnostic, Edit, Help, Level};
-use crate::load::slashed;
+use crate::resolve::load::slashed;
 use crate::source::{SourceId, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -30,9 +30,11 @@ pub struct Repaired {
 }
 
 /// The files of a run, some of them with a different text.
-struct Edited<'a> {
-    files: &'a dyn Files,
-    texts: &'a BTreeMap<PathBuf, String>,
+pub struct Edited<'a> {
+    /// The files.
+    pub files: &'a dyn Files,
+    /// The other texts, by what identifies their files.
+    pub texts: &'a BTreeMap<PathBuf, String>,
 }
 
 impl Files for Edited<'_> {

@@ -1,29 +1,20 @@
 //! The command line of Duologue: arguments in, exit code out. Each command has a file in `commands`, and what several of them share is beside it.
 
-mod answer;
 mod args;
 mod commands;
-mod config;
-mod diff;
-mod drift;
 mod fix;
-mod levels;
-mod named;
-mod protoc;
-mod protocol_table;
-mod reports;
-mod summary;
+mod output;
 mod terminal;
-mod vocabulary;
 
+use args::{TEMPLATE, protoc, renamed};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use commands::shells::{completions, lsp, man};
 use commands::*;
 use duologue_project::{Failure, Outcome};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 use terminal::{STYLES, Terminal};
-use vocabulary::TEMPLATE;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
@@ -45,14 +36,33 @@ const EXITS: &str = "\
   3  a file cannot be read or written, or a plugin fails";
 
 /// The commands by what they are for.
-const GROUPS: [(&str, &[&str]); 6] = [
-    ("Check", &["check", "fmt", "explain", "rules", "guarantee"]),
-    ("Generate", &["gen", "dual", "model"]),
-    ("Look", &["graph", "doc", "play", "talk"]),
-    ("Test and observe", &["robots", "trace", "attack", "top"]),
-    ("Deploy", &["breaking", "fingerprint"]),
-    ("Editors and shells", &["lsp", "completions", "man"]),
-];
+macro_rules! commands {
+    ($($title:literal: $($(#[$meta:meta])* $name:ident($arguments:ty))*;)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($($(#[$meta])* $name($arguments),)*)*
+        }
+
+        impl Command {
+            fn run(self, terminal: &Terminal) -> Outcome {
+                match self {
+                    $($(Command::$name(arguments) => arguments.run(terminal),)*)*
+                }
+            }
+        }
+
+        const GROUPS: &[(&str, &[&str])] = &[$(($title, &[$(stringify!($name)),*])),*];
+    };
+}
+
+commands! {
+    "Check": Check(check::Check) Fmt(fmt::Fmt) Explain(explain::Explain);
+    "Generate": #[command(alias = "generate")] Gen(r#gen::Gen) Dual(dual::Dual) Model(model::Model);
+    "Look": Graph(graph::Graph) Doc(doc::Doc) Play(play::Play) Talk(talk::TalkArguments);
+    "Test and observe": Robots(robots::Robots) Trace(trace::Trace) Attack(attack::Attack) Top(top::Top);
+    "Deploy": Breaking(breaking::Breaking) Fingerprint(fingerprint::Fingerprint);
+    "Editors and shells": Lsp(lsp::Lsp) Completions(completions::Completions) Man(man::Man);
+}
 
 /// How wide the list of commands is.
 const WIDTH: usize = 80;
@@ -75,32 +85,6 @@ struct Cli {
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Check(check::Check),
-    #[command(alias = "generate")]
-    Gen(r#gen::Gen),
-    Fmt(fmt::Fmt),
-    Explain(explain::Explain),
-    Rules(rules::Rules),
-    Dual(dual::Dual),
-    Graph(graph::Graph),
-    Doc(doc::Doc),
-    Guarantee(guarantee::Guarantee),
-    Breaking(breaking::Breaking),
-    Fingerprint(fingerprint::Fingerprint),
-    Model(model::Model),
-    Play(play::Play),
-    Talk(talk::TalkArguments),
-    Attack(attack::Attack),
-    Trace(trace::Trace),
-    Top(top::Top),
-    Robots(robots::Robots),
-    Lsp(lsp::Lsp),
-    Completions(completions::Completions),
-    Man(man::Man),
-}
-
 fn main() -> ExitCode {
     // A WebAssembly module starts in the root of the file system; the program that runs it says where it is started.
     #[cfg(target_os = "wasi")]
@@ -116,6 +100,12 @@ fn main() -> ExitCode {
 /// Runs the command that the arguments ask for. The first argument is the program's own name.
 fn run(arguments: Vec<OsString>) -> ExitCode {
     let program = command();
+    if let Some(words) = renamed::instead(&arguments, &program) {
+        return ExitCode::from(exit_code(
+            Err(Failure::Usage(words)),
+            &Terminal::new(false, false, false),
+        ));
+    }
     let arguments = protoc::as_gen(arguments, &program);
     let parsed = program.try_get_matches_from(arguments);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -125,40 +115,16 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
         }
     };
     let terminal = cli.terminal.terminal();
-    let outcome = match cli.command {
-        Command::Check(check) => check.run(&terminal),
-        Command::Gen(generation) => generation.run(&terminal),
-        Command::Fmt(fmt) => fmt.run(&terminal),
-        Command::Explain(explain) => explain.run(&terminal),
-        Command::Rules(rules) => rules.run(&terminal),
-        Command::Dual(dual) => dual.run(&terminal),
-        Command::Graph(graph) => graph.run(&terminal),
-        Command::Doc(doc) => doc.run(&terminal),
-        Command::Guarantee(guarantee) => guarantee.run(&terminal),
-        Command::Breaking(breaking) => breaking.run(&terminal),
-        Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
-        Command::Model(model) => model.run(&terminal),
-        Command::Play(play) => play.run(&terminal),
-        Command::Talk(talk) => talk.run(&terminal),
-        Command::Attack(attack) => attack.run(&terminal),
-        Command::Trace(trace) => trace.run(&terminal),
-        Command::Top(top) => top.run(&terminal),
-        Command::Robots(robots) => robots.run(&terminal),
-        Command::Lsp(lsp) => lsp.run(&terminal),
-        Command::Completions(completions) => completions.run(command(), &terminal),
-        Command::Man(man) => man.run(command(), &terminal),
-    };
+    let outcome = cli.command.run(&terminal);
     ExitCode::from(exit_code(outcome, &terminal))
 }
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 17] = [
+    let unused: [(&str, &[&str]); 15] = [
         ("explain", &["quiet", "verbose"]),
-        ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
         ("graph", &["quiet", "verbose"]),
-        ("guarantee", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
         ("model", &["quiet", "verbose"]),
         ("play", &["verbose"]),
@@ -211,9 +177,10 @@ fn list(command: &clap::Command) -> String {
     let mut list = String::new();
     for (group, members) in GROUPS {
         list += &format!("{heading}{group}:{heading:#}\n");
-        for member in members {
+        for member in *members {
+            let member = member.to_lowercase();
             let about = command
-                .find_subcommand(member)
+                .find_subcommand(&member)
                 .and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
             let mut column = 15;
@@ -272,25 +239,4 @@ fn exit_code(outcome: Outcome, terminal: &Terminal) -> u8 {
     };
     terminal.complain(&message);
     code
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_command_is_in_one_group() {
-        let listed = GROUPS
-            .iter()
-            .flat_map(|(_, members)| members.iter().copied());
-        let mut listed: Vec<&str> = listed.collect();
-        listed.sort_unstable();
-        let program = command();
-        let mut all: Vec<&str> = program
-            .get_subcommands()
-            .map(clap::Command::get_name)
-            .collect();
-        all.sort_unstable();
-        assert_eq!(listed, all);
-    }
 }

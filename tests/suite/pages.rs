@@ -113,17 +113,19 @@ fn the_documentation_knows_every_command() {
     let page = fs::read_to_string(repository().join("docs/cli.md")).expect("it is there");
     let source = fs::read_to_string(repository().join("cli/src/main.rs")).expect("it is there");
     let list = source
-        .split("enum Command {")
+        .split("\ncommands! {")
         .nth(1)
         .expect("there are commands");
     let list = list.split("\n}").next().unwrap_or_default();
-    let commands = list.lines().filter(|line| line.ends_with("),"));
+    let words = list
+        .split('(')
+        .filter_map(|text| text.rsplit([' ', '[']).next());
+    let commands = words.filter(|word| word.starts_with(char::is_uppercase));
     assert!(
-        commands.clone().count() >= 6,
+        commands.clone().count() >= 20,
         "the list of commands is read wrongly"
     );
-    for line in commands {
-        let variant = line.trim().split('(').next().unwrap_or_default();
+    for variant in commands {
         let name = variant.to_ascii_lowercase();
         let shown = format!("\n## duologue {name}\n");
         assert!(
@@ -143,37 +145,37 @@ const LIMITS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "messages in a state",
-        "src/check/too_many_messages.rs",
+        "src/check/states/too_many_messages.rs",
         "MOST: usize = 256;",
         "256 ",
     ),
     (
         "values of a message",
-        "src/check/too_many_values.rs",
+        "src/check/types/too_many_values.rs",
         "MOST: usize = 100;",
         "100 ",
     ),
     (
         "depth of a payload type",
-        "src/check/deep_type.rs",
+        "src/check/types/deep_type.rs",
         "LIMIT: u32 = 96;",
         "96 ",
     ),
     (
         "where a list counts as 4",
-        "src/check/deep_type.rs",
+        "src/check/types/deep_type.rs",
         "LIST: u32 = 4;",
         "96 ",
     ),
     (
         "parts of a type argument",
-        "src/check/expanding_recursion.rs",
+        "src/check/types/expanding_recursion.rs",
         "PARTS: usize = 128;",
         "128 ",
     ),
     (
         "versions of a protocol's states",
-        "src/check/expanding_recursion.rs",
+        "src/check/types/expanding_recursion.rs",
         "MORE_VERSIONS: usize = 10_000;",
         "10,000 ",
     ),

@@ -1,12 +1,11 @@
 //! `duologue graph`: protocols as graphs of their states.
 
-use crate::args::Sources;
-use crate::named::{Named, find_state, select};
+use crate::args::named::{Named, find_state, select};
+use crate::args::{Sources, TEMPLATE};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::{Args, ValueEnum};
-use duologue::diagram;
-use duologue::promela::promela;
+use duologue::graph::diagram;
+use duologue::graph::promela::promela;
 use duologue::protocol::Protocol;
 use duologue::source;
 use duologue_project::{Failure, Outcome};

@@ -1,8 +1,7 @@
 //! `duologue model`: the checked program as JSON.
 
-use crate::args::{Choices, Findings, Format, Sources};
+use crate::args::{Findings, Format, Names, Sources, TEMPLATE};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::languages::Options;
 use duologue_project::{Failure, Outcome};
@@ -30,7 +29,7 @@ pub struct Model {
     #[command(flatten)]
     sources: Sources,
     #[command(flatten)]
-    choices: Choices,
+    names: Names,
 }
 
 impl Model {
@@ -46,7 +45,7 @@ impl Model {
                 part.display()
             )));
         }
-        let options: Options = self.choices.into();
+        let options: Options = self.names.into();
         let (format, findings) = (Format::Human, Findings::Reason);
         let compiled =
             self.sources

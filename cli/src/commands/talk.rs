@@ -1,9 +1,8 @@
 //! `duologue talk`: a session that is played in the terminal.
 
-use crate::args::Sources;
-use crate::named::{Named, Own};
+use crate::args::named::{Named, Own};
+use crate::args::{Sources, TEMPLATE};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue_peers::address::Address;
 use duologue_peers::game::Peer;
@@ -27,7 +26,7 @@ const EXAMPLES: &str = "\
   duologue talk bank.proto --robot both --messages 50
                                       print a dialogue that the protocol allows
   duologue talk bank.proto --script session.txt --record session.jsonl
-                                      play a transcript, and record it for `duologue trace check`
+                                      play a transcript, and record it for `duologue trace`
   duologue talk bank.proto --connect tcp://localhost:7000 --script session.txt
                                       be the client of a server, and compare what it sends with the script
 ";
@@ -35,7 +34,7 @@ const EXAMPLES: &str = "\
 /// Play a session of a protocol in the terminal
 ///
 /// Only what the protocol allows can be sent, and values must have the right types. What was sent is printed as a transcript, which
-/// `--script` and `duologue trace check` read.
+/// `--script` and `duologue trace` read.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, after_help = LINES, help_template = TEMPLATE)]
 pub struct TalkArguments {
@@ -77,7 +76,7 @@ pub struct TalkArguments {
     /// Read lines from this file, or from standard input for `-`, and fail at the first that is wrong
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Write the session to this file: as JSON lines for `trace check` if its name ends in .jsonl, otherwise as a transcript
+    /// Write the session to this file: as JSON lines for `trace` if its name ends in .jsonl, otherwise as a transcript
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// How the session is printed: human, a transcript, or json, an event on each line

@@ -3,8 +3,8 @@
 use duologue::diagnostic::{Diagnostic, Level};
 use duologue::report::short;
 use duologue::source::Sources;
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// The findings as JUnit XML; ends with a line break.
 #[must_use]
@@ -14,12 +14,10 @@ pub fn junit(diagnostics: &[Diagnostic], sources: &Sources) -> String {
         .iter()
         .filter(|found| found.level != Level::Allow)
     {
-        found
-            .entry(diagnostic.primary.span.source)
-            .or_default()
-            .push(diagnostic);
+        let of_source = found.entry(diagnostic.primary.span.source).or_default();
+        of_source.push(diagnostic);
     }
-    let mut suite = TestSuite::new("duologue check");
+    let (mut cases, mut failures) = (String::new(), 0);
     for (id, source) in sources.iter() {
         let found = found.remove(&id).unwrap_or_default();
         let (errors, warnings): (Vec<_>, Vec<_>) = found
@@ -27,29 +25,52 @@ pub fn junit(diagnostics: &[Diagnostic], sources: &Sources) -> String {
             .partition(|found| found.level == Level::Deny);
         let lines = |found: &[&Diagnostic]| {
             let lines = found.iter().map(|found| short(found, sources));
-            lines.collect::<Vec<_>>().join("\n")
+            escaped(&lines.collect::<Vec<_>>().join("\n"))
         };
-        let status = match errors.first() {
-            None => TestCaseStatus::success(),
-            Some(first) => {
-                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                status
-                    .set_type(first.rule)
-                    .set_message(first.message.clone())
-                    .set_description(lines(&errors));
-                status
-            }
-        };
-        let mut case = TestCase::new(source.name(), status);
-        case.set_classname("duologue");
-        if !warnings.is_empty() {
-            case.set_system_out(lines(&warnings));
+        let mut content = String::new();
+        if let Some(first) = errors.first() {
+            failures += 1;
+            let (message, lines) = (attribute(&first.message), lines(&errors));
+            let _ = writeln!(
+                content,
+                "            <failure message=\"{message}\" type=\"{}\">{lines}</failure>",
+                attribute(first.rule)
+            );
         }
-        suite.add_test_case(case);
+        if !warnings.is_empty() {
+            let lines = lines(&warnings);
+            let _ = writeln!(content, "            <system-out>{lines}</system-out>");
+        }
+        let name = attribute(source.name());
+        let _ = match content.as_str() {
+            "" => writeln!(
+                cases,
+                "        <testcase name=\"{name}\" classname=\"duologue\"/>"
+            ),
+            content => writeln!(
+                cases,
+                "        <testcase name=\"{name}\" classname=\"duologue\">\n{content}        </testcase>"
+            ),
+        };
     }
-    let mut report = Report::new("duologue");
-    report.add_test_suite(suite);
-    report
-        .to_string()
-        .expect("a report in memory can be written")
+    let tests = sources.iter().count();
+    let counts = format!("tests=\"{tests}\" skipped=\"0\" failures=\"{failures}\" errors=\"0\"");
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"duologue\" {counts}>\n    \
+         <testsuite name=\"duologue check\" {counts}>\n{cases}    </testsuite>\n</testsuites>\n"
+    )
+}
+
+/// A text in an element. Characters that XML does not have are left out.
+fn escaped(text: &str) -> String {
+    let is_in_xml = |letter: &char| !matches!(letter, '\0'..='\u{8}' | '\u{b}'..='\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
+    let text: String = text.chars().filter(is_in_xml).collect();
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('\r', "&#13;")
+}
+
+/// A text in quotation marks, in which parsers replace line breaks and tabs unless they are escaped.
+fn attribute(text: &str) -> String {
+    let text = escaped(text).replace('"', "&quot;");
+    text.replace('\n', "&#10;").replace('\t', "&#9;")
 }

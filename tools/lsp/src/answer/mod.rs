@@ -6,25 +6,17 @@
 
 mod actions;
 mod complete;
+mod tree;
 // Most kinds of nodes cannot occur at a given position.
-#[allow(clippy::wildcard_enum_match_arm)]
-mod context;
 mod hints;
 mod hover;
 mod names;
 mod position;
 mod rename;
 // Most kinds of nodes cannot occur at a given position.
-#[allow(clippy::wildcard_enum_match_arm)]
-mod semantic;
-mod shape;
 mod snapshot;
 // Most kinds of nodes cannot occur at a given position.
-#[allow(clippy::wildcard_enum_match_arm)]
-mod symbols;
 // Most kinds of nodes cannot occur at a given position.
-#[allow(clippy::wildcard_enum_match_arm)]
-mod text;
 
 pub use actions::{Fix, automatic_fixes, fixes, formatted};
 pub use complete::{Completion, CompletionKind, complete};
@@ -33,8 +25,8 @@ pub use hover::{Hover, hover};
 pub use names::{definition, highlights, name_at, references};
 pub use position::{Encoding, Lines, Place};
 pub use rename::{Renaming, prepare, rename};
-pub use semantic::{SemanticKind, SemanticToken, semantic_tokens};
-pub use shape::{Fold, FoldKind, folds, selections};
 pub use snapshot::{Snapshot, protocol_at};
-pub use symbols::{Item, ItemKind, outline};
-pub use text::{Heads, heads};
+pub use tree::semantic::{SemanticKind, SemanticToken, semantic_tokens};
+pub use tree::shape::{Fold, FoldKind, folds, selections};
+pub use tree::symbols::{Item, ItemKind, outline};
+pub use tree::text::{Heads, heads};

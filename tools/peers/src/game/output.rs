@@ -3,7 +3,7 @@
 use crate::game::input::Text;
 use crate::talk::{Event, Talk, Value};
 use clap::ValueEnum;
-use duologue::diagram::message_text;
+use duologue::graph::diagram::message_text;
 use duologue::protocol::Side;
 use duologue::source::Sources;
 use duologue_project::Failure;
@@ -171,7 +171,7 @@ impl<'a> Output<'a> {
         })
     }
 
-    /// The line of a log for `trace check`.
+    /// The line of a log for `trace`.
     fn json(&self, event: &Event) -> String {
         let line = match event {
             Event::Message {

@@ -1,0 +1,389 @@
+//! What programs can rely on, for each protocol of a file, and what makes sure of it. What is the same for every protocol is in
+//! `claims.json`; `tests/suite/guarantee.rs` finds every test that is named there.
+
+use crate::args::named::{Named, select};
+use crate::args::{Shape, Sources};
+use crate::terminal::{Terminal, print_json};
+use duologue::check::CheckedProtocol;
+use duologue::graph::{Capacity, StateGraph};
+use duologue::languages::Target;
+use duologue::protocol::{Protocol, Side};
+use duologue::relation::View;
+use duologue::report::counted;
+use duologue::wire::{Plan, Sizes};
+use duologue_project::{Failure, Outcome};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+/// Something that a program can rely on, or not.
+#[derive(Deserialize)]
+struct Claim {
+    id: &'static str,
+    about: About,
+    words: &'static str,
+    /// One for all languages, or one each for Rust, C and Scala.
+    proofs: Vec<Proof>,
+}
+
+/// What a protocol has to have so that a claim says something about it.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum About {
+    Stuck,
+    Turns,
+    Reachability,
+    Ends,
+    Capacity,
+    Waiting,
+    Fingerprint,
+    SizeLimits,
+    TimeLimits,
+    /// Every protocol, in the same words.
+    All,
+}
+
+/// Who proves a claim in a language, how, and where to read on.
+#[derive(Clone, Deserialize)]
+struct Proof {
+    by: By,
+    how: &'static str,
+    see: Vec<Place>,
+}
+
+/// What makes sure of something.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum By {
+    /// `duologue check`.
+    Checker,
+    /// The compiler of the target language.
+    Compiler,
+    /// The runtime, while the program runs.
+    Runtime,
+    /// Nothing: the program has to.
+    Nobody,
+}
+
+/// Within version 1, fields are only added.
+#[derive(Serialize)]
+struct Document {
+    version: u32,
+    protocols: Vec<Sheet>,
+}
+
+/// The claims about a protocol.
+#[derive(Serialize)]
+struct Sheet {
+    name: String,
+    claims: Vec<ClaimLine>,
+}
+
+#[derive(Serialize)]
+struct ClaimLine {
+    id: &'static str,
+    claim: &'static str,
+    /// Whether it is so for this protocol.
+    holds: Holds,
+    /// What this protocol has to do with it.
+    detail: Option<String>,
+    /// Empty unless it is so.
+    proofs: Vec<ProofLine>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Holds {
+    Yes,
+    No,
+    /// It says nothing about this protocol.
+    NotApplicable,
+}
+
+#[derive(Serialize)]
+struct ProofLine {
+    target: &'static str,
+    by: By,
+    how: &'static str,
+    see: Vec<Place>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+struct Place {
+    /// In the repository.
+    path: &'static str,
+    /// A test or a heading in it; empty for the whole file.
+    name: &'static str,
+}
+
+/// Prints the sheets of the protocols that are named, which is Markdown for people.
+pub fn run(named: &Named, shape: Shape, sources: Sources, terminal: &Terminal) -> Outcome {
+    let compiled = named.compile(sources, terminal)?;
+    let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
+    let claims: Vec<Claim> =
+        serde_json::from_str(include_str!("claims.json")).expect("the claims are valid");
+    let sizes = Sizes::of(checked.program());
+    let protocols = select(checked, named.protocol.as_deref())?.into_iter();
+    let document = Document {
+        version: 1,
+        protocols: protocols
+            .map(|id| sheet(&claims, checked.protocol(id), &sizes))
+            .collect(),
+    };
+    match shape {
+        Shape::Human => terminal.print_exactly(&text(&document))?,
+        Shape::Json => print_json(&document, terminal)?,
+    }
+    Ok(())
+}
+
+fn sheet(claims: &[Claim], checked: CheckedProtocol<'_>, sizes: &Sizes) -> Sheet {
+    let (program, protocol) = (checked.program(), checked.protocol());
+    let claims = claims.iter().map(|claim| {
+        let (holds, detail) = fact(claim, checked, sizes);
+        let targets = Target::ALL.into_iter().zip(claim.proofs.iter().cycle());
+        let proofs = targets.filter(|_| holds == Holds::Yes);
+        ClaimLine {
+            id: claim.id,
+            claim: claim.words,
+            holds,
+            detail,
+            proofs: proofs.map(|(target, proof)| line(target, proof)).collect(),
+        }
+    });
+    Sheet {
+        name: program.full_name(protocol.file, protocol.name.text()),
+        claims: claims.collect(),
+    }
+}
+
+fn line(target: Target, proof: &Proof) -> ProofLine {
+    ProofLine {
+        target: target.name(),
+        by: proof.by,
+        how: proof.how,
+        see: proof.see.clone(),
+    }
+}
+
+/// Whether a claim holds for a protocol, and what the protocol has to do with it.
+fn fact(claim: &Claim, checked: CheckedProtocol<'_>, sizes: &Sizes) -> (Holds, Option<String>) {
+    let protocol = checked.protocol();
+    match claim.about {
+        About::All => (Holds::Yes, None),
+        About::Stuck => {
+            let states = protocol.states.iter();
+            let sound: Vec<bool> = states
+                .map(|state| state.direction.is_none() || !state.messages.is_empty())
+                .collect();
+            all_states(protocol, &sound, "nothing can be sent in")
+        }
+        About::Turns => (Holds::Yes, Some(turns(protocol))),
+        About::Reachability => {
+            let reached: Vec<bool> = protocol
+                .state_ids()
+                .map(|id| checked.is_reachable(id))
+                .collect();
+            all_states(protocol, &reached, "not reached")
+        }
+        About::Ends => {
+            let can_finish = StateGraph::of(protocol).can_finish().into_iter();
+            let ids = protocol.state_ids().zip(can_finish);
+            let sound: Vec<bool> = ids
+                .map(|(id, can_finish)| can_finish || !checked.is_reachable(id))
+                .collect();
+            all_states(protocol, &sound, "no end can be reached from")
+        }
+        About::Capacity => {
+            let capacities = [
+                ("server", checked.capacity_to_server()),
+                ("client", checked.capacity_to_client()),
+            ];
+            let words = capacities.map(|(side, capacity)| match capacity {
+                Capacity::Bounded(messages) => {
+                    format!(
+                        "at most {} to the {side}",
+                        counted(messages as usize, "message")
+                    )
+                }
+                Capacity::Unbounded => format!("any number of messages to the {side}"),
+            });
+            (is_bounded(checked), Some(words.join(", ")))
+        }
+        About::Waiting => match is_bounded(checked) {
+            Holds::Yes => (Holds::Yes, None),
+            Holds::No | Holds::NotApplicable => {
+                let words = "in a run without a bound, a sender waits while the ring is full";
+                (Holds::No, Some(words.to_owned()))
+            }
+        },
+        About::Fingerprint => match Plan::of(View::of(checked.program(), checked.id())) {
+            Ok(Plan { fingerprint, .. }) => {
+                let print = fingerprint.map(|print| format!("the fingerprint is {print}"));
+                let each = || "each instance has a fingerprint of its own".to_owned();
+                (Holds::Yes, Some(print.unwrap_or_else(each)))
+            }
+            Err(obstacle) => (
+                Holds::NotApplicable,
+                Some(format!("sessions stay in one process: {obstacle}")),
+            ),
+        },
+        About::SizeLimits => size_limits(protocol, sizes),
+        About::TimeLimits => {
+            let timed = protocol.states.iter();
+            let timed = timed.filter(|state| state.within.is_some()).count();
+            match timed {
+                0 => (
+                    Holds::NotApplicable,
+                    Some("the protocol has no time limits".to_owned()),
+                ),
+                timed => {
+                    let states = counted(protocol.states.len(), "state");
+                    (
+                        Holds::Yes,
+                        Some(format!("{timed} of {states} have a time limit")),
+                    )
+                }
+            }
+        }
+    }
+}
+
+fn turns(protocol: &Protocol) -> String {
+    let of = |side| {
+        let states = protocol.states.iter();
+        states
+            .filter(|state| state.active_side() == Some(side))
+            .count()
+    };
+    let client = counted(of(Side::Client), "state");
+    let server = counted(of(Side::Server), "state");
+    format!("the client sends in {client}, the server in {server}")
+}
+
+fn is_bounded(checked: CheckedProtocol<'_>) -> Holds {
+    match checked.capacity() {
+        Capacity::Bounded(_) => Holds::Yes,
+        Capacity::Unbounded => Holds::No,
+    }
+}
+
+fn all_states(protocol: &Protocol, is_sound: &[bool], words: &str) -> (Holds, Option<String>) {
+    let states = protocol.states.iter().zip(is_sound);
+    let faulty = states.filter(|(_, is_sound)| !**is_sound);
+    let faulty: Vec<String> = faulty
+        .map(|(state, _)| format!("`{}`", state.name))
+        .collect();
+    match faulty.is_empty() {
+        true => (Holds::Yes, None),
+        false => (Holds::No, Some(format!("{words} {}", faulty.join(", ")))),
+    }
+}
+
+/// Whether every message has a largest size, by its types or by a limit.
+fn size_limits(protocol: &Protocol, sizes: &Sizes) -> (Holds, Option<String>) {
+    let mut open = Vec::new();
+    let mut count = 0;
+    for state in &protocol.states {
+        let encodings = sizes.messages(state, &[]);
+        for (message, encoding) in state.messages.iter().zip(encodings) {
+            count += 1;
+            if encoding.size.most.is_none() && encoding.limit.is_none() {
+                open.push(format!("`{}` of `{}`", message.name, state.name));
+            }
+        }
+    }
+    match open.len() {
+        0 => (
+            Holds::Yes,
+            Some("every message has a largest size".to_owned()),
+        ),
+        all if all == count => (
+            Holds::NotApplicable,
+            Some("no message has a largest size".to_owned()),
+        ),
+        _ => {
+            let open = open.join(", ");
+            let words = format!("messages without a largest size: {open}");
+            (Holds::Yes, Some(words))
+        }
+    }
+}
+
+/// The sheets as Markdown.
+fn text(document: &Document) -> String {
+    let mut text = String::new();
+    for (index, sheet) in document.protocols.iter().enumerate() {
+        let gap = if index > 0 { "\n" } else { "" };
+        let _ = writeln!(text, "{gap}# What is guaranteed for `{}`", sheet.name);
+        for claim in &sheet.claims {
+            let _ = writeln!(text, "\n## {}\n", claim.claim);
+            let detail = claim.detail.as_deref().map(sentence);
+            match (claim.holds, detail) {
+                (Holds::Yes, Some(detail)) => {
+                    let _ = writeln!(text, "{detail}\n");
+                }
+                (Holds::Yes, None) => {}
+                (Holds::No, detail) => {
+                    let _ = writeln!(
+                        text,
+                        "**This does not hold.** {}",
+                        detail.unwrap_or_default()
+                    );
+                }
+                (Holds::NotApplicable, detail) => {
+                    let _ = writeln!(text, "Does not apply. {}", detail.unwrap_or_default());
+                }
+            }
+            proofs(&mut text, &claim.proofs);
+        }
+    }
+    text
+}
+
+/// One line for each different proof.
+fn proofs(text: &mut String, proofs: &[ProofLine]) {
+    let same = |one: &ProofLine, other: &ProofLine| {
+        (one.by, one.how, &one.see) == (other.by, other.how, &other.see)
+    };
+    for group in proofs.chunk_by(same) {
+        let titles = group.iter().filter_map(|proof| {
+            let mut targets = Target::ALL.into_iter();
+            targets.find(|target| target.name() == proof.target)
+        });
+        let titles: Vec<&str> = titles.map(Target::title).collect();
+        let first = &group[0];
+        let by = match first.by {
+            By::Checker => "the checker",
+            By::Compiler => "the language's compiler",
+            By::Runtime => "the runtime",
+            By::Nobody => "nobody",
+        };
+        let how = match first.how {
+            "" => String::new(),
+            how => format!(", {how}"),
+        };
+        let places: Vec<String> = first.see.iter().map(link).collect();
+        let places = match places.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", places.join(", ")),
+        };
+        let _ = writeln!(text, "- {}: {by}{how}{places}", titles.join(", "));
+    }
+}
+
+fn link(place: &Place) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let Place { path, name } = place;
+    let shown = match name.trim_start_matches(['#', ' ']) {
+        "" => path.rsplit('/').next().unwrap_or(path),
+        name => name,
+    };
+    format!("[{shown}](https://github.com/duologue/duologue/blob/v{version}/{path})")
+}
+
+/// A text with a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect()
+}

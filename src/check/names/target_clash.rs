@@ -1,0 +1,221 @@
+//! Names that a target spells alike in the scope that declares them, including the target's own names.
+//!
+//! In a target that was requested this is the error `clashing-names`, because the generated code would not compile. In other targets
+//! it is a warning with a level.
+
+use super::clashing_names;
+use super::target_names::{Scope, Spelled};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
+use crate::check::types::too_many_values;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::protocol::{Definition, Program};
+use crate::source::Span;
+use std::collections::{HashMap, HashSet};
+
+pub const RULE: Rule = Rule {
+    name: "target-clash",
+    summary: "two names would become the same name in a target that was not requested",
+    default: Some(Level::Warn),
+    page: include_str!("../../../docs/rules/target-clash.md"),
+    find: Some(find),
+};
+
+/// After these errors the targets have no names to spell, or the same clash has already been reported.
+pub const TOO_BROKEN: [&str; 4] = [
+    "missing-direction",
+    "recursive-type",
+    "expanding-recursion",
+    clashing_names::RULE.name,
+];
+
+/// The names declared so far in one scope of a target.
+type Taken = HashMap<String, (Option<Span>, String)>;
+
+/// Reports each pair of origins once, in the first target that spells them alike.
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    if findings.has_any(&TOO_BROKEN) {
+        return;
+    }
+    let mut places: HashMap<(&'static str, String), Taken> = HashMap::new();
+    let mut pairs: HashSet<[Option<Span>; 2]> = HashSet::new();
+    let mut clashes = Vec::new();
+    let mut is_for_scala = false;
+    (subject.spell)(subject.program, &mut |scope: Scope| {
+        let (target, place) = (scope.target, scope.place);
+        is_for_scala |= scope.is_asked && target == "Scala";
+        let declared = places.entry((target, place.clone())).or_default();
+        declared.reserve(scope.names.len());
+        for name in scope.names {
+            let key = if scope.ignores_case {
+                name.spelling.to_lowercase()
+            } else {
+                name.spelling.clone()
+            };
+            let Some((origin, what)) = declared.get(&key) else {
+                declared.insert(key, (name.origin, name.what));
+                continue;
+            };
+            let mut pair = [*origin, name.origin];
+            pair.sort();
+            if pairs.insert(pair) {
+                let first = (*origin, what.as_str());
+                if let Some(clash) = describe(scope.is_asked, target, &place, first, &name) {
+                    clashes.push((scope.is_asked, clash));
+                }
+            }
+        }
+    });
+    if is_for_scala {
+        too_many_values::find_in_scala(subject.program, findings);
+    }
+    let mut surroundings = None;
+    for (is_asked, clash) in clashes {
+        if is_asked {
+            findings.error(clash);
+            continue;
+        }
+        let around = surroundings.get_or_insert_with(|| surroundings_in(subject.program));
+        let place = around.get(&clash.primary.span).copied();
+        findings.report(&RULE, place.unwrap_or_default(), || clash);
+    }
+}
+
+/// What encloses each name of a declaration, state or message, and each payload type.
+fn surroundings_in(program: &Program) -> HashMap<Span, Location<'_>> {
+    let mut places = HashMap::new();
+    for declared in &program.types {
+        let place = Location::declaration(&declared.levels);
+        let parts = declared.parts().into_iter().map(|(.., span)| span);
+        places.extend(parts.map(|span| (span, place)));
+        places.insert(declared.name.span, place);
+        if let Definition::Enum(variants) = &declared.definition {
+            places.extend(variants.iter().map(|variant| (variant.name.span, place)));
+        }
+    }
+    for declared in &program.bounds {
+        let place = Location::declaration(&declared.levels);
+        places.insert(declared.name.span, place);
+    }
+    for declared in &program.instances {
+        let place = Location::declaration(&declared.levels);
+        places.insert(declared.name.span, place);
+    }
+    for protocol in &program.protocols {
+        places.insert(protocol.name.span, Location::protocol(protocol));
+        for state in &protocol.states {
+            places.insert(state.name.span, Location::state(protocol, state));
+            for message in &state.messages {
+                let place = Location::message(protocol, state, message);
+                places.insert(message.name.span, place);
+                for entry in &message.entries {
+                    places.insert(entry.ty_span, place);
+                }
+            }
+        }
+    }
+    places
+}
+
+fn describe(
+    is_asked: bool,
+    target: &str,
+    place: &str,
+    (first, first_what): (Option<Span>, &str),
+    name: &Spelled,
+) -> Option<Diagnostic> {
+    let Spelled {
+        spelling,
+        origin,
+        what,
+    } = name;
+    // The later origin is where the repair goes, unless the target itself declares that name.
+    let (at, at_what, other, other_what) = match (first, *origin) {
+        (Some(first), Some(second)) if first > second => {
+            (first, first_what, *origin, what.as_str())
+        }
+        (_, Some(second)) => (second, what.as_str(), first, first_what),
+        (Some(first), None) => (first, first_what, None, what.as_str()),
+        // A target declares each of its own names only once.
+        (None, None) => return None,
+    };
+    let message = format!("two names become `{spelling}` in {target}");
+    let rule = match is_asked {
+        true => clashing_names::RULE.name,
+        false => RULE.name,
+    };
+    let error = Diagnostic::error(rule, at, message).label(at_what);
+    let error = match other {
+        Some(other) if other != at => error.related(other, other_what),
+        _ => error.note(format!("the other one is {other_what}")),
+    };
+    let error = error.note(format!("both would be declared in {place}"));
+    Some(error.help("rename one of them here"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Levels, check};
+    use crate::protocol::Program;
+    use crate::source::Sources;
+    use std::sync::Arc;
+
+    /// The messages about two names of one scope, each a spelling with its origin.
+    fn messages(ignores_case: bool, names: [(&str, Option<(usize, usize)>); 2]) -> Vec<String> {
+        let mut sources = Sources::default();
+        let source = sources.add("a.proto", "abcdefghijklmnopqrstuvwxyz");
+        let spell = |_: &Program, hand_over: &mut dyn FnMut(Scope)| {
+            for (spelling, origin) in names {
+                let name = Spelled {
+                    spelling: spelling.to_owned(),
+                    origin: origin.map(|(start, end)| Span::new(source, start, end)),
+                    what: format!("the {spelling}"),
+                };
+                // One place, in two scopes.
+                hand_over(Scope {
+                    target: "C",
+                    place: "the program".to_owned(),
+                    ignores_case,
+                    is_asked: true,
+                    names: vec![name],
+                });
+            }
+        };
+        let found = check(&Arc::default(), &[], Levels::default(), &spell).diagnostics;
+        let told = found.iter().map(|found| {
+            let at = found.primary.span.start;
+            format!("{at}: {} ({} labels)", found.message, found.related.len())
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn equal_spellings_clash_where_they_are_declared_together() {
+        let clash = |ignores_case, names| messages(ignores_case, names);
+        let (early, late) = (Some((1, 2)), Some((5, 6)));
+        assert_eq!(
+            clash(false, [("init", early), ("init", late)]),
+            ["5: two names become `init` in C (1 labels)"]
+        );
+        assert_eq!(
+            clash(false, [("init", late), ("init", early)]),
+            ["5: two names become `init` in C (1 labels)"]
+        );
+        assert!(clash(false, [("init", early), ("Init", late)]).is_empty());
+        assert_eq!(
+            clash(true, [("init", early), ("Init", late)]),
+            ["5: two names become `Init` in C (1 labels)"]
+        );
+    }
+
+    #[test]
+    fn a_name_of_the_target_itself_sends_the_user_to_their_own() {
+        let own = [("init", None), ("init", Some((5, 6)))];
+        let told = ["5: two names become `init` in C (0 labels)"];
+        assert_eq!(messages(false, own), told);
+        let [target, user] = own;
+        assert_eq!(messages(false, [user, target]), told);
+    }
+}

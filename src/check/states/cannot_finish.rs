@@ -1,0 +1,110 @@
+//! States from which a session cannot reach an end, in a protocol that has one.
+
+use super::never_ends::has_terminal;
+use crate::check::Rule;
+use crate::check::findings::{Case, Findings, Subject};
+use crate::check::levels::Location;
+use crate::check::wording::and;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::protocol::{Known, Message, Next, StateId};
+
+pub const RULE: Rule = Rule {
+    name: "cannot-finish",
+    summary: "no terminal can be reached from a state, in a protocol that has one",
+    default: Some(Level::Warn),
+    page: include_str!("../../../docs/rules/cannot-finish.md"),
+    find: Some(find),
+};
+
+/// Reports each trap once: the state through which it is entered, and the message after which there is no way back.
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    for case in subject.cases_of(Known::Behavior) {
+        let protocol = case.protocol;
+        if !has_terminal(protocol) {
+            continue;
+        }
+        // A stuck state has its own rule, so a state that can reach one is not reported here.
+        let finishes = case
+            .shape
+            .graph
+            .leads_to(|id| protocol.state(id).messages.is_empty());
+        let is_trapped = |id: StateId| case.shape.reachable[id.index()] && !finishes[id.index()];
+        let trapped: Vec<StateId> = protocol.state_ids().filter(|id| is_trapped(*id)).collect();
+        if trapped.is_empty() {
+            continue;
+        }
+        let doors = doors(case, &finishes);
+        let mut is_told = vec![false; protocol.states.len()];
+        let entered = trapped
+            .iter()
+            .filter(|id| doors[id.index()].is_some() || id.index() == 0);
+        for id in entered {
+            if is_told[id.index()] {
+                continue;
+            }
+            let trap = trap(case, *id, &mut is_told);
+            tell(case, *id, &trap, doors[id.index()], findings);
+        }
+    }
+}
+
+/// For each state that cannot finish, the first message that leads to it from a state that can.
+fn doors<'a>(case: Case<'a>, finishes: &[bool]) -> Vec<Option<&'a Message>> {
+    let mut doors = vec![None; finishes.len()];
+    for (id, state) in case.reachable_states() {
+        for message in &state.messages {
+            if let Next::State { state: to, .. } = &message.next
+                && finishes[id.index()]
+                && !finishes[to.index()]
+                && doors[to.index()].is_none()
+            {
+                doors[to.index()] = Some(message);
+            }
+        }
+    }
+    doors
+}
+
+/// The states that can be reached from a state and have not been reported yet.
+fn trap(case: Case<'_>, door: StateId, is_told: &mut [bool]) -> Vec<StateId> {
+    let mut inside = Vec::new();
+    let mut next = vec![door];
+    is_told[door.index()] = true;
+    while let Some(id) = next.pop() {
+        for message in &case.protocol.state(id).messages {
+            if let Next::State { state, .. } = message.next
+                && !std::mem::replace(&mut is_told[state.index()], true)
+            {
+                inside.push(state);
+                next.push(state);
+            }
+        }
+    }
+    inside.sort();
+    inside
+}
+
+fn tell(
+    case: Case<'_>,
+    id: StateId,
+    others: &[StateId],
+    door: Option<&Message>,
+    findings: &mut Findings,
+) {
+    let state = case.protocol.state(id);
+    findings.report(&RULE, Location::state(case.protocol, state), || {
+        let name = &state.name;
+        let message = format!("a session cannot finish once it is in state `{name}`");
+        let mut finding = Diagnostic::error(RULE.name, name.span, message)
+            .label("no dialogue leads from here to the end of the session");
+        if let Some(door) = door {
+            finding = finding.related(door.next_span, "after this there is no way back");
+        }
+        if !others.is_empty() {
+            let names = others.iter().map(|id| case.protocol.state(*id));
+            let names: Vec<String> = names.map(|state| format!("`{}`", state.name)).collect();
+            finding = finding.note(format!("the same holds for {}", and(&names)));
+        }
+        finding.help("add a message such as `quit -> !`, or one that leads back")
+    });
+}

@@ -1,0 +1,72 @@
+//! A state that no session can reach.
+
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
+use crate::check::wording::and;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::protocol::{Next, StateId};
+
+pub const RULE: Rule = Rule {
+    name: "unreachable-state",
+    summary: "no dialogue leads to a state",
+    default: Some(Level::Warn),
+    page: include_str!("../../../docs/rules/unreachable-state.md"),
+    find: Some(find),
+};
+
+/// Reports the states where unreachable parts begin: states reached only from there would become reachable together with them.
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    for case in subject.cases() {
+        let reachable = &case.shape.reachable;
+        if reachable.iter().all(|reached| *reached) {
+            continue;
+        }
+        let protocol = case.protocol;
+        let mut is_begun = vec![false; protocol.states.len()];
+        // Sources come in later groups than their targets.
+        for group in case.shape.graph.components().into_iter().rev() {
+            let mut unreached = group.into_iter().filter(|id| !reachable[id.index()]);
+            let Some(first) = unreached.next() else {
+                continue;
+            };
+            let first = unreached.fold(first, StateId::min);
+            if is_begun[first.index()] {
+                continue;
+            }
+            let mut behind = Vec::new();
+            let mut next = vec![first];
+            is_begun[first.index()] = true;
+            while let Some(id) = next.pop() {
+                for message in &protocol.state(id).messages {
+                    if let Next::State { state, .. } = message.next
+                        && !reachable[state.index()]
+                        && !std::mem::replace(&mut is_begun[state.index()], true)
+                    {
+                        behind.push(state);
+                        next.push(state);
+                    }
+                }
+            }
+            behind.sort();
+            let state = protocol.state(first);
+            let start = protocol.start();
+            findings.report(&RULE, Location::state(protocol, state), || {
+                let name = &state.name;
+                let message = format!("no dialogue leads to state `{name}`");
+                let mut finding = Diagnostic::error(RULE.name, name.span, message)
+                    .label("never reached")
+                    .related(start.name.span, "sessions start here");
+                if !behind.is_empty() {
+                    let names = behind.iter().map(|id| protocol.state(*id));
+                    let names: Vec<String> =
+                        names.map(|state| format!("`{}`", state.name)).collect();
+                    let verb = if names.len() == 1 { "is" } else { "are" };
+                    finding =
+                        finding.note(format!("{} {verb} reached only from here", and(&names)));
+                }
+                finding.help(format!("let a message lead to `{name}`, or remove it"))
+            });
+        }
+    }
+}

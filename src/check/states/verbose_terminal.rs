@@ -1,0 +1,128 @@
+//! `done { }` where `!` would do.
+
+use crate::check::Rule;
+use crate::check::findings::{Case, Findings, Subject};
+use crate::check::levels::Location;
+use crate::diagnostic::{Diagnostic, Edit, Help, Level};
+use crate::protocol::{Definition, Entry, Message, Next, Program, ProtocolId, StateId, Type};
+use crate::source::Span;
+use std::collections::{HashMap, HashSet};
+
+pub const RULE: Rule = Rule {
+    name: "verbose-terminal",
+    summary: "a state without a direction or messages is used where `!` would do",
+    default: Some(Level::Warn),
+    page: include_str!("../../../docs/rules/verbose-terminal.md"),
+    find: Some(find),
+};
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let mut named = None;
+    for case in subject.cases() {
+        let is_verbose = |id: &StateId| {
+            let state = case.protocol.state(*id);
+            id.index() > 0 && state.direction.is_none() && state.messages.is_empty()
+        };
+        let terminals = case.reachable_states().map(|(id, _)| id).filter(is_verbose);
+        let terminals: HashSet<StateId> = terminals.collect();
+        if terminals.is_empty() {
+            continue;
+        }
+        let named = named.get_or_insert_with(|| endpoint_states(subject.program));
+        let mut entrances = entrances(case, &terminals);
+        let mut terminals: Vec<StateId> = terminals.into_iter().collect();
+        terminals.sort();
+        for id in terminals {
+            if !named.contains(&(case.id, id)) {
+                let leading = entrances.remove(&id).unwrap_or_default();
+                report(case, id, &leading, findings);
+            }
+        }
+    }
+}
+
+/// For each of these states, the locations at which messages lead to it.
+fn entrances(case: Case<'_>, to: &HashSet<StateId>) -> HashMap<StateId, Vec<Span>> {
+    let mut found: HashMap<StateId, Vec<Span>> = HashMap::new();
+    for message in case
+        .protocol
+        .states
+        .iter()
+        .flat_map(|state| &state.messages)
+    {
+        if let Next::State { state, .. } = message.next
+            && to.contains(&state)
+        {
+            found.entry(state).or_default().push(message.next_span);
+        }
+    }
+    found
+}
+
+fn report(case: Case<'_>, id: StateId, leading: &[Span], findings: &mut Findings) {
+    let state = case.protocol.state(id);
+    findings.report(&RULE, Location::state(case.protocol, state), || {
+        let name = &state.name;
+        let message = format!("state `{name}` can be written as `!`");
+        let mut finding =
+            Diagnostic::error(RULE.name, name.span, message).label("the session ends here");
+        if let Some(first) = leading.first() {
+            finding = finding.related(*first, "`!` can be written here");
+        }
+        let over = leading.iter().map(|span| Edit {
+            span: *span,
+            text: "!".to_owned(),
+        });
+        let removal = Edit {
+            span: state.span,
+            text: String::new(),
+        };
+        // What precedes the state would be left over.
+        let is_bare = state.docs.is_empty() && state.levels.is_empty();
+        let edits = over.chain([removal]).filter(|_| is_bare);
+        finding.helps.push(Help {
+            text: format!("write `!` instead of `{name}`, and remove the state"),
+            edits: edits.collect(),
+            is_safe: is_bare,
+        });
+        finding
+    });
+}
+
+/// The states that endpoint types name anywhere: they are needed even if they are terminals.
+fn endpoint_states(program: &Program) -> HashSet<(ProtocolId, StateId)> {
+    let mut named = HashSet::new();
+    let mut look = |ty: &Type| {
+        ty.walk(&mut |part| {
+            if let Type::Endpoint(endpoint) = part {
+                named.insert((endpoint.protocol, endpoint.state));
+            }
+        });
+    };
+    for declaration in &program.types {
+        match &declaration.definition {
+            Definition::Alias(ty) => look(ty),
+            Definition::Struct(fields) => fields.iter().for_each(|field| look(&field.ty)),
+            Definition::Enum(variants) => {
+                let entries = variants.iter().flat_map(|variant| &variant.entries);
+                entries.for_each(|entry: &Entry| look(&entry.ty));
+            }
+            Definition::Extern(..) | Definition::Undeclared => {}
+        }
+    }
+    for instance in &program.instances {
+        instance.arguments.iter().for_each(&mut look);
+    }
+    let states = program
+        .protocols
+        .iter()
+        .flat_map(|protocol| &protocol.states);
+    for message in states.flat_map(|state| &state.messages) {
+        let Message { entries, next, .. } = message;
+        entries.iter().for_each(|entry| look(&entry.ty));
+        if let Next::State { arguments, .. } = next {
+            arguments.iter().for_each(&mut look);
+        }
+    }
+    named
+}

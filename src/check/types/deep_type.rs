@@ -1,0 +1,162 @@
+//! A type that is nested more deeply than the target languages' compilers accept.
+
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::diagnostic::Diagnostic;
+use crate::protocol::{Definition, Next, Program, Protocol, Type, TypeId};
+use crate::source::Span;
+
+pub const RULE: Rule = Rule {
+    name: "deep-type",
+    summary: "a type is nested more deeply than compilers accept",
+    default: None,
+    page: include_str!("../../../docs/rules/deep-type.md"),
+    find: Some(find),
+};
+
+/// The maximum depth of a payload type, counted through aliases, structs, enums and type arguments. rustc's recursion limit is
+/// 128. Each list costs four levels (`Vec`, its buffer, its pointer, its item), and the text or number at the end costs a few.
+const LIMIT: u32 = 96;
+/// How many levels a list counts as; everything else counts as one.
+const LIST: u32 = 4;
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    if findings.has_any(&["recursive-type", "expanding-recursion"]) {
+        return;
+    }
+    let program = subject.program;
+    let depths = Depths::of(program);
+    for file in &program.files {
+        for id in &file.instances {
+            let instance = program.instance(*id);
+            let arguments = instance
+                .arguments
+                .iter()
+                .map(|ty| depths.ty(ty, &[]))
+                .collect();
+            if subject.is_known(instance.protocol) {
+                let protocol = program.protocol(instance.protocol);
+                look(protocol, arguments, &depths, findings);
+            }
+        }
+        for id in &file.protocols {
+            if !subject.is_known(*id) {
+                continue;
+            }
+            let protocol = program.protocol(*id);
+            let own = vec![1; protocol.start().parameters.len()];
+            look(protocol, own, &depths, findings);
+        }
+    }
+}
+
+/// Finds how deep the arguments of each state can become. A depth only grows and is capped, so the loop terminates.
+fn look(protocol: &Protocol, start: Vec<u32>, depths: &Depths, findings: &mut Findings) {
+    let mut known: Vec<Option<Vec<u32>>> = vec![None; protocol.states.len()];
+    known[0] = Some(start);
+    let mut waiting = vec![0];
+    while let Some(index) = waiting.pop() {
+        let own = known[index].clone().unwrap_or_default();
+        for message in &protocol.states[index].messages {
+            if let Some(entry) = message
+                .entries
+                .iter()
+                .find(|entry| depths.ty(&entry.ty, &own) > LIMIT)
+            {
+                tell(entry.ty_span, findings);
+                return;
+            }
+            if let Next::State { state, arguments } = &message.next {
+                let arguments: Vec<u32> = arguments.iter().map(|ty| depths.ty(ty, &own)).collect();
+                let there = &mut known[state.index()];
+                let grows = match there {
+                    None => true,
+                    Some(there) => arguments
+                        .iter()
+                        .zip(there.iter())
+                        .any(|(new, old)| new > old),
+                };
+                if grows {
+                    let old = there.take().unwrap_or_else(|| vec![0; arguments.len()]);
+                    *there = Some(
+                        old.into_iter()
+                            .zip(arguments)
+                            .map(|(old, new)| old.max(new))
+                            .collect(),
+                    );
+                    waiting.push(state.index());
+                }
+            }
+        }
+    }
+}
+
+fn tell(at: Span, findings: &mut Findings) {
+    findings.error(
+        Diagnostic::error(RULE.name, at, "this type is nested too deeply")
+            .label("followed through aliases, structs, enums and type arguments")
+            .note("the limit is a depth of 96: a list counts as four, everything else as one")
+            .help("make it flatter: use a list of structs instead of lists of lists"),
+    );
+}
+
+/// The depth of each declared type. Where a list closes a loop, the loop is followed once.
+struct Depths {
+    named: Vec<u32>,
+}
+
+impl Depths {
+    fn of(program: &Program) -> Depths {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Open,
+            Done,
+        }
+        let mut marks = vec![Mark::New; program.types.len()];
+        let mut depths = Depths {
+            named: vec![0; program.types.len()],
+        };
+        for root in 0..program.types.len() {
+            let mut path = vec![root];
+            while let Some(at) = path.last().copied() {
+                if marks[at] == Mark::New {
+                    marks[at] = Mark::Open;
+                    let parts = program.types[at].definition.parts().into_iter();
+                    let named = parts.flat_map(Type::named).map(TypeId::index);
+                    path.extend(named.filter(|part| marks[*part] == Mark::New));
+                    continue;
+                }
+                if marks[at] == Mark::Open {
+                    marks[at] = Mark::Done;
+                    let parts = program.types[at].definition.parts().into_iter();
+                    let depth = parts.map(|ty| depths.ty(ty, &[])).max().unwrap_or(0);
+                    let is_alias = matches!(program.types[at].definition, Definition::Alias(_));
+                    depths.named[at] = (depth + u32::from(!is_alias)).min(2 * LIMIT);
+                }
+                path.pop();
+            }
+        }
+        depths
+    }
+
+    fn ty(&self, ty: &Type, arguments: &[u32]) -> u32 {
+        let deepest = |types: &[Type]| {
+            types
+                .iter()
+                .map(|ty| self.ty(ty, arguments))
+                .max()
+                .unwrap_or(0)
+        };
+        let depth = match ty {
+            Type::Builtin(_) | Type::Error => 1,
+            Type::Named(id) => self.named[id.index()].max(1),
+            Type::Parameter(index) => arguments.get(*index as usize).copied().unwrap_or(1),
+            Type::List(item) => LIST + self.ty(item, arguments),
+            Type::Option(item) => 1 + self.ty(item, arguments),
+            Type::Tuple(items) => 1 + deepest(items),
+            Type::Endpoint(endpoint) => 1 + deepest(&endpoint.arguments),
+        };
+        depth.min(2 * LIMIT)
+    }
+}

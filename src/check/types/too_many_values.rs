@@ -1,0 +1,98 @@
+//! The values of a message, variant or struct become the parameters of one function in every target.
+
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::diagnostic::Diagnostic;
+use crate::name::Name;
+use crate::protocol::{Definition, Program};
+
+pub const RULE: Rule = Rule {
+    name: "too-many-values",
+    summary: "a message, variant or struct has more than 100 values, or an enum is too large for Scala",
+    default: None,
+    page: include_str!("../../../docs/rules/too-many-values.md"),
+    find: Some(find),
+};
+
+/// The maximum number of values that one message may carry. The Java virtual machine limits a method to 255 parameters, where 64-bit
+/// numbers count twice, and the endpoints need some of them.
+const MOST: usize = 100;
+
+/// The maximum number of variants of an enum, and of values of all of them, in Scala. The class files of the Java virtual machine limit the
+/// code of a method, which may have to know all variants, and the constants of a class.
+const SCALA: [(usize, &str); 2] = [(3_000, "variants"), (30_000, "values")];
+
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let program = subject.program;
+    for declared in &program.types {
+        match &declared.definition {
+            Definition::Struct(fields) => {
+                look(
+                    "struct",
+                    &declared.name,
+                    fields.get(MOST).map(|field| &field.name),
+                    findings,
+                );
+            }
+            Definition::Enum(variants) => {
+                for variant in variants {
+                    look(
+                        "variant",
+                        &variant.name,
+                        variant.entries.get(MOST).map(|entry| &entry.name),
+                        findings,
+                    );
+                }
+            }
+            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {}
+        }
+    }
+    for state in program
+        .protocols
+        .iter()
+        .flat_map(|protocol| &protocol.states)
+    {
+        for message in &state.messages {
+            look(
+                "message",
+                &message.name,
+                message.entries.get(MOST).map(|entry| &entry.name),
+                findings,
+            );
+        }
+    }
+}
+
+/// Called if Scala code was requested.
+pub fn find_in_scala(program: &Program, findings: &mut Findings) {
+    for declared in &program.types {
+        let Definition::Enum(variants) = &declared.definition else {
+            continue;
+        };
+        let values = variants.iter().map(|variant| variant.entries.len()).sum();
+        for ((most, what), found) in SCALA.into_iter().zip([variants.len(), values]) {
+            if found > most {
+                let (name, at) = (&declared.name, declared.name.span);
+                let message = format!(
+                    "the enum `{name}` has {found} {what}, and at most {most} can be compiled in Scala"
+                );
+                findings.error(
+                    Diagnostic::error(RULE.name, at, message)
+                        .note("the Java virtual machine limits the size of classes and methods")
+                        .help("split it into several enums, and send one of those"),
+                );
+            }
+        }
+    }
+}
+
+fn look(what: &str, name: &Name, beyond: Option<&Name>, findings: &mut Findings) {
+    if let Some(beyond) = beyond {
+        findings.error(
+            Diagnostic::error(RULE.name, name.span, format!("the {what} `{name}` has more than {MOST} values"))
+                .related(beyond.span, "the first one over the limit")
+                .note("they become the parameters of one function, and every target limits the number of parameters")
+                .help("group values that belong together into a struct, or send a list"),
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! A payload type that no file declares.
+
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
+use crate::check::wording::type_text;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::name::nearest;
+use crate::protocol::{
+    Builtin, Definition, Entry, File, FileId, Next, Program, Referent, Type, TypeId,
+};
+use crate::source::Span;
+
+pub const RULE: Rule = Rule {
+    name: "undeclared-type",
+    summary: "a type is not declared, so the host program has to supply it",
+    default: Some(Level::Warn),
+    page: include_str!("../../../docs/rules/undeclared-type.md"),
+    find: Some(find),
+};
+
+/// How many undeclared names are compared with all declared ones to suggest one of them: the time must not grow with the
+/// product of both numbers.
+pub const COMPARED: usize = 20;
+
+/// Reports each undeclared type once, at its first use where the rule is not at level allow.
+fn find(subject: &Subject<'_>, findings: &mut Findings) {
+    let program = subject.program;
+    let is_undeclared = |id: TypeId| matches!(program.ty(id).definition, Definition::Undeclared);
+    if !(0..program.types.len()).any(|index| is_undeclared(TypeId::new(index))) {
+        return;
+    }
+    let mut search = Search {
+        program,
+        findings,
+        is_told: vec![false; program.types.len()],
+        told: 0,
+    };
+    for (index, file) in program.files.iter().enumerate() {
+        let file_id = FileId::new(index);
+        search.declarations(file, file_id);
+        for id in &file.instances {
+            let instance = program.instance(*id);
+            for argument in &instance.arguments {
+                let location = Location::declaration(&instance.levels);
+                search.ty(argument, (file_id, instance.span), None, location);
+            }
+        }
+        for id in &file.protocols {
+            search.protocol(program.protocol(*id), file_id);
+        }
+    }
+}
+
+struct Search<'a, 'f> {
+    program: &'a Program,
+    findings: &'f mut Findings,
+    is_told: Vec<bool>,
+    told: usize,
+}
+
+impl Search<'_, '_> {
+    fn declarations(&mut self, file: &File, file_id: FileId) {
+        for id in &file.types {
+            let declaration = self.program.ty(*id);
+            let location = Location::declaration(&declaration.levels);
+            match &declaration.definition {
+                Definition::Enum(variants) => {
+                    for variant in variants {
+                        self.entries(&variant.entries, file_id, location);
+                    }
+                }
+                Definition::Alias(_)
+                | Definition::Struct(_)
+                | Definition::Extern(..)
+                | Definition::Undeclared => {
+                    for (ty, _, span) in declaration.parts() {
+                        self.ty(ty, (file_id, span), None, location);
+                    }
+                }
+            }
+        }
+    }
+
+    fn protocol(&mut self, protocol: &crate::protocol::Protocol, file: FileId) {
+        for state in &protocol.states {
+            for message in &state.messages {
+                let location = Location::message(protocol, state, message);
+                self.entries(&message.entries, file, location);
+                if let Next::State { arguments, .. } = &message.next {
+                    for argument in arguments {
+                        self.ty(argument, (file, message.next_span), None, location);
+                    }
+                }
+            }
+        }
+    }
+
+    fn entries(&mut self, entries: &[Entry], file: FileId, location: Location<'_>) {
+        let mut behind: Vec<Option<&Entry>> = vec![None; entries.len()];
+        let mut nearest = None;
+        for (index, entry) in entries.iter().enumerate().rev() {
+            nearest = if entry.is_derived {
+                nearest
+            } else {
+                Some(entry)
+            };
+            behind[index] = nearest;
+        }
+        let mut before = None;
+        for (entry, behind) in entries.iter().zip(behind) {
+            before = if entry.is_derived {
+                before
+            } else {
+                Some(entry)
+            };
+            let other = behind.or(before);
+            let meant = other.filter(|_| entry.is_derived && matches!(entry.ty, Type::Named(_)));
+            self.ty(&entry.ty, (file, entry.ty_span), meant, location);
+        }
+    }
+
+    /// `meant` is a nearby entry with a name, if the type may have been meant as the name of an entry.
+    fn ty(&mut self, ty: &Type, at: (FileId, Span), meant: Option<&Entry>, location: Location<'_>) {
+        for id in ty.named() {
+            let is_open = matches!(self.program.ty(id).definition, Definition::Undeclared)
+                && !self.is_told[id.index()];
+            if is_open && self.findings.hears(&RULE, location) {
+                self.is_told[id.index()] = true;
+                self.told += 1;
+                let (program, candidates) = (
+                    self.program,
+                    if self.told <= COMPARED { usize::MAX } else { 0 },
+                );
+                self.findings.report(&RULE, location, || {
+                    describe(program, id, (at, location), meant, candidates)
+                });
+            }
+        }
+    }
+}
+
+fn describe(
+    program: &Program,
+    id: TypeId,
+    ((file, span), location): ((FileId, Span), Location<'_>),
+    meant: Option<&Entry>,
+    candidates: usize,
+) -> Diagnostic {
+    let name = &program.ty(id).name;
+    // The name may be inside a larger type.
+    let exact = program.uses.first_in(span, Referent::Type(id));
+    let span = exact.unwrap_or(span);
+    let message = format!("type `{name}` is not declared");
+    let finding = Diagnostic::error(RULE.name, span, message);
+    let own = program.file(file);
+    let imported = own.imports.iter().map(|import| program.file(*import));
+    let visible = std::iter::once(own).chain(imported);
+    let visible = visible.flat_map(|file| &file.types);
+    let visible = visible
+        .map(|id| program.ty(*id).name.text())
+        .take(candidates);
+    let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
+    let near = Builtin::of_another_language(name.text())
+        .or_else(|| nearest(name.text(), visible.chain(builtin)))
+        .or_else(|| near_foreign(name.text()));
+    let state = location.protocol.and_then(|protocol| {
+        let states = protocol.states.iter().take(candidates);
+        let named = states.filter(|state| state.name.text() == name.text());
+        named.map(|state| (protocol, state)).next()
+    });
+    let finding = if let Some((protocol, state)) = state {
+        let finding = finding
+            .label(format!("`{name}` is a state, not a type"))
+            .related(state.name.span, "the state is declared here");
+        ["client", "server"]
+            .into_iter()
+            .fold(finding, |finding, side| {
+                let endpoint = format!("{}::{side}::{name}", protocol.name);
+                finding.fix(
+                    format!("to send the {side}'s endpoint"),
+                    span,
+                    endpoint,
+                    false,
+                )
+            })
+    } else if let Some(state) = location.state.filter(|_| is_parameter_like(name.text())) {
+        let finding = finding.label("a type parameter is declared by its state");
+        if state.parameters.is_empty() && state.direction.is_some() {
+            let after = state.direction_span.after();
+            finding.fix("declare it", after, format!("<{name}>"), false)
+        } else {
+            finding.help(format!(
+                "declare it: `{}:send<{name}> {{ ... }}`",
+                state.name
+            ))
+        }
+    } else if let Some(near) = near {
+        finding
+            .label("the host program would have to supply it")
+            .fix(format!("did you mean `{near}`?"), span, near, false)
+    } else if let Some(meant) = meant {
+        let ty = type_text(program, &[], &meant.ty);
+        let finding = finding.label("this is a type, not a name");
+        let text = format!("did you mean `{name}: {ty}`? each entry has its own type");
+        return finding.fix(text, span.after(), format!(": {ty}"), false);
+    } else {
+        finding.label("the host program would have to supply it")
+    };
+    finding.help(format!(
+        "if the host program supplies it, declare it: `extern type {name};`"
+    ))
+}
+
+/// The word for the built-in type whose name in another language was misspelt. Short names are near to too much else.
+fn near_foreign(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let words = Builtin::FOREIGN.iter().map(|(known, _)| *known);
+    let words = words.filter(|known| known.len() >= 6 && name.starts_with(&known[..1]));
+    nearest(&name, words).and_then(Builtin::of_another_language)
+}
+
+/// Whether a name is one that type parameters usually have.
+fn is_parameter_like(name: &str) -> bool {
+    name.len() == 1 && name.bytes().all(|letter| letter.is_ascii_uppercase())
+}

@@ -1,0 +1,179 @@
+//! The page of a state.
+
+use super::page::{Crumb, Page};
+use crate::doc::context::{Context, bytes, the};
+use crate::doc::html::Html;
+use crate::doc::talk::{self, Talk};
+use askama::Template;
+use duologue::endpoint::{Activity, Endpoint};
+use duologue::graph::diagram::title;
+use duologue::graph::{StateGraph, Way};
+use duologue::languages::public_names::StateNames;
+use duologue::protocol::{Message, Next, Protocol, ProtocolId, Side, StateId};
+
+/// The most messages that are listed as leading to a state.
+const LEADING: usize = 40;
+
+#[derive(Template)]
+#[template(path = "state.html")]
+struct StatePage {
+    title: String,
+    docs: Html,
+    turn: String,
+    place: Html,
+    within: Option<u64>,
+    is_reachable: bool,
+    /// Whether a message has documentation.
+    has_docs: bool,
+    messages: Vec<MessageView>,
+    languages: Vec<LanguageView>,
+    here: Option<Talk>,
+    is_start: bool,
+    out: Option<Talk>,
+    is_over: bool,
+    leading: Vec<Leading>,
+    more_leading: usize,
+}
+
+struct MessageView {
+    name: String,
+    signature: Html,
+    next: Html,
+    bytes: String,
+    docs: Html,
+}
+
+struct LanguageView {
+    title: &'static str,
+    /// The language has this state's names only for instances.
+    is_missing: bool,
+    client: String,
+    client_calls: Vec<String>,
+    server: String,
+    server_calls: Vec<String>,
+}
+
+struct Leading {
+    state: Html,
+    message: Html,
+}
+
+/// What the pages of a protocol's states share.
+pub struct Surroundings {
+    here: Vec<Option<Way>>,
+    out: Vec<Option<Way>>,
+    /// The messages that lead to each state.
+    leading: Vec<Vec<(StateId, usize)>>,
+}
+
+impl Surroundings {
+    pub fn of(protocol: &Protocol) -> Surroundings {
+        let graph = StateGraph::of(protocol);
+        let mut leading = vec![Vec::new(); protocol.states.len()];
+        for id in protocol.state_ids() {
+            for (position, message) in protocol.state(id).messages.iter().enumerate() {
+                if let Next::State { state, .. } = &message.next {
+                    leading[state.index()].push((id, position));
+                }
+            }
+        }
+        Surroundings {
+            here: graph.ways_here(),
+            out: graph.ways_out(),
+            leading,
+        }
+    }
+}
+
+impl Context<'_> {
+    pub fn state_page(&self, id: ProtocolId, state: StateId, around: &Surroundings) -> Page {
+        let checked = self.checked.protocol(id);
+        let protocol = checked.protocol();
+        let declared = protocol.state(state);
+        let turn = match declared.active_side() {
+            Some(side) => format!("{} sends, and {} receives.", the(side), the(side.dual())),
+            None => "the session is over.".to_owned(),
+        };
+        let leading = &around.leading[state.index()];
+        let encodings = self.sizes.messages(declared, &[]);
+        let messages = encodings.zip(&declared.messages);
+        let full_name = self.program.full_name(protocol.file, protocol.name.text());
+        let template = StatePage {
+            title: title(declared),
+            docs: self.docs(&declared.docs),
+            turn,
+            place: self.place(declared.name.span),
+            within: declared.within.map(|limit| limit.most),
+            is_reachable: checked.is_reachable(state),
+            has_docs: declared
+                .messages
+                .iter()
+                .any(|message| !message.docs.is_empty()),
+            messages: messages
+                .map(|(encoding, message)| MessageView {
+                    name: message.name.to_string(),
+                    signature: self.signature(message),
+                    next: self.next(message),
+                    bytes: bytes(encoding.size),
+                    docs: self.docs(&message.docs),
+                })
+                .collect(),
+            languages: self.languages(id, state),
+            here: talk::to(self, id, state, &around.here),
+            is_start: state.index() == 0,
+            out: talk::out(self, id, state, &around.out),
+            is_over: declared.messages.is_empty(),
+            leading: leading
+                .iter()
+                .take(LEADING)
+                .map(|(from, position)| Leading {
+                    state: self.state(id, *from),
+                    message: self.signature(&protocol.state(*from).messages[*position]),
+                })
+                .collect(),
+            more_leading: leading.len().saturating_sub(LEADING),
+        };
+        Page {
+            address: self.addresses.state(id, state).to_owned(),
+            title: format!("{} of {full_name}", declared.name),
+            crumbs: vec![Crumb {
+                address: self.addresses.protocol(id).to_owned(),
+                text: full_name,
+            }],
+            content: template.render(),
+        }
+    }
+
+    /// What follows a message: a state, or the end of the session.
+    pub fn next(&self, message: &Message) -> Html {
+        match &message.next {
+            Next::End | Next::Error => Html::text("the end"),
+            Next::State { .. } => self.code(message.next_span),
+        }
+    }
+
+    fn languages(&self, id: ProtocolId, state: StateId) -> Vec<LanguageView> {
+        let protocol = self.program.protocol(id);
+        let calls = |names: &StateNames, side| match Endpoint::of(protocol, side).activity(state) {
+            Activity::Sends => {
+                let messages = names.messages.iter();
+                messages.map(|names| names.send.clone()).collect()
+            }
+            Activity::Receives => names.receive.iter().cloned().collect(),
+            Activity::Over => Vec::new(),
+        };
+        let all = self.names.iter().map(|(target, names)| {
+            let names = names.protocols[id.index()].as_ref();
+            let names = names.and_then(|names| names.states[state.index()].as_ref());
+            LanguageView {
+                title: target.title(),
+                is_missing: names.is_none(),
+                client: names.map_or_else(String::new, |names| names.client.clone()),
+                client_calls: names.map_or_else(Vec::new, |names| calls(names, Side::Client)),
+                server: names.map_or_else(String::new, |names| names.server.clone()),
+                server_calls: names.map_or_else(Vec::new, |names| calls(names, Side::Server)),
+            }
+        });
+        all.collect()
+    }
+}

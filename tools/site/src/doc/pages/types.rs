@@ -1,0 +1,203 @@
+//! The page of a type.
+
+use super::page::Page;
+use crate::doc::context::{Context, bytes};
+use crate::doc::html::Html;
+use askama::Template;
+use duologue::protocol::text::bounded_type_text;
+use duologue::protocol::{Definition, Lengths, Program, ProtocolId, StateId, Type, TypeId};
+use std::collections::BTreeMap;
+
+/// The most elements that are listed as using a type.
+const USERS: usize = 60;
+
+#[derive(Template)]
+#[template(path = "type.html")]
+struct TypePage<'a> {
+    name: &'a str,
+    kind: &'static str,
+    docs: Html,
+    target: Option<Html>,
+    parts_title: &'static str,
+    parts: Vec<Part>,
+    /// Whether a part has documentation.
+    has_docs: bool,
+    languages: Vec<LanguageView>,
+    bytes: String,
+    users: Vec<Html>,
+    more_users: usize,
+    place: Html,
+}
+
+struct Part {
+    name: String,
+    ty: Html,
+    docs: Html,
+}
+
+struct LanguageView {
+    title: &'static str,
+    name: String,
+}
+
+/// Where each type is used: in a state or in another type.
+pub struct Users(Vec<Vec<User>>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum User {
+    State(ProtocolId, StateId),
+    Type(TypeId),
+}
+
+impl Users {
+    pub fn of(program: &Program) -> Users {
+        let mut users = vec![Vec::new(); program.types.len()];
+        for (index, protocol) in program.protocols.iter().enumerate() {
+            for state in protocol.state_ids() {
+                let messages = protocol.state(state).messages.iter();
+                let entries = messages.flat_map(|message| &message.entries);
+                for entry in entries {
+                    let user = User::State(ProtocolId::new(index), state);
+                    let named = entry.ty.named().into_iter();
+                    named.for_each(|id| add(&mut users, id, user));
+                }
+            }
+        }
+        for (index, declared) in program.types.iter().enumerate() {
+            let user = User::Type(TypeId::new(index));
+            for ty in declared.definition.parts() {
+                let named = ty.named().into_iter();
+                named.for_each(|id| add(&mut users, id, user));
+            }
+        }
+        Users(users)
+    }
+}
+
+fn add(users: &mut [Vec<User>], id: TypeId, user: User) {
+    let users = &mut users[id.index()];
+    if users.last() != Some(&user) {
+        users.push(user);
+    }
+}
+
+impl Context<'_> {
+    pub fn type_page(&self, id: TypeId, users: &Users) -> Page {
+        let declared = self.program.ty(id);
+        let full_name = self.program.full_name(declared.file, declared.name.text());
+        let (kind, parts_title, target, parts) = self.definition(id);
+        let users = &users.0[id.index()];
+        let names = self.names.iter();
+        let template = TypePage {
+            name: &full_name,
+            kind,
+            docs: self.docs(&declared.docs),
+            target,
+            parts_title,
+            has_docs: parts.iter().any(|part| !part.docs.is_empty()),
+            parts,
+            languages: names
+                .filter_map(|(target, names)| {
+                    Some(LanguageView {
+                        title: target.title(),
+                        name: names.types[id.index()].clone()?,
+                    })
+                })
+                .collect(),
+            bytes: bytes(self.sizes.of_type(&Type::Named(id))),
+            users: users
+                .iter()
+                .take(USERS)
+                .map(|user| self.user(*user))
+                .collect(),
+            more_users: users.len().saturating_sub(USERS),
+            place: self.place(declared.name.span),
+        };
+        Page {
+            address: self.addresses.ty(id).to_owned(),
+            title: full_name.clone(),
+            crumbs: Vec::new(),
+            content: template.render(),
+        }
+    }
+
+    fn user(&self, user: User) -> Html {
+        let mut html = Html::default();
+        match user {
+            User::State(protocol, state) => {
+                html.link(
+                    self.addresses.protocol(protocol),
+                    self.program.protocol(protocol).name.text(),
+                );
+                html.push(" / ");
+                html.add(&self.state(protocol, state));
+            }
+            User::Type(id) => html.link(self.addresses.ty(id), self.program.ty(id).name.text()),
+        }
+        html
+    }
+
+    fn definition(&self, id: TypeId) -> (&'static str, &'static str, Option<Html>, Vec<Part>) {
+        let declared = self.program.ty(id);
+        match &declared.definition {
+            Definition::Alias(ty) => {
+                let target = self.alias(ty, &declared.lengths);
+                ("Alias", "", Some(target), Vec::new())
+            }
+            Definition::Struct(fields) => {
+                let fields = fields.iter().map(|field| Part {
+                    name: field.name.to_string(),
+                    ty: self.code(field.ty_span),
+                    docs: self.docs(&field.docs),
+                });
+                ("Struct", "Field", None, fields.collect())
+            }
+            Definition::Enum(variants) => {
+                let variants = variants.iter().map(|variant| {
+                    let mut ty = Html::default();
+                    self.payload(&mut ty, &variant.entries);
+                    Part {
+                        name: variant.name.to_string(),
+                        ty,
+                        docs: self.docs(&variant.docs),
+                    }
+                });
+                ("Enum", "Variant", None, variants.collect())
+            }
+            Definition::Extern(mappings, _) => {
+                let languages = mappings.iter().map(|(language, mapping)| Part {
+                    name: language.title.to_owned(),
+                    ty: Html::text(&mapping.name),
+                    docs: Html::default(),
+                });
+                ("External type", "Language", None, languages.collect())
+            }
+            Definition::Undeclared => ("Undeclared type", "", None, Vec::new()),
+        }
+    }
+
+    /// What an alias stands for, with its types linked.
+    fn alias(&self, ty: &Type, lengths: &Lengths) -> Html {
+        let mut named: BTreeMap<&str, TypeId> = BTreeMap::new();
+        for id in ty.named() {
+            named.insert(self.program.ty(id).name.text(), id);
+        }
+        let text = bounded_type_text(self.program, &[], ty, lengths);
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let mut html = Html::default();
+        let mut rest = text.as_str();
+        while let Some(first) = rest.chars().next() {
+            let end = match is_word(first) {
+                true => rest.find(|letter| !is_word(letter)),
+                false => rest.find(is_word),
+            };
+            let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
+            match named.get(part) {
+                Some(id) => html.link(self.addresses.ty(*id), part),
+                None => html.push(part),
+            }
+            rest = after;
+        }
+        html
+    }
+}
