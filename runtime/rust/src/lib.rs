@@ -123,6 +123,7 @@ pub mod generated {
     pub use crate::ring::driver::Driver;
     pub use crate::typed::endpoint::session;
     pub use crate::typed::ends::Branch;
+    pub use crate::typed::out_of_turn::OutOfTurn;
     pub use crate::typed::scheme::{End, Finish, Next, State, Stay, Transition, Turn};
     pub use crate::typed::sending::{Following, Waits};
     pub use crate::typed::series::Series;

@@ -1,5 +1,7 @@
 // Nothing can be received when it is this side's turn to send.
-//~ error[E0599]: no method named `recv` found for struct `bank::client::Login` in the current scope
+//~ error[E0599]: it is the turn of `bank::client::Login` to send, not to receive
+//~ send a message first: that returns the endpoint that receives
+//~ // Sends `login`.
 #![allow(dead_code, unused_variables)]
 mod protocols {
     include!(env!("PROTOCOLS"));

@@ -1,5 +1,7 @@
 //! Receiving endpoints of several states or protocols as values of one type.
 
+use std::future::Future;
+
 use crate::link::park;
 use crate::typed::ends::Receiver;
 use crate::typed::error::{Closed, TryRecvError};
@@ -31,6 +33,29 @@ pub trait Receive: Endpoint + Sized {
                 Err(TryRecvError::Empty(same)) => endpoint = same,
             }
             park::until(endpoint.watch().0, None);
+        }
+    }
+
+    /// Like [`receive`](Receive::receive), without blocking the thread: for code that is generic over endpoints.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future owns the endpoint, so dropping it before it completes closes the session. To keep the endpoint, await
+    /// [`ready`](Endpoint::ready) first.
+    fn receive_async(self) -> impl Future<Output = Result<Self::Message, Closed>> + Send
+    where
+        Self: Send,
+    {
+        let mut endpoint = self;
+        async move {
+            loop {
+                match endpoint.try_receive() {
+                    Ok(message) => return Ok(message),
+                    Err(TryRecvError::Closed(closed)) => return Err(closed),
+                    Err(TryRecvError::Empty(same)) => endpoint = same,
+                }
+                endpoint.ready().await;
+            }
         }
     }
 }

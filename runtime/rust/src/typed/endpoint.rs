@@ -208,7 +208,9 @@ impl<S: State> Receiver<S> {
     /// The message is an enum with a variant for each message of the state. The documentation of the endpoint in generated
     /// code links to the variants. **In a task, use [`recv_async`](Receiver::recv_async): this method blocks the thread.**
     #[inline(always)]
-    pub fn recv(self) -> Result<S::Message, Closed> {
+    pub fn recv(
+        self, // An endpoint in a field: see `duologue::Held`.
+    ) -> Result<S::Message, Closed> {
         let word = match self.find() {
             Found::Message(word) => word,
             Found::Closed | Found::Nothing(_) => match park::for_message(self.pipe().copy()) {

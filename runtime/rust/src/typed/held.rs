@@ -1,28 +1,35 @@
 //! An endpoint in a field, where it can only be borrowed.
 
 use std::fmt;
+use std::future::Future;
 use std::mem;
 
-use super::error::{Closed, SendError};
+use super::error::{Closed, SendError, TrySendError};
+use super::futures::Endpoint;
 
 /// An endpoint in a field of a struct.
 ///
 /// Each operation consumes its endpoint, so a method with `&mut self` cannot use one that is a field. A `Held` lends its
 /// endpoint to a step, which returns the next endpoint in the same state:
 ///
-/// - [`send`](Held::send) sends one message. If that fails, the payload comes back.
-/// - [`with`](Held::with) runs any operations, such as a question and its answer.
+/// - [`send`](Held::send), [`try_send`](Held::try_send) and [`send_async`](Held::send_async) send one message. If that fails, the payload
+///   comes back.
+/// - [`with`](Held::with) and [`with_async`](Held::with_async) run any operations, such as a question and its answer.
 ///
 /// When a step has failed, the session is over, and the field is *closed*: every later call returns the same [`Closed`]
-/// and does not run its step.
+/// and does not run its step. So a map of fields survives a broadcast, and loses those whose peer has disconnected:
 ///
-/// A step cannot await. In a task, wait before it: `held.endpoint()?.ready().await`. That can be dropped at any time,
-/// and the first operation of the step does not wait then.
+/// ```
+/// # use duologue_runtime::{Closed, Held, SendError};
+/// # fn broadcast<E>(users: &mut std::collections::HashMap<u32, Held<E>>, line: fn(E, String) -> Result<E, SendError<String>>) {
+/// users.retain(|_, user| user.send("hello".to_owned(), line).is_ok());
+/// # }
+/// ```
 ///
 /// # Panics
 ///
-/// The field is *empty* once the endpoint was taken, the session has ended in a step, or a step has panicked, which
-/// closes the session. A step with an empty field is a mistake, and panics. [`is_open`](Held::is_open) and
+/// The field is *empty* once the endpoint was taken, the session has ended in a step, or a step has panicked or its future was
+/// dropped, which closes the session. A step with an empty field is a mistake, and panics. [`is_open`](Held::is_open) and
 /// [`take`](Held::take) never panic.
 #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
 pub struct Held<E>(Inside<E>);
@@ -43,8 +50,8 @@ impl<E> Held<E> {
     /// Sends a message that leads back to the same state, such as `held.send(7, client::Counter::add)`. A message with several
     /// values, or none, needs a closure: `held.send((7, 8), |end, (x, y)| end.add(x, y))`.
     ///
-    /// If the session is closed, the error contains the payload. Blocks where the method blocks: **in a task, wait for
-    /// space before it (see [`Held`]).**
+    /// If the session is closed, the error contains the payload. Blocks where the method blocks: **in a task, use
+    /// [`send_async`](Held::send_async).**
     #[inline]
     pub fn send<P>(
         &mut self,
@@ -65,6 +72,68 @@ impl<E> Held<E> {
         Ok(())
     }
 
+    /// Like [`send`](Held::send), but never waits, with the `try_` method of a message: `held.try_send(7, client::Counter::try_add)`. If the
+    /// ring is full, the error contains the payload, and the session goes on.
+    #[inline]
+    pub fn try_send<P>(
+        &mut self,
+        payload: P,
+        send: impl FnOnce(E, P) -> Result<E, TrySendError<P, (E, P)>>,
+    ) -> Result<(), TrySendError<P>> {
+        let endpoint = match self.lend() {
+            Ok(endpoint) => endpoint,
+            Err(closed) => return Err(TrySendError::Closed(SendError::new(payload, closed))),
+        };
+        match send(endpoint, payload) {
+            Ok(endpoint) => self.0 = Inside::Open(endpoint),
+            Err(TrySendError::Full((endpoint, payload))) => {
+                self.0 = Inside::Open(endpoint);
+                return Err(TrySendError::Full(payload));
+            }
+            Err(TrySendError::Closed(error)) => {
+                self.0 = Inside::Closed(error.closed());
+                return Err(TrySendError::Closed(error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Like [`send`](Held::send), with the same method, but waits for a free slot without blocking the thread.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future before it completes drops the payload, unsent. The session goes on.
+    pub async fn send_async<P>(
+        &mut self,
+        payload: P,
+        send: impl FnOnce(E, P) -> Result<E, SendError<P>>,
+    ) -> Result<(), SendError<P>>
+    where
+        E: Endpoint,
+    {
+        if let Ok(endpoint) = self.endpoint() {
+            endpoint.ready().await;
+        }
+        self.send(payload, send)
+    }
+
+    /// Like [`with`](Held::with), for a step that awaits: `held.with_async(|client| async move { ... })`.
+    ///
+    /// # Cancel safety
+    ///
+    /// The future owns the endpoint. Dropping it before it completes closes the session and leaves the field empty. To be able to give up
+    /// waiting, wait before the step: `held.endpoint()?.ready().await` can be dropped at any time.
+    pub async fn with_async<N: Into<Option<E>>, T, F>(
+        &mut self,
+        step: impl FnOnce(E) -> F,
+    ) -> Result<T, Closed>
+    where
+        F: Future<Output = Result<(N, T), Closed>>,
+    {
+        let stepped = step(self.lend()?).await;
+        self.after(stepped)
+    }
+
     /// Runs a step that leads back to the same state, and returns its result. The step returns the next endpoint, or an
     /// `Option` that is `None` if the protocol has ended, and its result. `?` works in it on every operation.
     ///
@@ -75,7 +144,17 @@ impl<E> Held<E> {
         &mut self,
         step: impl FnOnce(E) -> Result<(N, T), Closed>,
     ) -> Result<T, Closed> {
-        match step(self.lend()?) {
+        let stepped = step(self.lend()?);
+        self.after(stepped)
+    }
+
+    /// Holds what a step has returned.
+    #[inline]
+    fn after<N: Into<Option<E>>, T>(
+        &mut self,
+        stepped: Result<(N, T), Closed>,
+    ) -> Result<T, Closed> {
+        match stepped {
             Ok((next, result)) => {
                 if let Some(endpoint) = next.into() {
                     self.0 = Inside::Open(endpoint);
@@ -146,7 +225,7 @@ impl<E> Held<E> {
 #[cold]
 #[inline(never)]
 fn empty() -> ! {
-    panic!("a `Held` is used without an endpoint: it was taken, its session has ended, or a step has panicked")
+    panic!("a `Held` is used without an endpoint: it was taken, its session has ended, a step has panicked, or its future was dropped")
 }
 
 impl<E> From<E> for Held<E> {

@@ -6,6 +6,7 @@ pub(crate) mod error;
 pub(crate) mod futures;
 pub(crate) mod held;
 pub(crate) mod observed;
+pub(crate) mod out_of_turn;
 #[cfg(feature = "registry")]
 pub(crate) mod owned;
 pub(crate) mod recorder;

@@ -162,6 +162,15 @@ macro_rules! waits {
             }
         }
 
+        #[doc(hidden)]
+        impl $(<$($parameter),+>)? ::std::ops::Deref for $name $(<$($parameter),+>)? {
+            type Target = $crate::generated::OutOfTurn<Self>;
+
+            fn deref(&self) -> &$crate::generated::OutOfTurn<Self> {
+                &$crate::generated::OutOfTurn::NEW
+            }
+        }
+
         impl $(<$($parameter),+>)? $crate::generated::Waits for $name $(<$($parameter),+>)? {
             type State = super::state::$name $(<$($parameter),+>)?;
 

@@ -1,8 +1,11 @@
 //! Endpoints in fields.
 
+use std::collections::HashMap;
+use std::future::Future;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::task::{Context, Waker};
 
-use duologue::{Closed, Endpoint, Held, Why};
+use duologue::{Capacity, Closed, Endpoint, Held, Receive, TrySendError, Why};
 
 use crate::futures::block_on;
 use crate::golden::stream::{self, client, server, Stream};
@@ -149,4 +152,141 @@ fn a_task_waits_for_its_field() -> Result<(), Closed> {
     })?;
     assert_eq!(sum, (0..u64::from(MESSAGES)).sum());
     sending.join().expect("no panic")
+}
+
+#[test]
+fn a_full_ring_gives_the_payload_back_and_the_session_goes_on() {
+    let (server, client) = stream::init_with(Capacity::Bounded(1));
+    let mut out = Held::new(client);
+    let mut sent = 0;
+    let refused = loop {
+        match out.try_send(sent, client::Stream::try_send) {
+            Ok(()) => sent += 1,
+            Err(TrySendError::Full(number)) => break number,
+            Err(TrySendError::Closed(error)) => panic!("{error}"),
+        }
+    };
+    assert_eq!(refused, sent);
+    assert!(out.is_open());
+    drop(server);
+    for number in 0..2 {
+        let error = out.try_send(number, client::Stream::try_send);
+        let error = error.expect_err("closed");
+        assert!(matches!(error, TrySendError::Closed(_)));
+        assert_eq!(error.into_payload(), number);
+    }
+    let error = block_on(out.send_async(7, client::Stream::send)).expect_err("closed");
+    assert_eq!(error.into_payload(), 7);
+}
+
+#[test]
+fn a_map_of_fields_survives_a_broadcast() -> Result<(), Closed> {
+    let mut users = HashMap::new();
+    let mut servers = HashMap::new();
+    for name in 0..3 {
+        let (server, client) = stream::init();
+        users.insert(name, Held::new(client));
+        servers.insert(name, server);
+    }
+    drop(servers.remove(&1));
+    for line in 0..10 {
+        users.retain(|_, user| user.send(line, client::Stream::send).is_ok());
+        assert_eq!(users.len(), 2);
+    }
+    for mut server in servers.into_values() {
+        for line in 0..10 {
+            let Stream::Send(received, next) = server.recv()? else {
+                panic!("ten lines were sent")
+            };
+            assert_eq!(received, line);
+            server = next;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_task_sends_through_its_field_and_can_give_up() -> Result<(), Closed> {
+    const MESSAGES: u32 = if cfg!(miri) { 100 } else { 20_000 };
+    let (server, client) = stream::init_with(Capacity::Bounded(1));
+    let mut out = Held::new(client);
+    while out.try_send(0, client::Stream::try_send).is_ok() {}
+    let mut sending = Box::pin(out.send_async(1, client::Stream::send));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(sending.as_mut().poll(&mut context).is_pending());
+    drop(sending);
+    assert!(out.is_open());
+
+    let reading = std::thread::spawn(move || {
+        let mut inbox = Held::new(server);
+        let mut sum = 0;
+        while let Some(number) = block_on(inbox.with_async(|inbox| async move {
+            Ok(match inbox.recv_async().await? {
+                Stream::Send(number, next) => (Some(next), Some(number)),
+                Stream::Stop => (None, None),
+            })
+        }))? {
+            sum += u64::from(number);
+        }
+        Ok::<u64, Closed>(sum)
+    });
+    block_on(async {
+        for number in 0..MESSAGES {
+            out.send_async(number, client::Stream::send).await?;
+        }
+        Ok::<(), Closed>(())
+    })?;
+    out.take().expect("the session is open").stop()?;
+    let sum = reading.join().expect("no panic")?;
+    assert_eq!(sum, (0..u64::from(MESSAGES)).sum());
+    Ok(())
+}
+
+#[test]
+fn a_step_that_is_given_up_closes_the_session() {
+    let (server, client) = stream::init::<u32>();
+    let mut inbox = Held::new(server);
+    {
+        let mut step = Box::pin(inbox.with_async(|inbox| async move {
+            match inbox.recv_async().await? {
+                Stream::Send(number, next) => Ok((next, number)),
+                Stream::Stop => panic!("nothing was sent"),
+            }
+        }));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(step.as_mut().poll(&mut context).is_pending());
+    }
+    assert!(!inbox.is_open());
+    assert!(client.send(1).is_err());
+}
+
+/// Adds what endpoints of any protocol receive, without the names of their states.
+async fn messages<R: Receive + Send>(
+    first: R,
+    next: impl Fn(R::Message) -> Option<R>,
+) -> Result<u32, Closed> {
+    let mut endpoint = Some(first);
+    let mut count = 0;
+    while let Some(receiving) = endpoint {
+        endpoint = next(receiving.receive_async().await?);
+        count += 1;
+    }
+    Ok(count)
+}
+
+#[test]
+fn generic_code_awaits_messages() -> Result<(), Closed> {
+    let (server, mut client) = stream::init();
+    let counting = std::thread::spawn(move || {
+        block_on(messages(server, |message| match message {
+            Stream::Send((), next) => Some(next),
+            Stream::Stop => None,
+        }))
+    });
+    for _ in 0..10 {
+        client = client.send(())?;
+    }
+    client.stop()?;
+    assert_eq!(counting.join().expect("no panic")?, 11);
+    Ok(())
 }
