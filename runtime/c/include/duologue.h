@@ -198,8 +198,9 @@ bool duo_str_equal(duo_str left, duo_str right);
 
 /*
  * Disables the system call `membarrier`: sessions that begin after this call publish every message with a swap, as on
- * systems without `membarrier`. For programs that will install a filter against the system call; call this before the
- * first session is created. The environment variable DUOLOGUE_NO_MEMBARRIER=1 has the same effect.
+ * systems without `membarrier`. For programs that will install a filter against the system call: the process aborts if
+ * the call is refused to a session that relies on it. Call this before the first session is created. The environment
+ * variable DUOLOGUE_NO_MEMBARRIER=1 has the same effect.
  */
 void duo_without_membarrier(void);
 

@@ -23,8 +23,7 @@
 
 bool duo_is_ready(const duo_side *side)
 {
-    return has_news(duo_atomic_load(&side->line->word, memory_order_acquire), side->at) ||
-           duo_was_left(side);
+    return has_news(duo_atomic_load(&side->line->word, memory_order_acquire), side->at);
 }
 
 static bool arm_word(duo_side *side)
@@ -64,11 +63,7 @@ duo_arming duo_arm(duo_side *side, duo_notifier *notifier, bool for_credit)
     if (for_credit) {
         if (duo_arm_credit(session_of(side), side)) {
             mark(side);
-            /* As in `duo_await_credit`. */
-            duo_full_fence();
-            if (!duo_was_left(side)) return DUO_ARMED;
-            duo_disarm(side);
-            return DUO_NOT_ARMED;
+            return DUO_ARMED;
         }
         duo_atomic_store(&side->notifier, NULL, memory_order_relaxed);
         return DUO_NOT_ARMED;
@@ -76,11 +71,7 @@ duo_arming duo_arm(duo_side *side, duo_notifier *notifier, bool for_credit)
     bool swaps = is_swapped(side->at);
     if (swaps ? arm_word(side) : arm_flags(side)) {
         mark(side);
-        if (!swaps) return DUO_ARMED_UNSEEN;
-        fence_after_exchange();
-        if (!duo_was_left(side)) return DUO_ARMED;
-        duo_disarm(side);
-        return DUO_NOT_ARMED;
+        return swaps ? DUO_ARMED : DUO_ARMED_UNSEEN;
     }
     duo_atomic_store(&side->notifier, NULL, memory_order_relaxed);
     unsigned passes = 0;

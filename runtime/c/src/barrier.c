@@ -14,18 +14,9 @@
  * The thread sanitizer does not understand the call and would not see what it orders, so under it messages are
  * swapped.
  *
- * A process may begin sessions and then block the call with a filter for system calls. From the first refusal on, the
- * barrier is permanently lost, and new sessions swap. Running sessions continue with senders that have no barrier, so
- * until a store is visible to all, neither side need see what the other wrote. That it becomes visible in some finite
- * time is all that these sessions rely on:
- *
- * - A receiver that sleeps checks again after a pause, repeatedly, until there is a message: see `duo_wait_a_while`.
- * - A receiver that disconnects may miss a message. It first waits for a short time (`duo_grace`) in which the store
- *   can be expected to become visible, and the sender finds later that the receiver is gone: see leave.c.
- *
- * A thread that finds the call refused records that and then passes a full fence, before it checks for the last time.
- * So if the thread on the other side has passed a full fence of its own, and then does not find the barrier lost, its
- * fence came first: then the thread that was refused sees what the other wrote before its fence.
+ * Whether the call is there is decided once, when the process begins its first session. A process may refuse it to
+ * itself later, with a filter for system calls. Then a receiver of an earlier session could miss a message, or sleep
+ * although there is one, so the process aborts with a message that names the remedy.
  */
 #define _GNU_SOURCE
 #include "session.h"
@@ -38,24 +29,14 @@ bool duo_has_barrier(void)
     return true;
 }
 
-bool duo_barrier(void)
+void duo_barrier(void)
 {
     duo_signal_fence(memory_order_seq_cst);
-    return true;
-}
-
-bool duo_barrier_is_lost(void)
-{
-    return false;
 }
 
 bool duo_barrier_is_unwanted(void)
 {
     return false;
-}
-
-void duo_grace(void)
-{
 }
 
 void duo_without_membarrier(void)
@@ -75,18 +56,20 @@ void duo_without_membarrier(void)
 
 #ifdef SYS_membarrier
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* From linux/membarrier.h, which old systems do not have. */
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
-/* UNWANTED: new sessions do not use it. LOST: it was refused after sessions had begun with it. */
-enum { UNKNOWN, THERE, MISSING, UNWANTED, LOST };
+/* UNWANTED: new sessions do not use it, and nor do sessions in shared memory. */
+enum { UNKNOWN, THERE, MISSING, UNWANTED };
 
 /*
- * Two threads may query the call at once: the first result counts. Every state except LOST may be read late: it
- * only determines how the messages of a session that begins now are published.
+ * Two threads may query the call at once: the first result counts. It may be read late: it only determines how the
+ * messages of a session that begins now are published.
  */
 static DUO_ATOMIC int barrier_state;
 
@@ -95,10 +78,9 @@ static bool call(int command)
     return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 
-static bool replace(int known, int next)
+static bool run(void)
 {
-    return duo_atomic_compare_exchange_strong(&barrier_state, &known, next, memory_order_relaxed,
-                                              memory_order_relaxed);
+    return call(PRIVATE_EXPEDITED);
 }
 
 bool duo_barrier_is_unwanted(void)
@@ -110,8 +92,10 @@ bool duo_barrier_is_unwanted(void)
 
 static bool ask(void)
 {
-    bool is_there = !duo_barrier_is_unwanted() && call(REGISTER_PRIVATE_EXPEDITED) && call(PRIVATE_EXPEDITED);
-    replace(UNKNOWN, is_there ? THERE : MISSING);
+    bool is_there = !duo_barrier_is_unwanted() && call(REGISTER_PRIVATE_EXPEDITED) && run();
+    int unknown = UNKNOWN;
+    duo_atomic_compare_exchange_strong(&barrier_state, &unknown, is_there ? THERE : MISSING, memory_order_relaxed,
+                                       memory_order_relaxed);
     return duo_atomic_load(&barrier_state, memory_order_relaxed) == THERE;
 }
 
@@ -126,48 +110,35 @@ bool duo_is_known_to_have_barrier(void)
     return duo_atomic_load(&barrier_state, memory_order_relaxed) == THERE;
 }
 
-bool duo_barrier_is_lost(void)
+/*
+ * Registers again, because a process that continues from a checkpoint may have to. A lack of memory may pass, so then the
+ * call is repeated for at least a second.
+ */
+static void run_or_abort(void)
 {
-    return duo_atomic_load(&barrier_state, memory_order_relaxed) == LOST;
+    time_t start = duo_deadline(0).tv_sec;
+    while (!call(REGISTER_PRIVATE_EXPEDITED) || !run()) {
+        int error = errno;
+        if (error != ENOMEM || duo_deadline(0).tv_sec > start + 1) {
+            fprintf(stderr,
+                    "duologue: the system call `membarrier` failed after sessions that rely on it began: %s\n"
+                    "help: if a system call filter forbids it, install the filter before the first session begins, set "
+                    "DUOLOGUE_NO_MEMBARRIER=1, or call `duo_without_membarrier()` before the first session begins\n",
+                    strerror(error));
+            abort();
+        }
+        duo_yield();
+    }
 }
 
-bool duo_barrier(void)
+void duo_barrier(void)
 {
-    /*
-     * Some filters log every refusal, so the call is not made again. A refusal for lack of memory is not
-     * retried either.
-     */
-    if (!duo_barrier_is_lost()) {
-        if (call(PRIVATE_EXPEDITED) || (call(REGISTER_PRIVATE_EXPEDITED) && call(PRIVATE_EXPEDITED))) return true;
-        duo_atomic_store(&barrier_state, LOST, memory_order_relaxed);
-    }
-    duo_full_fence();
-    return false;
+    if (!run()) run_or_abort();
 }
 
 void duo_without_membarrier(void)
 {
-    if (!replace(UNKNOWN, UNWANTED)) replace(THERE, UNWANTED);
-}
-
-/*
- * In nanoseconds. A store leaves the store buffer of its processor within a few microseconds, even if the thread is
- * stopped in the meantime, but no manual guarantees this.
- */
-#define GRACE 50000
-
-static int64_t time_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-/* A sleep this short would take several times as long, and thousands of sessions may end in a row. */
-void duo_grace(void)
-{
-    for (int64_t start = time_now(); time_now() - start < GRACE;) continue;
-    duo_full_fence();
+    duo_atomic_store(&barrier_state, UNWANTED, memory_order_relaxed);
 }
 
 #else
@@ -177,10 +148,9 @@ bool duo_has_barrier(void)
     return false;
 }
 
-bool duo_barrier(void)
+/* Only the thread sanitizer gets here, for which lanes use read-modify-writes: see net_lane.c. */
+void duo_barrier(void)
 {
-    duo_full_fence();
-    return true;
 }
 
 bool duo_is_known_to_have_barrier(void)
@@ -188,18 +158,9 @@ bool duo_is_known_to_have_barrier(void)
     return false;
 }
 
-bool duo_barrier_is_lost(void)
-{
-    return false;
-}
-
 bool duo_barrier_is_unwanted(void)
 {
     return true;
-}
-
-void duo_grace(void)
-{
 }
 
 void duo_without_membarrier(void)

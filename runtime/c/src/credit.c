@@ -40,7 +40,7 @@ duo_credit duo_check_credit(duo_session *session, const duo_side *side, uint64_t
     *credit = duo_atomic_load(&session->credit, memory_order_acquire);
     if (*credit & CREDIT_LEAVING) return DUO_CREDIT_LEAVING;
     if (emptied_enough(*credit, side->at)) return DUO_CREDIT_FREE;
-    return duo_was_left(side) ? DUO_CREDIT_LEAVING : DUO_CREDIT_FULL;
+    return DUO_CREDIT_FULL;
 }
 
 static bool set_flag(duo_session *session, uint64_t *credit, uint64_t flag)

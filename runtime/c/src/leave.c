@@ -40,33 +40,11 @@
  * sets ENDING before it, by a read-modify-write that takes over a waiter or finds LEAVING. A receiver that is about to
  * set a value and finds ENDING knows that what it would wait for is only a few instructions away.
  *
- * Where the barrier is lost (see barrier.c) the receiver may miss what the sender has just stored. It sets LEAVING,
- * passes a full fence, waits until the store can be expected to be visible, and then checks. If it finds nothing it
- * sets GONE. The sender checks the flags for GONE about any position before its own: with its next message; when it
- * ends, by a read-modify-write; and after a full fence of its own before it sleeps or disconnects as a receiver. From
- * the order of the two fences (flags, then word by the receiver; word, then flags by the sender) it follows that either
- * the receiver sees the message, or the sender sees LEAVING or GONE. So the session ends, neither side sleeps for a
- * peer that is gone, and no message is destroyed twice; none of this depends on timing. A message whose store took
- * longer to become visible than the receiver waited would be neither read nor destroyed: its block would leak. The
- * sender does not destroy it, because the program may have taken back what it refers to when the receiver's close
- * returned. Nor do other system calls provide a barrier: running on each processor in turn (`sched_setaffinity`) is
- * one, but it may be refused as well, and it cannot be undone safely while others change the thread's processors.
- *
  * A full ring is left through the credit, whichever way messages are published: see credit.c.
  */
 #include "backoff.h"
 #include "ring.h"
 #include "transport.h"
-
-/* Whether the position that the flags are about comes before another one of the same run. */
-static bool is_before(uint64_t said, uint64_t at)
-{
-    /* The difference of two epochs, which wrap around, in the upper bits of a signed number. */
-    int64_t epochs = (int64_t)(epoch_of(at) - epoch_of(said)) * (int64_t)ONE_EPOCH;
-    if (epochs != 0) return epochs > 0;
-    if ((said & LINES) != (at & LINES)) return (said & LINES) < (at & LINES);
-    return slot_of(said) < slot_of(at);
-}
 
 /* The word was swapped, and had these flags. */
 static bool answer_in_word(duo_session *session, duo_side *side, uint64_t asked)
@@ -85,10 +63,6 @@ static bool answer_in_flags(duo_session *session, const duo_side *side)
     unsigned role = role_of(side) ^ 1;
     DUO_ATOMIC uint64_t *flags = flags_of(session, role);
     uint64_t said = duo_atomic_load(flags, memory_order_acquire);
-    if ((said & GONE) && duo_barrier_is_lost() && is_before(said, side->at)) {
-        duo_session_release(session);
-        return false;
-    }
     while ((said & KEY) == (side->at & KEY)) {
         if (said & GONE) {
             duo_session_release(session);
@@ -118,7 +92,7 @@ duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t
     uint64_t said = duo_atomic_load(flags, memory_order_acquire);
     for (;;) {
         bool is_here = (said & KEY) == key;
-        /* GONE about an earlier position is there only if the barrier was lost, and about a later one never. */
+        /* It is about this position: a sender gets no further than a receiver that is gone. */
         if (said & GONE) return DUO_ALONE;
         bool claims = is_here && (said & LEAVING) != 0;
         /* Any other value is about an earlier position, where there is a message. */
@@ -133,14 +107,6 @@ duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t
 
 void duo_leave_as_sender(duo_session *session, duo_side *side)
 {
-    if (needs_credit(session, side->at)) {
-        /* The ring would stay full and never be read. */
-        duo_full_fence();
-        if (duo_was_left(side)) {
-            duo_session_release(session);
-            return;
-        }
-    }
     if (duo_defer_close(session, side)) return;
     unsigned peer = role_of(side) ^ 1;
     DUO_ATOMIC uint64_t *word = &side->line->word;
@@ -200,15 +166,9 @@ static decision announce_and_check(duo_session *session, const duo_side *side)
         !duo_atomic_compare_exchange_strong(flags, &said, leaves, memory_order_acq_rel,
                                             memory_order_relaxed))
         return RETRACTED;
-    if (!duo_barrier()) duo_grace();
-    /*
-     * This read comes before that of the word. If a side finds that its peer is disconnecting as well, and it is the
-     * side that has not read something, it then sees what that is. So two sides cannot defer to each other forever.
-     */
-    uint64_t peer = duo_atomic_load(flags_of(session, role_of(side) ^ 1), memory_order_acquire);
-    bool is_alone = duo_barrier_is_lost() && (peer & (LEAVING | GONE)) != 0;
+    duo_barrier();
     uint64_t word = duo_atomic_load(&side->line->word, memory_order_acquire);
-    uint64_t next = is_alone || has_news(word, side->at) ? 0 : key | GONE;
+    uint64_t next = has_news(word, side->at) ? 0 : key | GONE;
     uint64_t was = leaves;
     if (duo_atomic_compare_exchange_strong(flags, &was, next, memory_order_acq_rel,
                                            memory_order_acquire))
@@ -224,13 +184,6 @@ static bool leave_if_empty(duo_session *session, duo_side *side)
     uint64_t word = duo_atomic_load(place, memory_order_acquire);
     bool swaps = is_swapped(side->at);
     while (!has_news(word, side->at)) {
-        duo_full_fence();
-        if (duo_was_left(side)) {
-            word = duo_atomic_load(place, memory_order_acquire);
-            if (has_news(word, side->at)) break;
-            duo_session_release(session);
-            return true;
-        }
         if (swaps) {
             if (duo_atomic_compare_exchange_strong(place, &word, (word & ~WAITS) | DEAD,
                                                    memory_order_acq_rel, memory_order_acquire))

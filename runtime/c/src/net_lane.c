@@ -127,7 +127,7 @@ bool duo_net_let_sleep(duo_net *net)
     if (net->sends == NULL || duo_atomic_load(&net->asleep, memory_order_relaxed) != 0) return true;
     /* Sequentially consistent for the thread sanitizer; otherwise the barrier follows. */
     duo_atomic_exchange(&net->asleep, 1, memory_order_seq_cst);
-    if (!duo_barrier()) duo_grace();
+    duo_barrier();
     size_t count = (size_t)(duo_atomic_load(&net->counted, memory_order_seq_cst) >> 1);
     if (count == net->settled) return true;
     duo_atomic_store(&net->asleep, 0, memory_order_relaxed);

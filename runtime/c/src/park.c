@@ -72,9 +72,6 @@ static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
             !duo_atomic_compare_exchange_strong(place, &word, word | WAITS,
                                                 memory_order_acq_rel, memory_order_acquire))
             continue;
-        /* Between what this side has sent and the check whether its peer has disconnected without having seen it. */
-        duo_full_fence();
-        if (duo_was_left(side)) return true;
         in_time = duo_wait(place, DUO_HIGH_HALF, word | WAITS, deadline);
         word = duo_atomic_load(place, memory_order_acquire);
     }
@@ -90,13 +87,11 @@ static bool sleep_in_flags(duo_session *session, duo_side *side, const struct ti
     bool is_said = duo_atomic_compare_exchange_strong(flags, &said, waits, memory_order_acq_rel,
                                                       memory_order_acquire);
     if (is_said) {
-        bool is_certain = duo_barrier();
+        duo_barrier();
         bool in_time = true;
-        uint64_t pause = 0;
         while (in_time && !duo_is_ready(side) &&
                duo_atomic_load(flags, memory_order_acquire) == waits)
-            in_time = is_certain ? duo_wait(flags, DUO_LOW_HALF, waits, deadline)
-                                 : duo_wait_a_while(flags, DUO_LOW_HALF, waits, deadline, &pause);
+            in_time = duo_wait(flags, DUO_LOW_HALF, waits, deadline);
         said = waits;
         if (duo_atomic_compare_exchange_strong(flags, &said, 0, memory_order_acq_rel,
                                                memory_order_acquire))
@@ -139,9 +134,6 @@ duo_status duo_await_credit(duo_session *session, duo_side *side, uint64_t wait)
         }
         if (!in_time) return DUO_FULL;
         if (!duo_announce_wait(session, &credit)) continue;
-        /* As in `sleep_in_word`. */
-        duo_full_fence();
-        if (!duo_was_left(side))
-            in_time = duo_wait(&session->credit, DUO_LOW_HALF, credit, wait == DUO_FOREVER ? NULL : &deadline);
+        in_time = duo_wait(&session->credit, DUO_LOW_HALF, credit, wait == DUO_FOREVER ? NULL : &deadline);
     }
 }

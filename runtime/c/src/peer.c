@@ -1,21 +1,5 @@
-/* The peer of a side: whether it has disconnected, and how it is woken or notified. */
-#include "backoff.h"
+/* The peer of a side: how it is woken or notified. */
 #include "ring.h"
-
-bool duo_was_left(const duo_side *side)
-{
-    if (!duo_barrier_is_lost()) return false;
-    duo_session *session = session_of(side);
-    DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side) ^ 1);
-    uint64_t said = duo_atomic_load(flags, memory_order_acquire);
-    /* The peer is about to decide, and a caller that gets false may sleep. */
-    unsigned passes = 0;
-    while (said & LEAVING) {
-        duo_pass(&passes);
-        said = duo_atomic_load(flags, memory_order_acquire);
-    }
-    return (said & GONE) != 0;
-}
 
 void duo_notify(duo_side *side)
 {

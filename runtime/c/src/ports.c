@@ -12,11 +12,6 @@
  * set is about to report that nothing is ready. With a descriptor this may be reported without a call, so each
  * endpoint has a barrier of its own.
  *
- * Where the barrier is lost (see barrier.c) the endpoints stay on that list and are checked again with every wait, and
- * a sleep is short. A thread that waits on the descriptor does not check again. So before it waits there is a check
- * after a delay in which earlier stores can be expected to become visible. If a store took longer, the descriptor
- * would not report that message until something else in the set is ready, or `duo_ports_wait` is called.
- *
  * An interrupt is a flag that is set and read in the same places as the list, so the same holds for it. What other threads
  * give is checked once more after the descriptor was cleared, because it is added before the list is taken.
  *
@@ -147,8 +142,7 @@ static node *next_ready(duo_ports *ports)
 static bool confirm(duo_ports *ports)
 {
     if (ports->unseen == NULL) return false;
-    bool is_certain = duo_barrier();
-    if (!is_certain && duo_atomic_load(&ports->descriptor, memory_order_relaxed) >= 0) duo_grace();
+    duo_barrier();
     bool is_news = false;
     node *unseen = ports->unseen;
     ports->unseen = NULL;
@@ -162,11 +156,6 @@ static bool confirm(duo_ports *ports)
         bool is_ready = duo_is_ready(side);
         if (is_ready) duo_disarm(side);
         duo_unlock_armed(side);
-        if (!is_ready && !is_certain) {
-            here->is_unseen = true;
-            here->next_unseen = ports->unseen;
-            ports->unseen = here;
-        }
         /* The sender may have notified after all. */
         if (!is_ready || here->is_notified) continue;
         here->is_notified = is_news = true;
@@ -393,25 +382,12 @@ static bool sleep_on_ports(duo_ports *ports, const struct timespec *until)
     struct timespec soon;
     const struct timespec *end = until;
     if (lacks_thread) {
-        uint64_t pause = 0;
-        soon = duo_end_of_pause(until, &pause);
+        soon = duo_soon(until);
         end = &soon;
     }
     bool in_time = sleeper == NULL ? duo_wait(&ports->asleep, DUO_LOW_HALF, 1, end)
                                    : sleeper->transport->sleep_watch(sleeper->watch, &ports->asleep, 1, end);
     return in_time || (end != until && !duo_is_past(until));
-}
-
-static bool sleep_until(duo_ports *ports, const struct timespec *deadline, uint64_t *pause)
-{
-    const struct timespec *until = deadline;
-    struct timespec end;
-    if (ports->unseen != NULL) {
-        end = duo_end_of_pause(deadline, pause);
-        until = &end;
-    }
-    bool in_time = sleep_on_ports(ports, until);
-    return in_time || (until != deadline && !duo_is_past(deadline));
 }
 
 /* Whether the set was interrupted since the last wait that was. */
@@ -428,7 +404,6 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
     bool has_deadline = wait != DUO_AT_ONCE && wait != DUO_FOREVER;
     if (has_deadline) deadline = duo_deadline(wait);
     bool in_time = wait != DUO_AT_ONCE;
-    uint64_t pause = 0;
     for (;;) {
         if (has_given(ports)) add_given(ports);
         if (take_refused(ports, with)) {
@@ -450,7 +425,7 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
             duo_atomic_exchange(&ports->asleep, 1, memory_order_acq_rel);
             if (duo_atomic_load(&ports->notified, memory_order_acquire) == NULL && !has_given(ports) &&
                 !duo_atomic_load(&ports->is_interrupted, memory_order_relaxed))
-                in_time = sleep_until(ports, has_deadline ? &deadline : NULL, &pause);
+                in_time = sleep_on_ports(ports, has_deadline ? &deadline : NULL);
         }
         /* An exchange, so that what follows synchronizes with every sender whose exchange came before it. */
         duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel);

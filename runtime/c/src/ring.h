@@ -92,17 +92,6 @@ static inline DUO_ATOMIC uint64_t *flags_of(duo_session *session, unsigned role)
     return &session->signals[role].flags;
 }
 
-/* A full fence, called directly after a read-modify-write by this thread that succeeded. */
-static inline void fence_after_exchange(void)
-{
-    /* Here the read-modify-write was one: Intel's manual, volume 3, 9.2.3.9; AMD's, volume 2, 7.2. */
-#if defined(__x86_64__) || defined(__i386__)
-    duo_signal_fence(memory_order_seq_cst);
-#else
-    duo_full_fence();
-#endif
-}
-
 /* Whether the sender is about to begin a segment that it has filled before in this run. */
 static inline bool needs_credit(const duo_session *session, uint64_t at)
 {

@@ -83,26 +83,21 @@ static const duo_transport *find_sleeper(const duo_endpoint *endpoints, size_t c
 }
 
 /* Sleeps until the notifier is called for one of the endpoints; false if the time ran out first. */
-static bool sleep_until_notified(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline,
-                 uint64_t *pause)
+static bool sleep_until_notified(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline)
 {
     select_notifier notifier = {{notify_select}, 0};
     bool is_unseen = false, in_time = true;
     size_t armed = arm_all(endpoints, count, &notifier, &is_unseen);
-    /* One barrier for all: a sender sees the notifier, or the message is seen here. Without it, check again soon. */
     const struct timespec *until = deadline;
-    struct timespec end;
-    if (armed == count && is_unseen && !duo_barrier()) {
-        end = duo_end_of_pause(deadline, pause);
-        until = &end;
-    }
+    struct timespec soon;
+    /* One barrier for all: a sender sees the notifier, or the message is seen here. */
+    if (armed == count && is_unseen) duo_barrier();
     if (armed == count && (!is_unseen || !is_there(endpoints, count, &notifier))) {
         bool sees_all;
         const duo_transport *transport = find_sleeper(endpoints, count, &sees_all);
-        uint64_t short_pause = 0;
         if (!sees_all) {
-            end = duo_end_of_pause(until, &short_pause);
-            until = &end;
+            soon = duo_soon(deadline);
+            until = &soon;
         }
         if (transport != NULL) in_time = transport->sleep(endpoints, count, &notifier.notified, until);
         while (transport == NULL && in_time &&
@@ -140,9 +135,8 @@ duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait
     struct timespec deadline = {0};
     if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
     bool in_time = true;
-    uint64_t pause = 0;
     while (status == DUO_EMPTY && in_time) {
-        in_time = sleep_until_notified(endpoints, count, wait == DUO_FOREVER ? NULL : &deadline, &pause);
+        in_time = sleep_until_notified(endpoints, count, wait == DUO_FOREVER ? NULL : &deadline);
         status = check_once(endpoints, count, first, which);
     }
     return status;

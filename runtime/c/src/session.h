@@ -138,12 +138,6 @@ static inline uint32_t *duo_half_of(DUO_ATOMIC uint64_t *word, duo_half half)
  * once `deadline` (NULL: never) has passed, or the thread is canceled.
  */
 bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline);
-/*
- * The same for a sleeper that the peer may miss because the barrier is lost: sleeps for at most `*pause`
- * nanoseconds and doubles the pause, up to a limit. 0 stands for the first pause.
- */
-bool duo_wait_a_while(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline,
-                      uint64_t *pause);
 /* What other threads need to end the waits of a thread: see cancel.c. */
 typedef struct duo_sleeper {
     /* The word that the thread sleeps on, or is about to; otherwise NULL. */
@@ -165,8 +159,8 @@ static inline bool duo_is_canceled(void)
     return false;
 }
 #endif
-/* The earlier one of `deadline` (NULL: never) and the end of a pause, as above. */
-struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *pause);
+/* The earlier one of `deadline` (NULL: never) and the end of a millisecond, for a sleeper that has to check again soon. */
+struct timespec duo_soon(const struct timespec *deadline);
 /* Whether `deadline` (NULL: never) has passed, or the thread is canceled. */
 bool duo_is_past(const struct timespec *deadline);
 /* Wakes the threads that sleep on that half of `word`, which is only used as an address: the memory may be gone. */
@@ -182,29 +176,12 @@ bool duo_has_barrier(void);
 bool duo_is_known_to_have_barrier(void);
 #endif
 /*
- * The receiver's half of the barrier, between its write and its read. A system call. False if the kernel refuses
- * it: then this was a full fence of this thread alone, and the barrier is lost.
+ * The receiver's half of the barrier, between its write and its read. A system call. Aborts the process if the kernel
+ * refuses it.
  */
-bool duo_barrier(void);
-/* Whether it was refused after sessions had begun that rely on it. barrier.c explains what false means. */
-bool duo_barrier_is_lost(void);
+void duo_barrier(void);
 /* Whether the program has opted out of it. */
 bool duo_barrier_is_unwanted(void);
-/* Waits until earlier stores can be expected to be visible, where the barrier was refused. */
-void duo_grace(void);
-
-/*
- * To be called between what this side has done and its check whether the barrier is lost. The thread sanitizer does not
- * understand fences, and with it there is no barrier to lose.
- */
-static inline void duo_full_fence(void)
-{
-#if defined(DUO_NO_THREADS) || defined(DUO_THREAD_SANITIZER)
-    duo_signal_fence(memory_order_seq_cst);
-#else
-    duo_thread_fence(memory_order_seq_cst);
-#endif
-}
 
 /* processor.c */
 /* Called for every new session: finds out how a thread can read its processor number. */
@@ -265,11 +242,6 @@ void duo_announce_leaving(duo_session *session, const duo_side *side);
 
 /* peer.c */
 /*
- * Whether the peer disconnected without having read everything that this side has sent, which it may where the
- * barrier is lost. It may also have disconnected after its answer: then the answer is visible now.
- */
-bool duo_was_left(const duo_side *side);
-/*
  * Calls the notifier of a side; called by its peer after it has changed a word, flags or the credit in
  * which the notifier was set.
  */
@@ -313,10 +285,7 @@ void duo_unlock_armed(duo_side *side);
  * is used.
  */
 bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next);
-/*
- * Whether there is a message, or a word which says that the peer has disconnected, or the peer has
- * disconnected without one.
- */
+/* Whether there is a message, or a word which says that the peer has disconnected. */
 bool duo_is_ready(const duo_side *side);
 
 /*

@@ -105,9 +105,6 @@ static duo_status attempt(duo_shared *shared, const duo_message *message, const 
         const duo_side *side = duo_check_handle(shared->endpoint);
         bool is_full = duo_check_credit(session, side, &waiting->credit) == DUO_CREDIT_FULL &&
                        duo_announce_wait(session, &waiting->credit);
-        /* Between what was sent and the check whether the receiver has disconnected without having seen it. */
-        duo_full_fence();
-        if (duo_was_left(side)) is_full = false;
         waiting->session = is_full ? session : NULL;
     }
     status = unless_gone(shared, status);

@@ -6,10 +6,6 @@
 #define _GNU_SOURCE
 #include "session.h"
 
-/* How long a sleeper sleeps before it checks again, at first and at most, in nanoseconds. */
-#define FIRST_PAUSE UINT64_C(1000000)
-#define LONGEST_PAUSE (128 * FIRST_PAUSE)
-
 #ifdef DUO_NO_THREADS
 
 enum { NANOSECONDS = 1000000000 };
@@ -232,17 +228,8 @@ bool duo_is_past(const struct timespec *deadline)
     return !is_earlier(&now, deadline);
 }
 
-struct timespec duo_end_of_pause(const struct timespec *deadline, uint64_t *pause)
+struct timespec duo_soon(const struct timespec *deadline)
 {
-    if (*pause == 0) *pause = FIRST_PAUSE;
-    struct timespec end = duo_deadline(*pause);
-    if (*pause < LONGEST_PAUSE) *pause *= 2;
+    struct timespec end = duo_deadline(UINT64_C(1000000));
     return deadline != NULL && is_earlier(deadline, &end) ? *deadline : end;
-}
-
-bool duo_wait_a_while(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline,
-                      uint64_t *pause)
-{
-    struct timespec end = duo_end_of_pause(deadline, pause);
-    return duo_wait(word, half, expected, &end) || !duo_is_past(deadline);
 }

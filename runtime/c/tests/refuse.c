@@ -1,4 +1,4 @@
-/* Refuses `membarrier` to a test: from the start, after the first session has begun, or where the test wants it. */
+/* Refuses `membarrier` to a test: from the start, or where the test wants it. */
 #define _GNU_SOURCE
 #include "refuse.h"
 
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "golden.h"
 
 static void install(unsigned answer)
 {
@@ -41,14 +40,4 @@ void end_at_membarrier(void)
 TEST(refused_early)
 {
     refuse_membarrier(ENOSYS);
-}
-
-TEST(refused_late)
-{
-    ping_server_ping_t server = {0};
-    ping_client_ping_t client = {0};
-    CHECK(ping_init(&server, &client) == DUO_OK);
-    CHECK(ping_client_ping_close(client) == DUO_OK);
-    CHECK(ping_server_ping_close(server) == DUO_OK);
-    refuse_membarrier(EPERM);
 }

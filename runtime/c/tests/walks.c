@@ -2,22 +2,11 @@
  * Two threads walk through a session at random speeds and end it anywhere: with its last message, or by closing as
  * sender or as receiver, with what was sent unread or half read. Every parcel holds one side of a session of its own;
  * whatever happens, exactly one of the two threads has it in the end, and the other half is notified.
- *
- * In `walks_refused`, the kernel begins to refuse `membarrier` during the walks: through sessions that have all
- * begun before that, in processes of their own.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 
 #include "check.h"
 #include "golden.h"
-#ifdef __linux__
-#include <errno.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "refuse.h"
-#endif
 
 enum { WALKS = 1500, MOST = 40 };
 
@@ -124,46 +113,6 @@ static void go(walk *walked)
         CHECK(numbers_client_stream_send_send(half, 0, &half) == DUO_CLOSED);
     }
 }
-
-#ifdef __linux__
-
-enum { PROCESSES = 40, AT_ONCE = 24 };
-
-static void *refuse(void *context)
-{
-    static const int errors[] = {EPERM, ENOSYS, ENOMEM};
-    uint64_t number = *(uint64_t *)context;
-    for (volatile uint64_t moments = UINT64_C(1) << number % 20; moments > 0; moments--) continue;
-    refuse_membarrier(errors[number % 3]);
-    return NULL;
-}
-
-static void walk_and_be_refused(uint64_t process)
-{
-    static walk walks[AT_ONCE];
-    for (uint64_t i = 0; i < AT_ONCE; i++) begin(&walks[i], process * AT_ONCE + i);
-    pthread_t refusing = start(refuse, &process);
-    for (uint64_t i = 0; i < AT_ONCE; i++) go(&walks[i]);
-    finish(refusing);
-}
-
-TEST(walks_refused)
-{
-    seed = 88172645463325252;
-    for (uint64_t process = 0; process < PROCESSES; process++) {
-        pid_t child = fork();
-        CHECK(child >= 0);
-        if (child == 0) {
-            walk_and_be_refused(process);
-            /* Not `_exit`: a sanitizer checks for leaks here. */
-            exit(0);
-        }
-        int status;
-        CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    }
-}
-
-#endif
 
 TEST(walks)
 {

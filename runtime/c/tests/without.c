@@ -1,6 +1,11 @@
-/* A program that opts out of `membarrier` beforehand never makes the call: a filter would end the program. */
+/*
+ * A program that opts out of `membarrier` beforehand never makes the call: a filter would end the program. One that does
+ * not, and whose kernel refuses the call later, ends with a message.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,4 +80,45 @@ TEST(without)
     CHECK(end_of(by_function) == 0);
     CHECK(end_of(by_variable) == 0);
     CHECK(WIFSIGNALED(end_of(by_no_variable)));
+}
+
+/* A process begins a session, is refused the call with this error, and needs it: its messages. */
+static void read_messages(int error, char *messages, size_t size)
+{
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        CHECK(dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+        numbers_server_stream_t in = {0};
+        numbers_client_stream_t out = {0};
+        CHECK(numbers_init(&in, &out) == DUO_OK);
+        refuse_membarrier(error);
+        (void)numbers_server_stream_close(in);
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t length = 0;
+    for (ssize_t count = 1; count > 0; length += (size_t)count) {
+        count = read(ends[0], messages + length, size - 1 - length);
+        CHECK(count >= 0);
+    }
+    messages[length] = 0;
+    close(ends[0]);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+TEST(refused)
+{
+    static const int errors[] = {EPERM, ENOMEM};
+    for (size_t i = 0; i < 2; i++) {
+        char messages[4096];
+        read_messages(errors[i], messages, sizeof messages);
+        CHECK(strstr(messages, strerror(errors[i])) != NULL);
+        CHECK(strstr(messages, "DUOLOGUE_NO_MEMBARRIER=1") != NULL);
+        CHECK(strstr(messages, "duo_without_membarrier()") != NULL);
+    }
 }

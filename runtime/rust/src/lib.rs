@@ -23,10 +23,6 @@ extern crate self as duologue;
 #[path = "../tests/sessions/golden.rs"]
 mod golden;
 
-#[cfg(all(test, target_os = "linux", not(duologue_loom)))]
-#[path = "../tests/sessions/filter.rs"]
-mod filter;
-
 #[cfg(all(test, not(duologue_loom)))]
 mod counted;
 mod floor;
@@ -36,8 +32,6 @@ mod remote;
 mod ring;
 mod robot;
 mod typed;
-#[cfg(all(test, target_os = "linux", not(duologue_loom)))]
-mod unseen;
 
 pub use floor::barrier::without_membarrier;
 pub use floor::layout::Capacity;
@@ -62,7 +56,7 @@ pub use typed::streams::{Incoming, Outgoing};
 #[cfg(duologue_loom)]
 #[doc(hidden)]
 pub use {
-    floor::barrier::{model_barrier, model_light_barrier, model_lost_barrier},
+    floor::barrier::{model_barrier, model_light_barrier},
     link::lap::model_laps,
     ring::block::model_sessions,
 };
@@ -139,7 +133,7 @@ pub mod transport {
     pub use crate::floor::guard::guarded;
     pub use crate::remote::decoder::{Decoder, Malformed};
     pub use crate::remote::encoder::Encoder;
-    pub use crate::remote::far_end::{FarEnd, Forwarded, Role, Waits};
+    pub use crate::remote::far_end::{FarEnd, Forwarded, Role};
     pub use crate::remote::fingerprint::{Fingerprint, NotAFingerprint};
     pub use crate::remote::open::{Open, Start};
     pub use crate::remote::table::{Arrival, Messages, Woken};

@@ -12,8 +12,6 @@ mod remote_allocations;
 mod remote_hostile;
 #[cfg(feature = "sockets")]
 mod remote_memory;
-#[cfg(all(target_os = "linux", feature = "sockets"))]
-mod remote_refused;
 #[cfg(feature = "sockets")]
 mod remote_tokio;
 #[cfg(feature = "shared-memory")]

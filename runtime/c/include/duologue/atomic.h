@@ -53,7 +53,6 @@
 #define duo_atomic_fetch_or(place, value, order) atomic_fetch_or_explicit(place, value, order)
 #define duo_atomic_fetch_and(place, value, order) atomic_fetch_and_explicit(place, value, order)
 #define duo_signal_fence(order) atomic_signal_fence(order)
-#define duo_thread_fence(order) atomic_thread_fence(order)
 
 #else
 
@@ -75,7 +74,6 @@
 #define duo_atomic_fetch_or(place, value, order) DUO_PLAIN_NUMBER(place, fetch_or)(place, value)
 #define duo_atomic_fetch_and(place, value, order) DUO_PLAIN_NUMBER(place, fetch_and)(place, value)
 #define duo_signal_fence(order) ((void)0)
-#define duo_thread_fence(order) ((void)0)
 
 /* Selects the function by the type of the object: anything that is not a number or a flag is a pointer. */
 #define DUO_PLAIN(place, what)                                                                     \

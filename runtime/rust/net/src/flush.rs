@@ -14,7 +14,7 @@ use crate::stream::left;
 use crate::sync;
 
 /// How long messages may be collected.
-pub(crate) const LONGEST: Duration = Duration::from_millis(2);
+const LONGEST: Duration = Duration::from_millis(2);
 
 /// The sessions to flush, each with the time when it is due. All delays are equal, so the first entry is due first.
 struct Queue {

@@ -91,8 +91,6 @@ pub(crate) struct Session {
     why: AtomicU8,
     /// Whether the session is in the queue of `flush`.
     pub(crate) is_due: AtomicBool,
-    /// Whether `timer` checks the ring after a while, because a wake-up may be missed.
-    will_check: AtomicBool,
     /// Whether `timer` shrinks the buffers after a while.
     will_shrink: AtomicBool,
     /// What the session keeps until it is dropped.
@@ -122,8 +120,6 @@ struct Core {
     stall: Option<Stall>,
     /// When `timer` checks whether one of these times has passed: see `due`.
     checks: Checks,
-    /// How often the far end has found nothing since it last forwarded something, where it may miss its wake-up.
-    quiet_checks: u32,
     /// When the connection is closed even though its last bytes were not written.
     lingers_until: Option<Instant>,
     /// What is reported to the session's observer, if it has one.
@@ -174,8 +170,6 @@ struct After {
     far: Option<FarEnd>,
     closes: bool,
     flushes: bool,
-    /// The far end may miss its wake-up, and has to check the ring again after this time.
-    checks_after: Option<Duration>,
     /// The connection did not accept everything.
     writes: bool,
     lingers: Option<Instant>,
@@ -197,7 +191,6 @@ impl After {
             far: None,
             closes: false,
             flushes: false,
-            checks_after: None,
             writes: false,
             lingers: None,
             checks: Vec::new(),
@@ -220,7 +213,6 @@ impl After {
             && self.far.is_none()
             && !self.closes
             && !self.flushes
-            && self.checks_after.is_none()
             && !self.writes
             && self.lingers.is_none()
             && self.checks.is_empty()
@@ -256,7 +248,6 @@ pub(crate) fn open<E: Open>(
                 due: None,
                 stall: None,
                 checks: Checks::default(),
-                quiet_checks: 0,
                 lingers_until: None,
                 tally,
             }),
@@ -269,7 +260,6 @@ pub(crate) fn open<E: Open>(
             limit: Deadline::new(),
             why: AtomicU8::new(code(Why::Left)),
             is_due: AtomicBool::new(false),
-            will_check: AtomicBool::new(false),
             will_shrink: AtomicBool::new(false),
             held,
             reports,
@@ -383,11 +373,6 @@ impl Session {
             watch::until_written(self);
         } else if after.flushes && !self.is_due.swap(true, Relaxed) {
             flush::later(self);
-        }
-        if let Some(pause) = after.checks_after {
-            if !self.will_check.swap(true, SeqCst) {
-                timer::at(Instant::now() + pause, What::Check, self);
-            }
         }
         if let Some(deadline) = after.lingers {
             timer::at(deadline, What::Linger, self);

@@ -1,5 +1,5 @@
-//! The thread, one per process, for timed work: heartbeats, time limits of states, memory of idle sessions, closing connections whose peers do
-//! not read the last bytes, and far ends that may miss their wake-ups. It is started when the first session needs it.
+//! The thread, one per process, for timed work: heartbeats, time limits of states, memory of idle sessions, and closing connections whose
+//! peers do not read the last bytes. It is started when the first session needs it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -20,8 +20,6 @@ pub(crate) enum What {
     Pulse,
     /// Check whether the peer has sent its message within the time that the protocol allows.
     Due,
-    /// Check whether there is something to forward.
-    Check,
     /// Close a connection whose last bytes the peer does not read.
     Linger,
     /// Return the memory of buffers that have grown.

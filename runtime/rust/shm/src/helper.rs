@@ -63,32 +63,13 @@ pub(crate) trait Served: Send + Sync {
 pub(crate) struct Helped {
     /// Whether it is among those that are watched.
     is_watched: AtomicBool,
-    /// Whether it has an entry of this kind.
+    /// Whether it has an entry.
     flushes: AtomicBool,
-    checks: AtomicBool,
 }
 
-impl Helped {
-    fn note(&self, kind: Kind) -> &AtomicBool {
-        match kind {
-            Kind::Flush => &self.flushes,
-            Kind::Check => &self.checks,
-        }
-    }
-}
-
-/// Why the ring of a session is checked.
-#[derive(Clone, Copy)]
-enum Kind {
-    /// Something was sent inside a run, or is about to be.
-    Flush,
-    /// A wake-up may be missed.
-    Check,
-}
-
+/// Something was sent inside a run of the session, or is about to be.
 struct Entry {
     at: Instant,
-    kind: Kind,
     session: Weak<dyn Served>,
 }
 
@@ -176,23 +157,14 @@ pub(crate) fn watch<S: Served + 'static>(session: &Arc<S>) {
 
 /// Checks the ring of the session after a while, unless that is already scheduled.
 pub(crate) fn flush_later<S: Served + 'static>(session: &Arc<S>) {
-    later(session, Kind::Flush, LONGEST);
-}
-
-/// Checks the ring of the session after this pause, unless that is already scheduled.
-pub(crate) fn check_later<S: Served + 'static>(session: &Arc<S>, pause: Duration) {
-    later(session, Kind::Check, pause);
-}
-
-fn later<S: Served + 'static>(session: &Arc<S>, kind: Kind, pause: Duration) {
-    if session.helped().note(kind).swap(true, SeqCst) {
+    if session.helped().flushes.swap(true, SeqCst) {
         return;
     }
-    let at = Instant::now() + pause;
+    let at = Instant::now() + LONGEST;
     let session: Weak<S> = Arc::downgrade(session);
     request(|requests| {
         let is_first = (requests.entries.peek()).is_none_or(|first| at < first.at);
-        requests.entries.push(Entry { at, kind, session });
+        requests.entries.push(Entry { at, session });
         is_first
     });
 }
@@ -226,7 +198,7 @@ fn act(entry: &Entry) {
     let Some(session) = entry.session.upgrade() else {
         return;
     };
-    session.helped().note(entry.kind).store(false, SeqCst);
+    session.helped().flushes.store(false, SeqCst);
     // Encoders of the program run here, and may panic for lack of memory. What was not written follows with the next
     // message.
     guarded(|| Arc::clone(&session).flush());

@@ -90,8 +90,6 @@ struct Core {
     has_forwarded: bool,
     /// How many reads in a row have found nothing.
     empty_reads: u32,
-    /// How often the far end has found nothing since it last forwarded something, where it may miss its wake-up.
-    quiet_checks: u32,
     /// When the session is over even though its last messages were not written.
     lingers_until: Option<Instant>,
 }
@@ -111,8 +109,6 @@ struct After {
     waker: Option<Waker>,
     /// The far end has to check the ring again soon.
     flushes: bool,
-    /// The far end may miss its wake-up, and has to check the ring again after this time.
-    checks_after: Option<Duration>,
 }
 
 impl After {
@@ -186,7 +182,6 @@ pub(crate) fn open<E: Open>(end: Arc<End>, alive: Alive, terms: Terms) -> E {
                 is_full: false,
                 has_forwarded: false,
                 empty_reads: 0,
-                quiet_checks: 0,
                 lingers_until: None,
             }),
             holder: AtomicU64::new(0),
@@ -254,9 +249,6 @@ impl Session {
     fn finish(self: &Arc<Session>, after: After) {
         if after.flushes {
             helper::flush_later(self);
-        }
-        if let Some(pause) = after.checks_after {
-            helper::check_later(self, pause);
         }
         let After {
             far,

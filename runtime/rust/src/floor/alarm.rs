@@ -68,11 +68,11 @@ mod thread {
     use std::mem;
     use std::sync::PoisonError;
     use std::task::Waker;
+    use std::thread::Builder;
     use std::time::Instant;
 
     use crate::floor::guard::guarded;
-    use crate::floor::server::Server;
-    use crate::floor::sync::{park, park_timeout, unpark, Mutex, MutexGuard};
+    use crate::floor::sync::{park, park_timeout, unpark, Mutex, MutexGuard, Thread};
 
     /// When it is due, and its number.
     type Key = (Instant, u64);
@@ -80,14 +80,33 @@ mod thread {
     struct Alarms {
         wakers: BTreeMap<Key, Waker>,
         last: u64,
-        server: Server,
+        /// The thread that calls them, and its process. A forked process has only the thread that forked.
+        server: Option<(u32, Thread)>,
     }
 
     static ALARMS: Mutex<Alarms> = Mutex::new(Alarms {
         wakers: BTreeMap::new(),
         last: 0,
-        server: Server::NONE,
+        server: None,
     });
+
+    impl Alarms {
+        /// The thread in this process, which is started if there is none. `None` if it cannot be started.
+        fn server(&mut self) -> Option<Thread> {
+            let process = std::process::id();
+            let known = self.server.as_ref();
+            if let Some((_, thread)) = known.filter(|(served, _)| *served == process) {
+                return Some(thread.clone());
+            }
+            let thread = Builder::new().name(String::from("duologue"));
+            let thread = thread.spawn(serve).ok()?.thread().clone();
+            // Under the thread sanitizer this is a type of its own.
+            #[allow(clippy::useless_conversion)]
+            let thread = Thread::from(thread);
+            self.server = Some((process, thread.clone()));
+            Some(thread)
+        }
+    }
 
     /// Nothing panics while the lock is held: wakers are cloned, woken and dropped outside of it.
     fn lock() -> MutexGuard<'static, Alarms> {
@@ -102,7 +121,7 @@ mod thread {
         pub(super) fn set(earlier: Option<Alarm>, at: Instant, waker: &Waker) -> Option<Alarm> {
             let mine = waker.clone();
             let mut alarms = lock();
-            let Some(server) = alarms.server.thread(serve) else {
+            let Some(server) = alarms.server() else {
                 drop(alarms);
                 mine.wake();
                 return None;

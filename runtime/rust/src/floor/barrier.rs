@@ -12,19 +12,9 @@
 //! Where the call is missing, or the program opts out of it, every message is published by a swap, and this barrier is
 //! not used.
 //!
-//! # Where the call is refused later
-//!
-//! A process may begin sessions and then block the call with a system call filter. After the first refusal,
-//! the barrier [is lost](is_lost) permanently, and new sessions swap. Sessions in progress continue with senders that
-//! have no barrier. What they rely on is that a store becomes visible in some finite time:
-//!
-//! - A receiver that waits checks again after a while, repeatedly, until there is a message: see `recheck`.
-//! - A receiver that disconnects may miss a message. To make this unlikely, it first waits for a [`grace`] period;
-//!   `link::leave` says what follows.
-//!
-//! The thread that finds the call refused first records that and then executes a full barrier, before it checks for the
-//! last time. So if a thread of the other side executes a full barrier of its own and then does not find the barrier
-//! lost, its barrier came first, and that last check sees what it wrote before its barrier.
+//! Whether the call is there is decided once, when the process begins its first session. A process may refuse it to itself
+//! later, with a system call filter. Then a receiver of an earlier session could miss a message, or sleep although there
+//! is one, so the process aborts with a message that names the remedy.
 //!
 //! # One call for many
 //!
@@ -37,12 +27,12 @@
 //! their barriers.
 
 use std::sync::atomic::{
-    compiler_fence, AtomicU32,
-    Ordering::{Acquire, Relaxed, Release, SeqCst},
+    compiler_fence, AtomicU64,
+    Ordering::{Acquire, Release, SeqCst},
 };
 
 #[cfg(duologue_loom)]
-pub use system::{model_barrier, model_light_barrier, model_lost_barrier};
+pub use system::{model_barrier, model_light_barrier};
 
 /// A full barrier between a write and a read that must not be reordered, where speed does not matter.
 pub(crate) fn full() {
@@ -74,47 +64,18 @@ pub(crate) fn light() {
     system::light();
 }
 
-/// How many calls have begun, and the highest number of a call that has returned. They wrap around at 32 bits.
-static BEGUN: AtomicU32 = AtomicU32::new(0);
-static RETURNED: AtomicU32 = AtomicU32::new(0);
+/// How many calls have begun, and the highest number of a call that has returned.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+static RETURNED: AtomicU64 = AtomicU64::new(0);
 
-/// The receiver's half of the barrier, between its write and its read: a system call. Returns false if the kernel
-/// refuses it: then this was a full barrier of this thread alone, and the barrier [is lost](is_lost).
-#[must_use = "without the barrier the sender may miss what was set in the flags"]
-pub(crate) fn heavy() -> bool {
+/// The receiver's half of the barrier, between its write and its read: a system call. Aborts the process if the kernel
+/// refuses it.
+pub(crate) fn heavy() {
     #[cfg(test)]
     crate::floor::sync::count::call();
-    let number = BEGUN.fetch_add(1, SeqCst).wrapping_add(1);
-    if !system::heavy() {
-        full();
-        return false;
-    }
-    let higher = |returned| is_after(number, returned).then_some(number);
-    let _ = RETURNED.fetch_update(Release, Relaxed, higher);
-    true
-}
-
-/// How long a receiver that disconnects waits where the barrier is lost. What a sender has stored leaves the store
-/// buffer of its processor within a few microseconds, even if the thread is stopped in the meantime; but no manual
-/// guarantees this.
-const GRACE: std::time::Duration = std::time::Duration::from_micros(50);
-
-/// Where [`heavy`] was refused: waits until what was stored before can be expected to be visible.
-#[cold]
-pub(crate) fn grace() {
-    // A sleep this short would take several times as long, and thousands of sessions may end in a row.
-    let start = std::time::Instant::now();
-    while cfg!(not(duologue_loom)) && start.elapsed() < GRACE {
-        std::hint::spin_loop();
-    }
-    full();
-}
-
-/// Whether the kernel has refused the barrier after sessions that rely on it had begun. Then it is lost permanently.
-/// The module documentation says what follows for a thread that does not find the barrier lost.
-#[inline]
-pub(crate) fn is_lost() -> bool {
-    system::is_lost()
+    let number = BEGUN.fetch_add(1, SeqCst) + 1;
+    system::heavy();
+    RETURNED.fetch_max(number, Release);
 }
 
 /// Whether new sessions have the barrier.
@@ -127,9 +88,9 @@ pub fn is_there() -> bool {
 /// Stops using the system call `membarrier`: sessions that begin after this call publish every message by a swap, as on
 /// systems that lack `membarrier`.
 ///
-/// For programs that will block the system call with a filter, and want no session to rely on it. Call
-/// this before the first session begins. It has the same effect as the environment variable `DUOLOGUE_NO_MEMBARRIER=1`,
-/// which is read when the first session begins.
+/// For programs that will block the system call with a filter: the process aborts if the call is refused to a session
+/// that relies on it. Call this before the first session begins. It has the same effect as the environment variable
+/// `DUOLOGUE_NO_MEMBARRIER=1`, which is read when the first session begins.
 ///
 /// ```
 /// duologue_runtime::without_membarrier();
@@ -139,7 +100,7 @@ pub fn without_membarrier() {
 }
 
 /// After a write: the ticket for [`has_run_since`]. In models 0, because what they count would outlive one execution.
-pub(crate) fn ticket() -> u32 {
+pub(crate) fn ticket() -> u64 {
     full();
     if cfg!(duologue_loom) {
         return 0;
@@ -149,14 +110,8 @@ pub(crate) fn ticket() -> u32 {
 
 /// Whether a call of [`heavy`] by any thread began after this ticket was taken and has returned. In models the call is
 /// a fence, and taking a ticket is one, too.
-pub(crate) fn has_run_since(ticket: u32) -> bool {
-    cfg!(duologue_loom) || is_after(RETURNED.load(Acquire), ticket)
-}
-
-/// Whether a number comes after another one. A number that comes after it by more than half of the number space seems
-/// to come before it: then an unnecessary call is made.
-fn is_after(number: u32, other: u32) -> bool {
-    (1..1 << 31).contains(&number.wrapping_sub(other))
+pub(crate) fn has_run_since(ticket: u64) -> bool {
+    cfg!(duologue_loom) || RETURNED.load(Acquire) > ticket
 }
 
 /// Models set everything themselves.
@@ -165,19 +120,12 @@ mod system {
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
     static ASYMMETRIC: AtomicBool = AtomicBool::new(true);
-    static LOST: AtomicBool = AtomicBool::new(false);
     static LIGHT: AtomicBool = AtomicBool::new(true);
 
     /// Sets whether the sessions that begin after this call have the barrier.
     #[doc(hidden)]
     pub fn model_barrier(is_there: bool) {
         ASYMMETRIC.store(is_there, Relaxed);
-    }
-
-    /// Sets whether the barrier is refused to sessions that have begun with it.
-    #[doc(hidden)]
-    pub fn model_lost_barrier(is_lost: bool) {
-        LOST.store(is_lost, Relaxed);
     }
 
     /// Sets whether the sender's half of the barrier does anything, for models in which nothing may need it.
@@ -192,19 +140,12 @@ mod system {
         }
     }
 
-    pub(super) fn heavy() -> bool {
-        !is_lost() && {
-            super::full();
-            true
-        }
+    pub(super) fn heavy() {
+        super::full();
     }
 
     pub(super) fn is_there() -> bool {
         ASYMMETRIC.load(Relaxed)
-    }
-
-    pub(super) fn is_lost() -> bool {
-        LOST.load(Relaxed)
     }
 
     pub(super) fn do_without() {}
@@ -215,16 +156,9 @@ mod system {
     all(target_os = "linux", feature = "membarrier", not(miri))
 )))]
 mod system {
-    pub(super) fn heavy() -> bool {
-        true
-    }
+    pub(super) fn heavy() {}
 
     pub(super) fn is_there() -> bool {
-        false
-    }
-
-    #[inline]
-    pub(super) fn is_lost() -> bool {
         false
     }
 
@@ -238,20 +172,22 @@ mod system {
     not(duologue_loom)
 ))]
 mod system {
+    use std::io::{stderr, Error, Write};
     use std::sync::atomic::AtomicU8;
     use std::sync::atomic::Ordering::Relaxed;
+    use std::time::{Duration, Instant};
 
     const UNKNOWN: u8 = 0;
     const THERE: u8 = 1;
-    const MISSING: u8 = 2;
     /// New sessions do not use it; those that began before still do.
-    const UNWANTED: u8 = 3;
-    /// It was refused after sessions had begun with it.
-    const LOST: u8 = 4;
+    const MISSING: u8 = 2;
 
-    /// Two threads may query at once: the first answer counts. Every state except `LOST` may be read late, because it
-    /// only decides how a session that is about to begin publishes its messages.
+    /// Two threads may query at once: the first answer counts. It may be read late, because it only decides how a
+    /// session that is about to begin publishes its messages.
     static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+    /// How long a call that lacks memory is repeated.
+    const PATIENCE: Duration = Duration::from_secs(1);
 
     fn call(command: libc::c_int) -> bool {
         // SAFETY: `membarrier` does not access the memory of the process.
@@ -262,6 +198,10 @@ mod system {
         call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
     }
 
+    fn run() -> bool {
+        call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+    }
+
     fn is_unwanted() -> bool {
         std::env::var_os("DUOLOGUE_NO_MEMBARRIER")
             .is_some_and(|value| !value.is_empty() && value != "0")
@@ -270,16 +210,12 @@ mod system {
     #[cold]
     #[inline(never)]
     fn ask() -> bool {
-        let is_there = !is_unwanted() && register() && call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-        learn(if is_there { THERE } else { MISSING });
-        STATE.load(Relaxed) == THERE
-    }
-
-    /// Sets the state unless it is known.
-    fn learn(state: u8) {
+        let is_there = !is_unwanted() && register() && run();
         // Other features of the system are queried here as well, because this runs before the first session.
         crate::floor::cpu::ask();
+        let state = if is_there { THERE } else { MISSING };
         let _ = STATE.compare_exchange(UNKNOWN, state, Relaxed, Relaxed);
+        STATE.load(Relaxed) == THERE
     }
 
     #[inline]
@@ -290,27 +226,33 @@ mod system {
         }
     }
 
-    #[inline]
-    pub(super) fn is_lost() -> bool {
-        STATE.load(Relaxed) == LOST
-    }
-
     pub(super) fn do_without() {
-        learn(UNWANTED);
-        let _ = STATE.compare_exchange(THERE, UNWANTED, Relaxed, Relaxed);
+        crate::floor::cpu::ask();
+        STATE.store(MISSING, Relaxed);
     }
 
-    pub(super) fn heavy() -> bool {
-        // Some filters log refused calls, so the call is not tried again. A refusal for lack of memory is not retried
-        // either.
-        if is_lost() {
-            return false;
+    pub(super) fn heavy() {
+        if !run() {
+            run_or_abort();
         }
-        let run = || call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-        if run() || register() && run() {
-            return true;
+    }
+
+    /// Registers again, because a process that continues from a checkpoint may have to. Only a lack of memory may pass.
+    #[cold]
+    fn run_or_abort() {
+        let start = Instant::now();
+        while !(register() && run()) {
+            let error = Error::last_os_error();
+            if error.raw_os_error() != Some(libc::ENOMEM) || start.elapsed() > PATIENCE {
+                let _ = writeln!(
+                    stderr(),
+                    "duologue: the system call `membarrier` failed after sessions that rely on it began: {error}\n\
+                     help: if a system call filter forbids it, install the filter before the first session begins, set \
+                     DUOLOGUE_NO_MEMBARRIER=1, or call `without_membarrier()` before the first session begins"
+                );
+                std::process::abort();
+            }
+            std::thread::yield_now();
         }
-        STATE.store(LOST, Relaxed);
-        false
     }
 }

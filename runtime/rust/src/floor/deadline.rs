@@ -1,9 +1,11 @@
-//! A time limit that several threads read without a lock.
+//! A time limit that several threads read without a lock, and sleeping until one.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+use super::sync::{park, park_timeout};
 
 /// A point in time, or none. Reading it takes no lock.
 ///
@@ -50,6 +52,21 @@ impl Deadline {
     pub fn has_passed(&self) -> bool {
         self.get().is_some_and(|at| at <= Instant::now())
     }
+}
+
+/// Puts the thread to sleep until it is unparked, or until the deadline. May also return spuriously. Returns false,
+/// without sleeping, if the deadline has passed.
+pub(crate) fn sleep(deadline: Option<Instant>) -> bool {
+    let Some(deadline) = deadline else {
+        park();
+        return true;
+    };
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return false;
+    }
+    park_timeout(left);
+    true
 }
 
 /// The earlier of two limits.

@@ -10,9 +10,6 @@ pub(crate) mod fairness;
 pub(crate) mod guard;
 pub(crate) mod layout;
 pub(crate) mod pool;
-pub(crate) mod recheck;
-#[cfg(not(duologue_loom))]
-pub(crate) mod server;
 pub(crate) mod sync;
 pub(crate) mod wait_slot;
 pub(crate) mod yielding;

@@ -22,13 +22,6 @@
 //! message does not take the waiter of a later one.
 //!
 //! Tasks take further steps to be seen without the barrier: see `arming/task.rs`.
-//!
-//! # Without the barrier
-//!
-//! Where the kernel refuses the barrier (see `floor::barrier`), a sender may miss what was set in the flags. So a side
-//! that registered a waiter there checks again from time to time (see `floor::recheck`), and a task whose attempt to
-//! run the barrier failed does not record that its sender knows: that is certain only after a message that says so or a
-//! turn, neither of which needs a barrier.
 
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::Arc;
@@ -50,17 +43,6 @@ use crate::ring::usage::Usage;
 use crate::ring::word::Shared;
 
 mod task;
-
-/// How a waiter was registered.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Armed {
-    /// Not at all: there is nothing to wait for.
-    No,
-    /// It will be woken.
-    Surely,
-    /// It may be missed, because the barrier is lost: check again.
-    Perhaps,
-}
 
 /// A word whose change is awaited, and its value before that.
 enum Unchanged<'a> {
@@ -104,12 +86,6 @@ impl<'a> Wait<'a> {
     /// A receiver that waits for a message.
     pub(crate) fn for_message(pipe: &'a Pipe) -> Wait<'a> {
         Wait { pipe, sends: false }
-    }
-
-    /// The pipe itself, for tests that do by hand what no endpoint does.
-    #[cfg(all(test, target_os = "linux", not(duologue_loom)))]
-    pub(crate) fn pipe(&self) -> &'a Pipe {
-        self.pipe
     }
 
     /// The word whose change is awaited, and its value; `None` if it has changed.
@@ -192,8 +168,8 @@ impl<'a> Wait<'a> {
     #[inline]
     pub(crate) fn arm_task(&self, waker: &Waker) -> bool {
         match self.unchanged() {
-            None => self.is_held_back() && self.arm_for_room(Waiter::Task(waker.clone())),
-            Some(Unchanged::Credit(..)) => self.arm_for_room(Waiter::Task(waker.clone())),
+            None => self.is_held_back() && self.arm(Waiter::Task(waker.clone())),
+            Some(Unchanged::Credit(..)) => self.arm(Waiter::Task(waker.clone())),
             Some(Unchanged::Line(word, value)) => {
                 let forgets = self.pipe.layout().forgets();
                 self.pipe.copy().arm_task(forgets, word, value, waker)
@@ -201,26 +177,13 @@ impl<'a> Wait<'a> {
         }
     }
 
-    /// Registers a waiter to be woken. Replaces an earlier waiter.
-    pub(crate) fn arm(&self, waiter: Waiter) -> Armed {
+    /// Registers a waiter to be woken. Replaces an earlier waiter. Returns false if there is nothing to wait for.
+    pub(crate) fn arm(&self, waiter: Waiter) -> bool {
         let by_task = waiter.is_task();
-        let is_certain = !self.announce(waiter) || barrier::heavy();
-        match self.confirm(is_certain, by_task) {
-            false => Armed::No,
-            true if is_certain => Armed::Surely,
-            true => Armed::Perhaps,
+        if self.announce(waiter) {
+            barrier::heavy();
         }
-    }
-
-    /// Like [`Wait::arm`] for a sender that waits for space, where no barrier is needed. Returns whether there is
-    /// something to wait for.
-    pub(crate) fn arm_for_room(&self, waiter: Waiter) -> bool {
-        self.arm(waiter) != Armed::No
-    }
-
-    /// Whether a waiter that is registered here needs the barrier to be seen.
-    pub(crate) fn needs_barrier(&self) -> bool {
-        !self.sends && !self.pipe.waits_in_word()
+        self.confirm(by_task)
     }
 
     /// Like [`Pipe::note_task`], for a task that has checked this pipe.
@@ -233,23 +196,19 @@ impl<'a> Wait<'a> {
 
     /// Like [`Wait::arm`], for a far end whose waker is called for what its sender publishes next. `is_sender`: on the
     /// sender's own thread, which needs no barrier to see what it has done itself.
-    pub(crate) fn arm_far(&self, waker: &Waker, is_sender: bool) -> Armed {
+    pub(crate) fn arm_far(&self, waker: &Waker, is_sender: bool) -> bool {
         let waiter = Waiter::Task(waker.clone());
         if !is_sender {
             return self.arm(waiter);
         }
         self.announce(waiter);
-        match self.confirm(true, false) {
-            true => Armed::Surely,
-            false => Armed::No,
-        }
+        self.confirm(false)
     }
 
     /// The first of the three steps of [`Wait::arm`], for waiting on several pipes: announces that this waiter is
     /// about to sleep, and replaces an earlier one. If any announcement returned true, the second step is one
     /// call of [`barrier::heavy`] for all of them: after it, either the other side sees the announcement when it checks
-    /// for waiters, or this side sees what the other side did before. If the kernel refuses the barrier, neither is
-    /// guaranteed yet. The third step is [`Wait::confirm`] for each.
+    /// for waiters, or this side sees what the other side did before. The third step is [`Wait::confirm`] for each.
     ///
     /// From here on the waiter may be woken, even if `confirm` finds that there is nothing to wait for.
     pub(crate) fn announce(&self, waiter: Waiter) -> bool {
@@ -328,15 +287,15 @@ impl<'a> Wait<'a> {
         false
     }
 
-    /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for. If it needed
-    /// the barrier and did not get it (not `is_certain`), it may be missed and then is not woken. `by_task`: it is a task.
-    pub(crate) fn confirm(&self, is_certain: bool, by_task: bool) -> bool {
+    /// Whether the announced waiter has to sleep and will be woken; false if there is nothing to wait for. `by_task`: it
+    /// is a task.
+    pub(crate) fn confirm(&self, by_task: bool) -> bool {
         barrier::full();
         if self.is_ready() {
             drop(self.disarm());
             return false;
         }
-        if !self.sends && is_certain {
+        if !self.sends {
             self.pipe.note_sleep();
         }
         if let Some(driver) = self.driver() {

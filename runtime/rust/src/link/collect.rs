@@ -77,8 +77,8 @@
 //! - *In the word.* It succeeds only if nothing is published there, and near swaps there next, which finds it.
 //! - *In its flags.* See "Where messages are stored" in `link::leave`: near finds it with the message that it stores
 //!   there, or when it sets `Ending` there.
-//! - *Where messages can be forgotten, or the barrier is lost*, far may disconnect in its flags although near has published
-//!   at that position and later ones. Near finds it with the next message that it stores, when it sets `Ending`, or when
+//! - *Where messages can be forgotten*, far may disconnect in its flags although near has published at that position and
+//!   later ones. Near finds it with the next message that it stores, when it sets `Ending`, or when
 //!   it waits: see `link::peer`. A swap alone does not find it. So near loses up to one more message, the first of a
 //!   segment, and then stores the next, or waits for an answer. This is why the last message sets `Ending` in the second row
 //!   too: near accesses nothing after it.

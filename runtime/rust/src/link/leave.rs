@@ -33,21 +33,7 @@
 //!
 //! From a full ring, a sender disconnects through the credit word, after `Ending` as everywhere else: see `credit`.
 //!
-//! # Where the barrier is lost
-//!
-//! A receiver may then miss what the sender stored a moment before, even though the message has a destructor. It sets
-//! `Leaving`, passes a full fence, waits until the store can be expected to be visible ([`barrier::grace`]), and then
-//! checks. If it finds nothing, it sets `Gone`, which the sender finds by the same checks as where messages can be
-//! forgotten (see `peer`). Because both sides have a fence, it is certain that the session ends, that no side sleeps
-//! waiting for a peer that is gone, and that a message is never destroyed twice. A sender does not respond to `Leaving`
-//! for an earlier position unless messages can be forgotten: the receiver will see the message there, or is about to
-//! set `Gone`.
-//!
-//! If a store took longer than the grace period to become visible, its message would be neither read nor destroyed: its
-//! memory would leak. Nothing else can destroy it: what the message borrows need not outlive the sender's later
-//! endpoints, and the receiver has returned from its `drop`. Nor do other calls provide a barrier: running on each
-//! processor in turn (`sched_setaffinity`) is one, but it may be refused as well, and it cannot be undone safely while
-//! other threads change this thread's processors.
+//! Where messages can be forgotten, the receiver runs no barrier, and the sender checks more: see `peer`.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -329,15 +315,16 @@ impl Pipe {
         {
             return Leaving::Retracted;
         }
-        if self.layout().forgets() {
+        let forgets = self.layout().forgets();
+        if forgets {
             barrier::after_exchange();
-        } else if !barrier::heavy() {
-            barrier::grace();
+        } else {
+            barrier::heavy();
         }
         // After the barrier, as in `die`. The peer's flags are read before the word. So a side that finds that the peer
         // is disconnecting, and that has itself not read something, then sees that message. Two sides therefore do not
         // make each other retract forever.
-        let is_alone = self.forgets() && self.peer_may_be_gone();
+        let is_alone = forgets && self.peer_may_be_gone();
         let next = match self.find_in(self.layout()) {
             Found::Nothing(_) if !is_alone => flags.reporting(Report::Gone, key),
             Found::Nothing(_) | Found::Message(_) | Found::Closed => flags.quiet(),

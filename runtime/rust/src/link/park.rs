@@ -2,10 +2,9 @@
 
 use std::time::Instant;
 
-use super::arming::{Armed, Wait};
+use super::arming::Wait;
 use crate::floor::backoff::BeforeSleep;
-use crate::floor::deadline::earlier;
-use crate::floor::recheck::{self, Pause};
+use crate::floor::deadline::{self, earlier};
 use crate::floor::sync::current;
 use crate::floor::wait_slot::Waiter;
 use crate::ring::line_word::LineWord;
@@ -41,7 +40,7 @@ pub(crate) fn until(wait: Wait<'_>, deadline: Option<Instant>) -> bool {
 pub(crate) fn for_message(pipe: Pipe) -> Option<LineWord> {
     let layout = pipe.layout();
     let find = || match pipe.find_in(layout) {
-        Found::Nothing(_) if !pipe.forgets() || !pipe.peer_may_be_gone() => None,
+        Found::Nothing(_) if !layout.forgets() || !pipe.peer_may_be_gone() => None,
         Found::Nothing(_) => match pipe.find() {
             Found::Nothing(_) => None,
             found @ (Found::Message(_) | Found::Closed) => Some(found),
@@ -75,13 +74,11 @@ fn wait_for_driver(wait: Wait<'_>) -> bool {
 
 /// Sleeps until the awaited endpoint is ready, or until the deadline. Returns whether it is ready.
 fn sleep(wait: Wait<'_>, deadline: Option<Instant>) -> bool {
-    let mut pause = match wait.arm(Waiter::Thread(current())) {
-        Armed::No => return true,
-        Armed::Surely => None,
-        Armed::Perhaps => Some(Pause::default()),
-    };
+    if !wait.arm(Waiter::Thread(current())) {
+        return true;
+    }
     while !wait.is_ready() {
-        if !recheck::sleep(deadline, &mut pause) {
+        if !deadline::sleep(deadline) {
             drop(wait.disarm());
             return wait.is_ready();
         }

@@ -18,27 +18,16 @@
 //! A sender that then disconnects as a receiver reads the peer's flags after the fence that follows its own
 //! [`Report::Leaving`]. Otherwise both sides could be gone, each relying on the other. What the receiver did not read
 //! is forgotten by the side that ends the session.
-//!
-//! The same holds where the barrier is lost (see `floor::barrier`): there a receiver may miss a message even though it
-//! has a destructor. `link::leave` says more.
 
 use std::sync::atomic::Ordering::Acquire;
 
 use crate::floor::backoff::Backoff;
-use crate::floor::barrier;
 use crate::ring::driver::Why;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::Key;
 
 impl Pipe {
-    /// Whether a receiver may have disconnected without having seen what was sent before: because messages can be
-    /// forgotten, or because the barrier was lost.
-    #[inline]
-    pub(crate) fn forgets(&self) -> bool {
-        self.layout().forgets() || barrier::is_lost()
-    }
-
     /// Whether the peer has announced that it disconnects, or has disconnected.
     #[inline]
     pub(crate) fn peer_may_be_gone(&self) -> bool {
@@ -50,7 +39,7 @@ impl Pipe {
     /// visible at this point. Waits for a peer that is about to decide, a few instructions away: if this is false, the
     /// caller may sleep.
     pub(crate) fn was_forgotten(&self) -> bool {
-        if !self.forgets() {
+        if !self.layout().forgets() {
             return false;
         }
         let mut backoff = Backoff::new();
@@ -66,9 +55,8 @@ impl Pipe {
     /// Whether what the receiver reports concerns a sender at the position with this key.
     #[inline]
     pub(super) fn concerns(&self, flags: PeerFlags, key: Key) -> bool {
-        let leaves =
-            flags.report(Report::Gone) || self.layout().forgets() && flags.report(Report::Leaving);
-        flags.key() == key || leaves && self.forgets() && self.at().is_after(flags.key())
+        let leaves = || self.layout().forgets() && flags.is_leaving_or_gone();
+        flags.key() == key || leaves() && self.at().is_after(flags.key())
     }
 
     /// Why the session is closed, which the caller knows it is.

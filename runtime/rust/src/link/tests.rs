@@ -14,18 +14,6 @@ fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
     (first.sending(true), second.sending(true))
 }
 
-/// Stores a message like a sender that read the receiver's flags too early to find anything.
-#[cfg(target_os = "linux")]
-pub(crate) fn store_unseen<P>(sender: &Pipe, index: u8, payload: P) {
-    let layout = *sender.layout();
-    // SAFETY: the slot belongs to the sender and is free, and the payload is one of the session's.
-    unsafe { sender.write(&layout, payload) };
-    let stamp = sender.stamp(&layout, index, Then::Stay);
-    sender
-        .word()
-        .store(stamp, std::sync::atomic::Ordering::Release);
-}
-
 /// Takes the number that was found in this word. The session continues after it.
 fn take(from: Pipe, word: LineWord, then: Then) -> (u64, Pipe) {
     let layout = *from.layout();
@@ -46,7 +34,7 @@ fn take(from: Pipe, word: LineWord, then: Then) -> (u64, Pipe) {
 }
 
 /// A message without its payload.
-pub(crate) fn step(index: u8, then: Then) -> Step {
+fn step(index: u8, then: Then) -> Step {
     const NAMES: &Names = &Names {
         state: "",
         message: "",

@@ -11,12 +11,10 @@ use std::time::{Duration, Instant};
 
 use crate::floor::backoff::BeforeSleep;
 use crate::floor::barrier;
-use crate::floor::deadline::earlier;
+use crate::floor::deadline::{self, earlier};
 use crate::floor::fairness;
-use crate::floor::recheck::{self, Pause};
 use crate::floor::sync::current;
 use crate::floor::wait_slot::{with_each, Waiter};
-use crate::link::arming::Armed;
 use crate::typed::futures::Watch;
 
 /// The first endpoint that is ready, beginning at `start`.
@@ -41,11 +39,10 @@ pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>)
         }
     }
     let _left = Left(ends);
-    let mut pause = match arm(ends, start, || Waiter::Thread(current())) {
-        Ok(ready) => return Some(ready),
-        Err(Armed::Perhaps) => Some(Pause::default()),
-        Err(Armed::Surely | Armed::No) => None,
-    };
+    let ready = arm(ends, start, || Waiter::Thread(current()));
+    if ready.is_some() {
+        return ready;
+    }
     // An endpoint whose limit has passed is ready.
     let limits = ends.iter().map(|end| end.0.limit());
     let deadline = limits.fold(deadline, earlier);
@@ -53,28 +50,24 @@ pub(crate) fn until(ends: &[Watch<'_>], start: usize, deadline: Option<Instant>)
         if let Some(ready) = find(ends, start) {
             return Some(ready);
         }
-        if !recheck::sleep(deadline, &mut pause) {
+        if !deadline::sleep(deadline) {
             return find(ends, start);
         }
     }
 }
 
-/// Registers a waiter with every endpoint, and checks whether one is ready. If none is, returns how the waiters were
-/// registered.
-fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Result<usize, Armed> {
+/// Registers a waiter with every endpoint, and checks whether one is ready.
+fn arm(ends: &[Watch<'_>], start: usize, waiter: impl Fn() -> Waiter) -> Option<usize> {
     let (mut needs_barrier, mut by_task) = (false, false);
     for end in ends {
         let waiter = waiter();
         by_task = waiter.is_task();
         needs_barrier |= end.0.announce(waiter);
     }
-    let is_certain = !needs_barrier || barrier::heavy();
-    let ready = first(ends, start, |end| !end.0.confirm(is_certain, by_task));
-    ready.ok_or(if is_certain {
-        Armed::Surely
-    } else {
-        Armed::Perhaps
-    })
+    if needs_barrier {
+        barrier::heavy();
+    }
+    first(ends, start, |end| !end.0.confirm(by_task))
 }
 
 /// Takes the waiters back, even when the future that registered them is dropped.
@@ -90,7 +83,6 @@ impl Drop for Left<'_, '_> {
 pub(crate) struct Any<'e, 'a> {
     left: Left<'e, 'a>,
     start: usize,
-    pause: Pause,
 }
 
 impl<'e, 'a> Any<'e, 'a> {
@@ -98,7 +90,6 @@ impl<'e, 'a> Any<'e, 'a> {
         Any {
             left: Left(ends),
             start,
-            pause: Pause::default(),
         }
     }
 }
@@ -106,18 +97,16 @@ impl<'e, 'a> Any<'e, 'a> {
 impl Future for Any<'_, '_> {
     type Output = usize;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
         let ends = self.left.0;
         ends.iter().for_each(|end| end.0.never_waits());
         if let Some(ready) = find(ends, self.start) {
             return Poll::Ready(ready);
         }
         match arm(ends, self.start, || Waiter::Task(context.waker().clone())) {
-            Ok(ready) => return Poll::Ready(ready),
-            Err(Armed::Perhaps) => recheck::wake_after(self.pause.next(), context.waker()),
-            Err(Armed::Surely | Armed::No) => {}
+            Some(ready) => Poll::Ready(ready),
+            None => Poll::Pending,
         }
-        Poll::Pending
     }
 }
 

@@ -346,10 +346,8 @@ impl<'a> InQueue<'a> {
         waiting.waiters.push((number, waiter));
         drop(waiting);
         self.number = Some(number);
-        let is_waiting = !is_first
-            || sender
-                .wait()
-                .arm_for_room(Waiter::Task(Waker::from(self.queue.clone())));
+        let is_waiting =
+            !is_first || (sender.wait()).arm(Waiter::Task(Waker::from(self.queue.clone())));
         if is_waiting {
             return Ok(());
         }

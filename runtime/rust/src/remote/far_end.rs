@@ -14,7 +14,7 @@ use super::decoder::{Decoder, Malformed};
 use super::encoder::Encoder;
 use super::table::{Arrival, Far, Limits, Messages, Woken};
 use super::wire::Size;
-use crate::link::arming::{Armed, Wait};
+use crate::link::arming::Wait;
 use crate::link::drop_queue::stop_receiving;
 use crate::ring::pipe::Found;
 
@@ -40,17 +40,6 @@ pub enum Forwarded {
     Left,
     /// There was a message that cannot be sent, because of its size or because its lists are nested too deeply.
     TooLarge,
-}
-
-/// What [`FarEnd::arm_inside`] did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Waits {
-    /// Nothing: there is a message.
-    No,
-    /// The next message calls the waker.
-    Surely,
-    /// The next message may not call the waker, because the system refuses the barrier: check again later.
-    Perhaps,
 }
 
 /// The side of a session that belongs to a transport. Dropping it closes the session.
@@ -257,14 +246,10 @@ impl FarEnd {
 
     /// Like [`arm`](FarEnd::arm), where the far end [`checks_again`](FarEnd::checks_again). `is_sender`: the caller is the
     /// side in this process.
-    pub fn arm_inside(&mut self, waker: &Waker, is_sender: bool) -> Waits {
-        let Far::Receives(pipe, _) = &self.0 else {
-            return Waits::Surely;
-        };
-        match Wait::for_message(pipe).arm_far(waker, is_sender) {
-            Armed::No => Waits::No,
-            Armed::Surely => Waits::Surely,
-            Armed::Perhaps => Waits::Perhaps,
+    pub fn arm_inside(&mut self, waker: &Waker, is_sender: bool) -> bool {
+        match &self.0 {
+            Far::Receives(pipe, _) => Wait::for_message(pipe).arm_far(waker, is_sender),
+            Far::Sends(..) | Far::Over => true,
         }
     }
 

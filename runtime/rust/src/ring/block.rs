@@ -6,7 +6,7 @@ use std::mem::size_of;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 use super::credit_word::Credit;
 use super::driver::{Attached, What};
@@ -50,7 +50,7 @@ pub(crate) struct PublicSide {
     pub(crate) task: Shared<TaskNote>,
     /// The ticket for the barrier that a task of this side took when it last yielded instead of waiting: see
     /// `link::arming::task`. Its waker is in [`PrivateSide`]. The other side never accesses it.
-    pub(crate) ticket: AtomicU32,
+    pub(crate) ticket: AtomicU64,
     /// Whether this side has a time limit, which is in [`Attached`]: 0 or 1. The other side never accesses it.
     pub(crate) is_limited: AtomicU32,
     pub(crate) slot: WaitSlot,
@@ -184,7 +184,7 @@ impl Block {
         let public = || PublicSide {
             flags: Shared::new(PeerFlags::NONE),
             task: Shared::new(TaskNote::NONE),
-            ticket: AtomicU32::new(0),
+            ticket: AtomicU64::new(0),
             is_limited: AtomicU32::new(0),
             slot: WaitSlot::new(),
         };

@@ -5,7 +5,7 @@ mod attached;
 use std::ops::Range;
 use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use super::block::{Block, PrivateSide, PublicSide, StateInfo};
 use super::credit_word::Credit;
@@ -134,7 +134,7 @@ impl Pipe {
     }
 
     /// This side's ticket for the barrier, from when it last yielded instead of waiting.
-    pub(crate) fn ticket(&self) -> &AtomicU32 {
+    pub(crate) fn ticket(&self) -> &AtomicU64 {
         // SAFETY: as above; the other side never accesses it.
         unsafe { &*addr_of!((*self.public(self.at.side())).ticket) }
     }

@@ -10,14 +10,14 @@ use std::task::{Wake, Waker};
 use std::time::Instant;
 
 use duologue::generated::{open_sender, Decoder, Driver, Encoder, FarEnd, Malformed, Size, Wire};
-use duologue::transport::{Ahead, Forwarded, Role, Waits, Why, Woken};
+use duologue::transport::{Ahead, Forwarded, Role, Why, Woken};
 use duologue::Sender;
 use loom::sync::atomic::{fence, AtomicBool, Ordering::SeqCst};
 use loom::sync::{Condvar, Mutex, MutexGuard};
 use loom::thread;
 
 use crate::flow::{Flow, Payload};
-use crate::{explore_with, Counted};
+use crate::{model, Counted};
 
 /// A payload with a destructor.
 struct Held(u8, #[allow(dead_code)] Counted);
@@ -84,19 +84,19 @@ impl Transport {
                 Forwarded::Message => has_forwarded = true,
                 Forwarded::Nothing => {
                     let Some(waker) = &core.waker else { break };
-                    let waits = if core.far.checks_again() {
+                    let is_armed = if !core.far.checks_again() {
+                        core.far.arm(waker)
+                    } else {
                         match next {
                             Next::Awaited if !has_forwarded => core.far.arm_inside(waker, false),
-                            Next::Later | Next::Awaited => Waits::Perhaps,
                             Next::AwaitedHere => core.far.arm_inside(waker, true),
+                            Next::Later | Next::Awaited => {
+                                is_due = true;
+                                break;
+                            }
                         }
-                    } else if core.far.arm(waker) {
-                        Waits::Surely
-                    } else {
-                        Waits::No
                     };
-                    is_due |= waits == Waits::Perhaps;
-                    if waits != Waits::No {
+                    if is_armed {
                         break;
                     }
                 }
@@ -259,15 +259,12 @@ enum Ends {
     Leaves,
 }
 
-/// With the barrier; without it; and where it is refused after the session has begun, but what was stored is visible.
-const BARRIERS: [(bool, bool); 3] = [(true, false), (false, false), (true, true)];
-
 /// At each position of a segment of 2 lines of 2 messages, and across its end.
 const BEFORE: std::ops::Range<u8> = 0..6;
 
 fn runs<P: Payload>(more: u8, ends: Ends, load: fn(u8) -> P) {
     for before in BEFORE {
-        explore_with(2, &BARRIERS, true, move || {
+        model(move || {
             let (mut sender, transport) = begun(before, load);
             let checking = {
                 let transport = transport.clone();
@@ -329,7 +326,7 @@ fn a_sender_that_leaves_inside_a_run_is_seen_after_its_last_message() {
 fn far_end_leaves<P: Payload>(ends: Ends, load: impl Fn(u8) -> P + Clone + Send + Sync + 'static) {
     for before in BEFORE {
         let load = load.clone();
-        explore_with(2, &BARRIERS, true, move || {
+        model(move || {
             let (sender, transport) = begun(before, &load);
             let leaving = {
                 let transport = transport.clone();

@@ -10,7 +10,6 @@ mod flow;
 mod forgotten;
 #[path = "../sessions/golden.rs"]
 mod golden;
-mod refused;
 mod tasks;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -33,32 +32,16 @@ fn long_model(conversation: impl Fn() + Send + Sync + 'static) {
     explore(1, true, conversation);
 }
 
-/// Explores a conversation whose sessions begin with the barrier, which is then refused.
-fn explore_refused(conversation: impl Fn() + Send + Sync + 'static) {
-    explore_with(2, &[(true, true)], false, conversation);
-}
-
+/// `is_fenced`: the sender's half of the barrier does something.
 fn explore(preemptions: usize, is_fenced: bool, conversation: impl Fn() + Send + Sync + 'static) {
-    let barriers = [(true, false), (false, false)];
-    explore_with(preemptions, &barriers, is_fenced, conversation);
-}
-
-/// Explores with each of these: whether sessions begin with the barrier, and whether it is then refused.
-fn explore_with(
-    preemptions: usize,
-    barriers: &[(bool, bool)],
-    is_fenced: bool,
-    conversation: impl Fn() + Send + Sync + 'static,
-) {
     // The models run one at a time, because what they set for the barrier applies to all sessions.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let conversation = Arc::new(conversation);
     let more = std::env::var("DUOLOGUE_MORE_PREEMPTIONS");
     let more: usize = more.map_or(0, |more| more.parse().expect("a number"));
-    for &(is_there, is_lost) in barriers {
+    for is_there in [true, false] {
         duologue::model_barrier(is_there);
-        duologue::model_lost_barrier(is_lost);
         duologue::model_light_barrier(is_fenced);
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(preemptions + more);
@@ -139,9 +122,7 @@ fn leaving_at_the_same_time_loses_nothing() {
         (2, 2),
         (2, 3),
     ] {
-        // Also where the barrier is refused, but what was stored is visible when the receiver checks.
-        let barriers = [(true, false), (false, false), (true, true)];
-        explore_with(2, &barriers, true, move || {
+        model(move || {
             let drops = Arc::new(AtomicUsize::new(0));
             let (server, client) = stream::init_with::<Counted>(Capacity::Bounded(capacity));
             let counter = drops.clone();

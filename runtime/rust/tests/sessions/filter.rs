@@ -12,7 +12,6 @@ pub(crate) fn refuse_membarrier(error: libc::c_int) {
 }
 
 /// From this call on, `membarrier` ends the process.
-#[allow(dead_code)]
 pub(crate) fn end_at_membarrier() {
     install(libc::SECCOMP_RET_KILL_PROCESS);
 }

@@ -1,126 +1,71 @@
-//! The same contract where the kernel refuses `membarrier`: from the start, after the first session, and in the middle
-//! of others.
+//! Where the kernel refuses `membarrier`: from the start, after the first session, and to a program that does not call it.
 //!
 //! A filter cannot be removed from a process. So these tests start this program again, with an environment variable
-//! that says what to do before the first test.
+//! that says what to do.
 #![allow(unsafe_code)]
 
 use std::env;
-use std::num::NonZero;
-use std::process::Command;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::Arc;
+use std::io::Error;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Output};
 use std::thread;
 
 use duologue::Closed;
 
 use crate::filter::refuse_membarrier;
 use crate::golden::stream;
-use crate::random::Random;
-use crate::walks;
 
-/// When to refuse the call in this process: `early` or `late`, or the seed of the walk during which to refuse it.
-const WHEN: &str = "DUOLOGUE_TEST_REFUSES_MEMBARRIER";
-
-const ERRORS: [libc::c_int; 3] = [libc::EPERM, libc::ENOSYS, libc::ENOMEM];
-
-/// These tests, and those whose wakers may not leave their thread: where the call is refused, another one checks for tasks now and then.
-const SKIPPED: [&str; 4] = ["--skip", "refused::", "--skip", "wakers::"];
+/// What this process does: `early` if the call is refused before the first test.
+const WHAT: &str = "DUOLOGUE_TEST_REFUSES_MEMBARRIER";
 
 #[used]
 #[link_section = ".init_array"]
 static BEFORE_MAIN: extern "C" fn() = before_main;
 
 extern "C" fn before_main() {
-    match env::var(WHEN).as_deref() {
-        Ok("early") => refuse_membarrier(libc::ENOSYS),
-        Ok("late") => {
-            drop(stream::init::<u64>());
-            refuse_membarrier(libc::EPERM);
-        }
-        _ => {}
+    if env::var(WHAT).as_deref() == Ok("early") {
+        refuse_membarrier(libc::ENOSYS);
     }
 }
 
 /// This program, with other arguments.
-fn program(arguments: &[&str], when: &str) -> Command {
+fn program(arguments: &[&str], what: &str) -> Command {
     let mut program = Command::new(env::current_exe().expect("the path of this program"));
-    program.args(arguments).env(WHEN, when);
+    program.args(arguments).env(WHAT, what);
     program
 }
 
-fn succeed(mut program: Command) -> String {
+fn run(program: &mut Command) -> (Output, String) {
     let output = program.output().expect("the program starts");
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program:?}:\n{printed}{errors}");
-    printed
-}
-
-/// The names of all other tests.
-fn contract() -> Vec<String> {
-    let list = succeed(program(&[&["--list"], &SKIPPED[..]].concat(), ""));
-    let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
-    let names: Vec<String> = names.map(String::from).collect();
-    assert!(names.len() > 50, "the tests are listed");
-    names
+    let printed = [&output.stdout[..], &output.stderr].concat();
+    (output, String::from_utf8_lossy(&printed).into_owned())
 }
 
 #[test]
 fn the_contract_holds_where_the_call_is_refused_from_the_start() {
-    let printed = succeed(program(&SKIPPED, "early"));
-    let passed = format!("test result: ok. {} passed", contract().len());
-    assert!(printed.contains(&passed), "{printed}");
-}
-
-/// Once the call has been refused, new sessions do not use it, so each test runs in a process of its own.
-#[test]
-fn the_contract_holds_where_the_call_is_refused_after_the_first_session() {
-    let tests = Arc::new(contract());
-    let next = Arc::new(AtomicUsize::new(0));
-    let run = || {
-        let (tests, next) = (Arc::clone(&tests), Arc::clone(&next));
-        // The thread sanitizer sees the end of a thread that is joined, but not that of a scope.
-        thread::spawn(move || {
-            while let Some(test) = tests.get(next.fetch_add(1, Relaxed)) {
-                let printed = succeed(program(&[test, "--exact"], "late"));
-                assert!(printed.contains("test result: ok. 1 passed"), "{printed}");
-            }
-        })
-    };
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let running: Vec<_> = (0..threads).map(|_| run()).collect();
-    for thread in running {
-        thread.join().expect("the tests pass");
-    }
+    let (output, printed) = run(&mut program(&["--skip", "refused::"], "early"));
+    assert!(output.status.success(), "{printed}");
+    assert!(!printed.contains(" 0 passed"), "{printed}");
 }
 
 #[test]
-fn every_payload_is_destroyed_once_if_the_call_is_refused_in_the_middle_of_a_walk() {
+fn a_process_ends_and_says_why_if_the_call_is_refused_after_the_first_session() {
     const NAME: &str =
-        "refused::every_payload_is_destroyed_once_if_the_call_is_refused_in_the_middle_of_a_walk";
-    if let Some(seed) = env::var(WHEN).ok().and_then(|seed| seed.parse().ok()) {
-        return walk(seed);
+        "refused::a_process_ends_and_says_why_if_the_call_is_refused_after_the_first_session";
+    if let Some(error) = env::var(WHAT).ok().and_then(|error| error.parse().ok()) {
+        let (server, _client) = stream::init::<String>();
+        refuse_membarrier(error);
+        // It disconnects in a run.
+        return drop(server);
     }
-    for seed in 0..60_u64 {
-        let printed = succeed(program(&[NAME, "--exact"], &seed.to_string()));
-        assert!(printed.contains("test result: ok. 1 passed"), "{printed}");
+    for error in [libc::EPERM, libc::ENOMEM] {
+        let (output, printed) = run(&mut program(&[NAME, "--exact"], &error.to_string()));
+        assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{printed}");
+        let reason = Error::from_raw_os_error(error).to_string();
+        for part in [&reason, "DUOLOGUE_NO_MEMBARRIER=1", "without_membarrier()"] {
+            assert!(printed.contains(part), "{part}: {printed}");
+        }
     }
-}
-
-fn walk(seed: u64) {
-    let mut random = Random::new(seed);
-    let error = ERRORS[random.below(3) as usize];
-    let moments = 1 << random.below(18);
-    walks::round(seed, 48, || {
-        // By another thread, while the walkers continue.
-        let refusing = thread::spawn(move || {
-            (0..moments).for_each(|_| std::hint::spin_loop());
-            refuse_membarrier(error);
-        });
-        refusing.join().expect("the filter is installed");
-    });
 }
 
 /// A program that opts out of `membarrier`: messages arrive, and the call is never made, because a filter would end the
@@ -128,14 +73,15 @@ fn walk(seed: u64) {
 #[test]
 fn a_program_can_do_without_the_call() -> Result<(), Closed> {
     const NAME: &str = "refused::a_program_can_do_without_the_call";
-    match env::var(WHEN).as_deref() {
+    match env::var(WHAT).as_deref() {
         Ok("variable") => {}
         Ok("function") => duologue::without_membarrier(),
         _ => {
             let mut variable = program(&[NAME, "--exact"], "variable");
             variable.env("DUOLOGUE_NO_MEMBARRIER", "1");
-            for program in [variable, program(&[NAME, "--exact"], "function")] {
-                let printed = succeed(program);
+            for mut program in [variable, program(&[NAME, "--exact"], "function")] {
+                let (output, printed) = run(&mut program);
+                assert!(output.status.success(), "{printed}");
                 assert!(printed.contains("test result: ok. 1 passed"), "{printed}");
             }
             return Ok(());

@@ -9,13 +9,11 @@
 //! 1. *The far end is armed* where the next message, or the end, is published. What the side does there wakes it, which
 //!    sets `again` and then works, or leaves that to the thread that holds `core`.
 //! 2. *`flush` has an entry*, or the thread that has released `core` is about to make one: `After::flushes`.
-//! 3. *`timer` has an entry*, likewise: `After::checks_after`. Only where the system refuses the barrier and the wake-up
-//!    of 1. may be missed.
-//! 4. *There are bytes to write*, and `watch` writes them when the connection accepts more, or `flush` tries again:
+//! 3. *There are bytes to write*, and `watch` writes them when the connection accepts more, or `flush` tries again:
 //!    `After::writes`. Both then forward.
 //!
-//! [`Session::forward_until`] returns in one of two ways. If it has found nothing, `waits` has established 1, 2 or 3. If
-//! at least [`COLLECTED`] bytes are pending, which it could not write, it has established 4. But 4 ends when the bytes are
+//! [`Session::forward_until`] returns in one of two ways. If it has found nothing, `waits` has established 1 or 2. If
+//! at least [`COLLECTED`] bytes are pending, which it could not write, it has established 3. But 3 ends when the bytes are
 //! written, also if that is done by the same thread before it releases `core`. So the thread that writes after forwarding
 //! forwards again if bytes were pending: [`Session::forward_and_write`].
 //!
@@ -24,15 +22,10 @@
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-use duologue::transport::{Forwarded, Role, Waits, Why};
+use duologue::transport::{Forwarded, Role, Why};
 
 use super::{After, Core, Patience, Session, COLLECTED, FAR_AHEAD};
-use crate::flush;
 use crate::observe::Direction;
-
-/// Where a wake-up may be missed, each check that finds nothing is followed by a pause twice as long, up to
-/// this many times: 128 ms.
-const CHECK_DOUBLINGS: u32 = 6;
 
 /// How a far end waits for what the side in this process sends next, inside a run in which it checks again.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -128,20 +121,10 @@ impl Session {
             Next::Awaited if !has_forwarded => false,
             Next::AwaitedHere => true,
             Next::Later | Next::Awaited => {
-                core.quiet_checks = 0;
                 after.flushes = true;
                 return true;
             }
         };
-        match core.far.arm_inside(waker, is_sender) {
-            Waits::No => return false,
-            Waits::Surely => {}
-            Waits::Perhaps => {
-                let doublings = core.quiet_checks.min(CHECK_DOUBLINGS);
-                core.quiet_checks += 1;
-                after.checks_after = Some(flush::LONGEST * (1 << doublings));
-            }
-        }
-        true
+        core.far.arm_inside(waker, is_sender)
     }
 }

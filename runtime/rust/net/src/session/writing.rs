@@ -12,7 +12,7 @@ use crate::frame;
 use crate::input::{FIRST_BUFFER, SMALL_BUFFER};
 use crate::stream::{end_reads, is_early, left, past};
 use crate::timer::What;
-use crate::{flush, watch};
+use crate::watch;
 
 /// How long a write waits before it checks whether the peer has ended the session, if the peer has promised no heartbeat.
 const LOOK: Duration = Duration::from_secs(1);
@@ -304,13 +304,6 @@ impl Session {
             What::Due => self.check(),
             What::Linger => self.linger(),
             What::Shrink => self.shrink(),
-            What::Check => {
-                self.will_check.store(false, SeqCst);
-                if self.flush() {
-                    flush::again(self);
-                }
-                None
-            }
         }
     }
 

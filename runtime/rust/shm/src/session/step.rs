@@ -6,8 +6,7 @@
 //! another thread has to check the ring. Whenever `core` is released and the far end receives, one of these holds:
 //!
 //! 1. *The far end is armed* where the next message, or the end, is published. What the side does there wakes it.
-//! 2. *The helper has an entry*, or the thread that has released `core` is about to make one: `After::flushes`, or, only
-//!    where the system refuses the barrier and the wake-up of 1. may be missed, `After::checks_after`.
+//! 2. *The helper has an entry*, or the thread that has released `core` is about to make one: `After::flushes`.
 //! 3. *Something has to be written* and there are no free lines. The thread that finds this waits, or leaves it to
 //!    the helper. When it is written, the same thread forwards what follows.
 //!
@@ -17,7 +16,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{Forwarded, Role, Waits, Why};
+use duologue::transport::{Forwarded, Role, Why};
 
 use super::{After, Core, Session, LAST_WRITE};
 use crate::helper;
@@ -35,10 +34,6 @@ const READS: u32 = 16;
 /// The peer is checked where at least this many reads in a row have found nothing: not in a dialogue whose answer is
 /// about to come, because that takes as long as a message.
 const EMPTY_READS: u32 = 3;
-
-/// Where a wake-up may be missed, each check that finds nothing is followed by a pause twice as long, up to
-/// this many times.
-const CHECK_DOUBLINGS: u32 = 6;
 
 /// How a far end waits for what the side in this process sends next, inside a run in which it checks again.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -207,21 +202,11 @@ impl Session {
             Next::Awaited if !has_forwarded => false,
             Next::AwaitedHere => true,
             Next::Later | Next::Awaited => {
-                core.quiet_checks = 0;
                 after.flushes = true;
                 return Goes::NoFurther;
             }
         };
-        match core.far.arm_inside(waker, is_sender) {
-            Waits::No => return Goes::On,
-            Waits::Surely => {}
-            Waits::Perhaps => {
-                let doublings = core.quiet_checks.min(CHECK_DOUBLINGS);
-                core.quiet_checks += 1;
-                after.checks_after = Some(helper::LONGEST * (1 << doublings));
-            }
-        }
-        Goes::NoFurther
+        goes(core.far.arm_inside(waker, is_sender))
     }
 
     /// Reads what the peer has sent, and publishes it.

@@ -18,9 +18,8 @@
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 
-use super::{Armed, Wait};
+use super::Wait;
 use crate::floor::barrier;
-use crate::floor::recheck::{self, Pause};
 use crate::floor::wait_slot::{pointers, WaitSlot, Waiter};
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
@@ -68,7 +67,7 @@ impl Pipe {
         if let Some(driver) = self.driver() {
             driver.armed(false, true);
         }
-        let stays = !forgets && !barrier::is_lost() || !self.peer_may_be_gone();
+        let stays = !forgets || !self.peer_may_be_gone();
         if self.is_limited() && self.is_late_for(waker) {
             return false;
         }
@@ -117,26 +116,12 @@ impl Pipe {
                     // It was not set where the task yielded.
                     self.wake_at_limit(waker);
                 }
-                return wait.confirm(true, true);
+                return wait.confirm(true);
             }
         } else if !note.is_known() && cfg!(not(duologue_without = "deferral")) {
             return self.defer(waker);
         }
-        match wait.arm(Waiter::Task(waker.clone())) {
-            Armed::No => false,
-            Armed::Surely => true,
-            Armed::Perhaps => {
-                self.recheck(note, waker);
-                true
-            }
-        }
-    }
-
-    /// Makes sure that a task that may be missed checks again.
-    #[cold]
-    fn recheck(&self, note: TaskNote, waker: &Waker) {
-        self.task_note().store(note.rechecked(), Relaxed);
-        recheck::wake_after(Pause::after(note.rechecks()).next(), waker);
+        wait.arm(Waiter::Task(waker.clone()))
     }
 
     /// Announces in the flags that a task waits, and yields before it does. False if it does not have to wait.

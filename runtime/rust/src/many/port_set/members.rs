@@ -7,8 +7,6 @@ pub(super) enum List {
     Hot = 0,
     /// Checked without success, and without a waiter.
     Tried = 1,
-    /// With a waiter that may be missed, because the barrier is lost.
-    Unsure = 2,
 }
 
 const NOBODY: u32 = u32::MAX;
@@ -34,7 +32,7 @@ struct MemberSlot<V> {
 /// Values in numbered slots. Every operation takes constant time, except [`append_all`](Members::append_all).
 pub(super) struct Members<V> {
     slots: Vec<MemberSlot<V>>,
-    lists: [Ends; 3],
+    lists: [Ends; 2],
     free: u32,
     count: usize,
 }
@@ -48,7 +46,7 @@ impl<V> Members<V> {
         };
         Members {
             slots: Vec::new(),
-            lists: [nobody; 3],
+            lists: [nobody; 2],
             free: NOBODY,
             count: 0,
         }

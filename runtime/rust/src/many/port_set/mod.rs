@@ -4,9 +4,8 @@
 //! or it rang. Hot members are checked without registering a waiter, so their senders run at the full speed of a
 //! pipe without a waiter. A failed check makes a member *tried*. When no member is hot, or after a number of
 //! messages, the set registers a waiter with every tried member, whose bell (see `doorbell`) then makes it hot
-//! again. Members with a waiter cost nothing, except where the barrier is lost (see `floor::barrier`): then those
-//! whose waiter may be missed are checked again each time. So for each message, there are at most two failed
-//! checks of a member, and it is armed at most once, which is constant.
+//! again. Members with a waiter cost nothing. So for each message, there are at most two failed checks of a member, and
+//! it is armed at most once, which is constant.
 //!
 //! A member that delivered a message and was inserted again *has the floor*: it is kept apart from the others, so
 //! that receiving from a busy session costs little more than its pipe.
@@ -23,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use crate::floor::backoff::BeforeSleep;
 use crate::floor::barrier;
-use crate::floor::recheck::{self, Pause};
+use crate::floor::deadline;
 use crate::floor::sync::current;
 use crate::floor::wait_slot::Waiter;
 use crate::many::ports::Receive;
@@ -76,8 +75,6 @@ pub struct PortSet<R, T = ()> {
     floor: Floor<(R, T)>,
     /// How many messages were received since the tried members were last checked again.
     received: u32,
-    /// How long a task waits before it checks again if a waiter may be missed.
-    pause: Pause,
 }
 
 /// The session that delivered the last message.
@@ -116,7 +113,6 @@ impl<R: Receive, T> PortSet<R, T> {
                 member: None,
             },
             received: 0,
-            pause: Pause::default(),
         }
     }
 
@@ -245,7 +241,6 @@ impl<R: Receive, T> PortSet<R, T> {
     fn look(&mut self) -> Option<(T, Result<R::Message, Closed>)> {
         self.wake_up();
         let members = &mut self.members;
-        members.append_all(List::Unsure, List::Hot);
         // SAFETY: this is the set; it does not sleep, and it keeps its panels.
         unsafe {
             self.doorbell.answer(|at| {
@@ -303,7 +298,6 @@ impl<R: Receive, T> PortSet<R, T> {
     fn wait(&mut self, deadline: Option<Instant>) -> Option<(T, Result<R::Message, Closed>)> {
         self.kind = Waiter::Bell;
         let mut before = BeforeSleep::new();
-        let mut pause = Pause::default();
         while !self.is_empty() {
             if let Some(received) = self.try_next() {
                 return Some(received);
@@ -311,12 +305,11 @@ impl<R: Receive, T> PortSet<R, T> {
             let tried = self.members.count(List::Tried);
             if tried < MOST_TRIED && before.pass(tried + 1) {
                 self.members.append_all(List::Tried, List::Hot);
-            } else if !self.settle() && self.sleep(Waiter::Thread(current())) {
-                let mut limit = (self.members.count(List::Unsure) > 0).then_some(pause);
-                if !recheck::sleep(deadline, &mut limit) {
-                    return self.try_recv();
-                }
-                pause = limit.unwrap_or_default();
+            } else if !self.settle()
+                && self.sleep(Waiter::Thread(current()))
+                && !deadline::sleep(deadline)
+            {
+                return self.try_recv();
             }
         }
         None
@@ -339,17 +332,16 @@ impl<R: Receive, T> PortSet<R, T> {
             }
             next = self.members.next(at);
         }
-        let is_certain = !needs_barrier || barrier::heavy();
+        if needs_barrier {
+            barrier::heavy();
+        }
         while let Some(at) = self.members.first(List::Tried) {
             self.members.unlink(at);
             let Some((port, _)) = self.members.get_mut(at) else {
                 continue;
             };
-            let wait = port.watch().0;
-            if !wait.confirm(is_certain, by_task) {
+            if !port.watch().0.confirm(by_task) {
                 self.members.append(List::Hot, at);
-            } else if !is_certain && wait.needs_barrier() {
-                self.members.append(List::Unsure, at);
             }
         }
         self.members.first(List::Hot).is_some()
@@ -427,13 +419,9 @@ impl<R: Receive, T> Future for PortSetRecv<'_, R, T> {
         set.kind = Waiter::Task;
         while !set.is_empty() {
             if let Some(received) = set.try_next() {
-                set.pause = Pause::default();
                 return Poll::Ready(Some(received));
             }
             if !set.settle() && set.sleep(Waiter::Task(context.waker().clone())) {
-                if set.members.count(List::Unsure) > 0 {
-                    recheck::wake_after(set.pause.next(), context.waker());
-                }
                 return Poll::Pending;
             }
         }
