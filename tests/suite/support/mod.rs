@@ -23,6 +23,15 @@ pub fn repository() -> &'static Path {
     cli.parent().expect("a package in the repository")
 }
 
+/// The pages about a target language, one after the other: `rust`, `c` or `scala`.
+pub fn target_pages(language: &str) -> String {
+    let parts = ["", "-reference", "-sockets"].map(|part| {
+        let path = repository().join(format!("docs/targets/{language}{part}.md"));
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    });
+    parts.join("\n")
+}
+
 /// Runs a command to its end and returns what it printed, or, if it fails, the command and its errors.
 pub fn succeed(command: &mut Command) -> Result<String, String> {
     // A limit for commands that hang, not for slow ones: on a busy machine, models and cold builds take minutes.

@@ -234,7 +234,7 @@ pub const CLAIMS: [Claim; 21] = [
                 how: "the program calls `_close`, or declares the endpoint with `DUO_AUTO`; LeakSanitizer reports what was forgotten",
                 see: &[
                     (
-                        "docs/targets/c.md",
+                        "docs/targets/c-reference.md",
                         "### Forgotten endpoints and freed messages",
                     ),
                     ("tests/misuse/c/left_scope.c", "forgets"),
