@@ -11,11 +11,11 @@ mod snapshots;
 mod stress;
 mod three;
 
-use crate::support::{repository, target_pages};
 use crate::support::scala::warm::Warm;
 use crate::support::scala::{
     Scala, folder, generate, generate_with, maven, protocols_in, sources_in, tool,
 };
+use crate::support::{repository, target_pages};
 use duologue::check::CheckedProgram;
 use duologue::languages::Options;
 use duologue::name::Name;

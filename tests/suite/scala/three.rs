@@ -3,8 +3,8 @@
 
 use super::misuse::{self, Misuse};
 use super::{folders_in, read};
-use crate::support::{repository, target_pages};
 use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in};
+use crate::support::{repository, target_pages};
 use duologue::languages::{Options, ScalaVersion};
 use std::fs;
 use std::path::PathBuf;

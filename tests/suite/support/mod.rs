@@ -9,6 +9,7 @@ pub mod sarif;
 pub mod scala;
 pub mod schema;
 pub mod spin;
+pub mod steps;
 pub mod texts;
 
 use std::fs::File;
