@@ -324,7 +324,7 @@ fn in_camel_case(name: &str) -> String {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
-    /// Sockets or actors, and certificates.
+    /// Sockets and certificates.
     Net,
     /// ox and jox, and with them a newer Java.
     Ox,
@@ -339,7 +339,7 @@ impl Needs {
             Needs::Ox
         } else if program.contains("startVirtualThread") {
             Needs::VirtualThreads
-        } else if imports("duologue.net") || imports("org.apache.pekko") {
+        } else if imports("duologue.net") {
             Needs::Net
         } else {
             Needs::Nothing
