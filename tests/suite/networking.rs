@@ -20,7 +20,7 @@ fn page(name: &str) -> String {
 }
 
 /// A command of a page. Git fetches this repository, as it was committed, instead of the one at its address; what is installed is in
-/// `installed`; and Cargo fetches nothing, and optimizes nothing, so that the test takes less time.
+/// `installed`; and Cargo fetches nothing.
 fn shell(scratch: &Scratch, commands: &str) -> Command {
     let installed = scratch.path("../installed");
     let path = std::env::var("PATH").expect("the tests have a PATH");
@@ -36,9 +36,6 @@ fn shell(scratch: &Scratch, commands: &str) -> Command {
         .env("GIT_CONFIG_VALUE_0", env!("CARGO_PKG_REPOSITORY"))
         .env("CARGO_INSTALL_ROOT", installed)
         .env("CARGO_NET_OFFLINE", "true")
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
-        .env("CARGO_PROFILE_RELEASE_LTO", "off")
-        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64")
         .env(
             "CARGO_TARGET_DIR",
             Path::new(env!("CARGO_TARGET_TMPDIR")).join("networking-target"),
