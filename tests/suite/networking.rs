@@ -166,6 +166,6 @@ fn what_the_pages_say_happens() {
     let game = |language| format!("{language} found 42 with 7 guesses\n");
     let mut all = vec![game("Scala"), "Serving\n".to_owned()];
     all.push("the protocol is not served there\n".to_owned());
-    all.extend([game("C"), game("Scala")]);
+    all.push(game("C"));
     assert_eq!(then, all);
 }
