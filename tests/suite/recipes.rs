@@ -70,7 +70,7 @@ impl Recipe {
         let folder = Scratch::new(&format!("recipe {section}"));
         #[cfg(unix)]
         std::os::unix::fs::symlink(repository(), folder.path("duologue")).expect("a new link");
-        let sections = [&[EVERYWHERE], more, &[section]].concat();
+        let sections = [&[EVERYWHERE][..], more, &[section][..]].concat();
         write_files(&sections, &folder.path("project"));
         Recipe {
             folder,
