@@ -27,7 +27,9 @@ pub fn blocks(page: &str) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     while let Some((before, after)) = rest.split_once("\n```") {
         let (language, block) = after.split_once('\n').expect("a block has lines");
-        let (text, after) = block.split_once("```\n").expect("a block is closed");
+        let end = block.find("```\n").expect("a block is closed");
+        // The end of this line may begin the next block.
+        let (text, after) = (&block[..end], &block[end + 3..]);
         let headings = before.lines().filter(|line| line.starts_with('#'));
         if let Some(heading) = headings.last() {
             section = heading.trim_start_matches('#').trim_start();
