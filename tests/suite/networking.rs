@@ -67,11 +67,11 @@ fn run_in_scala<'a>(scratch: &Scratch, mut arguments: impl Iterator<Item = &'a s
 pub fn write_scala(scratch: &Scratch) {
     for page in [page("first-protocol.md"), page("networking.md")] {
         for block in blocks(&page) {
-            match block.what.split_once(": ") {
-                Some(("file", path)) if path == "game.proto" || path.starts_with("scala/") => {
-                    scratch.write(path, block.text);
-                }
-                _ => {}
+            let file = block
+                .file
+                .filter(|path| *path == "game.proto" || path.starts_with("scala/"));
+            if let Some(path) = file {
+                scratch.write(path, block.text);
             }
         }
     }
@@ -95,12 +95,15 @@ impl Reader {
         let mut shown = Vec::new();
         for (block, expected) in with_outputs(&blocks(page)) {
             let scratch = &self.scratch;
-            match block.what.split_once(": ").unwrap_or((block.what, "")) {
+            if let Some(path) = block.file {
                 // The scratch folder is below the repository's workspace; a reader's is not.
-                ("file", path) if path.ends_with("Cargo.toml") => {
-                    scratch.write(path, format!("{}\n[workspace]\n", block.text));
-                }
-                ("file", path) => scratch.write(path, block.text),
+                let more = match path.ends_with("Cargo.toml") {
+                    true => "\n[workspace]\n",
+                    false => "",
+                };
+                scratch.write(path, format!("{}{more}", block.text));
+            }
+            match block.what.split_once(": ").unwrap_or((block.what, "")) {
                 (kind @ ("edit" | "mistake"), path) => {
                     let old = scratch.read(path);
                     scratch.write(path, edit(&old, block.text));

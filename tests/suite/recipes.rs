@@ -28,7 +28,7 @@ fn write(path: &Path, text: &str) {
 /// Writes the files of these sections of the page.
 fn write_files(sections: &[&str], folder: &Path) {
     for block in blocks(&page()) {
-        if let Some(path) = block.file()
+        if let Some(path) = block.file
             && sections.contains(&block.section)
         {
             write(&folder.join(path), block.text);
@@ -169,7 +169,7 @@ fn cargo_by_git() {
     let blocks = blocks(&page);
     let mut by_git = blocks
         .iter()
-        .filter(|block| block.language == "toml" && block.what.is_empty());
+        .filter(|block| block.language == "toml" && block.file.is_none());
     let by_git = by_git.next().expect("the page has it").text;
     let manifest = recipe.file("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("it is written");

@@ -6,19 +6,14 @@ use std::iter;
 pub struct Block<'p> {
     /// The heading before it.
     pub section: &'p str,
+    /// The path of a new file, which is in the line before it: in code, with a colon.
+    pub file: Option<&'p str>,
     /// What the comment before it says; empty without one:
-    /// `file: PATH` is a new file, `edit: PATH` a change, and `mistake: PATH` a change that is undone after the next command;
+    /// `edit: PATH` is a change of a file, and `mistake: PATH` a change that is undone after the next command;
     /// `run` is a command, `fails` one that must fail, and `serve` one that goes on. The next block is what they print.
     pub what: &'p str,
     pub language: &'p str,
     pub text: &'p str,
-}
-
-impl<'p> Block<'p> {
-    /// The path of a new file.
-    pub fn file(&self) -> Option<&'p str> {
-        self.what.strip_prefix("file: ")
-    }
 }
 
 pub fn blocks(page: &str) -> Vec<Block<'_>> {
@@ -34,12 +29,13 @@ pub fn blocks(page: &str) -> Vec<Block<'_>> {
         if let Some(heading) = headings.last() {
             section = heading.trim_start_matches('#').trim_start();
         }
-        let comment = before.lines().next_back().unwrap_or_default();
-        let what = comment
-            .strip_prefix("<!-- ")
-            .and_then(|text| text.strip_suffix(" -->"));
+        let line = before.lines().next_back().unwrap_or_default();
+        let between = |begin, end| line.strip_prefix(begin)?.strip_suffix(end);
+        let what = between("<!-- ", " -->");
+        let file = between("`", "`:").filter(|path| !path.contains('`'));
         blocks.push(Block {
             section,
+            file,
             what: what.unwrap_or_default(),
             language,
             text,
