@@ -1,7 +1,7 @@
 //! The CMake package and the pkg-config file of the runtime.
 
 use crate::support::c::{runtime, scratch};
-use crate::support::{edit, repository, succeed};
+use crate::support::{edit, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

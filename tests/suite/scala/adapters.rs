@@ -1,6 +1,6 @@
 //! Sessions in other libraries: `runtime/scala/zio` and `runtime/scala/cats`, with the programs that are their tests, and ox.
 
-use super::{Needs, read};
+use super::Needs;
 use crate::support::scala::{Scala, folder, generate, maven, sources_in, tool};
 use crate::support::{repository, succeed, target_pages};
 use std::fs;

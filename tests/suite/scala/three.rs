@@ -2,7 +2,7 @@
 //! the bytes of all languages.
 
 use super::misuse::{self, Misuse};
-use super::{folders_in, read};
+use super::folders_in;
 use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in};
 use crate::support::{repository, target_pages};
 use duologue::languages::{Options, ScalaVersion};
