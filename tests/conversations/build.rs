@@ -24,18 +24,20 @@ fn write_readme(krate: &str, out: &Path) {
     std::fs::write(out.join(format!("readme_{krate}.rs")), body).expect("`OUT_DIR` can be written");
 }
 
-/// The programs of `docs/targets/rust.md` that use other crates, in the order of the page.
+/// The programs of the pages about Rust that use other crates, in the order of `PAGES`.
 const PROGRAMS: [&str; 9] = [
     "tasks",
     "cancelling",
     "streams",
     "errors",
-    "shared_memory",
     "over_sockets",
     "serving",
     "over_tls",
     "observed",
+    "shared_memory",
 ];
+
+const PAGES: [&str; 3] = ["rust", "rust-reference", "rust-sockets"];
 
 /// Writes the programs of pages that use other crates. Their protocols are those of this package.
 fn write_programs(out: &Path) {
@@ -55,7 +57,9 @@ fn write_programs(out: &Path) {
         "futures_util",
         "tokio",
     ];
-    let programs = blocks("docs/targets/rust.md").into_iter();
+    let programs = PAGES
+        .iter()
+        .flat_map(|page| blocks(&format!("docs/targets/{page}.md")));
     let programs: Vec<String> = programs.filter(|block| uses(block, &others)).collect();
     assert_eq!(programs.len(), PROGRAMS.len(), "programs with other crates");
     for (program, name) in programs.iter().zip(PROGRAMS) {

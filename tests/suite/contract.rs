@@ -1,14 +1,110 @@
-//! The contract table of the runtimes, and that of the faults of sessions between processes: every test that they link to exists.
+//! The contract of the runtimes in `runtime/contract.toml`, and the table of the faults of sessions between processes: every test that they
+//! name exists. `runtime/README.md` shows the contract.
 
 use crate::support::repository;
+use std::fmt::Write as _;
 use std::fs;
+use toml::{Table, Value};
+
+const LANGUAGES: [(&str, &str); 3] = [("rust", "Rust"), ("c", "C"), ("scala", "Scala")];
 
 #[test]
-fn every_cell_links_to_a_test_that_exists() {
+fn every_promise_links_to_a_test_that_exists() {
     assert!(
-        links("runtime/README.md") > 240,
-        "the table has lost its links"
+        links("runtime/README.md") > 400,
+        "the contract has lost its links"
     );
+}
+
+/// `UPDATE_DOCS=1 cargo test` writes the page.
+#[test]
+fn the_page_shows_the_contract() {
+    let contract = repository().join("runtime/contract.toml");
+    let contract = fs::read_to_string(contract).expect("it is there");
+    let contract: Table = contract.parse().expect("it is TOML");
+    let path = repository().join("runtime/README.md");
+    let page = fs::read_to_string(&path).expect("it is there");
+    let (introduction, _) = page.split_once("## Operations\n").expect("it has them");
+    let entries = |kind: &str| contract[kind].as_array().expect("a list");
+    let sections = |kind: &str| entries(kind).iter().map(section_of).collect::<String>();
+    let text = |key: &str| contract[key].as_str().expect("a text");
+    let shown = format!(
+        "{introduction}## Operations\n\n{}## Owners\n\n{}\n\n{}## Reasons\n\n{}\n\n{}",
+        sections("operation"),
+        text("owners"),
+        sections("owner"),
+        text("reasons"),
+        table(entries("reason"))
+    );
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, &shown).expect("it can be written");
+    }
+    assert!(
+        page == shown || std::env::var_os("UPDATE_DOCS").is_some(),
+        "regenerate runtime/README.md with UPDATE_DOCS=1 cargo test"
+    );
+}
+
+fn string<'v>(entry: &'v Value, key: &str) -> &'v str {
+    entry.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What a language promises, with links to its tests.
+fn claims(claims: &Value) -> String {
+    let mut text = String::new();
+    for claim in claims.as_array().expect("a list") {
+        let says = string(claim, "says");
+        if !text.is_empty() && !says.starts_with([',', ';', '.', ')']) {
+            text.push(' ');
+        }
+        text.push_str(says);
+        let tests = claim.get("tests").and_then(Value::as_array);
+        let links: Vec<String> = tests.into_iter().flatten().map(link).collect();
+        let links = links.join(", ");
+        match (links.is_empty(), says.is_empty()) {
+            (true, _) => {}
+            (false, true) => text.push_str(&links),
+            (false, false) => write!(text, " ({links})").expect("a string takes everything"),
+        }
+    }
+    text
+}
+
+/// A test is a path and a name.
+fn link(test: &Value) -> String {
+    let test = test.as_str().expect("a path and a name");
+    let (path, name) = test.split_once(": ").expect("a path and a name");
+    let path = match path.strip_prefix("runtime/") {
+        Some(path) => path.to_owned(),
+        None => format!("../{path}"),
+    };
+    format!("[test]({path} \"{name}\")")
+}
+
+fn section_of(entry: &Value) -> String {
+    let mut text = format!("### {}\n\n", string(entry, "name"));
+    let promise = string(entry, "promise");
+    if !promise.is_empty() {
+        let (first, rest) = promise.split_at(1);
+        let end = if promise.ends_with('.') { "" } else { "." };
+        write!(text, "{}{rest}{end}\n\n", first.to_uppercase()).expect("a string takes everything");
+    }
+    for (key, name) in LANGUAGES {
+        if let Some(list) = entry.get(key) {
+            writeln!(text, "- **{name}**: {}", claims(list)).expect("a string takes everything");
+        }
+    }
+    text.trim_end().to_owned() + "\n\n"
+}
+
+fn table(entries: &[Value]) -> String {
+    let mut text = "| reason | Rust | C | Scala |\n| --- | --- | --- | --- |\n".to_owned();
+    for entry in entries {
+        let cells = LANGUAGES.map(|(key, _)| entry.get(key).map(claims).unwrap_or_default());
+        let row = cells.join(" | ");
+        writeln!(text, "| {} | {row} |", string(entry, "name")).expect("a string takes everything");
+    }
+    text
 }
 
 #[test]
@@ -16,14 +112,6 @@ fn every_fault_links_to_a_test_that_exists() {
     assert!(
         links("tests/remote/README.md") > 80,
         "the table has lost its links"
-    );
-}
-
-#[test]
-fn every_owner_and_reason_links_to_a_test_that_exists() {
-    assert!(
-        links("docs/runtime.md") > 28,
-        "the tables have lost their links"
     );
 }
 

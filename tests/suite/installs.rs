@@ -402,11 +402,7 @@ fn the_maven_plugin() {
     );
     fs::write(project.join("pom.xml"), pom).expect("the folder is empty");
     let protocols = project.join("src/main/protocols");
-    fs::create_dir_all(protocols.parent().expect("it has one")).expect("it can be made");
-    copy(
-        &repository().join("tests/sbt/src/main/protocols"),
-        &protocols,
-    );
+    crate::recipes::write_protocols(&project.join("src/main"));
     let mut generate = maven_in(&project);
     succeed(generate.arg("generate-sources")).unwrap_or_else(|failure| panic!("{failure}"));
     let generated = project.join("target/generated-sources/duologue");

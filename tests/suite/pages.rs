@@ -1,9 +1,11 @@
 //! The pages of the documentation: none is missing, none is stale, and no link is broken.
 
 use crate::support::repository;
+use crate::support::steps::blocks;
 use crate::tidy::{PACKAGES, files, relative, sources};
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 #[test]
 fn each_rule_has_a_page_and_a_fixture() {
@@ -76,6 +78,47 @@ fn the_readme_and_the_continuous_build_agree() {
         script.contains(command),
         ".ci/run does not run what README.md says"
     );
+}
+
+/// What a reader types in the block of a shell, without what follows a redirection, a pipe, a comment or `--`.
+fn commands_in(text: &str) -> Vec<String> {
+    let joined = text.replace("\\\n", " ");
+    let lines = joined.lines().map(|line| line.trim_start_matches("$ "));
+    let lines = lines.filter(|line| line.starts_with("duologue "));
+    let ends = ["|", ">", "<", "#", "&&", "||", "--"];
+    let words = lines.map(|line| {
+        let words = line.split_whitespace();
+        words.take_while(move |word| !ends.contains(word))
+    });
+    words
+        .map(|words| words.collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+/// With `--help` at its end, a command whose options exist prints its help, whatever files it names.
+#[test]
+fn the_commands_of_pages_exist() {
+    let mut commands = BTreeSet::new();
+    for path in files("docs")
+        .into_iter()
+        .chain([repository().join("README.md")])
+    {
+        if path.extension().is_some_and(|ending| ending == "md") && !path.ends_with("cli.md") {
+            let page = fs::read_to_string(&path).expect("it can be read");
+            let shell = blocks(&page)
+                .into_iter()
+                .filter(|block| matches!(block.language, "sh" | "console"));
+            commands.extend(shell.flat_map(|block| commands_in(block.text)));
+        }
+    }
+    assert!(commands.len() > 30, "{commands:?}");
+    for command in commands {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_duologue"));
+        run.args(command.split(' ').skip(1)).arg("--help");
+        let output = run.output().expect("the compiler is built");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {errors}");
+    }
 }
 
 /// Links to other pages of the repository are not broken.

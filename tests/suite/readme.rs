@@ -60,3 +60,11 @@ fn the_error_is_what_is_printed() {
         "the README does not show:\n{printed}"
     );
 }
+
+/// The first page is read to its end, and leads to a few others.
+#[test]
+fn the_page_is_short() {
+    let readme = read("README.md");
+    assert!(readme.lines().count() <= 150);
+    assert!(readme.matches("](").count() <= 10);
+}

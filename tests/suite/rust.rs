@@ -4,7 +4,7 @@ use crate::support::rust::{
     Edition, GROUPS, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt,
     scratch, tool,
 };
-use crate::support::{edit, repository, succeed};
+use crate::support::{edit, repository, succeed, target_pages};
 use duologue::languages::{self, Options, Target};
 use std::fs;
 use std::path::Path;
@@ -328,8 +328,7 @@ fn programs_in(page: &str) -> Vec<String> {
 
 #[test]
 fn the_programs_of_the_page_run() {
-    let page =
-        fs::read_to_string(repository().join("docs/targets/rust.md")).expect("there is a page");
+    let page = target_pages("rust");
     let folder = scratch("page");
     let mut paths = protocols_in("protocols");
     generate(&paths, &Options::default(), &folder.join("all"));

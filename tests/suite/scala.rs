@@ -11,11 +11,11 @@ mod snapshots;
 mod stress;
 mod three;
 
-use crate::support::repository;
 use crate::support::scala::warm::Warm;
 use crate::support::scala::{
     Scala, folder, generate, generate_with, maven, protocols_in, sources_in, tool,
 };
+use crate::support::{repository, target_pages};
 use duologue::check::CheckedProgram;
 use duologue::languages::Options;
 use duologue::name::Name;
@@ -92,7 +92,7 @@ pub fn desk_program() -> Command {
     java
 }
 
-/// So a native image needs no metadata, as docs/targets/scala.md says. A `lazy val` of Scala 3.3 finds its field by reflection.
+/// So a native image needs no metadata, as docs/targets/scala-reference.md says. A `lazy val` of Scala 3.3 finds its field by reflection.
 #[test]
 fn no_scala_code_uses_reflection() {
     let root = repository();
@@ -324,7 +324,7 @@ fn in_camel_case(name: &str) -> String {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
-    /// Sockets or actors, and certificates.
+    /// Sockets and certificates.
     Net,
     /// ox and jox, and with them a newer Java.
     Ox,
@@ -339,7 +339,7 @@ impl Needs {
             Needs::Ox
         } else if program.contains("startVirtualThread") {
             Needs::VirtualThreads
-        } else if imports("duologue.net") || imports("org.apache.pekko") {
+        } else if imports("duologue.net") {
             Needs::Net
         } else {
             Needs::Nothing
@@ -349,7 +349,7 @@ impl Needs {
 
 /// The programs of the target's page that need this, by the names of their objects.
 fn documented(needs: Needs) -> Vec<(String, String)> {
-    let page = read(&repository().join("docs/targets/scala.md"));
+    let page = target_pages("scala");
     let blocks = page.split("```scala\n").skip(1);
     let blocks = blocks.filter(|block| {
         let program = block.split("```").next();
@@ -484,7 +484,7 @@ pub fn programs(scala: Scala) -> PathBuf {
 
 /// The Java programs of the target's page, by the names of their classes.
 fn documented_in_java() -> Vec<(String, String)> {
-    let page = read(&repository().join("docs/targets/scala.md"));
+    let page = target_pages("scala");
     let texts = page.split("```java\n").skip(1);
     let texts = texts.filter_map(|block| block.split("```").next());
     let programs = texts.map(|text| {

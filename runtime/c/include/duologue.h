@@ -266,7 +266,7 @@ void duo_release_copy(void *block);
  * Without an operating system (DUO_NO_THREADS), one processor runs everything in turn, and the program defines these
  * two functions. A call that waits calls `duo_idle` repeatedly, which lets the other side run. A call with a time
  * limit measures it with `duo_clock`, in nanoseconds since an arbitrary start. Interrupt handlers may use a session
- * only as docs/targets/c.md describes.
+ * only as docs/targets/c-reference.md describes.
  */
 void duo_idle(void);
 uint64_t duo_clock(void);

@@ -1,6 +1,6 @@
 /*
  * The ring of a session: how a message is published and found. It follows the same design as the ring of the Rust
- * runtime, which docs/runtime.md explains, and differs in its words, its credit, its notifiers and its futexes. So
+ * runtime, which runtime/internals.md explains, and differs in its words, its credit, its notifiers and its futexes. So
  * what the models of the Rust runtime explore says nothing about this code. Its argument is below; for waking in a run
  * and for free slots there is a model of its own, tests/ring.pml.
  *

@@ -1,4 +1,4 @@
-/* A session between processes as a whole. The invariants are in shm.h, the layout in docs/wire.md. */
+/* A session between processes as a whole. The invariants are in shm.h, the layout in runtime/shared-memory.md. */
 #include "shm_lines.h"
 
 /* More turns than there will ever be. */

@@ -1,5 +1,5 @@
 /*
- * Sessions in memory that two processes share. docs/wire.md describes the region; this comment explains why the way it
+ * Sessions in memory that two processes share. runtime/shared-memory.md describes the region; this comment explains why the way it
  * is used is correct. Nothing in the region is trusted: data is read once, into memory of this process, and then
  * checked; positions are counted here and never read from the region.
  *
@@ -141,7 +141,7 @@ typedef struct duo_shm_line {
     char cells[DUO_SHM_CELLS * 8];
 } duo_shm_line;
 
-/* What docs/wire.md says about the layout. */
+/* What runtime/shared-memory.md says about the layout. */
 static_assert(offsetof(duo_shm_head, sides) == 64 && sizeof(duo_shm_side) == 192, "the sides");
 static_assert(sizeof(duo_shm_head) == 448 && sizeof(duo_shm_line) == 64, "the lines");
 static_assert(offsetof(duo_shm_side, lines_taken) == 64, "a side");

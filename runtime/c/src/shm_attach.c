@@ -1,4 +1,4 @@
-/* Taking a side of a region, and agreeing with the peer on the protocol: docs/wire.md. */
+/* Taking a side of a region, and agreeing with the peer on the protocol: runtime/shared-memory.md. */
 #define _GNU_SOURCE
 #include "shm.h"
 #include "wire.h"

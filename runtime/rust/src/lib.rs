@@ -12,7 +12,7 @@
 //! receiving endpoint is a [`Receiver`]. Each operation consumes its endpoint and returns the next one, so sending a
 //! message out of turn does not compile. Dropping an endpoint early closes the session, and the peer gets [`Closed`].
 //!
-//! `docs/runtime.md` in the repository says how the modules fit together, and follows one message from `send` to `recv`.
+//! `runtime/internals.md` in the repository says how the modules fit together, and follows one message from `send` to `recv`.
 
 #![doc = include_str!("variance.md")]
 

@@ -1,4 +1,4 @@
-//! The programs of docs/targets/rust.md that use other crates. The build script takes them from the page.
+//! The programs of the pages about Rust that use other crates. The build script takes them from the page.
 
 #[allow(dead_code)]
 mod cancelling {

@@ -187,7 +187,7 @@ fn the_bytes_are_those_of_the_vectors() {
     let _removed = std::fs::remove_file(&path);
 }
 
-/// The program of `docs/targets/rust.md`.
+/// The program of `docs/targets/rust-sockets.md`.
 #[test]
 fn the_documented_program_runs() {
     let run = std::process::Command::new(env!("CARGO_BIN_EXE_over_sockets")).output();

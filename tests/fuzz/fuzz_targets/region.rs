@@ -18,7 +18,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::thread;
 
-/// The bytes for long messages, and where they are: `docs/wire.md`, "Shared memory".
+/// The bytes for long messages, and where they are: `runtime/shared-memory.md`, "Shared memory".
 const SPACE: usize = 4096;
 const BYTES_AT: u64 = 448 + 64 * 256;
 

@@ -5,7 +5,7 @@ use super::cmake::tool;
 use super::firmware::BANK;
 use super::{generate, generate_with, hosts, protocols};
 use crate::support::c::{Compiler, runtime, scratch, sources_in};
-use crate::support::{repository, succeed};
+use crate::support::{succeed, target_pages};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -42,8 +42,7 @@ fn gcc_finds_nothing() {
 /// Programs that use generated code: those of the page, at optimization levels that inline the headers differently.
 #[test]
 fn gcc_finds_nothing_in_programs() {
-    let page = std::fs::read_to_string(repository().join("docs/targets/c.md"));
-    let page = page.expect("the page is there");
+    let page = target_pages("c");
     let generated = generate_with(
         "analyzed-programs",
         &protocols(),

@@ -1,7 +1,7 @@
 //! The CMake package and the pkg-config file of the runtime.
 
 use crate::support::c::{runtime, scratch};
-use crate::support::{edit, repository, succeed};
+use crate::support::{edit, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -70,20 +70,10 @@ fn installed_with(folder: &Path, arguments: &[&str]) -> PathBuf {
     prefix
 }
 
-/// Copies the example into a folder of its own, whose name contains a space.
+/// Writes the recipe of `docs/building.md` into a folder whose name contains a space.
 fn example(folder: &Path) -> PathBuf {
     let source = folder.join("the example");
-    let original = repository().join("tests/cmake");
-    for file in [
-        "CMakeLists.txt",
-        "main.c",
-        "protocols/thermostat.proto",
-        "protocols/units.proto",
-    ] {
-        let to = source.join(file);
-        fs::create_dir_all(to.parent().expect("it is in a folder")).expect("it can be made");
-        fs::copy(original.join(file), to).expect("it can be copied");
-    }
+    crate::recipes::write_cmake(&source);
     source
 }
 
@@ -101,7 +91,11 @@ fn an_edit_of_an_imported_file_triggers_a_build() {
         let make = || succeed(cmake().arg("--build").arg(&build));
         let told = || succeed(&mut Command::new(build.join("thermostat"))).expect("it runs");
         make().expect("it builds");
-        assert_eq!(told(), "21 degrees, in 4 bytes\n", "{generator}");
+        assert_eq!(
+            told(),
+            "21 degrees, in 4 bytes, in one process\n",
+            "{generator}"
+        );
         let compiles = |output: String| output.contains("Building C object");
         assert!(
             !compiles(make().expect("it builds")),
@@ -114,7 +108,11 @@ fn an_edit_of_an_imported_file_triggers_a_build() {
             compiles(make().expect("it builds")),
             "{generator}: a type had changed"
         );
-        assert_eq!(told(), "21 degrees, in 8 bytes\n", "{generator}");
+        assert_eq!(
+            told(),
+            "21 degrees, in 8 bytes, in one process\n",
+            "{generator}"
+        );
 
         // One more protocol in the imported file is one more generated file.
         edit(
@@ -233,6 +231,7 @@ fn mistakes_of_a_build_are_reported() {
 fn pkg_config_finds_the_runtime() {
     let folder = scratch("pkg-config");
     let prefix = installed();
+    let source = example(&folder);
     // What needs other libraries is built only where it is asked for.
     for file in [
         "include/duologue/tls.h",
@@ -259,13 +258,13 @@ fn pkg_config_finds_the_runtime() {
         let mut generate = Command::new(env!("CARGO_BIN_EXE_duologue"));
         generate
             .arg("gen")
-            .arg(repository().join("tests/cmake/protocols/thermostat.proto"));
+            .arg(source.join("protocols/thermostat.proto"));
         generate.arg("--c").arg(&generated).args(option);
         succeed(&mut generate).expect("the protocol is correct");
         let program = generated.join("thermostat");
         let mut compile = Command::new("gcc");
         compile
-            .arg(repository().join("tests/cmake/main.c"))
+            .arg(source.join("main.c"))
             .arg(generated.join("thermostat.c"))
             .args(more.map(|file| generated.join(file)));
         compile
@@ -275,7 +274,7 @@ fn pkg_config_finds_the_runtime() {
         succeed(compile.arg("-o").arg(&program)).expect("the program is compiled");
         assert_eq!(
             succeed(&mut Command::new(program)).expect("it runs"),
-            "21 degrees, in 4 bytes\n"
+            "21 degrees, in 4 bytes, in one process\n"
         );
     }
 }
@@ -300,7 +299,10 @@ fn options_choose_the_libraries() {
         assert!(objects.join(file).is_file(), "{file}");
     }
     let printed = succeed(&mut Command::new(build.join("thermostat")));
-    assert_eq!(printed.as_deref(), Ok("21 degrees, in 4 bytes\n"));
+    assert_eq!(
+        printed.as_deref(),
+        Ok("21 degrees, in 4 bytes, in one process\n")
+    );
 }
 
 /// A library of its own is installed where it is asked for, and a program is linked to it by pkg-config and by CMake.

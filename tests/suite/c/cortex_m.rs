@@ -3,7 +3,7 @@
 use super::firmware::{BANK, BARE, TELLER, sources_of_a_device};
 use crate::support::c::{C_WARNINGS, runtime, scratch, sources_in};
 use crate::support::program::path_with_compiler;
-use crate::support::{repository, succeed};
+use crate::support::{repository, succeed, target_pages};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -270,8 +270,7 @@ fn a_session_with_an_interrupt_handler() {
 #[test]
 #[ignore = "with qemu-system-arm"]
 fn the_recipe_for_a_device() {
-    let page = std::fs::read_to_string(repository().join("docs/targets/c.md"));
-    let page = page.expect("the page is there");
+    let page = target_pages("c");
     let (_, section) = page
         .split_once("\n## Without an allocator\n")
         .expect("the page has the section");

@@ -4,7 +4,7 @@ use super::driver::{ADDRESS, THREAD};
 use super::firmware::BANK;
 use super::{SMALL, generate, generate_with, hosts, protocols, quiet};
 use crate::support::c::{Program, Watch, runtime, sources_in};
-use crate::support::{repository, succeed};
+use crate::support::{repository, succeed, target_pages};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -211,8 +211,7 @@ fn has_robots(folder: &std::path::Path) -> bool {
 /// Every block of the page compiles, and those that are programs run and print what the page says.
 #[test]
 fn the_programs_of_the_page_print_what_it_says() {
-    let page =
-        std::fs::read_to_string(repository().join("docs/targets/c.md")).expect("the page is there");
+    let page = target_pages("c");
     let options = ["--c-shm", "--remote", "--c-events", "--robots"];
     let generated = generate_with("page", &protocols(), &options);
     let device = BANK.generate("page-device");

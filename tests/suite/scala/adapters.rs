@@ -1,8 +1,8 @@
 //! Sessions in other libraries: `runtime/scala/zio` and `runtime/scala/cats`, with the programs that are their tests, and ox.
 
-use super::{Needs, read};
+use super::Needs;
 use crate::support::scala::{Scala, folder, generate, maven, sources_in, tool};
-use crate::support::{repository, succeed};
+use crate::support::{repository, succeed, target_pages};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -39,7 +39,7 @@ fn talks(name: &str, pom: &'static str, suites: [&str; 2]) {
 
 /// The part of a program that the target's page shows for both adapters, in a function.
 fn documented(name: &str) -> PathBuf {
-    let page = read(&repository().join("docs/targets/scala.md"));
+    let page = target_pages("scala");
     let blocks = page.split("```text\nreceiveStream(").skip(1);
     let blocks: Vec<&str> = blocks
         .filter_map(|block| block.split("```").next())

@@ -1,7 +1,5 @@
 //! The sbt plugin and its example: Maven fetches the launcher, which fetches sbt.
 
-#[cfg(target_os = "linux")]
-use crate::support::program::Scratch;
 use crate::support::scala::{folder, maven, tool};
 use crate::support::{copy, edit, repository, succeed};
 use std::fs;
@@ -55,6 +53,7 @@ fn an_edit_of_a_protocol_triggers_a_build_and_errors_have_positions() {
     let _ = fs::remove_dir_all(&folder);
     let (root, example) = (folder.join("root"), folder.join("example"));
     copy(&repository().join("tests/sbt"), &example);
+    crate::recipes::write_scala(&example.join("src/main"));
     copy_parts(&["sbt", "src/main"], &root.join("runtime/scala"));
     let writes = |printed: &str| printed.contains("Generating endpoints for the protocols");
     let run = || sbt(&example, &root).unwrap_or_else(|failure| panic!("{failure}"));
@@ -71,7 +70,7 @@ fn an_edit_of_a_protocol_triggers_a_build_and_errors_have_positions() {
     );
 
     let protocols = example.join("src/main/protocols");
-    edit(&protocols.join("units.duo"), "i32", "i64");
+    edit(&protocols.join("units.proto"), "i32", "i64");
     let edited = run();
     assert!(
         writes(&edited) && edited.contains("21 degrees, as long\n"),
@@ -138,6 +137,7 @@ fn a_project_compiles_without_a_native_compiler() {
     let _ = fs::remove_dir_all(&folder);
     let (root, example) = (folder.join("root"), folder.join("example"));
     copy(&repository().join("tests/sbt"), &example);
+    crate::recipes::write_scala(&example.join("src/main"));
     copy_parts(&["sbt", "src/main"], &root.join("runtime/scala"));
     let packages = crate::installs::package("maven");
     let resolver = format!(
@@ -165,81 +165,4 @@ fn a_project_compiles_without_a_native_compiler() {
         ),
         "{refused}"
     );
-}
-
-/// Everything is published into a folder of the tests. A project that has nothing else runs.
-#[test]
-#[ignore = "nightly: recipes"]
-fn a_project_needs_only_what_is_published() {
-    let folder = folder("sbt-published");
-    let _ = fs::remove_dir_all(&folder);
-    let (scala, example) = (folder.join("scala"), folder.join("example"));
-    copy_parts(
-        &[
-            "build.sbt",
-            "project",
-            "src/main",
-            "net/src/main",
-            "nats",
-            "zio",
-            "cats",
-            "sbt",
-        ],
-        &scala,
-    );
-    let ivy = format!("-Dsbt.ivy.home={}", folder.join("ivy").display());
-    let install = ["install", "mimaReportBinaryIssues"];
-    launch(sbt_in(&scala).arg(&ivy), &install).unwrap_or_else(|failure| panic!("{failure}"));
-    let published = folder.join("ivy/local/io.github.duologue");
-    for name in [
-        "duologue-runtime",
-        "duologue-net",
-        "duologue-nats",
-        "duologue-zio",
-        "duologue-cats",
-    ] {
-        for scala in ["2.13", "3"] {
-            let module = format!("{name}_{scala}");
-            for file in [
-                format!("jars/{module}.jar"),
-                format!("srcs/{module}-sources.jar"),
-                format!("docs/{module}-javadoc.jar"),
-                format!("poms/{module}.pom"),
-            ] {
-                let path = published.join(&module).join("0.1.0").join(file);
-                assert!(path.is_file(), "{} is missing", path.display());
-            }
-        }
-    }
-
-    copy(&repository().join("tests/sbt"), &example);
-    let plugin = r#"addSbtPlugin("io.github.duologue" % "sbt-duologue" % "0.1.0")"#;
-    fs::write(example.join("project/plugins.sbt"), plugin).expect("the folder can be written");
-    let build = "ThisBuild / scalaVersion := \"3.3.7\"\nenablePlugins(DuologuePlugin)\n\
-        duologueExecutable := sys.props.get(\"duologue.executable\")\n";
-    fs::write(example.join("build.sbt"), build).expect("the folder can be written");
-    let mut tasks = vec!["run"];
-    tasks.extend(add_player(&example));
-    let printed = launch(sbt_in(&example).arg(&ivy).arg(compiler()), &tasks)
-        .unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(printed.contains("21 degrees, as int\n"), "{printed}");
-}
-
-/// Adds the player of `docs/networking.md`, with the `build.sbt` of that page, as a project of this build, because starting sbt takes
-/// longer than compiling the player. Returns the tasks for it.
-#[cfg(target_os = "linux")]
-fn add_player(build: &Path) -> &'static [&'static str] {
-    let tutorial = Scratch::new("sbt-player");
-    crate::networking::write_scala(&tutorial);
-    copy(&tutorial.path("scala"), &build.join("player"));
-    let root = fs::read_to_string(build.join("build.sbt")).expect("it is written");
-    let root = format!("lazy val player = project\n{root}");
-    fs::write(build.join("build.sbt"), root).expect("the folder can be written");
-    &["player/compile"]
-}
-
-/// The page is for Linux.
-#[cfg(not(target_os = "linux"))]
-fn add_player(_: &Path) -> &'static [&'static str] {
-    &[]
 }

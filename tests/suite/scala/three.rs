@@ -2,9 +2,9 @@
 //! the bytes of all languages.
 
 use super::misuse::{self, Misuse};
-use super::{folders_in, read};
-use crate::support::repository;
+use super::folders_in;
 use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in};
+use crate::support::{repository, target_pages};
 use duologue::languages::{Options, ScalaVersion};
 use std::fs;
 use std::path::PathBuf;
@@ -96,7 +96,7 @@ fn built() -> &'static Built {
                 .iter()
                 .map(|it| it.write_right(&out.join("right"))),
         );
-        let page = read(&root.join("docs/targets/scala.md"));
+        let page = target_pages("scala");
         let program = page.split("```scala 3\n").nth(1);
         let program = program.and_then(|text| text.split("```").next());
         let source = out.join("Documented.scala");

@@ -9,6 +9,7 @@ pub mod sarif;
 pub mod scala;
 pub mod schema;
 pub mod spin;
+pub mod steps;
 pub mod texts;
 
 use std::fs::File;
@@ -21,6 +22,15 @@ use std::time::{Duration, Instant};
 pub fn repository() -> &'static Path {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
     cli.parent().expect("a package in the repository")
+}
+
+/// The pages about a target language, one after the other: `rust`, `c` or `scala`.
+pub fn target_pages(language: &str) -> String {
+    let parts = ["", "-reference", "-sockets"].map(|part| {
+        let path = repository().join(format!("docs/targets/{language}{part}.md"));
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    });
+    parts.join("\n")
 }
 
 /// Runs a command to its end and returns what it printed, or, if it fails, the command and its errors.

@@ -15,7 +15,7 @@
  *   64-bit store is two stores on a 32-bit core, and a step of a session consists of several stores. A program whose
  *   handler uses a session must mask the interrupt around each of its own calls on that session, with something that
  *   the compiler does not move memory accesses across (such as CMSIS's `__disable_irq` and `__enable_irq`). So nothing
- *   here is volatile: that would cost code size and gain nothing. docs/targets/c.md describes what a handler may do.
+ *   here is volatile: that would cost code size and gain nothing. docs/targets/c-reference.md describes what a handler may do.
  */
 #ifndef DUOLOGUE_ATOMIC_H
 #define DUOLOGUE_ATOMIC_H

@@ -17,7 +17,7 @@
 //!
 //! A region holds one session. Unrelated processes open it by its name, or send its descriptor over a Unix socket
 //! ([`Region::send`], [`Region::receive`]); a child process can inherit the descriptor. The format is specified in
-//! `docs/wire.md`, so the other side may be a program in C.
+//! `runtime/shared-memory.md`, so the other side may be a program in C.
 //!
 //! # What differs from sessions within a process
 //!

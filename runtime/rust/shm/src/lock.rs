@@ -1,4 +1,4 @@
-//! The locks by which a process shows that it has a side of a region: `docs/wire.md`, "Locks".
+//! The locks by which a process shows that it has a side of a region: `runtime/shared-memory.md`, "Locks".
 //!
 //! A lock belongs to an open file description. The description that has a side's lock is opened only for it, and nothing
 //! else refers to it: no mapping, no duplicate, and in a child process it is closed as soon as the child exists. So

@@ -1,4 +1,4 @@
-//! Agreeing with the peer on the protocol: `docs/wire.md`, "Handshake".
+//! Agreeing with the peer on the protocol: `runtime/shared-memory.md`, "Handshake".
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};

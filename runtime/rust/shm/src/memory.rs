@@ -1,4 +1,4 @@
-//! The memory of a region, mapped into this process: `docs/wire.md`, "Shared memory".
+//! The memory of a region, mapped into this process: `runtime/shared-memory.md`, "Shared memory".
 //!
 //! The other process may write anything here at any time. So every word is an atomic, all access is by its atomic
 //! operations, and no reference to plain data in the mapping ever exists: bytes are copied to or from memory of this
@@ -160,7 +160,7 @@ fn word_of(part: &[u8]) -> u64 {
     u64::from_ne_bytes(word)
 }
 
-// What docs/wire.md says about the layout.
+// What runtime/shared-memory.md says about the layout.
 const _: () = assert!(size_of::<Side>() == 192 && size_of::<Head>() == 448);
 const _: () = assert!(size_of::<Line>() == 64 && SIDES_AT[0] == 64 && SIDES_AT[1] == 256);
 const _: () = assert!(std::mem::offset_of!(Side, finished) == 64);

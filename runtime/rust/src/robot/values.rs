@@ -1,4 +1,4 @@
-//! Values that robots make from bytes. `docs/testing.md` in the repository has the format.
+//! Values that robots make from bytes. `tests/robots/README.md` in the repository has the format.
 
 use super::choices::Choices;
 

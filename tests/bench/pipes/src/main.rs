@@ -1,6 +1,6 @@
 //! What the Rust pipes cost, compared with other crates and with what the machine can do.
 //!
-//! `cargo bench -p duologue-bench` measures everything; `-- --help` says how to measure less. `docs/benchmarks.md` describes how it
+//! `cargo bench -p duologue-bench` measures everything; `-- --help` says how to measure less. `tests/bench/README.md` describes how it
 //! is measured.
 #![deny(unsafe_code)]
 

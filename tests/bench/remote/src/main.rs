@@ -1,7 +1,7 @@
 //! What sessions over sockets and in shared memory cost, compared with what the system, or the memory, takes to move the same bytes.
 //!
 //! `cargo bench -p duologue-bench-remote` measures everything. `-- 41` makes 41 rounds, `-- 41 stream` takes only the families with
-//! this word in their names, and `-- --quick` does every operation three times and measures nothing. `docs/benchmarks.md` describes
+//! this word in their names, and `-- --quick` does every operation three times and measures nothing. `tests/bench/README.md` describes
 //! how it is measured.
 #![forbid(unsafe_code)]
 

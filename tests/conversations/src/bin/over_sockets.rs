@@ -1,4 +1,4 @@
-//! The program of `docs/targets/rust.md` that uses sockets.
+//! The program of `docs/targets/rust-sockets.md` that uses sockets.
 #![forbid(unsafe_code)]
 
 include!(concat!(env!("OUT_DIR"), "/page_over_sockets.rs"));

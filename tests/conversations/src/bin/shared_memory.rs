@@ -1,4 +1,4 @@
-//! The program of `docs/targets/rust.md` with a session in shared memory.
+//! The program of `docs/targets/rust-sockets.md` with a session in shared memory.
 #![forbid(unsafe_code)]
 
 include!(concat!(env!("OUT_DIR"), "/page_shared_memory.rs"));

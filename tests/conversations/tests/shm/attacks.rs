@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-// The region, as docs/wire.md describes it.
+// The region, as runtime/shared-memory.md describes it.
 const PARITY: u64 = 1;
 const ONE: u64 = 2;
 const FULL: u64 = 0x10;

@@ -5,7 +5,7 @@ use super::value::Value;
 use duologue::protocol::{Builtin, Definition, Lengths, Program, Side, Type};
 use duologue::robots::{Makeable, Plan};
 
-/// What robots make at most, by `docs/testing.md`.
+/// What robots make at most, by `tests/robots/README.md`.
 const DEPTH: u32 = 64;
 const BUDGET: u64 = 65_536;
 
