@@ -1,54 +1,188 @@
-//! The module `robots` of a protocol or an instance: functions that play a side of it by themselves.
+//! The module `robots` of a protocol or an instance, as the templates see it: a table of the protocol, and functions that play one
+//! state and that make and show values. The runtime plays sessions with them.
 
-use super::fields;
-use super::layout::Document;
-use super::robot_values::{RobotTypes, pattern, role};
-use super::spelling::{NameScope, type_name, value_name};
+use super::fields::{self, NEXT};
+use super::spelling::{NameScope, generics, turbofish, type_name, value_name};
 use super::states::used_parameters;
-use crate::protocol::{Lengths, Message, Next, Side, Type};
+use crate::protocol::{
+    Builtin, Definition, EndpointType, Entry, Lengths, Message, Side, Type, TypeId,
+};
 use crate::relation::View;
-use crate::robots::{Absent, MOST_NODES, Makeable, Node, Plan};
-use std::fmt::Write as _;
+use crate::robots::{Makeable, Node, PayloadType, PayloadTypes, Plan, builtin_word};
+use std::collections::BTreeSet;
 
-/// The module's text, empty if there are no robots; and a note if that may be a surprise.
-pub(super) fn module(
-    view: View<'_>,
-    makeable: &Makeable,
-    scope: NameScope<'_>,
-) -> (String, Option<String>) {
-    let plan = match Plan::of(view, makeable) {
-        Ok(plan) => plan,
-        Err(Absent::Nothing) => return (String::new(), None),
-        Err(Absent::TooLarge) => {
-            let name = view.name();
-            let note = format!("`{name}` has no robots: it has more than {MOST_NODES} states");
-            return (String::new(), Some(note));
-        }
-    };
-    let inner = scope.inside(1);
-    let payloads = |node: &Node| payloads(&plan, node);
-    let all = plan.nodes.iter().flat_map(&payloads);
-    let types = RobotTypes::of(inner, makeable, all.map(|(ty, lengths, _)| (ty, lengths)));
-    let robots = Robots {
-        plan: &plan,
-        types,
-        protocol: inner.protocol(view.protocol),
-    };
-    (robots.text(), None)
+/// The robots of a protocol.
+pub struct RobotsView {
+    /// The name with its package.
+    pub(super) name: String,
+    pub(super) fingerprint: String,
+    pub(super) sides: [SideView; 2],
+    pub(super) nodes: Vec<NodeView>,
+    /// The types of the payloads that are not built in, with their parts.
+    pub(super) types: Vec<TypeView>,
 }
 
-/// The entries of a node's messages without type parameters, with whether the message can be made.
-fn payloads<'p>(plan: &Plan<'p>, node: &Node) -> Vec<(Type, &'p Lengths, bool)> {
-    let mut all = Vec::new();
-    for (message, edge) in plan.messages(node) {
-        let entries = entries(message, node).into_iter();
-        all.extend(entries.map(|(ty, lengths)| (ty, lengths, edge.is_makeable)));
+/// A side, its trait, and which of the types its robot makes.
+pub(super) struct SideView {
+    pub(super) name: &'static str,
+    pub(super) role: &'static str,
+    pub(super) hosts: Vec<HostView>,
+    made: BTreeSet<usize>,
+}
+
+impl SideView {
+    pub(super) fn makes(&self, ty: &TypeView) -> bool {
+        self.made.contains(&ty.index)
     }
-    all
+
+    /// Whether the program has to implement the trait.
+    pub(super) fn needs_program(&self) -> bool {
+        self.hosts.iter().any(|host| host.is_made)
+    }
 }
 
-fn entries<'p>(message: &'p Message, node: &Node) -> Vec<(Type, &'p Lengths)> {
-    let entries = message.entries.iter();
+/// A type of the program.
+pub(super) struct HostView {
+    /// The name in the protocol, and the suffix of the methods for it.
+    pub(super) text: String,
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) is_made: bool,
+}
+
+/// A state with type arguments.
+pub(super) struct NodeView {
+    pub(super) text: String,
+    pub(super) sender: &'static str,
+    /// The first edge of a shortest way to the end, or -1.
+    pub(super) way_out: i64,
+    /// The endpoints of both sides, in the order of the sides.
+    endpoints: [String; 2],
+    /// The enum of its messages, with and without type arguments.
+    pub(super) message: String,
+    pub(super) path: String,
+    /// The method that checks its messages.
+    pub(super) property: String,
+    pub(super) edges: Vec<EdgeView>,
+}
+
+impl NodeView {
+    pub(super) fn endpoint(&self, side: &SideView) -> &str {
+        &self.endpoints[usize::from(side.name == Side::Server.word())]
+    }
+}
+
+/// A message of a node.
+pub(super) struct EdgeView {
+    pub(super) index: usize,
+    pub(super) text: String,
+    pub(super) variant: String,
+    pub(super) method: String,
+    /// The node that follows, or -1, and the field with its endpoint.
+    pub(super) next: i64,
+    pub(super) next_field: String,
+    pub(super) is_makeable: bool,
+    pub(super) is_coverable: bool,
+    pub(super) entries: Vec<PartView>,
+}
+
+/// A part of a payload or of a type.
+pub(super) struct PartView {
+    /// The field, or the position.
+    pub(super) field: String,
+    pub(super) text: String,
+    pub(super) value: ValueView,
+}
+
+/// How a value is made and shown.
+pub(super) enum ValueView {
+    /// By the runtime's method for a built-in type, with its argument.
+    Builtin(&'static str, String),
+    /// By the functions for the type at this position.
+    Type(usize),
+}
+
+pub(super) struct TypeView {
+    pub(super) index: usize,
+    pub(super) path: String,
+    pub(super) shape: Shape,
+}
+
+pub(super) enum Shape {
+    /// At most how many items, and whether they can be made.
+    List(u64, ValueView, bool),
+    Option(ValueView, bool),
+    Tuple(Vec<PartView>),
+    Struct(Vec<PartView>),
+    Enum(EnumView),
+    Endpoint(EndpointView),
+    /// A type of the program, with the suffix of its methods.
+    Host(String),
+}
+
+pub(super) struct EnumView {
+    pub(super) variants: Vec<VariantView>,
+    /// How many variants can be made, and which of these has the smallest values.
+    pub(super) count: usize,
+    pub(super) shallow: usize,
+}
+
+pub(super) struct VariantView {
+    pub(super) text: String,
+    pub(super) name: String,
+    /// The position among those that can be made.
+    pub(super) made: Option<usize>,
+    pub(super) parts: Vec<PartView>,
+}
+
+/// An endpoint of another protocol, whose peer is closed.
+pub(super) struct EndpointView {
+    /// The protocol's module, and the type arguments in a call of `init`.
+    pub(super) module: String,
+    pub(super) turbofish: String,
+    pub(super) side: &'static str,
+    pub(super) dual: &'static str,
+    /// The protocol, side and state.
+    pub(super) text: String,
+}
+
+impl RobotsView {
+    /// The robots of a plan; `scope` is the module of the protocol or instance.
+    pub(super) fn of(
+        view: View<'_>,
+        plan: &Plan<'_>,
+        makeable: &Makeable,
+        scope: NameScope<'_>,
+    ) -> RobotsView {
+        let scope = scope.inside(1);
+        let payloads = plan
+            .nodes
+            .iter()
+            .flat_map(|node| payloads(plan, node, false));
+        let robots = Robots {
+            plan,
+            makeable,
+            scope,
+            types: PayloadTypes::of(scope.program, makeable, payloads),
+            protocol: scope.protocol(view.protocol),
+        };
+        let nodes = plan.nodes.iter().enumerate();
+        let types = robots.types.all.iter().enumerate();
+        RobotsView {
+            name: plan.name.clone(),
+            fingerprint: plan.fingerprint.clone(),
+            sides: [Side::Client, Side::Server].map(|side| robots.side(side)),
+            nodes: nodes.map(|(at, node)| robots.node(at, node)).collect(),
+            types: types.map(|own| robots.ty(own)).collect(),
+        }
+    }
+}
+
+/// The entries of a node's messages without type parameters: of all, or of those that can be made.
+fn payloads<'p>(plan: &Plan<'p>, node: &Node, is_made: bool) -> Vec<(Type, &'p Lengths)> {
+    let messages = plan.messages(node);
+    let messages = messages.filter(|(_, edge)| edge.is_makeable || !is_made);
+    let entries = messages.flat_map(|(message, _)| &message.entries);
     entries
         .map(|entry| (entry.ty.substitute(&node.arguments), &entry.lengths))
         .collect()
@@ -56,106 +190,97 @@ fn entries<'p>(message: &'p Message, node: &Node) -> Vec<(Type, &'p Lengths)> {
 
 struct Robots<'a> {
     plan: &'a Plan<'a>,
-    types: RobotTypes<'a>,
+    makeable: &'a Makeable,
+    /// The module `robots`.
+    scope: NameScope<'a>,
+    types: PayloadTypes<'a>,
     /// The path to the protocol's module.
     protocol: String,
 }
 
 impl Robots<'_> {
-    fn text(&self) -> String {
-        let mut text = "\n\n/// Peers that play a side by themselves, in tests.\n#[rustfmt::skip]\n\
-             #[allow(non_snake_case, unused_variables, unused_mut, unused_parens, unreachable_code)]\n\
-             pub mod robots {\n"
-            .to_owned();
-        text += &self.table();
-        for side in [Side::Client, Side::Server] {
-            text += &self.hooks(side);
-            text += &self.function(side);
-        }
-        let sent = [Side::Client, Side::Server].map(|side| self.sent(side));
-        text += &self.types.functions(sent);
-        text + "}"
-    }
-
-    /// The payloads that a side's robot makes.
-    fn sent(&self, side: Side) -> Vec<(Type, &Lengths)> {
+    fn side(&self, side: Side) -> SideView {
         let nodes = self.plan.nodes.iter().filter(|node| node.sender == side);
-        let all = nodes.flat_map(|node| payloads(self.plan, node));
-        all.filter_map(|(ty, lengths, is_makeable)| is_makeable.then_some((ty, lengths)))
-            .collect()
+        let sent = nodes.flat_map(|node| payloads(self.plan, node, true));
+        let made = self.types.made(sent);
+        let is_made = |id: TypeId| {
+            let mut made = made.iter();
+            made.any(|at| self.types.host(&self.types.all[*at].ty) == Some(id))
+        };
+        let hosts = self.hosts().into_iter().map(|id| HostView {
+            text: self.scope.program.ty(id).name.text().to_owned(),
+            name: self.host_name(id),
+            path: self.scope.ty(&Type::Named(id), &[]),
+            is_made: is_made(id),
+        });
+        SideView {
+            name: side.word(),
+            role: match side {
+                Side::Client => "Client",
+                Side::Server => "Server",
+            },
+            hosts: hosts.collect(),
+            made,
+        }
     }
 
-    fn table(&self) -> String {
-        let mut text = format!(
-            "    /// The states and transitions, for the coverage.\n    \
-             pub static TABLE: ::duologue::robots::Table = ::duologue::robots::Table {{\n        \
-             protocol: \"{}\",\n        fingerprint: \"{}\",\n        nodes: &[\n",
-            self.plan.name, self.plan.fingerprint
-        );
-        for node in &self.plan.nodes {
-            let _ = writeln!(
-                text,
-                "            ::duologue::robots::Node {{ state: \"{}\", client_sends: {}, way_out: {}, edges: &[",
-                node.name,
-                node.sender == Side::Client,
-                number(node.way_out)
-            );
-            for (message, edge) in self.plan.messages(node) {
-                let _ = writeln!(
-                    text,
-                    "                ::duologue::robots::Edge {{ message: \"{}\", next: {}, is_makeable: {}, is_coverable: {} }},",
-                    message.name,
-                    number(edge.next),
-                    edge.is_makeable,
-                    edge.is_coverable
-                );
-            }
-            text.push_str("            ] },\n");
-        }
-        text + "        ],\n    };\n"
+    /// All types of the host program, in the order in which they are needed.
+    fn hosts(&self) -> Vec<TypeId> {
+        let mut seen = BTreeSet::new();
+        let all = self.types.all.iter();
+        let hosts = all.filter_map(|own| self.types.host(&own.ty));
+        hosts.filter(|id| seen.insert(*id)).collect()
     }
 
-    /// The trait of a side. `()` implements it if it has no method that the program must supply.
-    fn hooks(&self, side: Side) -> String {
-        let (role, word) = (role(side), side.word());
-        let mut text = format!(
-            "\n    /// What the {word}'s robot asks the program for.\n    pub trait {role} {{\n"
-        );
-        let made = self.types.made_hosts(self.sent(side).into_iter());
-        for id in self.types.hosts() {
-            let (name, path) = (self.types.host_name(id), self.types.path(&Type::Named(id)));
-            let written = &self.types.scope.program.ty(id).name;
-            if made.contains(&id) {
-                let _ = writeln!(
-                    text,
-                    "        /// Makes a value of this type from the robot's choices.\n        \
-                     fn make_{name}(&mut self, values: &mut ::duologue::robots::Values<'_>) -> {path};"
-                );
-            }
-            let _ = writeln!(
-                text,
-                "        /// Returns the text of a value for the transcript.\n        \
-                 fn show_{name}(&mut self, value: &{path}) -> ::std::string::String {{ \"<{written}>\".into() }}"
-            );
+    fn host_name(&self, id: TypeId) -> String {
+        let name = |id: TypeId| {
+            let name = value_name(&self.scope.program.ty(id).name);
+            name.trim_start_matches("r#").to_owned()
+        };
+        let own = name(id);
+        let hosts = self.hosts().into_iter();
+        let before = hosts.take_while(|other| *other != id);
+        match before.filter(|other| name(*other) == own).count() {
+            0 => own,
+            count => format!("{own}__{}", count + 1),
         }
-        for (at, node) in self.plan.nodes.iter().enumerate() {
-            if node.sender != side {
-                let (name, path) = (self.property(at), self.message_path(node));
-                let _ = writeln!(
-                    text,
-                    "        /// Checks a message that the robot has received. Fails with a text that says what is wrong.\n        \
-                     fn {name}(&mut self, message: &{path}) -> ::std::result::Result<(), ::std::string::String> {{ ::std::result::Result::Ok(()) }}"
-                );
-            }
-        }
-        text.push_str("    }\n");
-        if made.is_empty() {
-            let _ = write!(text, "\n    impl {role} for () {{}}\n");
-        }
-        text
     }
 
-    /// The method that checks the messages of a node.
+    fn node(&self, at: usize, node: &Node) -> NodeView {
+        let state = self.plan.state(node);
+        let name = type_name(&state.name);
+        let used = used_parameters(state).map(|at| node.arguments[at].clone());
+        let used = generics(&self.scope.types(&used.collect::<Vec<_>>(), &[]));
+        let arguments = generics(&self.scope.types(&node.arguments, &[]));
+        let endpoint = |side: Side| format!("{}{}::{name}{arguments}", self.protocol, side.word());
+        let path = format!("{}{name}", self.protocol);
+        let edges = self.plan.messages(node).enumerate();
+        let edges = edges.map(|(index, (message, edge))| EdgeView {
+            index,
+            text: message.name.text().to_owned(),
+            variant: type_name(&message.name),
+            method: value_name(&message.name),
+            next: position(edge.next),
+            next_field: match Entry::are_named(&message.entries) {
+                true => NEXT.to_owned(),
+                false => message.entries.len().to_string(),
+            },
+            is_makeable: edge.is_makeable,
+            is_coverable: edge.is_coverable,
+            entries: self.entries(message, node),
+        });
+        NodeView {
+            text: node.name.clone(),
+            sender: node.sender.word(),
+            way_out: position(node.way_out),
+            endpoints: [Side::Client, Side::Server].map(endpoint),
+            message: path.clone() + &used,
+            path,
+            property: self.property(at),
+            edges: edges.collect(),
+        }
+    }
+
     fn property(&self, at: usize) -> String {
         let node = &self.plan.nodes[at];
         let name = value_name(&self.plan.state(node).name);
@@ -168,162 +293,140 @@ impl Robots<'_> {
         }
     }
 
-    fn message_path(&self, node: &Node) -> String {
-        let state = self.plan.state(node);
-        let used: Vec<Type> = used_parameters(state)
-            .map(|at| node.arguments[at].clone())
-            .collect();
-        let path = format!("{}{}", self.protocol, type_name(&state.name));
-        Document::angle(path, self.types.scope.types(&used, &[])).flat()
-    }
-
-    fn endpoint_path(&self, node: &Node, side: Side) -> String {
-        let name = type_name(&self.plan.state(node).name);
-        let path = format!("{}{}::{name}", self.protocol, side.word());
-        Document::angle(path, self.types.scope.types(&node.arguments, &[])).flat()
-    }
-
-    /// The function that plays a side.
-    fn function(&self, side: Side) -> String {
-        let (role, word) = (role(side), side.word());
-        let start = self.endpoint_path(&self.plan.nodes[0], side);
-        let mut text = format!(
-            "\n    /// Plays the {word} until the session ends.\n    \
-             pub fn {word}<H: {role} + ?Sized>(endpoint: {start}, play: &mut ::duologue::robots::Play, hooks: &mut H) -> ::duologue::robots::Ending {{\n        \
-             enum At {{\n"
-        );
-        for (at, node) in self.plan.nodes.iter().enumerate() {
-            let _ = writeln!(
-                text,
-                "            S{at}({}),",
-                self.endpoint_path(node, side)
-            );
-        }
-        let _ = write!(
-            text,
-            "        }}\n        \
-             let endpoint = match play.begin(&TABLE, {}, endpoint) {{\n            \
-             ::std::result::Result::Ok(endpoint) => endpoint,\n            \
-             ::std::result::Result::Err(ending) => return ending,\n        }};\n        \
-             let mut at = At::S0(endpoint);\n        loop {{\n            at = match at {{\n",
-            side == Side::Client
-        );
-        for (at, node) in self.plan.nodes.iter().enumerate() {
-            text += &match node.sender == side {
-                true => self.turn(at, node, side),
-                false => self.wait(at, node, side),
-            };
-        }
-        text + "            };\n        }\n    }\n"
-    }
-
-    fn turn(&self, at: usize, node: &Node, side: Side) -> String {
-        let mut text = format!("                At::S{at}(endpoint) => match play.turn({at}) {{\n");
-        let endpoint = self.endpoint_path(node, side);
-        for (index, (message, edge)) in self.plan.messages(node).enumerate() {
-            if !edge.is_makeable {
-                continue;
-            }
-            let entries = entries(message, node);
-            let _ = writeln!(
-                text,
-                "                    ::std::option::Option::Some({index}) => {{"
-            );
-            if !entries.is_empty() {
-                let line = "                        let values = &mut play.values();\n";
-                text.push_str(line);
-            }
-            for (position, (ty, lengths)) in entries.iter().enumerate() {
-                let make = self.types.make(ty, lengths, Some(side));
-                let _ = writeln!(text, "                        let v{position} = {make};");
-            }
-            let _ = writeln!(
-                text,
-                "                        let out = play.line({at}, {index}, false);"
-            );
-            for position in 0..entries.len() {
-                let _ = writeln!(
-                    text,
-                    "                        let a{position} = &v{position};"
-                );
-            }
-            let shown = self.types.show_payload(&entries, Some(side));
-            let method = value_name(&message.name);
-            let values = (0..entries.len()).map(|position| format!(", v{position}"));
-            let values = values.collect::<String>();
-            let next = match edge.next {
-                Some(next) => format!("(next) => At::S{next}(next)"),
-                None => "(_) => return ::duologue::robots::Ending::Finished".to_owned(),
-            };
-            let _ = write!(
-                text,
-                "                        {shown} out.raw(\"\\n\");\n                        \
-                 match <{endpoint}>::{method}(endpoint{values}) {{\n                            \
-                 ::std::result::Result::Ok{next},\n                            \
-                 ::std::result::Result::Err(error) => return play.gone(error),\n                        }}\n                    }}\n"
-            );
-        }
-        let _ = write!(
-            text,
-            "                    _ => return play.left({at}),\n                }},\n"
-        );
-        text
-    }
-
-    fn wait(&self, at: usize, node: &Node, side: Side) -> String {
-        let mut text = format!(
-            "                At::S{at}(endpoint) => match endpoint.recv() {{\n                    \
-             ::std::result::Result::Err(closed) => return play.gone(closed),\n                    \
-             ::std::result::Result::Ok(message) => {{\n"
-        );
-        let state = self.plan.state(node);
-        let path = format!("{}{}", self.protocol, type_name(&state.name));
-        let (mut shown, mut taken) = (String::new(), String::new());
-        for (index, (message, edge)) in self.plan.messages(node).enumerate() {
-            let entries = entries(message, node);
-            let names = fields::of_message(&message.entries);
-            let has_end = !matches!(message.next, Next::End | Next::Error);
-            let head = format!("{path}::{}", type_name(&message.name));
-            let rest = if has_end || !entries.is_empty() {
-                ".."
+    fn entries(&self, message: &Message, node: &Node) -> Vec<PartView> {
+        let is_named = Entry::are_named(&message.entries);
+        let entries = message.entries.iter().enumerate();
+        let part = |(at, entry): (usize, &Entry)| PartView {
+            field: if is_named {
+                fields::of_entry(entry)
             } else {
-                ""
-            };
-            let seen = pattern(&head, names.clone(), entries.len(), rest);
-            let show = self.types.show_payload(&entries, Some(side));
-            let _ = writeln!(
-                shown,
-                "                            {seen} => {{ let out = play.line({at}, {index}, true); {show} out.raw(\"\\n\"); }}"
-            );
-            let next = match edge.next {
-                Some(next) => format!("At::S{next}(next)"),
-                None => "return ::duologue::robots::Ending::Finished".to_owned(),
-            };
-            let rest = match (edge.next, &names) {
-                (Some(_), Some(_)) => "next, ..",
-                (Some(_), None) => ".., next",
-                (None, _) => rest,
-            };
-            let whole = pattern(&head, names, 0, rest);
-            let _ = writeln!(taken, "                            {whole} => {next},");
+                at.to_string()
+            },
+            text: entry.name.text().to_owned(),
+            value: self.value(&entry.ty.substitute(&node.arguments), &entry.lengths),
+        };
+        entries.map(part).collect()
+    }
+
+    fn value(&self, ty: &Type, lengths: &Lengths) -> ValueView {
+        let (ty, lengths) = self.types.key(ty, lengths);
+        match &ty {
+            Type::Builtin(builtin) => {
+                let has_length = matches!(builtin, Builtin::Str | Builtin::Bytes);
+                let most = has_length.then(|| most(&lengths).to_string());
+                ValueView::Builtin(builtin_word(*builtin), most.unwrap_or_default())
+            }
+            _ => ValueView::Type(self.types.position(&ty, &lengths).unwrap_or_default()),
         }
-        if !shown.is_empty() {
-            let _ = write!(
-                text,
-                "                        match &message {{\n{shown}                        }}\n                        \
-                 if let ::std::result::Result::Err(text) = hooks.{}(&message) {{ return play.failed(text); }}\n",
-                self.property(at)
-            );
+    }
+
+    fn ty(&self, (index, own): (usize, &PayloadType)) -> TypeView {
+        TypeView {
+            index,
+            path: self.scope.ty(&own.ty, &[]),
+            shape: self.shape(own),
         }
-        let _ = write!(
-            text,
-            "                        match message {{\n{taken}                        }}\n                    }}\n                }},\n"
-        );
-        text
+    }
+
+    fn shape(&self, own: &PayloadType) -> Shape {
+        let part = |at: usize, field: String, text: &str, ty: &Type| PartView {
+            field,
+            text: text.to_owned(),
+            value: self.value(ty, own.lengths.part(at)),
+        };
+        match &own.ty {
+            Type::List(item) => {
+                let value = self.value(item, own.lengths.part(0));
+                Shape::List(most(&own.lengths), value, self.makeable.is(item))
+            }
+            Type::Option(item) => {
+                let value = self.value(item, own.lengths.part(0));
+                Shape::Option(value, self.makeable.is(item))
+            }
+            Type::Tuple(items) => {
+                let items = items.iter().enumerate();
+                Shape::Tuple(
+                    items
+                        .map(|(at, ty)| part(at, at.to_string(), "", ty))
+                        .collect(),
+                )
+            }
+            Type::Named(id) => self.named(*id),
+            Type::Endpoint(endpoint) => Shape::Endpoint(self.endpoint(endpoint)),
+            Type::Builtin(_) | Type::Parameter(_) | Type::Error => Shape::Tuple(Vec::new()),
+        }
+    }
+
+    fn named(&self, id: TypeId) -> Shape {
+        let declared = self.scope.program.ty(id);
+        match &declared.definition {
+            Definition::Struct(all) => {
+                let fields = all.iter().map(|field| PartView {
+                    field: value_name(&field.name),
+                    text: field.name.text().to_owned(),
+                    value: self.value(&field.ty, &field.lengths),
+                });
+                Shape::Struct(fields.collect())
+            }
+            Definition::Enum(all) => {
+                let mut count = 0;
+                let mut shallow = 0;
+                let least = self.makeable.shallow(all);
+                let variants = all.iter().enumerate().map(|(at, variant)| {
+                    let made = self.makeable.has(variant).then_some(count);
+                    if least == Some(at) {
+                        shallow = count;
+                    }
+                    count += usize::from(made.is_some());
+                    let names = fields::of_variant(&variant.entries);
+                    let entries = variant.entries.iter().enumerate();
+                    let parts = entries.map(|(at, entry)| PartView {
+                        field: names
+                            .as_ref()
+                            .map_or(at.to_string(), |names| names[at].clone()),
+                        text: String::new(),
+                        value: self.value(&entry.ty, &entry.lengths),
+                    });
+                    VariantView {
+                        text: variant.name.text().to_owned(),
+                        name: type_name(&variant.name),
+                        made,
+                        parts: parts.collect(),
+                    }
+                });
+                let variants = variants.collect();
+                Shape::Enum(EnumView {
+                    variants,
+                    count,
+                    shallow,
+                })
+            }
+            Definition::Extern(..) | Definition::Undeclared | Definition::Alias(_) => {
+                Shape::Host(self.host_name(id))
+            }
+        }
+    }
+
+    fn endpoint(&self, endpoint: &EndpointType) -> EndpointView {
+        let protocol = self.scope.program.protocol(endpoint.protocol);
+        let state = &protocol.state(endpoint.state).name;
+        let side = endpoint.side.word();
+        EndpointView {
+            module: self.scope.protocol(endpoint.protocol),
+            turbofish: turbofish(&self.scope.types(&endpoint.arguments, &[])),
+            side,
+            dual: endpoint.side.dual().word(),
+            text: format!("{}.{side}.{state}", protocol.name),
+        }
     }
 }
 
 /// A position, or -1.
-fn number(position: Option<usize>) -> String {
-    position.map_or_else(|| "-1".to_owned(), |position| position.to_string())
+fn position(at: Option<usize>) -> i64 {
+    at.and_then(|at| i64::try_from(at).ok()).unwrap_or(-1)
+}
+
+/// The most items, or a number that no list has.
+fn most(lengths: &Lengths) -> u64 {
+    lengths.most.map_or(u64::MAX, |limit| limit.most)
 }
