@@ -1,7 +1,7 @@
 //! The module `robots` of a protocol or an instance, as the templates see it: a table of the protocol, and functions that play one
 //! state and that make and show values. The runtime plays sessions with them.
 
-use super::fields::{self, NEXT};
+use super::fields;
 use super::spelling::{NameScope, generics, turbofish, type_name, value_name};
 use super::states::used_parameters;
 use crate::protocol::{
@@ -78,9 +78,10 @@ pub(super) struct EdgeView {
     pub(super) text: String,
     pub(super) variant: String,
     pub(super) method: String,
-    /// The node that follows, or -1, and the field with its endpoint.
+    /// The node that follows, or -1.
     pub(super) next: i64,
-    pub(super) next_field: String,
+    /// Whether the fields of the variant have names.
+    pub(super) is_named: bool,
     pub(super) is_makeable: bool,
     pub(super) is_coverable: bool,
     pub(super) entries: Vec<PartView>,
@@ -261,10 +262,7 @@ impl Robots<'_> {
             variant: type_name(&message.name),
             method: value_name(&message.name),
             next: position(edge.next),
-            next_field: match Entry::are_named(&message.entries) {
-                true => NEXT.to_owned(),
-                false => message.entries.len().to_string(),
-            },
+            is_named: Entry::are_named(&message.entries),
             is_makeable: edge.is_makeable,
             is_coverable: edge.is_coverable,
             entries: self.entries(message, node),
