@@ -3,7 +3,7 @@
 use super::docs::Docs;
 use super::methods::shared_name;
 use super::remote::{StartView, accepted_by_instance};
-use super::robots::{RobotsView, Shape, ValueView};
+use super::robots::Robots;
 use super::spelling::{NameScope, generics, turbofish, type_name};
 use super::states::used_parameters;
 use crate::check::CheckedProgram;
@@ -16,7 +16,7 @@ use askama::Template;
 /// The module of an instance.
 #[derive(Template)]
 #[template(path = "rust/instance.rs.jinja")]
-pub struct InstanceView {
+pub struct InstanceView<'a> {
     source: String,
     docs: Docs,
     /// The module of the protocol, from here and from the modules inside.
@@ -28,7 +28,7 @@ pub struct InstanceView {
     first_generics: String,
     states: Vec<AliasView>,
     start: Option<StartView>,
-    pub(super) robots: Option<RobotsView>,
+    pub(super) robots: Option<Robots<'a>>,
 }
 
 /// A state of the protocol.
@@ -48,14 +48,14 @@ impl AliasView {
     }
 }
 
-impl InstanceView {
+impl<'a> InstanceView<'a> {
     /// The module of an instance; `scope` is the module's position in the tree.
     pub fn of(
         checked: &CheckedProgram,
         id: InstanceId,
         scope: NameScope,
         plan: Option<Plan>,
-    ) -> InstanceView {
+    ) -> InstanceView<'a> {
         let instance = scope.program.instance(id);
         let protocol = scope.program.protocol(instance.protocol);
         let reached = checked.instantiations_of(id);
@@ -115,7 +115,7 @@ impl InstanceView {
     }
 }
 
-impl InstanceView {
+impl InstanceView<'_> {
     fn sides(&self) -> [&'static str; 2] {
         [Side::Client, Side::Server].map(Side::word)
     }

@@ -29,13 +29,13 @@ use crate::languages::{Generated, Options, OutputFile, Target};
 use crate::name::Name;
 use crate::protocol::{FileId, InstanceId, Program, ProtocolId, State, TypeId};
 use crate::relation::View;
-use crate::robots::{Absent, Makeable, Plan};
+use crate::robots::{Absent, Makeable};
 use askama::Template;
 use derive::Derivable;
 use instance::InstanceView;
 use layout::wrapped;
 use remote::Remotes;
-use robots::RobotsView;
+use robots::Robots;
 use spelling::{NameScope, file_name, module_name, type_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -109,11 +109,8 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     };
     let makeable = options.robots.then(|| Makeable::of(program));
     let (mut files, mut notes) = (Vec::new(), Vec::new());
-    let mut robots = |view: View<'_>, scope: NameScope<'_>| {
-        let plan = Plan::of(view, makeable.as_ref()?);
-        let note = |absent: Absent| absent.note("Rust", view.name().text());
-        let plan = plan.map_err(|absent| notes.extend(note(absent))).ok()?;
-        Some(RobotsView::of(view, &plan, makeable.as_ref()?, scope))
+    let mut note = |absent: Absent, name: &Name| {
+        notes.extend(absent.note("Rust", name.text()));
     };
     for (path, package) in packages(program) {
         for id in &package.protocols {
@@ -122,7 +119,10 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             let scope = NameScope::of(program, options, protocol.file, &taken);
             let (plan, sizes) = (remotes.protocol(*id), remotes.sizes());
             let mut view = ProtocolView::of(checked.protocol(*id), scope, &derivable, plan, sizes);
-            view.robots = robots(View::of(program, *id), scope);
+            view.robots = makeable.as_ref().and_then(|makeable| {
+                let robots = Robots::of(View::of(program, *id), makeable, scope);
+                robots.map_err(|absent| note(absent, &protocol.name)).ok()
+            });
             files.push(output(&path, &file_name(&protocol.name), &view));
         }
         for id in &package.instances {
@@ -130,7 +130,10 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             let taken = state_names(&program.protocol(instance.protocol).states);
             let scope = NameScope::of(program, options, instance.file, &taken);
             let mut view = InstanceView::of(checked, *id, scope, remotes.instance(*id));
-            view.robots = robots(View::instance(program, instance), scope);
+            view.robots = makeable.as_ref().and_then(|makeable| {
+                let robots = Robots::of(View::instance(program, instance), makeable, scope);
+                robots.map_err(|absent| note(absent, &instance.name)).ok()
+            });
             files.push(output(&path, &file_name(&instance.name), &view));
         }
         let view = package.view(program, options, &derivable, &remotes);

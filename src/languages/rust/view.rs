@@ -3,7 +3,7 @@
 use super::derive::Derivable;
 use super::docs::Docs;
 use super::remote::StartView;
-use super::robots::{RobotsView, Shape, ValueView};
+use super::robots::Robots;
 use super::spelling::{NameScope, parameter_names, prelude, tuple, turbofish, type_name};
 use super::states::{StateView, States};
 use crate::check::CheckedProtocol;
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// The module of one protocol.
 #[derive(Template)]
 #[template(path = "rust/protocol.rs.jinja")]
-pub struct ProtocolView {
+pub struct ProtocolView<'a> {
     source: String,
     name: String,
     docs: Docs,
@@ -33,10 +33,10 @@ pub struct ProtocolView {
     choices: usize,
     /// How sessions begin between processes, if they do.
     start: Option<StartView>,
-    pub(super) robots: Option<RobotsView>,
+    pub(super) robots: Option<Robots<'a>>,
 }
 
-impl ProtocolView {
+impl<'a> ProtocolView<'a> {
     /// The module of a checked protocol, whose position in the tree is `scope`.
     pub fn of(
         checked: CheckedProtocol,
@@ -44,7 +44,7 @@ impl ProtocolView {
         derivable: &Derivable,
         plan: Option<Plan>,
         sizes: Option<&Sizes>,
-    ) -> ProtocolView {
+    ) -> ProtocolView<'a> {
         let (program, protocol) = (scope.program, checked.protocol());
         let file = program.file(protocol.file);
         let names = parameter_names(protocol.start(), scope.taken);
