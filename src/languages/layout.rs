@@ -11,8 +11,6 @@ pub enum Document {
     Word(String),
     /// Items separated by commas, between brackets.
     List(List),
-    /// `name: value`
-    Field(String, Box<Document>),
 }
 
 /// A list of documents.
@@ -47,11 +45,6 @@ pub enum Breaks {
         step: usize,
         /// Whether a comma follows the last item too.
         has_last_comma: bool,
-    },
-    /// The same, with as many items per line as fit.
-    Filled {
-        /// The additional indentation.
-        step: usize,
     },
     /// As many items per line as fit, aligned after the opening bracket; or, where the longest does not fit there, on the next line,
     /// indented by four columns more. The closing bracket follows the last item.
@@ -90,11 +83,6 @@ impl Document {
         })
     }
 
-    /// `name: value`
-    pub fn field(name: impl Into<String>, value: Document) -> Document {
-        Document::Field(name.into(), Box::new(value))
-    }
-
     /// The document on a single line, however long.
     pub fn flat(&self) -> String {
         let mut out = String::new();
@@ -115,11 +103,6 @@ impl Document {
                 }
                 out.push_str(&list.close);
             }
-            Document::Field(name, value) => {
-                out.push_str(name);
-                out.push_str(": ");
-                value.write_flat(out);
-            }
         }
     }
 
@@ -131,7 +114,6 @@ impl Document {
                 list.items_width() > list.style.most
                     || list.items.iter().any(Document::has_long_list)
             }
-            Document::Field(_, value) => value.has_long_list(),
         }
     }
 
@@ -144,23 +126,6 @@ impl Document {
         match self {
             Document::Word(_) => flat,
             Document::List(list) => list.broken(indent, column, after),
-            Document::Field(name, value) => {
-                let column = column + name.len() + 2;
-                let width = value.flat().len() + after;
-                // A value that fits only on a line of its own goes there.
-                if column + width > WIDTH && indent + 4 + width <= WIDTH && !value.has_long_list() {
-                    return format!("{name}:\n{}{}", spaces(indent + 4), value.flat());
-                }
-                format!("{name}: {}", value.laid_out(indent, column, after))
-            }
-        }
-    }
-
-    /// A list at the beginning of a line, broken even if it fits there; anything else as it is laid out.
-    pub fn broken(&self, indent: usize) -> String {
-        match self {
-            Document::List(list) => list.broken(indent, indent, 0),
-            Document::Word(_) | Document::Field(..) => self.laid_out(indent, indent, 0),
         }
     }
 
@@ -199,13 +164,6 @@ impl List {
                         out.push_str(&item.laid_out(inner, inner, usize::from(has_comma)));
                         out.push_str(if has_comma { "," } else { "" });
                     }
-                    new_line(&mut out, indent);
-                }
-                Breaks::Filled { step } => {
-                    new_line(&mut out, indent + step);
-                    // A comma follows the last item, and may be all that follows a line.
-                    self.fill(&mut out, indent + step, 2);
-                    out.push(',');
                     new_line(&mut out, indent);
                 }
                 Breaks::Aligned => {
@@ -310,10 +268,6 @@ mod tests {
         let items: Vec<Document> = (10..60)
             .map(|item| Document::word(item.to_string()))
             .collect();
-        let filled = Style::of(Breaks::Filled { step: 4 });
-        let text = Document::list("f(", items.clone(), ")", filled).laid_out(0, 0, 0);
-        let widths: Vec<usize> = text.lines().map(str::len).collect();
-        assert_eq!(widths, [2, 99, 99, 11, 1]);
         let text = Document::list("{", items, "};", Style::of(Breaks::Aligned)).laid_out(0, 0, 0);
         let widths: Vec<usize> = text.lines().map(str::len).collect();
         assert_eq!(widths, [96, 96, 9]);

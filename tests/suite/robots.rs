@@ -57,16 +57,12 @@ fn hooks(text: &str, module: &str, role: &str) -> String {
         .split_once(&format!("pub trait {role} {{"))
         .expect("a trait");
     let (of_trait, _) = of_trait.split_once("\n    }\n").expect("its end");
-    let needed = of_trait
-        .lines()
-        .filter(|line| line.trim().starts_with("fn make_"));
     let mut methods = String::new();
-    for line in needed {
-        let (head, ty) = line
-            .trim()
-            .trim_end_matches(';')
-            .split_once(" -> ")
-            .expect("a type");
+    for method in of_trait.split("fn make_").skip(1) {
+        let (method, _) = method.split_once(';').expect("its end");
+        let method: Vec<&str> = method.split_whitespace().collect();
+        let method = method.join(" ").replace("( ", "(").replace(", )", ")");
+        let (head, ty) = method.split_once(" -> ").expect("a type");
         let (mut ty, mut of) = (ty, format!("{module}::robots"));
         while let Some(rest) = ty.strip_prefix("super::") {
             ty = rest;
@@ -77,7 +73,10 @@ fn hooks(text: &str, module: &str, role: &str) -> String {
             false => format!("{of}::{ty}"),
         };
         let head = head.replace("values: &mut", "_: &mut");
-        let _ = writeln!(methods, "    {head} -> {ty} {{ Default::default() }}");
+        let _ = writeln!(
+            methods,
+            "    fn make_{head} -> {ty} {{ Default::default() }}"
+        );
     }
     methods
 }

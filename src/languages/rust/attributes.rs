@@ -203,25 +203,25 @@ impl<'a> Additions<'a> {
         names
     }
 
-    /// The lines before the type, after its derives.
-    pub(super) fn on_type(self) -> String {
+    /// The attributes of the type, apart from its derives.
+    pub(super) fn on_type(self) -> Vec<String> {
         let name = self.name();
         let texts = self.selected(&name).filter_map(|addition| match addition {
-            Addition::OnType(text) => Some(format!("{text}\n")),
+            Addition::OnType(text) => Some(text.clone()),
             Addition::Derive(_) | Addition::OnMember(_) => None,
         });
         texts.collect()
     }
 
-    /// The lines before a field or a variant.
-    pub(super) fn on_member(self, member: &str) -> String {
+    /// The attributes of a field or a variant.
+    pub(super) fn on_member(self, member: &str) -> Vec<String> {
         // Most programs add nothing, and then no name has to be built.
         if self.attributes.is_empty() {
-            return String::new();
+            return Vec::new();
         }
         let name = format!("{}.{member}", self.name());
         let texts = self.selected(&name).filter_map(|addition| match addition {
-            Addition::OnMember(text) => Some(format!("    {text}\n")),
+            Addition::OnMember(text) => Some(text.clone()),
             Addition::Derive(_) | Addition::OnType(_) => None,
         });
         texts.collect()

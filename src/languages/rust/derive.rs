@@ -24,28 +24,12 @@ const NAMES: [(u8, &str); 7] = [
     (HASH, "Hash"),
 ];
 
-/// The longest list of traits on the line of its `derive`: rustfmt's width less what surrounds the list.
-const ONE_LINE: usize = 85;
-
-/// The longest list of traits on a line of its own.
-const OWN_LINE: usize = 96;
-
 impl Abilities {
-    /// `#[derive(...)]` with these traits and others, or the empty string if there are none, laid out as rustfmt does.
-    pub fn attribute(self, others: &[&str]) -> String {
-        let own = NAMES.iter().filter(|(ability, _)| self.0 & ability != 0);
-        let own = own.map(|(_, name)| *name);
-        let names: Vec<&str> = own.chain(others.iter().copied()).collect();
-        let list = names.join(", ");
-        if list.is_empty() {
-            String::new()
-        } else if list.len() <= ONE_LINE {
-            format!("#[derive({list})]\n")
-        } else if list.len() <= OWN_LINE {
-            format!("#[derive(\n    {list},\n)]\n")
-        } else {
-            format!("#[derive(\n    {},\n)]\n", names.join(",\n    "))
-        }
+    /// The names of these traits.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let own = NAMES.iter();
+        let own = own.filter(move |(ability, _)| self.0 & ability != 0);
+        own.map(|(_, name)| *name)
     }
 }
 

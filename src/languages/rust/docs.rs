@@ -1,28 +1,64 @@
 //! Turns the documentation of a protocol into Rust documentation.
 
-use crate::languages::limits::time_limit;
-use crate::protocol::State;
+/// The lines of a comment, each with its prefix.
+pub struct Docs {
+    lines: Vec<String>,
+    /// An empty line of the comment.
+    empty: &'static str,
+}
 
-/// The lines as documentation that is indented; `prefix` is `///` or `//!`.
-///
-/// Examples in a protocol's documentation are not Rust and must not become doctests, so code blocks are marked as text. Where that
-/// takes more than finding their fences, doctests do not see the documentation.
-pub fn comment<'a>(
-    indent: usize,
-    prefix: &str,
-    lines: impl IntoIterator<Item = &'a str>,
-) -> String {
-    let lines: Vec<&str> = lines.into_iter().map(str::trim_end).collect();
-    let hides_code = may_hide_code(&lines);
-    let mut out = String::new();
+impl Docs {
+    /// The documentation of an item.
+    pub fn of_item(lines: &[Box<str>]) -> Docs {
+        Docs::of("///", lines)
+    }
+
+    /// The documentation of the module that contains it.
+    pub fn of_module(lines: &[Box<str>]) -> Docs {
+        Docs::of("//!", lines)
+    }
+
+    /// Examples in a protocol's documentation are not Rust and must not become doctests, so code blocks are marked as text. Where that
+    /// takes more than finding their fences, doctests do not see the documentation.
+    fn of(empty: &'static str, lines: &[Box<str>]) -> Docs {
+        let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+        let lines = match may_hide_code(&lines) {
+            true => hidden(empty, &lines),
+            false => marked(empty, &lines),
+        };
+        Docs { lines, empty }
+    }
+
+    /// Whether there is no documentation.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The lines.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().map(String::as_str)
+    }
+
+    /// The lines, and an empty one before a paragraph that follows them.
+    pub fn paragraph(&self) -> impl Iterator<Item = &str> {
+        self.lines().chain((!self.is_empty()).then_some(self.empty))
+    }
+}
+
+/// The lines as attributes that doctests do not have.
+fn hidden(prefix: &str, lines: &[&str]) -> Vec<String> {
+    let hash = if prefix == "//!" { "#!" } else { "#" };
+    let lines = lines.iter();
+    lines
+        .map(|line| format!("{hash}[cfg_attr(not(doctest), doc = {line:?})]"))
+        .collect()
+}
+
+/// The lines with every code block marked as text.
+fn marked(prefix: &str, lines: &[&str]) -> Vec<String> {
     let mut fence: Option<&str> = None;
-    for line in lines {
-        out.extend(std::iter::repeat_n(' ', indent));
-        if hides_code {
-            let hash = if prefix == "//!" { "#!" } else { "#" };
-            out += &format!("{hash}[cfg_attr(not(doctest), doc = {line:?})]\n");
-            continue;
-        }
+    let mut marked = Vec::new();
+    for line in lines.iter().copied() {
         let marker = fence_of(line);
         let opens = fence.is_none() && !marker.is_empty();
         if let Some(open) = fence {
@@ -31,21 +67,14 @@ pub fn comment<'a>(
         } else if opens {
             fence = Some(marker);
         }
-        out += prefix;
-        if !line.is_empty() {
-            out.push(' ');
-        }
-        if opens {
-            let spaces = line.len() - line.trim_start().len();
-            out += &line[..spaces];
-            out += marker;
-            out += "text";
-        } else {
-            out += line;
-        }
-        out.push('\n');
+        let spaces = &line[..line.len() - line.trim_start().len()];
+        marked.push(match line {
+            "" => prefix.to_owned(),
+            _ if opens => format!("{prefix} {spaces}{marker}text"),
+            _ => format!("{prefix} {line}"),
+        });
     }
-    out
+    marked
 }
 
 /// The characters with which a line opens or closes a code block; empty if it does neither. After more than three spaces there are none.
@@ -106,108 +135,60 @@ fn container(text: &str) -> Option<&str> {
     is_item.then_some(inside)
 }
 
-/// The protocol's own documentation, followed by a generated sentence.
-pub fn with_sentence<'a>(docs: &'a [Box<str>], sentence: &'a str) -> Vec<&'a str> {
-    let mut lines: Vec<&str> = docs.iter().map(AsRef::as_ref).collect();
-    if !lines.is_empty() {
-        lines.push("");
-    }
-    lines.push(sentence);
-    lines
-}
-
-/// The documentation of a state: its own, a generated sentence, and its time limit.
-pub fn state_comment(indent: usize, state: &State, sentence: &str) -> String {
-    let limit = time_limit(state);
-    let mut lines = with_sentence(&state.docs, sentence);
-    lines.extend(limit.iter().flat_map(|limit| ["", limit]));
-    comment(indent, "///", lines)
-}
-
-/// A sentence lists at most this many messages.
-const MANY: usize = 8;
-
-/// Message names as they appear in a sentence: `a`, `b` or `c`.
-pub fn alternatives(names: &[&str]) -> String {
-    if names.len() > MANY {
-        return format!("one of {} messages", names.len());
-    }
-    let quoted = names.iter().map(|name| format!("`{name}`"));
-    either(&quoted.collect::<Vec<_>>())
-}
-
-/// The same with links to the variants of the messages' enum, of which the path is given; each name is with its variant.
-pub fn linked_alternatives(path: &str, names: &[(&str, String)]) -> String {
-    if names.len() > MANY {
-        return format!("[one of {} messages]({path})", names.len());
-    }
-    let links = names.iter();
-    let links = links.map(|(name, variant)| format!("[`{name}`]({path}::{variant})"));
-    either(&links.collect::<Vec<_>>())
-}
-
-fn either(all: &[String]) -> String {
-    match all {
-        [] => "nothing".to_owned(),
-        [only] => only.clone(),
-        [all @ .., last] => format!("{} or {last}", all.join(", ")),
-    }
-}
-
-/// The warning about a method that may block. `for_tasks`: the method to call in tasks.
-pub(super) fn blocks(for_tasks: &str) -> String {
-    format!(
-        "Waits while no slot is free. **In a task, use [`{for_tasks}`](Self::{for_tasks}): this method blocks the thread.**"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn item(lines: &[&str]) -> Vec<String> {
+        let lines: Vec<Box<str>> = lines.iter().map(|line| (*line).into()).collect();
+        Docs::of_item(&lines).lines
+    }
 
     #[test]
     fn code_blocks_are_text() {
         let lines = [
             "A", "", "```", "let x;", "    - y", "```", " ~~~rust", "", "~~~",
         ];
-        let text = comment(4, "///", lines);
-        let expected = "    /// A\n    ///\n    /// ```text\n    /// let x;\n    ///     - y\n    /// ```\n    ///  ~~~text\n    ///\n    /// ~~~\n";
-        assert_eq!(text, expected);
+        let expected = [
+            "/// A",
+            "///",
+            "/// ```text",
+            "/// let x;",
+            "///     - y",
+            "/// ```",
+            "///  ~~~text",
+            "///",
+            "/// ~~~",
+        ];
+        assert_eq!(item(&lines), expected);
     }
 
     #[test]
     fn doctests_do_not_see_code_that_is_hard_to_find() {
         for code in ["    x", "\tx", "-     x", "> 1.     x"] {
-            let text = comment(0, "//!", ["A", code]);
-            let expected = format!(
-                "#![cfg_attr(not(doctest), doc = \"A\")]\n#![cfg_attr(not(doctest), doc = {code:?})]\n"
-            );
-            assert_eq!(text, expected);
+            let lines = Docs::of_module(&["A".into(), code.into()]).lines;
+            let expected = [
+                "#![cfg_attr(not(doctest), doc = \"A\")]".to_owned(),
+                format!("#![cfg_attr(not(doctest), doc = {code:?})]"),
+            ];
+            assert_eq!(lines, expected);
         }
         for fence in ["- ```", "> ~~~", "[^1]: ```", "<b>"] {
-            let text = comment(0, "///", [fence, "x", "```"]);
+            let lines = item(&[fence, "x", "```"]);
             assert!(
-                text.starts_with("#[cfg_attr(not(doctest), doc = "),
-                "{text}"
+                lines[0].starts_with("#[cfg_attr(not(doctest), doc = "),
+                "{lines:?}"
             );
         }
-        let text = comment(0, "///", ["- a list", "> a quote", "<b>", "**no list**"]);
+        let lines = item(&["- a list", "> a quote", "<b>", "**no list**"]);
         assert_eq!(
-            text,
-            "/// - a list\n/// > a quote\n/// <b>\n/// **no list**\n"
-        );
-    }
-
-    #[test]
-    fn alternatives_read_as_a_sentence() {
-        assert_eq!(alternatives(&["a"]), "`a`");
-        assert_eq!(alternatives(&["a", "b", "c"]), "`a`, `b` or `c`");
-        assert_eq!(alternatives(&["a"; 9]), "one of 9 messages");
-        assert_eq!(alternatives(&[]), "nothing");
-        let named = [("a", "A".to_owned()), ("self", "Self_".to_owned())];
-        assert_eq!(
-            linked_alternatives("super::S", &named),
-            "[`a`](super::S::A) or [`self`](super::S::Self_)"
+            lines,
+            [
+                "/// - a list",
+                "/// > a quote",
+                "/// <b>",
+                "/// **no list**"
+            ]
         );
     }
 }

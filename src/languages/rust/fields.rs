@@ -14,13 +14,15 @@ pub fn of_variant(entries: &[Entry]) -> Option<Vec<String>> {
     Entry::are_named(entries).then(|| names.collect())
 }
 
-/// The fields of a message, if they have names. The last one is the next endpoint, which is called `next` in every message and in
-/// every language. So an entry of this name gets a `_`.
+/// The field of a message for an entry. The last field is the next endpoint, which is called `next` in every message and in every
+/// language. So an entry of this name gets a `_`.
+pub fn of_entry(entry: &Entry) -> String {
+    let name = value_name(&entry.name);
+    if name == NEXT { name + "_" } else { name }
+}
+
+/// The fields of a message, if they have names.
 pub fn of_message(entries: &[Entry]) -> Option<Vec<String>> {
-    let names = of_variant(entries)?.into_iter();
-    let names = names.map(|name| match name.as_str() {
-        NEXT => name + "_",
-        _ => name,
-    });
-    Some(names.chain([NEXT.to_owned()]).collect())
+    let names = entries.iter().map(of_entry);
+    Entry::are_named(entries).then(|| names.chain([NEXT.to_owned()]).collect())
 }

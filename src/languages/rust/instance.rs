@@ -1,126 +1,123 @@
-//! The view for the template of an instance: aliases for a generic protocol with its arguments.
+//! The module of an instance, as the templates see it: aliases for a generic protocol with its arguments.
 
-use super::docs::comment;
-use super::layout::{Document, definition, signature};
-use super::remote;
-use super::shared::shared_name;
-use super::spelling::{NameScope, type_name};
+use super::docs::Docs;
+use super::methods::shared_name;
+use super::remote::{StartView, accepted_by_instance};
+use super::robots::Robots;
+use super::spelling::{NameScope, generics, turbofish, type_name};
 use super::states::used_parameters;
 use crate::check::CheckedProgram;
 use crate::endpoint::Endpoint;
 use crate::languages::limits::instance_docs;
-use crate::protocol::{InstanceId, Side, State, StateId, Type};
+use crate::protocol::{InstanceId, Side, StateId, Type};
 use crate::wire::Plan;
 use askama::Template;
 
 /// The module of an instance.
 #[derive(Template)]
 #[template(path = "rust/instance.rs.jinja")]
-pub struct InstanceView {
-    header: String,
-    docs: String,
+pub struct InstanceView<'a> {
+    source: String,
+    docs: Docs,
+    /// The module of the protocol, from here and from the modules inside.
     protocol: String,
-    signature: String,
-    init: String,
-    messages: Vec<String>,
-    client: Vec<String>,
-    server: Vec<String>,
-    /// How sessions begin between processes, or nothing.
-    remote: String,
-    /// The module of the robots, or nothing.
-    pub(super) robots: String,
+    inner_protocol: String,
+    /// The type arguments with which `init` calls the protocol's.
+    turbofish: String,
+    /// The type arguments of the first endpoints, unless their names here have them already.
+    first_generics: String,
+    states: Vec<AliasView>,
+    start: Option<StartView>,
+    pub(super) robots: Option<Robots<'a>>,
 }
 
-impl InstanceView {
+/// A state of the protocol.
+struct AliasView {
+    name: String,
+    is_terminal: bool,
+    /// The shared sender, and the side that may have it.
+    shared: Option<(&'static str, String)>,
+    /// The type arguments of its enum and of its endpoints, if they are the same wherever the state is reached.
+    generics: Option<(String, String)>,
+}
+
+impl AliasView {
+    fn shared_at(&self, side: &str) -> Option<&str> {
+        let shared = self.shared.as_ref().filter(|(of, _)| *of == side);
+        shared.map(|(_, name)| name.as_str())
+    }
+}
+
+impl<'a> InstanceView<'a> {
     /// The module of an instance; `scope` is the module's position in the tree.
     pub fn of(
         checked: &CheckedProgram,
         id: InstanceId,
         scope: NameScope,
         plan: Option<Plan>,
-    ) -> InstanceView {
+    ) -> InstanceView<'a> {
         let instance = scope.program.instance(id);
         let protocol = scope.program.protocol(instance.protocol);
         let reached = checked.instantiations_of(id);
-        let states: Vec<(&State, Option<&[Type]>)> = protocol
-            .state_ids()
-            .map(|id| (protocol.state(id), only_arguments(&reached, id)))
-            .collect();
-        let path = scope.protocol(instance.protocol);
-        let inner = scope.inside(1);
-        let inner_path = inner.protocol(instance.protocol);
-        let endpoints = |side: Side| {
-            let end = Endpoint::of(protocol, side);
-            let mut all = Vec::new();
-            for (id, (state, arguments)) in protocol.state_ids().zip(&states) {
-                let mut names = vec![type_name(&state.name)];
-                names.extend(
-                    end.can_be_shared(id)
-                        .then(|| shared_name(state, scope.taken)),
-                );
-                for name in names {
-                    let path = format!("{inner_path}{}::{name}", side.word());
-                    let arguments = arguments.map(|all| inner.types(all, &[]));
-                    all.push(other_name(4, &name, path, arguments));
-                }
-            }
-            // rustfmt sorts consecutive `use` lines.
-            for run in all.chunk_by_mut(|one, next| is_use(one) && is_use(next)) {
-                if is_use(&run[0]) {
-                    run.sort();
-                }
-            }
-            all
+        let module = |scope: NameScope| {
+            let path = scope.protocol(instance.protocol);
+            path.trim_end_matches("::").to_owned()
         };
-        let message = |(state, arguments): &(&State, Option<&[Type]>)| {
-            let path = format!("{path}{}", type_name(&state.name));
-            let used = |all: &[Type]| {
+        let (path, inner) = (module(scope), scope.inside(1));
+        let alias = |id: StateId| {
+            let state = protocol.state(id);
+            let sides = [Side::Client, Side::Server].into_iter();
+            let mut sharing = sides.filter(|side| Endpoint::of(protocol, *side).can_be_shared(id));
+            let of_all = |all: &[Type]| {
                 let used: Vec<Type> = used_parameters(state).map(|at| all[at].clone()).collect();
-                scope.types(&used, &[])
+                let used = scope.types(&used, &[]);
+                (generics(&used), generics(&inner.types(all, &[])))
             };
-            other_name(0, &type_name(&state.name), path, arguments.map(used))
+            AliasView {
+                name: type_name(&state.name),
+                is_terminal: state.active_side().is_none(),
+                shared: sharing
+                    .next()
+                    .map(|side| (side.word(), shared_name(state, scope.taken))),
+                generics: only_arguments(&reached, id).map(of_all),
+            }
         };
-        let start = type_name(&protocol.start().name);
-        // A state that is also reached with other arguments keeps its parameters here.
-        let start_arguments = match only_arguments(&reached, StateId::new(0)) {
-            Some(_) => Vec::new(),
-            None => scope.types(&instance.arguments, &[]),
+        let arguments = scope.types(&instance.arguments, &[]);
+        let start = |plan| {
+            let name = scope.program.full_name(instance.file, instance.name.text());
+            let state = type_name(&protocol.start().name);
+            let accepts = |side| accepted_by_instance(scope.program, id, side);
+            StartView::of(
+                plan,
+                name,
+                format!("{path}::state"),
+                state,
+                &arguments,
+                accepts,
+            )
         };
-        let end = |side: Side| {
-            Document::angle(format!("{}::{start}", side.word()), start_arguments.clone())
-        };
-        let result = Document::round("", vec![end(Side::Server), end(Side::Client)]);
-        let arguments = Document::angle(
-            format!("{path}init::"),
-            scope.types(&instance.arguments, &[]),
-        );
-        let name = scope.program.full_name(instance.file, instance.name.text());
-        let names = scope.types(&instance.arguments, &[]);
-        let names: Vec<String> = names.iter().map(Document::flat).collect();
-        let module = format!("{path}state::");
-        let accepts = |side| remote::accepted_by_instance(scope.program, id, side);
-        let state = (protocol.start(), &names[..]);
-        let remote = |plan| remote::start(plan, &name, &module, state, "CAPACITY", accepts);
         // Rust resolves the link from inside the module.
-        let module = path.trim_end_matches("::");
-        let title = format!("[`{}`]({module})", protocol.name);
-        let docs = instance_docs(scope.program, instance, &title);
+        let title = format!("[`{}`]({path})", protocol.name);
         InstanceView {
-            remote: plan.and_then(remote).unwrap_or_default(),
-            header: super::header(&scope.program.file(instance.file).path),
-            docs: comment(0, "//!", docs.iter().map(AsRef::as_ref)),
-            robots: String::new(),
-            signature: signature(0, "pub fn init", &[], &result, &[]),
-            init: arguments.laid_out(4, 4, 2) + "()",
-            messages: states
-                .iter()
-                .filter(|(state, _)| state.active_side().is_some())
-                .map(message)
-                .collect(),
-            client: endpoints(Side::Client),
-            server: endpoints(Side::Server),
+            source: scope.program.file(instance.file).path.clone(),
+            docs: Docs::of_module(&instance_docs(scope.program, instance, &title)),
+            inner_protocol: module(inner),
+            turbofish: turbofish(&arguments),
+            first_generics: match only_arguments(&reached, StateId::new(0)) {
+                Some(_) => String::new(),
+                None => generics(&arguments),
+            },
+            states: protocol.state_ids().map(alias).collect(),
+            start: plan.and_then(start),
+            robots: None,
             protocol: path,
         }
+    }
+}
+
+impl InstanceView<'_> {
+    fn sides(&self) -> [&'static str; 2] {
+        [Side::Client, Side::Server].map(Side::word)
     }
 }
 
@@ -130,20 +127,5 @@ fn only_arguments(reached: &[(StateId, Vec<Type>)], id: StateId) -> Option<&[Typ
     match (all.next(), all.next()) {
         (Some((_, arguments)), None) => Some(arguments),
         _ => None,
-    }
-}
-
-fn is_use(text: &str) -> bool {
-    text.starts_with("pub use ")
-}
-
-/// A type in the instance's module: an alias with its arguments where they are known, otherwise a re-export.
-fn other_name(indent: usize, name: &str, path: String, arguments: Option<Vec<Document>>) -> String {
-    match arguments {
-        Some(arguments) => {
-            let head = format!("pub type {name}");
-            definition(indent, &head, &Document::angle(path, arguments))
-        }
-        None => format!("pub use {path};"),
     }
 }

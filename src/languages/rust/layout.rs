@@ -1,207 +1,118 @@
-//! Lays out types and calls as rustfmt does, so that formatting a project does not change its generated files.
+//! Breaks the long lines of generated code.
 
-use crate::languages::layout::{Breaks, Style, WIDTH, spaces};
+use crate::languages::layout::WIDTH;
 
-pub use crate::languages::layout::Document;
-
-/// The maximum width of a parenthesized list of several items on one line: rustfmt's `fn_call_width`.
-const LIST: usize = 60;
-
-/// The maximum width of a variant's fields on one line: rustfmt's `struct_variant_width`.
-const FIELDS: usize = 35;
-
-/// The maximum width of a value's fields on one line: rustfmt's `struct_lit_width`.
-const LITERAL: usize = 18;
-
-/// One item per line.
-const LINES: Style = Style::of(Breaks::Lines {
-    step: 4,
-    has_last_comma: true,
-});
-
-impl Document {
-    /// `head(types)` in a type, a pattern or a declaration; a tuple of types if `head` is empty, or only `head` without types.
-    pub fn round(head: impl Into<String>, types: Vec<Document>) -> Document {
-        Document::parenthesized(head.into(), types, LINES)
-    }
-
-    /// The same for values: a call or a tuple. Several short values share a line.
-    pub fn call(head: impl Into<String>, values: Vec<Document>) -> Document {
-        const SHORT: usize = 10;
-        let is_short =
-            |value: &Document| matches!(value, Document::Word(text) if text.len() <= SHORT);
-        let style = match values.iter().all(is_short) {
-            true => Style::of(Breaks::Filled { step: 4 }),
-            false => LINES,
-        };
-        Document::parenthesized(head.into(), values, style)
-    }
-
-    /// `head<types>`, or only `head` without types.
-    pub fn angle(head: impl Into<String>, types: Vec<Document>) -> Document {
-        let style = Style {
-            hugs: true,
-            ..LINES
-        };
-        Document::bracketed(head.into(), ["<", ">"], types, style)
-    }
-
-    /// A variant's declaration: `head { names: types }`, or `head(types)` if its fields have no names.
-    pub fn variant(head: String, names: Option<Vec<String>>, types: Vec<Document>) -> Document {
-        match names {
-            Some(names) => Document::braced(head, names, types, FIELDS),
-            None => Document::round(head, types),
-        }
-    }
-
-    /// A variant's value.
-    pub fn value(head: String, names: Option<Vec<String>>, values: Vec<Document>) -> Document {
-        match names {
-            Some(names) => Document::braced(head, names, values, LITERAL),
-            None => Document::call(head, values),
-        }
-    }
-
-    fn braced(head: String, names: Vec<String>, values: Vec<Document>, most: usize) -> Document {
-        let fields = names.into_iter().zip(values);
-        let fields = fields.map(|(name, value)| Document::field(name, value));
-        let style = Style { most, ..LINES };
-        Document::bracketed(head, [" { ", " }"], fields.collect(), style)
-    }
-
-    fn parenthesized(head: String, items: Vec<Document>, style: Style) -> Document {
-        let most = if items.len() > 1 { LIST } else { style.most };
-        let style = Style {
-            most,
-            hugs: true,
-            ..style
-        };
-        Document::bracketed(head, ["(", ")"], items, style)
-    }
-
-    fn bracketed(
-        head: String,
-        [open, close]: [&str; 2],
-        items: Vec<Document>,
-        style: Style,
-    ) -> Document {
-        match items.is_empty() {
-            true => Document::Word(head),
-            false => Document::list(head + open, items, close, style),
-        }
-    }
-}
-
-/// The variants of an enum, each with the lines before it. If some need one line and others several, rustfmt breaks all that have
-/// named fields.
-pub fn variants(all: Vec<(String, Document)>) -> Vec<(String, String)> {
-    let lay_out = |document: &Document| document.laid_out(4, 4, 1);
-    let is_tall = |(above, document): &(String, Document)| {
-        !above.is_empty() || lay_out(document).contains('\n')
-    };
-    let tall = all.iter().filter(|variant| is_tall(variant)).count();
-    let is_mixed = tall > 0 && tall < all.len();
-    let variants = all.into_iter().map(|(above, document)| {
-        let text = match is_mixed && document.flat().ends_with('}') {
-            true => document.broken(4),
-            false => lay_out(&document),
-        };
-        (above, text)
-    });
-    variants.collect()
-}
-
-/// `pub fn name(self, a: A) -> Result {`, where `function` is everything before the parenthesis; or the same with one parameter
-/// per line.
-pub fn signature(
-    indent: usize,
-    function: &str,
-    parameters: &[String],
-    result: &Document,
-    bounds: &[String],
-) -> String {
-    let is_plain = parameters.iter().all(|parameter| !parameter.contains('\n'));
-    let start = lines(format!("{function}("), parameters, ")");
-    let flat = format!("{} -> {}", start.flat(), result.flat());
-    if is_plain && indent + flat.len() + 2 <= WIDTH && !result.has_long_list() {
-        return head(indent, &flat, bounds);
-    }
-    let mut out = start.broken(indent) + " -> ";
-    let result = result.laid_out(indent, indent + 3, 0);
-    out.push_str(&result);
-    if !bounds.is_empty() || result.contains('\n') || indent + result.len() <= WIDTH - 15 {
-        return head(indent, &out, bounds);
-    }
-    // rustfmt leaves some columns free after the return type when there is one parameter per line.
-    below(indent, &out, bounds)
-}
-
-/// `impl<T> Trait for Type`, on two lines if it is too long, up to the opening brace of its body.
-pub fn implementation(indent: usize, name: &str, ty: &str, bounds: &[String]) -> String {
-    let flat = format!("{name} for {ty}");
-    if indent + flat.len() + if bounds.is_empty() { 2 } else { 0 } <= WIDTH {
-        return head(indent, &flat, bounds);
-    }
-    let start = format!("{name}\n{}for {ty}", spaces(indent + 4));
-    below(indent, &start, bounds)
-}
-
-/// Everything before a body: `start {`, or the same with the bounds in a `where` clause.
-pub fn head(indent: usize, start: &str, bounds: &[String]) -> String {
-    if bounds.is_empty() {
-        return format!("{start} {{");
-    }
-    below(indent, start, bounds)
-}
-
-/// A head whose brace is on a line of its own.
-fn below(indent: usize, start: &str, bounds: &[String]) -> String {
-    let end = match bounds.is_empty() {
-        true => "{".to_owned(),
-        false => lines("where", bounds, "{").broken(indent),
-    };
-    format!("{start}\n{}{end}", spaces(indent))
-}
-
-/// A list whose items are words.
-fn lines(open: impl Into<String>, items: &[String], close: &str) -> Document {
-    let items = items.iter().map(Document::word).collect();
-    Document::list(open, items, close, LINES)
-}
-
-/// `self.0.send::<0>(payload).map(Next)`, or one call per line: rustfmt's `chain_width` is 60.
-pub fn chain(indent: usize, start: &str, calls: &[Document]) -> String {
-    let flat: String = calls.iter().map(Document::flat).collect();
-    let flat = format!("{start}{flat}");
-    if flat.len() <= LIST && indent + flat.len() <= WIDTH {
-        return flat;
-    }
-    if let [only] = calls {
-        // Its arguments may be below it, unless it takes fewer lines on a line of its own.
-        let after = only.laid_out(indent, indent + start.len(), 0);
-        let own = only.laid_out(indent + 4, indent + 4, 0);
-        let first = after.lines().next().map_or(0, str::len);
-        if start.len() + first <= LIST && own.lines().count() >= after.lines().count() {
-            return start.to_owned() + &after;
-        }
-    }
-    let mut out = start.to_owned();
-    for call in calls {
-        let call = call.laid_out(indent + 4, indent + 4, 0);
-        out.push_str(&format!("\n{}{call}", spaces(indent + 4)));
+/// The text with every line of code that is too long broken at its first long list in brackets, one item per line.
+///
+/// Comments, attributes and calls of macros stay as they are. A comment after code does not count.
+pub fn wrapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        wrap(line, &mut out);
     }
     out
 }
 
-/// `type name = ty;`. A type that is too long and cannot be broken goes on the next line.
-pub fn definition(indent: usize, head: &str, ty: &Document) -> String {
-    let flat = ty.flat();
-    let column = indent + head.len() + 3;
-    if column + flat.len() < WIDTH && !ty.has_long_list() {
-        return format!("{head} = {flat};");
+fn wrap(line: &str, out: &mut String) {
+    let code = line.trim_start();
+    let length = line.find(" // ").unwrap_or(line.len());
+    let is_fixed = code.starts_with("//") || code.starts_with('#') || line.contains("!(");
+    let list = match length <= WIDTH || is_fixed {
+        true => None,
+        false => first_list(line),
+    };
+    let Some(list) = list else {
+        out.push_str(line);
+        out.push('\n');
+        return;
+    };
+    let indent = &line[..line.len() - code.len()];
+    let mut start = list.open + 1;
+    out.push_str(line[..start].trim_end());
+    out.push('\n');
+    for end in list.commas.iter().copied().chain([list.close]) {
+        match line[start..end].trim() {
+            "" => {}
+            ".." => wrap(&format!("{indent}    .."), out),
+            item => wrap(&format!("{indent}    {item},"), out),
+        }
+        start = end + 1;
     }
-    if indent + 4 + flat.len() < WIDTH && !ty.has_long_list() {
-        return format!("{head} =\n{}{flat};", spaces(indent + 4));
+    wrap(&format!("{indent}{}", &line[list.close..]), out);
+}
+
+/// The positions of a list in a line.
+struct List {
+    open: usize,
+    commas: Vec<usize>,
+    close: usize,
+}
+
+/// The first list of a line that is long and in no other brackets.
+fn first_list(line: &str) -> Option<List> {
+    const LONG: usize = 20;
+    let mut open: Vec<usize> = Vec::new();
+    let mut commas = Vec::new();
+    let mut is_text = false;
+    let mut before = ' ';
+    for (at, token) in line.char_indices() {
+        match token {
+            '"' if before != '\\' => is_text = !is_text,
+            _ if is_text => {}
+            '/' if line[at..].starts_with("//") => return None,
+            '(' | '[' | '{' => open.push(at),
+            '<' if !line[at..].starts_with("< ") => open.push(at),
+            ',' if open.len() == 1 => commas.push(at),
+            '>' if before == '-' || before == '=' || before == ' ' => {}
+            ')' | ']' | '}' | '>' => {
+                let start = open.pop().filter(|_| open.is_empty());
+                if let Some(open) = start.filter(|start| at - start > LONG) {
+                    return Some(List {
+                        open,
+                        commas,
+                        close: at,
+                    });
+                }
+                if open.is_empty() {
+                    commas.clear();
+                }
+            }
+            _ => {}
+        }
+        before = token;
     }
-    format!("{head} = {};", ty.laid_out(indent, column, 1))
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_long_list_has_one_item_per_line() {
+        let long = "x".repeat(60);
+        let text =
+            format!("    fn f(self) -> Result<{long}, Error<{long}, fn((u8, u8)) -> u8>> {{\n");
+        let broken = format!(
+            "    fn f(self) -> Result<\n        {long},\n        Error<{long}, fn((u8, u8)) -> u8>,\n    > {{\n"
+        );
+        assert_eq!(wrapped(&text), broken);
+        let text = format!("Message {{ field: {long}, other: {long}, .. }} => {{\n");
+        let broken =
+            format!("Message {{\n    field: {long},\n    other: {long},\n    ..\n}} => {{\n");
+        assert_eq!(wrapped(&text), broken);
+    }
+
+    #[test]
+    fn comments_attributes_and_macros_stay_as_they_are() {
+        let long = "x".repeat(100);
+        for line in [
+            format!("// f({long}, 1)\n"),
+            format!("#[derive({long})]\n"),
+            format!("f!({long}, 1);\n"),
+            format!("f(1, 2); // {long}\n"),
+        ] {
+            assert_eq!(wrapped(&line), line);
+        }
+    }
 }

@@ -1,10 +1,8 @@
 //! The names that generated Rust declares: all of them, or only those that could clash, for the rule that rejects clashes.
 
 use super::fields::{self, NEXT};
-use super::methods::{forms, method_names};
-use super::shared::shared_name;
+use super::methods::{method_names, shared_name};
 use super::spelling::{module_name, type_name, value_name};
-use super::table::receiving_module;
 use super::{ALWAYS_FIT, packages, state_names};
 use crate::check::{Scope, Spelled};
 use crate::endpoint::{Endpoint, may_wait};
@@ -179,8 +177,8 @@ fn endpoint_spellings(
                 for (message, methods) in state.messages.iter().zip(method_names(state)) {
                     let name = &message.name;
                     let of = |method: &String| spelled(method.clone(), name, "message");
-                    let own = forms(waits[id.index()]);
-                    plain.extend(methods.iter().take(own.len()).map(of));
+                    let own = if waits[id.index()] { 3 } else { 2 };
+                    plain.extend(methods.iter().take(own).map(of));
                     many.extend(methods.iter().map(of));
                 }
                 hand_over(scope(place(&type_name(&state.name)), plain));
@@ -215,6 +213,11 @@ fn host_names(program: &Program) -> impl Iterator<Item = Spelled> {
 fn one_each(names: impl Iterator<Item = Spelled>) -> impl Iterator<Item = Spelled> {
     let mut seen = BTreeSet::new();
     names.filter(move |name| seen.insert(name.spelling.clone()))
+}
+
+/// The module of the states in which a side receives.
+fn receiving_module(side: Side) -> String {
+    format!("{}_receives", side.word())
 }
 
 fn scope(place: String, names: Vec<Spelled>) -> Scope {

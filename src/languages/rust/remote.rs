@@ -1,13 +1,11 @@
 //! What `--remote` adds: which types have an encoding, and how sessions begin between processes.
 
-use super::fields;
-use super::layout::Document;
-use super::spelling::{NameScope, type_name, value_name};
-use super::states::{States, slot_of, words};
+use super::spelling::{generics, tuple, turbofish};
+use super::states::States;
 use crate::fingerprint::Fingerprint;
 use crate::protocol::{
-    Definition, Instance, InstanceId, Lengths, Message, Next, Program, ProtocolId, Side, State,
-    StateId, Type, TypeId,
+    Definition, Instance, InstanceId, Lengths, Message, Next, Program, ProtocolId, Side, Type,
+    TypeId,
 };
 use crate::relation::View;
 use crate::wire::{Encoding, Plan, Sizes, accepted};
@@ -74,56 +72,15 @@ impl Remotes {
         self.sizes.as_ref()
     }
 
-    /// What follows the type of a field that has bounds.
-    fn with_coding(&self, program: &Program, ty: &Type, lengths: &Lengths) -> String {
+    /// How a field that has bounds is encoded; `None` for any other.
+    pub fn coding(&self, program: &Program, ty: &Type, lengths: &Lengths) -> Option<String> {
         let bounded = self.sizes().filter(|sizes| sizes.is_bounded(ty, lengths));
-        bounded.map_or(String::new(), |sizes| {
-            format!(" => {}", coding(program, sizes, ty, lengths))
-        })
+        bounded.map(|sizes| coding(program, sizes, ty, lengths))
     }
 
-    fn has_encoding(&self, id: TypeId) -> bool {
+    /// Whether values of a declared type can be encoded.
+    pub fn has_encoding(&self, id: TypeId) -> bool {
         self.types.get(id.index()).copied().unwrap_or_default()
-    }
-
-    /// The implementation of a declared type's encoding; nothing for an alias, or if there is none.
-    pub fn encoding(&self, id: TypeId, scope: NameScope) -> String {
-        let declared = scope.program.ty(id);
-        if !self.has_encoding(id) {
-            return String::new();
-        }
-        let name = type_name(&declared.name);
-        let (kind, members): (_, Vec<String>) = match &declared.definition {
-            Definition::Struct(fields) => {
-                let fields = fields.iter().map(|field| {
-                    let ty = scope.ty(&field.ty, &[]).flat();
-                    let coding = self.with_coding(scope.program, &field.ty, &field.lengths);
-                    format!("        {}: {ty}{coding},\n", value_name(&field.name))
-                });
-                ("struct", fields.collect())
-            }
-            Definition::Enum(variants) => {
-                let variants = variants.iter().enumerate().map(|(position, variant)| {
-                    let names = fields::of_variant(&variant.entries);
-                    let entries = variant.entries.iter().enumerate().map(|(at, entry)| {
-                        let ty = scope.ty(&entry.ty, &[]).flat();
-                        let coding = self.with_coding(scope.program, &entry.ty, &entry.lengths);
-                        let field = names.as_ref().map(|names| names[at].clone());
-                        let field = field.unwrap_or_else(|| at.to_string());
-                        format!("{field} v{at}: {ty}{coding}")
-                    });
-                    let entries = entries.collect::<Vec<_>>().join(", ");
-                    let name = type_name(&variant.name);
-                    format!("        {position} => {name} {{ {entries} }}\n")
-                });
-                ("enum", variants.collect())
-            }
-            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
-                return String::new();
-            }
-        };
-        let members = members.concat();
-        format!("\n\n::duologue::generated::wire! {{\n    {kind} {name} {{\n{members}    }}\n}}")
     }
 }
 
@@ -189,36 +146,41 @@ fn coding(program: &Program, sizes: &Sizes, ty: &Type, lengths: &Lengths) -> Str
         Type::Option(value) => format!("{PATH}::Maybe<{}>", part(0, value)),
         Type::Tuple(items) => {
             let items = items.iter().enumerate().map(|(at, ty)| part(at, ty));
-            format!("({})", items.collect::<Vec<_>>().join(", "))
+            tuple(&items.collect::<Vec<_>>())
         }
     }
 }
 
-/// How a far end encodes a message: the constructor of its row.
-pub(super) fn row(
+/// The bounds of a message.
+pub(super) struct Limit {
+    /// How the payload is encoded.
+    pub(super) coding: String,
+    /// The most bytes.
+    pub(super) most: u64,
+}
+
+/// The bounds of a message; `None` if it has none.
+pub(super) fn limit(
     program: &Program,
     sizes: Option<&Sizes>,
     message: &Message,
     encoding: Option<Encoding>,
-    index: usize,
-) -> String {
-    let plain = format!("of::<{index}>()");
-    let (Some(sizes), Some(encoding)) = (sizes, encoding) else {
-        return plain;
-    };
+) -> Option<Limit> {
+    let (sizes, encoding) = (sizes?, encoding?);
     let entries = || message.entries.iter();
     let is_bounded = entries().any(|entry| sizes.is_bounded(&entry.ty, &entry.lengths));
     if !is_bounded && encoding.limit.is_none() {
-        return plain;
+        return None;
     }
     let codings = entries().map(|entry| coding(program, sizes, &entry.ty, &entry.lengths));
-    let coding = match codings.collect::<Vec<_>>().as_slice() {
-        _ if !is_bounded => "::duologue::generated::Plain".to_owned(),
-        [only] => only.clone(),
-        several => format!("({})", several.join(", ")),
-    };
-    let limit = encoding.limit.unwrap_or(u64::MAX);
-    format!("limited::<{index}, {coding}>({limit})")
+    let codings: Vec<String> = codings.collect();
+    Some(Limit {
+        coding: match is_bounded {
+            true => tuple(&codings),
+            false => "::duologue::generated::Plain".to_owned(),
+        },
+        most: encoding.limit.unwrap_or(u64::MAX),
+    })
 }
 
 /// The type without aliases.
@@ -266,45 +228,44 @@ pub(super) fn accepted_by_instance(
     found
 }
 
-/// The state with which sessions begin between processes.
-///
-/// `path` leads to the module of the protocol's states, `arguments` are those of the start state, and `accepts` returns the older
-/// fingerprints that a side accepts.
-pub(super) fn start(
-    plan: Plan,
-    name: &str,
-    path: &str,
-    (state, arguments): (&State, &[String]),
-    capacity: &str,
-    accepts: impl Fn(Side) -> Vec<Fingerprint>,
-) -> Option<String> {
-    let fingerprint = plan.fingerprint?;
-    // In a protocol's own module this is in the module of the states.
-    let margin = if path.is_empty() { "    " } else { "" };
-    let state = Document::angle(
-        format!("{path}{}", type_name(&state.name)),
-        words(arguments),
-    );
-    let slot = slot_of(&format!("{path}slot"), arguments).flat();
-    let state = state.flat();
-    let first = plan.first?;
-    let lists = [
-        ("sender", accepts(first)),
-        ("receiver", accepts(first.dual())),
-    ];
-    let lists = lists.into_iter().filter(|(_, older)| !older.is_empty());
-    let lists = lists.map(|(role, older)| {
-        let older = older.iter();
-        let older = older.map(|older| format!("\n{margin}        0x{older}"));
-        let older = older.collect::<String>();
-        format!(";\n{margin}    {role} accepts{older}")
-    });
-    let lists = lists.collect::<String>();
-    Some(format!(
-        "\n\n{margin}::duologue::generated::start! {{\n\
-         {margin}    {state}: \"{name}\", 0x{fingerprint}, {capacity}, {slot}{lists}\n\
-         {margin}}}"
-    ))
+/// How sessions begin between processes.
+pub(super) struct StartView {
+    /// The module of the protocol's states, the start state there, and its arguments after a type and in a call.
+    pub(super) module: String,
+    pub(super) state: String,
+    pub(super) generics: String,
+    pub(super) turbofish: String,
+    /// The name with its package.
+    pub(super) name: String,
+    pub(super) fingerprint: Fingerprint,
+    /// The older fingerprints that the side that sends first accepts, and those that the other one accepts.
+    pub(super) sender_accepts: Vec<Fingerprint>,
+    pub(super) receiver_accepts: Vec<Fingerprint>,
+}
+
+impl StartView {
+    /// `None` if that depends on type arguments. `module` leads to the protocol's states, and `accepts` returns the older
+    /// fingerprints that a side accepts.
+    pub(super) fn of(
+        plan: Plan,
+        name: String,
+        module: String,
+        state: String,
+        arguments: &[String],
+        accepts: impl Fn(Side) -> Vec<Fingerprint>,
+    ) -> Option<StartView> {
+        let first = plan.first?;
+        Some(StartView {
+            module,
+            state,
+            generics: generics(arguments),
+            turbofish: turbofish(arguments),
+            name,
+            fingerprint: plan.fingerprint?,
+            sender_accepts: accepts(first),
+            receiver_accepts: accepts(first.dual()),
+        })
+    }
 }
 
 /// Marks the parameters that a type mentions.
@@ -317,21 +278,6 @@ fn mark(ty: &Type, parameters: &mut [bool]) {
 }
 
 impl States<'_> {
-    /// The bounds of a state's parameters, where those that are [`carried`](States::carried) also have to have an encoding.
-    pub(super) fn bounds_of_wire(
-        self,
-        state: &State,
-        carried: &[bool],
-        scope: NameScope,
-    ) -> Vec<String> {
-        let bounds = self.bounds(state, scope).into_iter().zip(carried);
-        let wire = |(bound, is_carried): (String, &bool)| match is_carried {
-            true => format!("{bound} + ::duologue::generated::Wire"),
-            false => bound,
-        };
-        bounds.map(wire).collect()
-    }
-
     /// For each state and each of its parameters, whether a message from there on carries values of the parameter. The argument for
     /// any other may be a type without an encoding.
     pub(super) fn carried(self) -> Vec<Vec<bool>> {
@@ -375,29 +321,5 @@ impl States<'_> {
             }
         }
         carried
-    }
-
-    /// How sessions begin between processes; nothing if they do not, or if that depends on type arguments.
-    pub(super) fn remote_start(self) -> String {
-        let protocol = self.protocol();
-        let name = self
-            .scope
-            .program
-            .full_name(protocol.file, protocol.name.text());
-        let view = View::of(self.scope.program, self.checked.id());
-        let accepts = |side| accepted(view, side);
-        let state = (protocol.start(), &[][..]);
-        let start = |plan| start(plan, &name, "", state, "super::CAPACITY", accepts);
-        self.plan.and_then(start).unwrap_or_default()
-    }
-
-    /// Whether sessions between processes reach this state.
-    pub(super) fn leaves(self, id: StateId) -> bool {
-        self.plan.is_some() && self.checked.is_reachable(id)
-    }
-
-    /// Whether the endpoint that sends first in this state can begin a session between processes.
-    pub(super) fn opens(self, id: StateId) -> bool {
-        self.plan.is_some() && id == StateId::new(0)
     }
 }

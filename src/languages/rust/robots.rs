@@ -1,329 +1,247 @@
-//! The module `robots` of a protocol or an instance: functions that play a side of it by themselves.
+//! The module `robots` of a protocol or an instance: a table of the protocol, and functions that play one state and that make and show
+//! values. The runtime plays sessions with them.
 
 use super::fields;
-use super::layout::Document;
-use super::robot_values::{RobotTypes, pattern, role};
-use super::spelling::{NameScope, type_name, value_name};
+use super::spelling::{NameScope, generics, turbofish, type_name, value_name};
 use super::states::used_parameters;
-use crate::protocol::{Lengths, Message, Next, Side, Type};
+use crate::name::Name;
+use crate::protocol::{
+    Builtin, Definition, EndpointType, Entry, Lengths, Message, Side, State, Type, TypeId, Variant,
+};
 use crate::relation::View;
-use crate::robots::{Absent, MOST_NODES, Makeable, Node, Plan};
-use std::fmt::Write as _;
+use crate::robots::{Absent, Makeable, Node, PayloadTypes, Plan, builtin_word};
+use askama::Template;
+use std::collections::BTreeSet;
 
-/// The module's text, empty if there are no robots; and a note if that may be a surprise.
-pub(super) fn module(
-    view: View<'_>,
-    makeable: &Makeable,
-    scope: NameScope<'_>,
-) -> (String, Option<String>) {
-    let plan = match Plan::of(view, makeable) {
-        Ok(plan) => plan,
-        Err(Absent::Nothing) => return (String::new(), None),
-        Err(Absent::TooLarge) => {
-            let name = view.name();
-            let note = format!("`{name}` has no robots: it has more than {MOST_NODES} states");
-            return (String::new(), Some(note));
-        }
-    };
-    let inner = scope.inside(1);
-    let payloads = |node: &Node| payloads(&plan, node);
-    let all = plan.nodes.iter().flat_map(&payloads);
-    let types = RobotTypes::of(inner, makeable, all.map(|(ty, lengths, _)| (ty, lengths)));
-    let robots = Robots {
-        plan: &plan,
-        types,
-        protocol: inner.protocol(view.protocol),
-    };
-    (robots.text(), None)
-}
-
-/// The entries of a node's messages without type parameters, with whether the message can be made.
-fn payloads<'p>(plan: &Plan<'p>, node: &Node) -> Vec<(Type, &'p Lengths, bool)> {
-    let mut all = Vec::new();
-    for (message, edge) in plan.messages(node) {
-        let entries = entries(message, node).into_iter();
-        all.extend(entries.map(|(ty, lengths)| (ty, lengths, edge.is_makeable)));
-    }
-    all
-}
-
-fn entries<'p>(message: &'p Message, node: &Node) -> Vec<(Type, &'p Lengths)> {
-    let entries = message.entries.iter();
-    entries
-        .map(|entry| (entry.ty.substitute(&node.arguments), &entry.lengths))
-        .collect()
-}
-
-struct Robots<'a> {
-    plan: &'a Plan<'a>,
-    types: RobotTypes<'a>,
+/// The robots of a protocol.
+#[derive(Template)]
+#[template(path = "rust/robots.rs.jinja")]
+pub struct Robots<'a> {
+    plan: Plan<'a>,
+    makeable: &'a Makeable,
+    /// The module `robots`.
+    scope: NameScope<'a>,
+    types: PayloadTypes<'a>,
     /// The path to the protocol's module.
     protocol: String,
 }
 
-impl Robots<'_> {
-    fn text(&self) -> String {
-        let mut text = "\n\n/// Peers that play a side by themselves, in tests.\n#[rustfmt::skip]\n\
-             #[allow(non_snake_case, unused_variables, unused_mut, unused_parens, unreachable_code)]\n\
-             pub mod robots {\n"
-            .to_owned();
-        text += &self.table();
-        for side in [Side::Client, Side::Server] {
-            text += &self.hooks(side);
-            text += &self.function(side);
-        }
-        let sent = [Side::Client, Side::Server].map(|side| self.sent(side));
-        text += &self.types.functions(sent);
-        text + "}"
+/// A side, with its trait and the types that its robot makes.
+struct Role {
+    side: Side,
+    name: &'static str,
+    made: BTreeSet<usize>,
+}
+
+/// How a value is made and shown.
+enum Value {
+    /// By the runtime's method for a built-in type, with its argument.
+    Builtin(&'static str, String),
+    /// By the functions for the type at this position.
+    Type(usize),
+}
+
+impl<'a> Robots<'a> {
+    /// The robots of a protocol or an instance, whose module is `scope`.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn of(
+        view: View<'a>,
+        makeable: &'a Makeable,
+        scope: NameScope<'a>,
+    ) -> Result<Robots<'a>, Absent> {
+        let plan = Plan::of(view, makeable)?;
+        let scope = scope.inside(1);
+        let payloads = plan.nodes.iter();
+        let payloads = payloads.flat_map(|node| payloads_of(&plan, node, |_| true));
+        Ok(Robots {
+            types: PayloadTypes::of(scope.program, makeable, payloads),
+            protocol: scope.protocol(view.protocol),
+            plan,
+            makeable,
+            scope,
+        })
     }
 
-    /// The payloads that a side's robot makes.
-    fn sent(&self, side: Side) -> Vec<(Type, &Lengths)> {
-        let nodes = self.plan.nodes.iter().filter(|node| node.sender == side);
-        let all = nodes.flat_map(|node| payloads(self.plan, node));
-        all.filter_map(|(ty, lengths, is_makeable)| is_makeable.then_some((ty, lengths)))
-            .collect()
+    fn roles(&self) -> [Role; 2] {
+        [(Side::Client, "Client"), (Side::Server, "Server")].map(|(side, name)| {
+            let nodes = self.plan.nodes.iter().filter(|node| node.sender == side);
+            let sent = nodes.flat_map(|node| payloads_of(&self.plan, node, |is_made| is_made));
+            let made = self.types.made(sent);
+            Role { side, name, made }
+        })
     }
 
-    fn table(&self) -> String {
-        let mut text = format!(
-            "    /// The states and transitions, for the coverage.\n    \
-             pub static TABLE: ::duologue::robots::Table = ::duologue::robots::Table {{\n        \
-             protocol: \"{}\",\n        fingerprint: \"{}\",\n        nodes: &[\n",
-            self.plan.name, self.plan.fingerprint
-        );
-        for node in &self.plan.nodes {
-            let _ = writeln!(
-                text,
-                "            ::duologue::robots::Node {{ state: \"{}\", client_sends: {}, way_out: {}, edges: &[",
-                node.name,
-                node.sender == Side::Client,
-                number(node.way_out)
-            );
-            for (message, edge) in self.plan.messages(node) {
-                let _ = writeln!(
-                    text,
-                    "                ::duologue::robots::Edge {{ message: \"{}\", next: {}, is_makeable: {}, is_coverable: {} }},",
-                    message.name,
-                    number(edge.next),
-                    edge.is_makeable,
-                    edge.is_coverable
-                );
-            }
-            text.push_str("            ] },\n");
-        }
-        text + "        ],\n    };\n"
+    /// All types of the host program, in the order in which they are needed.
+    fn hosts(&self) -> Vec<TypeId> {
+        let mut seen = BTreeSet::new();
+        let all = self.types.all.iter();
+        let hosts = all.filter_map(|own| self.types.host(&own.ty));
+        hosts.filter(|id| seen.insert(*id)).collect()
     }
 
-    /// The trait of a side. `()` implements it if it has no method that the program must supply.
-    fn hooks(&self, side: Side) -> String {
-        let (role, word) = (role(side), side.word());
-        let mut text = format!(
-            "\n    /// What the {word}'s robot asks the program for.\n    pub trait {role} {{\n"
-        );
-        let made = self.types.made_hosts(self.sent(side).into_iter());
-        for id in self.types.hosts() {
-            let (name, path) = (self.types.host_name(id), self.types.path(&Type::Named(id)));
-            let written = &self.types.scope.program.ty(id).name;
-            if made.contains(&id) {
-                let _ = writeln!(
-                    text,
-                    "        /// Makes a value of this type from the robot's choices.\n        \
-                     fn make_{name}(&mut self, values: &mut ::duologue::robots::Values<'_>) -> {path};"
-                );
-            }
-            let _ = writeln!(
-                text,
-                "        /// Returns the text of a value for the transcript.\n        \
-                 fn show_{name}(&mut self, value: &{path}) -> ::std::string::String {{ \"<{written}>\".into() }}"
-            );
+    /// Whether the robot of a side makes values of a type of the host program.
+    fn makes(&self, role: &Role, host: &TypeId) -> bool {
+        let mut made = role.made.iter();
+        made.any(|at| self.types.host(&self.types.all[*at].ty) == Some(*host))
+    }
+
+    /// Whether the host program has to implement the trait of a side.
+    fn needs_program(&self, role: &Role) -> bool {
+        self.hosts().iter().any(|host| self.makes(role, host))
+    }
+
+    /// The suffix of the methods for a type of the host program.
+    fn host(&self, id: &TypeId) -> String {
+        let name = |id: &TypeId| bare_name(&self.scope.program.ty(*id).name);
+        let own = name(id);
+        let hosts = self.hosts();
+        let before = hosts.iter().take_while(|other| *other != id);
+        match before.filter(|other| name(other) == own).count() {
+            0 => own,
+            count => format!("{own}__{}", count + 1),
         }
-        for (at, node) in self.plan.nodes.iter().enumerate() {
-            if node.sender != side {
-                let (name, path) = (self.property(at), self.message_path(node));
-                let _ = writeln!(
-                    text,
-                    "        /// Checks a message that the robot has received. Fails with a text that says what is wrong.\n        \
-                     fn {name}(&mut self, message: &{path}) -> ::std::result::Result<(), ::std::string::String> {{ ::std::result::Result::Ok(()) }}"
-                );
-            }
-        }
-        text.push_str("    }\n");
-        if made.is_empty() {
-            let _ = write!(text, "\n    impl {role} for () {{}}\n");
-        }
-        text
+    }
+
+    fn host_path(&self, id: &TypeId) -> String {
+        self.ty(&Type::Named(*id))
+    }
+
+    /// The name of a type of the host program in the protocol.
+    fn written(&self, id: &TypeId) -> &Name {
+        &self.scope.program.ty(*id).name
+    }
+
+    fn ty(&self, ty: &Type) -> String {
+        self.scope.ty(ty, &[])
     }
 
     /// The method that checks the messages of a node.
-    fn property(&self, at: usize) -> String {
-        let node = &self.plan.nodes[at];
-        let name = value_name(&self.plan.state(node).name);
-        let name = name.trim_start_matches("r#");
-        let same = |other: &&Node| other.state == node.state;
-        let nodes = &self.plan.nodes;
-        match nodes.iter().filter(same).count() {
-            1 => format!("on_{name}"),
-            _ => format!("on_{name}__{}", nodes[..=at].iter().filter(same).count()),
+    fn property(&self, node: &Node) -> String {
+        let name = bare_name(&self.plan.state(node).name);
+        let nodes = self.plan.nodes.iter();
+        let same: Vec<&Node> = nodes.filter(|other| other.state == node.state).collect();
+        match same.iter().position(|other| std::ptr::eq(*other, node)) {
+            Some(at) if same.len() > 1 => format!("on_{name}__{}", at + 1),
+            _ => format!("on_{name}"),
         }
     }
 
-    fn message_path(&self, node: &Node) -> String {
-        let state = self.plan.state(node);
-        let used: Vec<Type> = used_parameters(state)
-            .map(|at| node.arguments[at].clone())
-            .collect();
-        let path = format!("{}{}", self.protocol, type_name(&state.name));
-        Document::angle(path, self.types.scope.types(&used, &[])).flat()
-    }
-
-    fn endpoint_path(&self, node: &Node, side: Side) -> String {
+    /// The endpoint of a side in a node.
+    fn endpoint(&self, node: &Node, role: &Role) -> String {
         let name = type_name(&self.plan.state(node).name);
-        let path = format!("{}{}::{name}", self.protocol, side.word());
-        Document::angle(path, self.types.scope.types(&node.arguments, &[])).flat()
+        let arguments = generics(&self.scope.types(&node.arguments, &[]));
+        format!("{}{}::{name}{arguments}", self.protocol, role.side.word())
     }
 
-    /// The function that plays a side.
-    fn function(&self, side: Side) -> String {
-        let (role, word) = (role(side), side.word());
-        let start = self.endpoint_path(&self.plan.nodes[0], side);
-        let mut text = format!(
-            "\n    /// Plays the {word} until the session ends.\n    \
-             pub fn {word}<H: {role} + ?Sized>(endpoint: {start}, play: &mut ::duologue::robots::Play, hooks: &mut H) -> ::duologue::robots::Ending {{\n        \
-             enum At {{\n"
-        );
-        for (at, node) in self.plan.nodes.iter().enumerate() {
-            let _ = writeln!(
-                text,
-                "            S{at}({}),",
-                self.endpoint_path(node, side)
-            );
-        }
-        let _ = write!(
-            text,
-            "        }}\n        \
-             let endpoint = match play.begin(&TABLE, {}, endpoint) {{\n            \
-             ::std::result::Result::Ok(endpoint) => endpoint,\n            \
-             ::std::result::Result::Err(ending) => return ending,\n        }};\n        \
-             let mut at = At::S0(endpoint);\n        loop {{\n            at = match at {{\n",
-            side == Side::Client
-        );
-        for (at, node) in self.plan.nodes.iter().enumerate() {
-            text += &match node.sender == side {
-                true => self.turn(at, node, side),
-                false => self.wait(at, node, side),
-            };
-        }
-        text + "            };\n        }\n    }\n"
+    /// The enum of the messages of a node, without and with type arguments.
+    fn messages(&self, node: &Node) -> String {
+        self.protocol.clone() + &type_name(&self.plan.state(node).name)
     }
 
-    fn turn(&self, at: usize, node: &Node, side: Side) -> String {
-        let mut text = format!("                At::S{at}(endpoint) => match play.turn({at}) {{\n");
-        let endpoint = self.endpoint_path(node, side);
-        for (index, (message, edge)) in self.plan.messages(node).enumerate() {
-            if !edge.is_makeable {
-                continue;
-            }
-            let entries = entries(message, node);
-            let _ = writeln!(
-                text,
-                "                    ::std::option::Option::Some({index}) => {{"
-            );
-            if !entries.is_empty() {
-                let line = "                        let values = &mut play.values();\n";
-                text.push_str(line);
-            }
-            for (position, (ty, lengths)) in entries.iter().enumerate() {
-                let make = self.types.make(ty, lengths, Some(side));
-                let _ = writeln!(text, "                        let v{position} = {make};");
-            }
-            let _ = writeln!(
-                text,
-                "                        let out = play.line({at}, {index}, false);"
-            );
-            for position in 0..entries.len() {
-                let _ = writeln!(
-                    text,
-                    "                        let a{position} = &v{position};"
-                );
-            }
-            let shown = self.types.show_payload(&entries, Some(side));
-            let method = value_name(&message.name);
-            let values = (0..entries.len()).map(|position| format!(", v{position}"));
-            let values = values.collect::<String>();
-            let next = match edge.next {
-                Some(next) => format!("(next) => At::S{next}(next)"),
-                None => "(_) => return ::duologue::robots::Ending::Finished".to_owned(),
-            };
-            let _ = write!(
-                text,
-                "                        {shown} out.raw(\"\\n\");\n                        \
-                 match <{endpoint}>::{method}(endpoint{values}) {{\n                            \
-                 ::std::result::Result::Ok{next},\n                            \
-                 ::std::result::Result::Err(error) => return play.gone(error),\n                        }}\n                    }}\n"
-            );
-        }
-        let _ = write!(
-            text,
-            "                    _ => return play.left({at}),\n                }},\n"
-        );
-        text
+    fn messages_type(&self, node: &Node) -> String {
+        let state: &State = self.plan.state(node);
+        let used = used_parameters(state).map(|at| self.ty(&node.arguments[at]));
+        self.messages(node) + &generics(&used.collect::<Vec<_>>())
     }
 
-    fn wait(&self, at: usize, node: &Node, side: Side) -> String {
-        let mut text = format!(
-            "                At::S{at}(endpoint) => match endpoint.recv() {{\n                    \
-             ::std::result::Result::Err(closed) => return play.gone(closed),\n                    \
-             ::std::result::Result::Ok(message) => {{\n"
-        );
-        let state = self.plan.state(node);
-        let path = format!("{}{}", self.protocol, type_name(&state.name));
-        let (mut shown, mut taken) = (String::new(), String::new());
-        for (index, (message, edge)) in self.plan.messages(node).enumerate() {
-            let entries = entries(message, node);
-            let names = fields::of_message(&message.entries);
-            let has_end = !matches!(message.next, Next::End | Next::Error);
-            let head = format!("{path}::{}", type_name(&message.name));
-            let rest = if has_end || !entries.is_empty() {
-                ".."
+    /// The values of a message, each with the field of its variant.
+    fn payload(&self, message: &Message, node: &Node) -> Vec<(String, Value)> {
+        let is_named = Entry::are_named(&message.entries);
+        let entries = message.entries.iter().enumerate();
+        let entries = entries.map(|(at, entry)| {
+            let field = if is_named {
+                fields::of_entry(entry)
             } else {
-                ""
+                at.to_string()
             };
-            let seen = pattern(&head, names.clone(), entries.len(), rest);
-            let show = self.types.show_payload(&entries, Some(side));
-            let _ = writeln!(
-                shown,
-                "                            {seen} => {{ let out = play.line({at}, {index}, true); {show} out.raw(\"\\n\"); }}"
-            );
-            let next = match edge.next {
-                Some(next) => format!("At::S{next}(next)"),
-                None => "return ::duologue::robots::Ending::Finished".to_owned(),
-            };
-            let rest = match (edge.next, &names) {
-                (Some(_), Some(_)) => "next, ..",
-                (Some(_), None) => ".., next",
-                (None, _) => rest,
-            };
-            let whole = pattern(&head, names, 0, rest);
-            let _ = writeln!(taken, "                            {whole} => {next},");
+            (
+                field,
+                self.value(&entry.ty.substitute(&node.arguments), &entry.lengths),
+            )
+        });
+        entries.collect()
+    }
+
+    /// The values of an enum's variant, each with its field.
+    fn fields(&self, variant: &Variant) -> Vec<(String, Value)> {
+        let names = fields::of_variant(&variant.entries);
+        let entries = variant.entries.iter().enumerate();
+        let entries = entries.map(|(at, entry)| {
+            let field = names
+                .as_ref()
+                .map_or(at.to_string(), |names| names[at].clone());
+            (field, self.value(&entry.ty, &entry.lengths))
+        });
+        entries.collect()
+    }
+
+    /// The items of a tuple.
+    fn items(&self, types: &[Type], lengths: &Lengths) -> Vec<Value> {
+        let types = types.iter().enumerate();
+        let items = types.map(|(at, ty)| self.value(ty, lengths.part(at)));
+        items.collect()
+    }
+
+    fn value(&self, ty: &Type, lengths: &Lengths) -> Value {
+        let (ty, lengths) = self.types.key(ty, lengths);
+        match &ty {
+            Type::Builtin(builtin @ (Builtin::Str | Builtin::Bytes)) => {
+                Value::Builtin(builtin_word(*builtin), most(&lengths).to_string())
+            }
+            Type::Builtin(builtin) => Value::Builtin(builtin_word(*builtin), String::new()),
+            _ => Value::Type(self.types.position(&ty, &lengths).unwrap_or_default()),
         }
-        if !shown.is_empty() {
-            let _ = write!(
-                text,
-                "                        match &message {{\n{shown}                        }}\n                        \
-                 if let ::std::result::Result::Err(text) = hooks.{}(&message) {{ return play.failed(text); }}\n",
-                self.property(at)
-            );
-        }
-        let _ = write!(
-            text,
-            "                        match message {{\n{taken}                        }}\n                    }}\n                }},\n"
-        );
-        text
+    }
+
+    fn definition(&self, id: &TypeId) -> &Definition {
+        &self.scope.program.ty(*id).definition
+    }
+
+    /// The variants that can be made, and the position of the smallest one among these.
+    fn made<'v>(&self, variants: &'v [Variant]) -> Vec<&'v Variant> {
+        let all = variants.iter();
+        all.filter(|variant| self.makeable.has(variant)).collect()
+    }
+
+    fn smallest(&self, variants: &[Variant]) -> usize {
+        let smallest = self.makeable.shallow(variants).unwrap_or(0);
+        self.made(&variants[..smallest]).len()
+    }
+
+    /// The function that begins a session with an endpoint, and the name of the endpoint for people.
+    fn init(&self, endpoint: &EndpointType) -> String {
+        let arguments = self.scope.types(&endpoint.arguments, &[]);
+        self.scope.protocol(endpoint.protocol) + "init" + &turbofish(&arguments)
+    }
+
+    fn title(&self, endpoint: &EndpointType) -> String {
+        let protocol = self.scope.program.protocol(endpoint.protocol);
+        let state = &protocol.state(endpoint.state).name;
+        format!("{}.{}.{state}", protocol.name, endpoint.side.word())
     }
 }
 
-/// A position, or -1.
-fn number(position: Option<usize>) -> String {
-    position.map_or_else(|| "-1".to_owned(), |position| position.to_string())
+/// The entries without type parameters of those messages of a node for which `takes` is true, given whether they can be made.
+fn payloads_of<'p>(
+    plan: &Plan<'p>,
+    node: &Node,
+    takes: impl Fn(bool) -> bool,
+) -> Vec<(Type, &'p Lengths)> {
+    let messages = plan.messages(node);
+    let messages = messages.filter(|(_, edge)| takes(edge.is_makeable));
+    let entries = messages.flat_map(|(message, _)| &message.entries);
+    let entries = entries.map(|entry| (entry.ty.substitute(&node.arguments), &entry.lengths));
+    entries.collect()
+}
+
+/// A name as the suffix of a method.
+fn bare_name(name: &Name) -> String {
+    value_name(name).trim_start_matches("r#").to_owned()
+}
+
+/// The most items, or a number that no list has.
+fn most(lengths: &Lengths) -> u64 {
+    lengths.most.map_or(u64::MAX, |limit| limit.most)
 }

@@ -1,8 +1,8 @@
 //! How names and types are written in Rust.
 
-use super::layout::Document;
 use crate::languages::{Options, spelling};
 use crate::name::Name;
+use crate::protocol::text::builtin_word;
 use crate::protocol::{
     Bound, BoundId, Builtin, Definition, EndpointType, FileId, Mapping, Parameter, Program,
     ProtocolId, State, Type, TypeId,
@@ -112,7 +112,23 @@ pub struct NameScope<'a> {
     pub taken: &'a BTreeSet<String>,
 }
 
-impl NameScope<'_> {
+impl<'a> NameScope<'a> {
+    /// The module of a protocol or an instance.
+    pub fn of(
+        program: &'a Program,
+        options: &'a Options,
+        file: FileId,
+        taken: &'a BTreeSet<String>,
+    ) -> NameScope<'a> {
+        NameScope {
+            program,
+            options,
+            file,
+            depth: 1,
+            taken,
+        }
+    }
+
     /// The same position, but some modules deeper.
     pub fn inside(self, further: usize) -> Self {
         NameScope {
@@ -196,45 +212,34 @@ impl NameScope<'_> {
     }
 
     /// A type; `parameters` are the parameter names of the state in which it appears.
-    pub fn ty(&self, ty: &Type, parameters: &[String]) -> Document {
+    pub fn ty(&self, ty: &Type, parameters: &[String]) -> String {
+        let of =
+            |name: &'static str, item: String| format!("{}<{item}>", prelude(name, self.taken));
         match ty {
-            Type::Builtin(Builtin::Str) => Document::word(prelude("String", self.taken)),
-            Type::Builtin(Builtin::Bytes) => {
-                Document::angle(prelude("Vec", self.taken), vec![Document::word("u8")])
-            }
-            Type::Builtin(builtin) => Document::word(number(*builtin)),
-            Type::Error => Document::word("()"),
-            Type::List(item) => {
-                Document::angle(prelude("Vec", self.taken), vec![self.ty(item, parameters)])
-            }
-            Type::Option(item) => Document::angle(
-                prelude("Option", self.taken),
-                vec![self.ty(item, parameters)],
-            ),
-            Type::Tuple(items) => Document::round("", self.types(items, parameters)),
-            Type::Named(id) => Document::word(self.named(*id)),
-            Type::Parameter(index) => Document::word(parameters[*index as usize].as_str()),
+            Type::Builtin(Builtin::Str) => prelude("String", self.taken).to_owned(),
+            Type::Builtin(Builtin::Bytes) => of("Vec", "u8".to_owned()),
+            Type::Builtin(builtin) => builtin_word(*builtin).to_owned(),
+            Type::Error => "()".to_owned(),
+            Type::List(item) => of("Vec", self.ty(item, parameters)),
+            Type::Option(item) => of("Option", self.ty(item, parameters)),
+            Type::Tuple(items) => tuple(&self.types(items, parameters)),
+            Type::Named(id) => self.named(*id),
+            Type::Parameter(index) => parameters[*index as usize].clone(),
             Type::Endpoint(endpoint) => self.endpoint(endpoint, parameters),
         }
     }
 
     /// Several types.
-    pub fn types(&self, types: &[Type], parameters: &[String]) -> Vec<Document> {
+    pub fn types(&self, types: &[Type], parameters: &[String]) -> Vec<String> {
         types.iter().map(|ty| self.ty(ty, parameters)).collect()
     }
 
-    fn endpoint(&self, endpoint: &EndpointType, parameters: &[String]) -> Document {
-        let state = self
-            .program
-            .protocol(endpoint.protocol)
-            .state(endpoint.state);
-        let protocol = self.protocol(endpoint.protocol);
-        let path = format!(
-            "{protocol}{}::{}",
-            endpoint.side.word(),
-            type_name(&state.name)
-        );
-        Document::angle(path, self.types(&endpoint.arguments, parameters))
+    fn endpoint(&self, endpoint: &EndpointType, parameters: &[String]) -> String {
+        let protocol = self.program.protocol(endpoint.protocol);
+        let name = type_name(&protocol.state(endpoint.state).name);
+        let arguments = generics(&self.types(&endpoint.arguments, parameters));
+        let (module, side) = (self.protocol(endpoint.protocol), endpoint.side.word());
+        format!("{module}{side}::{name}{arguments}")
     }
 
     /// The bounds of a type parameter, joined by `+`. Every payload has to be `Send`.
@@ -280,21 +285,27 @@ pub fn parameter_names(state: &State, taken: &BTreeSet<String>) -> Vec<String> {
     state.parameters.iter().map(spell).collect()
 }
 
-fn number(builtin: Builtin) -> &'static str {
-    match builtin {
-        Builtin::Bool => "bool",
-        Builtin::U8 => "u8",
-        Builtin::U16 => "u16",
-        Builtin::U32 => "u32",
-        Builtin::U64 => "u64",
-        Builtin::I8 => "i8",
-        Builtin::I16 => "i16",
-        Builtin::I32 => "i32",
-        Builtin::I64 => "i64",
-        Builtin::F32 => "f32",
-        Builtin::F64 => "f64",
-        Builtin::Str => "String",
-        Builtin::Bytes => "Vec<u8>",
+/// `<A, B>`, or nothing.
+pub fn generics(types: &[String]) -> String {
+    match types {
+        [] => String::new(),
+        _ => format!("<{}>", types.join(", ")),
+    }
+}
+
+/// `::<A, B>`, or nothing.
+pub fn turbofish(arguments: &[String]) -> String {
+    match arguments {
+        [] => String::new(),
+        _ => format!("::{}", generics(arguments)),
+    }
+}
+
+/// `()`, the only item, or `(a, b)`.
+pub fn tuple(items: &[String]) -> String {
+    match items {
+        [only] => only.clone(),
+        _ => format!("({})", items.join(", ")),
     }
 }
 

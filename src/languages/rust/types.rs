@@ -1,44 +1,58 @@
-//! The view for the template of a package: its modules and the types that its files declare.
+//! The module of a package, as the templates see it: its modules and the types that its files declare.
 
 use super::attributes::Additions;
 use super::derive::Derivable;
-use super::docs::comment;
+use super::docs::Docs;
 use super::fields;
-use super::layout::{Document, definition, variants};
+use super::remote::Remotes;
 use super::spelling::{NameScope, type_name, value_name};
-use crate::name::Name;
-use crate::protocol::{Definition, Docs, Field, TypeId};
+use crate::protocol::{Definition, Entry, Field, Lengths, Type, TypeId, Variant};
 use askama::Template;
 
 /// The `mod.rs` of a package.
 #[derive(Template)]
 #[template(path = "rust/package.rs.jinja")]
 pub struct PackageView {
-    pub header: String,
-    /// Whether it is the module that a program includes, which may not contain inner attributes or inner documentation.
-    pub is_root: bool,
-    pub docs: String,
+    pub source: String,
+    /// The name; empty for the module that a program includes, which may not contain inner attributes or inner documentation.
+    pub name: String,
     pub modules: Vec<String>,
     pub types: Vec<TypeView>,
 }
 
 /// A declared type.
 pub struct TypeView {
-    docs: String,
-    /// Its derives, and the attributes that the user adds.
-    attributes: String,
-    /// The whole alias, or the text before the members.
-    head: String,
-    is_alias: bool,
-    members: Vec<MemberView>,
-    /// The implementation of its encoding, or nothing.
-    encoding: String,
+    name: String,
+    docs: Docs,
+    derives: Vec<String>,
+    /// The attributes that the user adds.
+    attributes: Vec<String>,
+    definition: DefinitionView,
+    has_encoding: bool,
 }
 
-struct MemberView {
-    /// The lines before it: its documentation, and the attributes that the user adds.
-    above: String,
-    text: String,
+enum DefinitionView {
+    Alias(String),
+    Struct(Vec<FieldView>),
+    Enum(Vec<VariantView>),
+}
+
+struct FieldView {
+    name: String,
+    docs: Docs,
+    attributes: Vec<String>,
+    ty: String,
+    /// How it is encoded, if it has bounds.
+    coding: Option<String>,
+}
+
+struct VariantView {
+    name: String,
+    docs: Docs,
+    attributes: Vec<String>,
+    /// Whether its fields have names; otherwise these are positions.
+    is_named: bool,
+    fields: Vec<FieldView>,
 }
 
 impl TypeView {
@@ -47,63 +61,64 @@ impl TypeView {
         id: TypeId,
         scope: NameScope,
         derivable: &Derivable,
-        encoding: String,
+        remotes: &Remotes,
     ) -> Option<TypeView> {
         let declaration = scope.program.ty(id);
-        let name = type_name(&declaration.name);
-        let attributes = &scope.options.rust.attributes;
-        let added = Additions::of(attributes, scope.program, declaration);
-        let (kind, members) = match &declaration.definition {
-            Definition::Alias(ty) => {
-                return Some(TypeView {
-                    docs: comment(0, "///", lines(&declaration.docs)),
-                    attributes: String::new(),
-                    head: definition(0, &format!("pub type {name}"), &scope.ty(ty, &[])),
-                    is_alias: true,
-                    members: Vec::new(),
-                    encoding,
-                });
+        let added = Additions::of(&scope.options.rust.attributes, scope.program, declaration);
+        let field = |name: String, ty: &Type, lengths: &Lengths| FieldView {
+            name,
+            docs: Docs::of_item(&[]),
+            attributes: Vec::new(),
+            ty: scope.ty(ty, &[]),
+            coding: remotes.coding(scope.program, ty, lengths),
+        };
+        let of_struct = |own: &Field| FieldView {
+            docs: Docs::of_item(&own.docs),
+            attributes: added.on_member(own.name.text()),
+            ..field(value_name(&own.name), &own.ty, &own.lengths)
+        };
+        let variant = |variant: &Variant| {
+            let names = fields::of_variant(&variant.entries);
+            let name = |at: usize| {
+                names
+                    .as_ref()
+                    .map_or(at.to_string(), |names| names[at].clone())
+            };
+            let entries = variant.entries.iter().enumerate();
+            let fields = entries
+                .map(|(at, entry): (usize, &Entry)| field(name(at), &entry.ty, &entry.lengths));
+            VariantView {
+                name: type_name(&variant.name),
+                docs: Docs::of_item(&variant.docs),
+                attributes: added.on_member(variant.name.text()),
+                fields: fields.collect(),
+                is_named: names.is_some(),
             }
+        };
+        let definition = match &declaration.definition {
+            Definition::Alias(ty) => DefinitionView::Alias(scope.ty(ty, &[])),
             Definition::Struct(fields) => {
-                let member = |field: &Field| {
-                    let head = format!("pub {}", value_name(&field.name));
-                    MemberView {
-                        above: above(&field.docs, added, &field.name),
-                        text: Document::field(head, scope.ty(&field.ty, &[])).laid_out(4, 4, 1),
-                    }
-                };
-                ("struct", fields.iter().map(member).collect())
+                DefinitionView::Struct(fields.iter().map(of_struct).collect())
             }
-            Definition::Enum(all) => {
-                let all = all.iter().map(|variant| {
-                    let types = variant.entries.iter();
-                    let types = types.map(|entry| scope.ty(&entry.ty, &[])).collect();
-                    let names = fields::of_variant(&variant.entries);
-                    let document = Document::variant(type_name(&variant.name), names, types);
-                    (above(&variant.docs, added, &variant.name), document)
-                });
-                let members = variants(all.collect()).into_iter();
-                let members = members.map(|(above, text)| MemberView { above, text });
-                ("enum", members.collect())
+            Definition::Enum(variants) => {
+                DefinitionView::Enum(variants.iter().map(variant).collect())
             }
             Definition::Extern(..) | Definition::Undeclared => return None,
         };
+        let is_alias = matches!(definition, DefinitionView::Alias(_));
+        let (mut derives, mut attributes) = (Vec::new(), Vec::new());
+        if !is_alias {
+            derives.extend(derivable.get(id).names().map(str::to_owned));
+            derives.extend(added.derives().into_iter().map(str::to_owned));
+            attributes = added.on_type();
+        }
         Some(TypeView {
-            docs: comment(0, "///", lines(&declaration.docs)),
-            attributes: derivable.get(id).attribute(&added.derives()) + &added.on_type(),
-            head: format!("pub {kind} {name} {{"),
-            is_alias: false,
-            members,
-            encoding,
+            name: type_name(&declaration.name),
+            docs: Docs::of_item(&declaration.docs),
+            derives,
+            attributes,
+            definition,
+            has_encoding: !is_alias && remotes.has_encoding(id),
         })
     }
-}
-
-/// The lines before a field or a variant.
-fn above(docs: &Docs, added: Additions, name: &Name) -> String {
-    comment(4, "///", lines(docs)) + &added.on_member(name.text())
-}
-
-fn lines(docs: &Docs) -> impl Iterator<Item = &str> {
-    docs.iter().map(AsRef::as_ref)
 }

@@ -24,7 +24,7 @@ macro_rules! wire {
             }
         }
     };
-    (enum $name:ident { $($position:literal => $variant:ident { $($at:tt $value:ident: $ty:ty $(=> $coding:ty)?),* })* }) => {
+    (enum $name:ident { $($position:literal => $variant:ident { $($at:tt $value:ident: $ty:ty $(=> $coding:ty)?),* $(,)? })* }) => {
         impl $crate::generated::Wire for $name {
             const SIZE: $crate::generated::Size = $crate::generated::Size::NEVER
                 $(.or($crate::generated::Size::variant($position)

@@ -16,13 +16,41 @@ impl Line {
         self.0.push_str(text);
     }
 
-    /// Appends an integer or a `bool`.
-    pub fn plain(&mut self, value: impl Display) {
+    /// Appends a value of a built-in type.
+    pub fn value(&mut self, value: &impl Show) {
+        value.show(self);
+    }
+
+    /// Appends a list. `item` appends one of its items.
+    pub fn list<T>(&mut self, items: &[T], mut item: impl FnMut(&T, &mut Self)) {
+        self.raw("[");
+        for (at, own) in items.iter().enumerate() {
+            if at > 0 {
+                self.raw(", ");
+            }
+            item(own, self);
+        }
+        self.raw("]");
+    }
+
+    /// Appends an optional value.
+    pub fn option<T>(&mut self, value: &Option<T>, some: impl FnOnce(&T, &mut Self)) {
+        match value {
+            None => self.raw("none"),
+            Some(value) => {
+                self.raw("some(");
+                some(value, self);
+                self.raw(")");
+            }
+        }
+    }
+
+    fn plain(&mut self, value: impl Display) {
         let _ = write!(self.0, "{value}");
     }
 
-    /// Appends an `f32` or `f64`: with two decimals if they are exact, otherwise with 17 digits.
-    pub fn real(&mut self, value: f64) {
+    /// Appends a number with two decimals if they are exact, otherwise with 17 digits.
+    fn real(&mut self, value: f64) {
         if !value.is_finite() {
             return self.plain(value);
         }
@@ -35,7 +63,7 @@ impl Line {
     }
 
     /// Appends a text in quotes.
-    pub fn text(&mut self, value: &str) {
+    fn text(&mut self, value: &str) {
         self.0.push('"');
         for letter in value.chars() {
             match letter {
@@ -52,13 +80,46 @@ impl Line {
     }
 
     /// Appends bytes as hexadecimal digits.
-    pub fn bytes(&mut self, value: &[u8]) {
+    fn bytes(&mut self, value: &[u8]) {
         self.0.push('<');
         for byte in value {
             let _ = write!(self.0, "{byte:02x}");
         }
         self.0.push('>');
     }
+}
+
+/// A built-in type.
+pub trait Show {
+    /// Appends a value to a line.
+    fn show(&self, out: &mut Line);
+}
+
+macro_rules! shows {
+    ($($ty:ty: |$value:ident, $out:ident| $body:expr;)*) => {$(
+        impl Show for $ty {
+            fn show(&self, $out: &mut Line) {
+                let $value = self;
+                $body;
+            }
+        }
+    )*};
+}
+
+shows! {
+    bool: |value, out| out.plain(value);
+    u8: |value, out| out.plain(value);
+    u16: |value, out| out.plain(value);
+    u32: |value, out| out.plain(value);
+    u64: |value, out| out.plain(value);
+    i8: |value, out| out.plain(value);
+    i16: |value, out| out.plain(value);
+    i32: |value, out| out.plain(value);
+    i64: |value, out| out.plain(value);
+    f32: |value, out| out.real(f64::from(*value));
+    f64: |value, out| out.real(*value);
+    String: |value, out| out.text(value);
+    Vec<u8>: |value, out| out.bytes(value);
 }
 
 /// Whether a character is not shown, or changes the direction of what is shown after it.

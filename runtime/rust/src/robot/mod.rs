@@ -1,5 +1,5 @@
-//! Robots: peers that play a side of a protocol by themselves. Generated code has the loop over the states, and asks these modules
-//! for everything else.
+//! Robots: peers that play a side of a protocol by themselves. Generated code has a table of the protocol, plays one
+//! state, and makes and shows values of its types.
 
 pub(crate) mod choices;
 pub(crate) mod coverage;

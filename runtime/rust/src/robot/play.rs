@@ -143,12 +143,31 @@ impl Play {
         self.line.as_str()
     }
 
-    /// Begins a session.
-    ///
-    /// # Errors
-    /// The coverage is that of another protocol.
+    /// Plays a session from its first state, in generated code. `step` plays one state, and returns the next one or how the session
+    /// ended.
     #[doc(hidden)]
-    pub fn begin<E: Endpoint>(
+    pub fn run<E: Endpoint, S>(
+        &mut self,
+        table: &'static Table,
+        is_client: bool,
+        endpoint: E,
+        first: impl FnOnce(E) -> S,
+        mut step: impl FnMut(&mut Play, S) -> Result<S, Ending>,
+    ) -> Ending {
+        let mut state = match self.begin(table, is_client, endpoint) {
+            Ok(endpoint) => first(endpoint),
+            Err(ending) => return ending,
+        };
+        loop {
+            state = match step(self, state) {
+                Ok(next) => next,
+                Err(ending) => return ending,
+            };
+        }
+    }
+
+    /// Begins a session. Fails if the coverage is that of another protocol.
+    fn begin<E: Endpoint>(
         &mut self,
         table: &'static Table,
         is_client: bool,
@@ -175,9 +194,16 @@ impl Play {
         })
     }
 
-    /// The message that the robot sends next in a state; `None` if it leaves.
+    /// The message that the robot sends next in a state.
+    ///
+    /// # Errors
+    /// The robot leaves.
     #[doc(hidden)]
-    pub fn turn(&mut self, node: usize) -> Option<usize> {
+    pub fn turn(&mut self, node: usize) -> Result<usize, Ending> {
+        self.choice(node).ok_or_else(|| self.left(node))
+    }
+
+    fn choice(&mut self, node: usize) -> Option<usize> {
         let nodes = self.table?.nodes;
         self.state = nodes[node].state;
         let makeable: Vec<usize> = nodes[node].makeable().collect();
@@ -263,8 +289,7 @@ impl Play {
     }
 
     /// The robot leaves the session.
-    #[doc(hidden)]
-    pub fn left(&mut self, node: usize) -> Ending {
+    fn left(&mut self, node: usize) -> Ending {
         self.closed(false);
         match self.table {
             Some(table) if table.nodes[node].makeable().next().is_none() => {

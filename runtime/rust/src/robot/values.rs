@@ -102,16 +102,26 @@ impl<'c> Values<'c> {
         self.spent += 1;
     }
 
-    /// Begins the parts of a value.
+    /// Makes the parts of a value, which are one level deeper.
     #[doc(hidden)]
-    pub fn open(&mut self) {
+    pub fn inside<T>(&mut self, parts: impl FnOnce(&mut Self) -> T) -> T {
         self.depth += 1;
+        let value = parts(self);
+        self.depth -= 1;
+        value
     }
 
-    /// Ends the parts of a value.
+    /// A list of at most `most` items.
     #[doc(hidden)]
-    pub fn close(&mut self) {
-        self.depth -= 1;
+    pub fn list<T>(&mut self, most: u64, mut item: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        let count = self.items(most);
+        self.inside(|values| (0..count).map(|_| item(values)).collect())
+    }
+
+    /// An optional value.
+    #[doc(hidden)]
+    pub fn option<T>(&mut self, value: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        self.is_some().then(|| self.inside(value))
     }
 
     /// The length of a list, text or byte string whose type allows `most`.
