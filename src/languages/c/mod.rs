@@ -7,51 +7,31 @@
 //! consists of and where each message leads, so copying, destroying and closing are done by the runtime and need no generated
 //! code. If sessions between processes are requested, a second header and source describe how payloads are encoded.
 
-mod begin;
-mod copies;
-mod ctype;
-mod declarations;
-mod declared;
-mod device;
-mod events;
-mod functions;
-mod inline;
-mod lane;
-mod layouts;
-mod library;
+mod clashes;
 mod names;
-mod plain;
+mod protocol;
 mod public_names;
-mod record;
-mod recv;
-mod remote;
-mod render;
 mod robots;
-mod send;
 mod settle;
-mod shared;
 mod spelling;
-mod tables;
-mod texts;
-mod titles;
 mod types;
+mod types_header;
 mod units;
 mod view;
-mod waiting;
 mod wire;
 
+pub use clashes::spellings;
 pub use public_names::public_names;
-pub use record::spellings;
 
 use crate::check::CheckedProgram;
 use crate::languages::{Generated, Options, OutputFile, Target};
 use crate::protocol::FileId;
 use crate::robots::Makeable;
 use crate::wire::Sizes;
-use declared::FileView;
 use names::Header;
 use std::path::Path;
 use types::Types;
+use types_header::FileView;
 use units::{UnitKind, Units};
 use view::UnitView;
 
@@ -174,7 +154,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         }
     }
     for (index, file) in program.files.iter().enumerate() {
-        if declared::has_types(&types, file) {
+        if types_header::has_types(&types, file) {
             let id = FileId::new(index);
             let view = FileView::of(&types, id);
             let name = types.header_of(id);

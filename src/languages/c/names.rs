@@ -4,7 +4,6 @@
 //! Internal names begin with `duo_`, their kind, and `_of_`; no name that comes from a protocol begins like this. Two of them are
 //! equal only if they have the same kind and the same owner.
 
-pub use super::begin::Begin;
 use super::spelling;
 use super::units::{Unit, UnitKind, UnitState};
 use crate::endpoint::{Activity, Endpoint};
@@ -480,4 +479,71 @@ pub enum OfType<'p> {
     Fields,
     /// The function that destroys a value.
     Drop,
+}
+
+/// How a side begins over a byte stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    Connect,
+    ConnectOver,
+    Accept,
+    AcceptOver,
+    Serve,
+}
+
+impl Begin {
+    pub const ALL: [Begin; 5] = [
+        Begin::Connect,
+        Begin::ConnectOver,
+        Begin::Accept,
+        Begin::AcceptOver,
+        Begin::Serve,
+    ];
+
+    /// The word in the name of the function.
+    pub fn word(self) -> &'static str {
+        match self {
+            Begin::Connect => "connect",
+            Begin::ConnectOver => "connect_over",
+            Begin::Accept => "accept",
+            Begin::AcceptOver => "accept_over",
+            Begin::Serve => "serve",
+        }
+    }
+}
+
+/// How long a function waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    Forever,
+    /// Up to a limit that the caller sets.
+    Within,
+    AtOnce,
+}
+
+impl Waiting {
+    pub fn sending(self) -> &'static str {
+        match self {
+            Waiting::Forever => "send",
+            Waiting::Within => "send_within",
+            Waiting::AtOnce => "try_send",
+        }
+    }
+
+    pub fn receiving(self) -> &'static str {
+        match self {
+            Waiting::Forever => "recv",
+            Waiting::Within => "recv_within",
+            Waiting::AtOnce => "try_recv",
+        }
+    }
+
+    /// The argument that the runtime takes.
+    pub fn argument(self) -> &'static str {
+        match self {
+            Waiting::Forever => "DUO_FOREVER",
+            Waiting::Within => "nanoseconds",
+            Waiting::AtOnce => "DUO_AT_ONCE",
+        }
+    }
 }

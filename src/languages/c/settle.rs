@@ -1,7 +1,7 @@
 //! The words of states whose plain words would make two names equal.
 
-use super::library;
 use super::names::{Extras, OfState, of_state, of_unit, spelled};
+use super::spelling;
 use super::units::{Unit, Units};
 use crate::protocol::{Program, Protocol, Side};
 use std::collections::{BTreeSet, HashSet};
@@ -93,7 +93,7 @@ fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
 /// as no name of the library has.
 fn is_of_library(unit: &Unit, word: &str) -> bool {
     let name = format!("{}_{word}", unit.prefix);
-    library::has_any(&name, &["t", "tag_t", "tag_text", "free"])
+    spelling::has_any(&name, &["t", "tag_t", "tag_text", "free"])
 }
 
 /// The states whose names may be equal to those of another state, of the unit, or of the C library. For the first two: after

@@ -1,9 +1,11 @@
 //! How names and comments are written in C, in a form that is also valid C++.
 
-use super::library;
 use crate::languages::layout::{Breaks, Document, Style, WIDTH, spaces};
 use crate::languages::spelling::{shouty_snake, snake};
 use crate::protocol::Side;
+use askama::Template;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// A name as part of a longer one: `login_response`.
 pub fn word(name: &str) -> String {
@@ -56,7 +58,7 @@ pub fn host(name: &str) -> String {
 /// What the names of a protocol start with. Some words would make `<word>_init` a function of the C library.
 pub fn protocol(prefix: &str, name: &str) -> String {
     let word = format!("{prefix}{}", snake(name));
-    if library::has_any(&word, &["init", "init_in", "session_memory_t"]) {
+    if has_any(&word, &["init", "init_in", "session_memory_t"]) {
         return word + "_protocol";
     }
     not_ours("protocol", word)
@@ -66,7 +68,7 @@ pub fn protocol(prefix: &str, name: &str) -> String {
 pub fn declared(prefix: &str, package: &str, name: &str) -> String {
     let word = format!("{prefix}{package}{}", snake(name));
     // The library has `pid_t` and `obstack_copy`.
-    if library::has_any(&word, &["t", "tag_t", "text", "copy", "take"]) {
+    if has_any(&word, &["t", "tag_t", "text", "copy", "take"]) {
         return word + "_type";
     }
     not_ours("type", word)
@@ -89,7 +91,7 @@ pub fn message(state: &str, name: &str) -> String {
 /// A constant or macro that ends with this word; the first part is as in other names.
 pub fn constant(of: &str, word: &str) -> String {
     let constant = format!("{}_{word}", of.to_ascii_uppercase());
-    if library::has(&constant) {
+    if has(&constant) {
         constant + "_"
     } else {
         constant
@@ -110,7 +112,7 @@ pub fn variant(declared: &str, name: &str) -> String {
 /// The name of a generated file, without the extension. Compilers search the user's folders for `<string.h>` too, and Windows
 /// reserves some names for devices.
 pub fn file(name: &str) -> String {
-    let is_taken = library::has_header(name) || DEVICES.contains(&name);
+    let is_taken = has_header(name) || DEVICES.contains(&name);
     if is_taken {
         format!("{name}_")
     } else {
@@ -258,7 +260,7 @@ pub fn wrapped(start: &str, parts: &[String], end: &str) -> String {
 fn escaped(name: String) -> String {
     let of_library = ["ifc_", "ifr_", "si_"];
     let is_macro = of_library.iter().any(|start| name.starts_with(start))
-        || library::has_macro(&name)
+        || has_macro(&name)
         || MACROS.contains(&name.as_str());
     if is_macro || KEYWORDS.contains(&name.as_str()) {
         name + "_"
@@ -293,6 +295,67 @@ const DEVICES: &[&str] = &[
     "aux", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "con", "lpt1", "lpt2", "lpt3", "lpt4",
     "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "nul", "prn",
 ];
+
+/// Names of the C library and of the headers of the system that a generated name could be equal to. A line is what comes before the
+/// last `_` of some names, and what comes after it. Two lines are different: `.h` has the names of headers, and the line that begins
+/// with `:` the macros without parameters in lower case, by which a preprocessor would replace a member.
+static NAMES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let lines = include_str!("system_names.txt").lines();
+    lines.filter_map(|line| line.split_once(": ")).collect()
+});
+
+fn is_listed(line: &str, word: &str) -> bool {
+    let words = NAMES.get(line).copied().unwrap_or_default();
+    words.split(' ').any(|known| known == word)
+}
+
+/// Whether some header declares or defines this name, which has a `_`.
+fn has(name: &str) -> bool {
+    name.rsplit_once('_')
+        .is_some_and(|(line, word)| is_listed(line, word))
+}
+
+/// Whether some header declares or defines this word with `_` and one of the endings after it.
+pub fn has_any(word: &str, endings: &[&str]) -> bool {
+    endings
+        .iter()
+        .any(|ending| has(&format!("{word}_{ending}")))
+}
+
+/// Whether some header replaces this word, which is in lower case, by something else.
+fn has_macro(word: &str) -> bool {
+    is_listed("", word)
+}
+
+/// Whether the library has a header with this name followed by `.h`.
+fn has_header(name: &str) -> bool {
+    is_listed(".h", name)
+}
+
+/// Appends a rendered view.
+pub fn render(view: &impl Template, to: &mut String) {
+    view.render_into(to).expect("string writes cannot fail");
+}
+
+/// Appends functions, with their long lines broken.
+pub fn render_functions(view: &impl Template, text: &mut String) {
+    let mut functions = String::new();
+    render(view, &mut functions);
+    break_lines(&functions, text);
+}
+
+/// Filters of the templates.
+pub mod filters {
+    use crate::languages::c::spelling;
+    use askama::{Result, Values};
+    use std::fmt::Display;
+
+    /// Sentences, one or more a line, as a block comment's lines after its first ` * `.
+    #[askama::filter_fn]
+    pub fn fill(text: impl Display, _: &dyn Values) -> Result<String> {
+        Ok(spelling::filled(&text.to_string()))
+    }
+}
 
 #[cfg(test)]
 mod tests {

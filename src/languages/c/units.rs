@@ -1,8 +1,8 @@
 //! The units of C code: protocols without type parameters, named instances of the others, and the states that endpoint types
 //! mention. C has no generic types, so each unit is generated with its arguments filled in.
 
-use super::ctype::{Bytes, CType, stored};
 use super::spelling;
+use super::types::ctype::{Bytes, CType, stored};
 use crate::protocol::text::builtin_word;
 use crate::protocol::{
     Definition, EndpointType, FileId, InstanceId, Lengths, Next, Program, Protocol, ProtocolId,

@@ -1,13 +1,13 @@
 //! A protocol as the templates see it: finished text and plain booleans. States are rendered one at a time, so that each view is
 //! dropped once its text is written.
 
-use super::copies;
-use super::ctype::CType;
-use super::declarations::Declarations;
 use super::names::{Header, OfState, OfUnit, Own, handle};
-use super::render::render;
 use super::spelling;
+use super::spelling::render;
 use super::types::Types;
+use super::types::copies;
+use super::types::ctype::CType;
+use super::types::declarations::Declarations;
 use super::units::{Unit, UnitKind, canonical};
 use super::{ALWAYS_FIT, VERSION};
 use crate::check::CheckedProgram;

@@ -3,13 +3,13 @@
 
 mod tables;
 
-use super::inline;
-use super::names::{Header, OfState, OfUnit, Own, handle};
-use super::render::{render, render_functions};
-use super::spelling;
-use super::tables::{SourceFootView, SourceView};
-use super::units::{UnitKind, canonical};
-use super::view::{FootView, UnitView};
+use crate::languages::c::names::{Header, OfState, OfUnit, Own, handle};
+use crate::languages::c::protocol::source::{SourceFootView, SourceView};
+use crate::languages::c::spelling;
+use crate::languages::c::spelling::{render, render_functions};
+use crate::languages::c::types::inline;
+use crate::languages::c::units::{UnitKind, canonical};
+use crate::languages::c::view::{FootView, UnitView};
 use crate::protocol::{Entry, Message, Next, Side};
 use crate::relation::View;
 use crate::robots::{Absent, Makeable, Node, Plan};

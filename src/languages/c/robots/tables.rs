@@ -1,9 +1,9 @@
 //! The tables by which the runtime makes and shows values, and finds its way through a protocol.
 
 use super::Robots;
-use crate::languages::c::ctype::{Bytes, CType};
 use crate::languages::c::names::{OfUnit, Own};
 use crate::languages::c::spelling;
+use crate::languages::c::types::ctype::{Bytes, CType};
 use crate::languages::c::types::is_bare;
 use crate::protocol::{Builtin, Definition, Lengths, Side, Type, TypeId, Variant};
 use crate::wire::BuiltinEncoding;

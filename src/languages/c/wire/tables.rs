@@ -1,11 +1,11 @@
 //! The tables by which the runtime encodes payloads.
 
-use super::super::ctype::{Bytes, CType};
-use super::super::names::Own;
-use super::super::spelling;
-use super::super::types::is_bare;
-use super::super::view::UnitView;
 use crate::endpoint::Edge;
+use crate::languages::c::names::Own;
+use crate::languages::c::spelling;
+use crate::languages::c::types::ctype::{Bytes, CType};
+use crate::languages::c::types::is_bare;
+use crate::languages::c::view::UnitView;
 use crate::protocol::{Builtin, Definition, Lengths, Message, Type, TypeId};
 use crate::wire::{BuiltinEncoding, Encoding, Sizes};
 use std::collections::BTreeMap;

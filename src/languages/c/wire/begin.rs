@@ -1,10 +1,10 @@
 //! The headers by which a session between processes begins: in memory that two processes share, and over byte streams.
 
-use super::functions::{FunctionView, FunctionsView};
-use super::names::{Begin, Header, OfUnit, Own, handle};
-use super::render::render;
-use super::spelling;
-use super::view::{FootView, UnitView};
+use crate::languages::c::names::{Begin, Header, OfUnit, Own, handle};
+use crate::languages::c::protocol::functions::{FunctionView, FunctionsView};
+use crate::languages::c::spelling;
+use crate::languages::c::spelling::render;
+use crate::languages::c::view::{FootView, UnitView};
 use crate::protocol::Side;
 use askama::Template;
 use std::collections::BTreeSet;

@@ -1,15 +1,15 @@
 //! The tables of a source file: what payloads consist of, and where each message leads.
 
-use super::ctype::CType;
-use super::layouts::{Layouts, composite};
-use super::names::Own;
-use super::render::render;
-use super::spelling;
-use super::types::Facts;
-use super::units::UnitKind;
-use super::view::UnitView;
 use crate::endpoint::Edge;
 use crate::graph::Capacity;
+use crate::languages::c::names::Own;
+use crate::languages::c::spelling;
+use crate::languages::c::spelling::render;
+use crate::languages::c::types::Facts;
+use crate::languages::c::types::ctype::CType;
+use crate::languages::c::types::layouts::{Layouts, composite};
+use crate::languages::c::units::UnitKind;
+use crate::languages::c::view::UnitView;
 use crate::protocol::Message;
 use askama::Template;
 use std::fmt::Write;

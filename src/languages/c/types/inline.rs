@@ -1,9 +1,9 @@
 //! The structs of values that are stored inline, with the functions that fill them and show what is in them.
 
-use super::ctype::{Bytes, CType};
-use super::names;
-use super::render::render_functions;
-use super::types::Types;
+use crate::languages::c::names;
+use crate::languages::c::spelling::render_functions;
+use crate::languages::c::types::Types;
+use crate::languages::c::types::ctype::{Bytes, CType};
 use askama::Template;
 
 #[derive(Template)]

@@ -1,16 +1,16 @@
 //! The types of a file as the templates see them: one header, and one source if the runtime needs to know what they consist of.
 
 use super::VERSION;
-use super::copies::{self, CopyView};
-use super::ctype::CType;
-use super::declarations::Declarations;
-use super::functions::{FunctionView, FunctionsView};
-use super::layouts::{Layouts, composite, enumeration};
 use super::names::{self, OfType};
-use super::render::render;
+use super::protocol::functions;
+use super::protocol::functions::{FunctionView, FunctionsView};
+use super::protocol::source::{SourceFootView, SourceView};
 use super::spelling;
-use super::tables::{SourceFootView, SourceView};
-use super::texts;
+use super::spelling::render;
+use super::types::copies::{self, CopyView};
+use super::types::ctype::CType;
+use super::types::declarations::Declarations;
+use super::types::layouts::{Layouts, composite, enumeration};
 use super::types::{Types, c_mapping, is_bare};
 use super::view::FootView;
 use crate::protocol::{Definition, Entry, Field, File, FileId, TypeDeclaration, TypeId, Variant};
@@ -290,7 +290,7 @@ impl<'a> FileView<'a> {
             variants: variants.iter().enumerate().map(view).collect(),
         };
         render(&view, text);
-        texts::of_variants(self.types, id, variants, &tag, text);
+        functions::of_variants(self.types, id, variants, &tag, text);
     }
 
     /// Whether the runtime needs to know what values of the type consist of.

@@ -1,14 +1,20 @@
 //! How types are written in C, and what the runtime needs to know about them.
 
-use super::ctype::{CType, Inline, stored};
-use super::names::{self, OfType};
-use super::spelling;
-use super::units::{UnitStateId, Units, canonical, declared_word, is_small_alias};
+pub mod copies;
+pub mod ctype;
+pub mod declarations;
+pub mod inline;
+pub mod layouts;
+
 use crate::languages::aliases::Aliases;
+use crate::languages::c::names::{self, OfType};
+use crate::languages::c::spelling;
+use crate::languages::c::units::{UnitStateId, Units, canonical, declared_word, is_small_alias};
 use crate::protocol::{
     Builtin, Definition, EndpointType, FileId, Lengths, Mapping, Program, Type, TypeDeclaration,
     TypeId,
 };
+use ctype::{CType, Inline, stored};
 use std::collections::BTreeSet;
 
 /// Types in C.
@@ -150,7 +156,9 @@ impl<'a> Types<'a> {
         let declared = self.program.ty(id);
         match &declared.definition {
             Definition::Undeclared => host_name(declared),
-            Definition::Extern(mappings, _) if mappings.get(super::WORD).is_none() => {
+            Definition::Extern(mappings, _)
+                if mappings.get(crate::languages::c::WORD).is_none() =>
+            {
                 host_name(declared)
             }
             Definition::Extern(..)
@@ -397,7 +405,7 @@ impl<'a> Types<'a> {
 /// The C line of an external type.
 pub fn c_mapping(declared: &TypeDeclaration) -> Option<&Mapping> {
     match &declared.definition {
-        Definition::Extern(mappings, _) => mappings.get(super::WORD),
+        Definition::Extern(mappings, _) => mappings.get(crate::languages::c::WORD),
         Definition::Alias(_)
         | Definition::Struct(_)
         | Definition::Enum(_)
@@ -427,7 +435,7 @@ pub fn types_file(program: &Program, file: FileId) -> String {
 pub fn is_host(declared: &TypeDeclaration) -> bool {
     match &declared.definition {
         Definition::Undeclared => true,
-        Definition::Extern(mappings, _) => mappings.get(super::WORD).is_none(),
+        Definition::Extern(mappings, _) => mappings.get(crate::languages::c::WORD).is_none(),
         Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
     }
 }

@@ -1,9 +1,9 @@
 //! The tables that describe to the runtime what a value consists of. Types for which any bytes are a valid value need none.
 
-use super::ctype::{Bytes, CType};
-use super::names::{self, OfType, Own};
-use super::spelling;
-use super::types::{Facts, Types};
+use crate::languages::c::names::{self, OfType, Own};
+use crate::languages::c::spelling;
+use crate::languages::c::types::ctype::{Bytes, CType};
+use crate::languages::c::types::{Facts, Types};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

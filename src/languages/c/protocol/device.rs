@@ -1,9 +1,9 @@
 //! Why sessions of a protocol need an allocator, for devices that have none.
 
-use super::ctype::CType;
-use super::units::UnitKind;
-use super::view::UnitView;
 use crate::graph::Capacity;
+use crate::languages::c::types::ctype::CType;
+use crate::languages::c::units::UnitKind;
+use crate::languages::c::view::UnitView;
 use crate::protocol::{Builtin, Definition, Lengths, Type};
 use std::collections::BTreeSet;
 

@@ -1,12 +1,12 @@
 //! The functions that send a message.
 
-use super::inline;
-use super::names::{OfState, Own, handle};
-use super::render::filters;
-use super::spelling::{self, role};
-use super::types::Facts;
-use super::view::UnitView;
-use super::waiting::Waiting;
+use crate::languages::c::names::Waiting;
+use crate::languages::c::names::{OfState, Own, handle};
+use crate::languages::c::spelling::filters;
+use crate::languages::c::spelling::{self, role};
+use crate::languages::c::types::Facts;
+use crate::languages::c::types::inline;
+use crate::languages::c::view::UnitView;
 use crate::protocol::{Message, Side};
 use askama::Template;
 

@@ -1,11 +1,11 @@
 //! The functions that receive a message.
 
-use super::names::{OfState, handle};
-use super::plain::Plain;
-use super::render::filters;
-use super::spelling::{self, role};
-use super::view::UnitView;
-use super::waiting::Waiting;
+use crate::languages::c::names::Waiting;
+use crate::languages::c::names::{OfState, handle};
+use crate::languages::c::protocol::paths::Plain;
+use crate::languages::c::spelling::filters;
+use crate::languages::c::spelling::{self, role};
+use crate::languages::c::view::UnitView;
 use crate::protocol::{Message, Side};
 use askama::Template;
 

@@ -4,17 +4,16 @@
 //! the prefix of one begins with that of the other, up to a `_`. Without such a pair nothing can clash, and the names of states
 //! and messages are not passed on. So the rule is cheap even for very large protocols.
 
-use super::copies;
-use super::ctype::{Bytes, CType};
-use super::declared;
-use super::inline;
 use super::names::{self, Extras, Header, OfState, OfType, OfUnit, Own, SHAPE, of};
-use super::titles::title;
+use super::types::copies;
+use super::types::ctype::{Bytes, CType};
+use super::types::inline;
 use super::types::{Types, types_file};
+use super::types_header;
 use super::units::{Unit, UnitKind, Units, declared_word};
 use crate::check::{Scope, Spelled};
 use crate::languages::{Names, Options};
-use crate::protocol::{Definition, Program, Type, TypeId};
+use crate::protocol::{Definition, Program, State, Type, TypeId};
 use crate::source::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,7 +126,7 @@ fn files(program: &Program, types: &Types, extras: Extras) -> Scope {
         }
     }
     for file in &program.files {
-        if declared::has_types(types, file) {
+        if types_header::has_types(types, file) {
             let id = program.ty(file.types[0]);
             let header = types_file(program, id.file);
             let what = format!("the header with the types of `{}`", file.path);
@@ -354,4 +353,59 @@ fn said_tables(program: &Program, unit: &Unit) -> Vec<Spelled> {
     names
         .map(|name| spelled(name, None, "a table".to_owned()))
         .collect()
+}
+
+/// A description of a unit for diagnostics.
+pub fn title(program: &Program, unit: &Unit) -> String {
+    match unit.kind {
+        UnitKind::Instance(id) => format!("the instance `{}`", program.instance(id).name),
+        UnitKind::Protocol | UnitKind::Mentioned => {
+            format!("the protocol `{}`", program.protocol(unit.protocol).name)
+        }
+    }
+}
+
+impl OfUnit {
+    /// A description for diagnostics.
+    pub fn title(self, unit: &str) -> String {
+        match self {
+            OfUnit::Init | OfUnit::InitIn => format!("the function that starts {unit}"),
+            OfUnit::MemoryTag | OfUnit::Memory => format!("the memory of a session of {unit}"),
+            OfUnit::Attach(_) => format!("the function that attaches {unit}"),
+            OfUnit::Begin(..) => format!("a function that begins {unit} over a byte stream"),
+            OfUnit::Call(_) => format!("an internal function of {unit}"),
+            OfUnit::Any(..) | OfUnit::Ended(_) => {
+                format!("a declaration for endpoints of {unit} in any state")
+            }
+            OfUnit::RobotTable => format!("the table of the robots of {unit}"),
+            OfUnit::Robot(_) | OfUnit::RobotHooks(_) => {
+                format!("a declaration for a robot of {unit}")
+            }
+            OfUnit::Name => format!("the name of {unit}"),
+            OfUnit::Capacity => format!("the capacity of {unit}"),
+            OfUnit::Fingerprint => format!("the fingerprint of {unit}"),
+            OfUnit::Own(_) => format!("a table of {unit}"),
+        }
+    }
+}
+
+impl OfState<'_> {
+    /// A description for diagnostics.
+    pub fn title(self, state: &State) -> String {
+        let (what, message) = match self {
+            OfState::Received => ("the message type", None),
+            OfState::Tag => ("the tag type", None),
+            OfState::Nothing => ("the constant", None),
+            OfState::Free | OfState::TagText | OfState::Function(..) => ("a function", None),
+            OfState::Endpoint(_) => ("an endpoint type", None),
+            OfState::Shared(_) => ("the shared endpoint type", None),
+            OfState::InState(_) => ("the tag of an endpoint", None),
+            OfState::Constant(message) => ("the constant", Some(message)),
+            OfState::Send(_, _, message) => ("a function", Some(message)),
+        };
+        match message {
+            Some(message) => format!("{what} of the message `{}`", message.name),
+            None => format!("{what} of the state `{}`", state.name),
+        }
+    }
 }

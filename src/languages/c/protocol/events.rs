@@ -1,12 +1,12 @@
 //! The header for event loops: an endpoint in any state of its side, and a function that receives a message and calls the callback
 //! of its state.
 
-use super::inline;
-use super::names::{Header, OfState, OfUnit, handle};
-use super::render::{filters, render, render_functions};
-use super::spelling;
-use super::view::{FootView, UnitView};
 use crate::endpoint::Activity;
+use crate::languages::c::names::{Header, OfState, OfUnit, handle};
+use crate::languages::c::spelling;
+use crate::languages::c::spelling::{filters, render, render_functions};
+use crate::languages::c::types::inline;
+use crate::languages::c::view::{FootView, UnitView};
 use crate::languages::limits::state_docs;
 use crate::protocol::{Entry, Message, Side};
 use askama::Template;

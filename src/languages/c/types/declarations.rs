@@ -1,9 +1,9 @@
 //! The types that a header needs, each declared before it is used, and the headers it includes for them.
 
-use super::ctype::CType;
-use super::inline;
-use super::types::{Types, host_file};
-use super::{names, spelling};
+use crate::languages::c::types::ctype::CType;
+use crate::languages::c::types::inline;
+use crate::languages::c::types::{Types, host_file};
+use crate::languages::c::{names, spelling};
 use crate::protocol::{Definition, EndpointType, FileId, TypeId};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -121,7 +121,9 @@ impl<'a> Declarations<'a> {
                 }
             }
             Definition::Struct(_) | Definition::Enum(_) => self.include_types_of(declared.file),
-            Definition::Extern(mappings, _) if mappings.get(super::WORD).is_some() => {
+            Definition::Extern(mappings, _)
+                if mappings.get(crate::languages::c::WORD).is_some() =>
+            {
                 self.include_types_of(declared.file)
             }
             Definition::Extern(..) | Definition::Undeclared => {

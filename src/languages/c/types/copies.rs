@@ -1,10 +1,10 @@
 //! The functions that copy values of which parts are stored outside, so that they outlive the message they came in.
 
-use super::ctype::CType;
-use super::layouts::Layouts;
-use super::names;
-use super::render::{render, render_functions};
-use super::types::Types;
+use crate::languages::c::names;
+use crate::languages::c::spelling::{render, render_functions};
+use crate::languages::c::types::Types;
+use crate::languages::c::types::ctype::CType;
+use crate::languages::c::types::layouts::Layouts;
 use askama::Template;
 
 /// The functions for the declared types of a file.

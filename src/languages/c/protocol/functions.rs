@@ -1,12 +1,14 @@
 //! The functions of a header: what can be done in each state. The templates show them; here are the names that go into them.
 
-use super::names::{OfState, OfUnit, Own, handle};
-use super::render::{filters, render_functions};
-use super::shared::SharedView;
-use super::view::UnitView;
-use super::waiting::Waiting;
 use crate::endpoint::Activity;
-use crate::protocol::Side;
+use crate::languages::c::names::OfType;
+use crate::languages::c::names::Waiting;
+use crate::languages::c::names::{OfState, OfUnit, Own, handle};
+use crate::languages::c::protocol::shared::SharedView;
+use crate::languages::c::spelling::{filters, render_functions};
+use crate::languages::c::types::Types;
+use crate::languages::c::view::UnitView;
+use crate::protocol::{Side, TypeId, Variant};
 use askama::Template;
 
 /// Functions that are finished text.
@@ -158,6 +160,54 @@ impl UnitView<'_> {
                 owns: !self.facts_of_all(index).is_plain(),
             };
             render_functions(&view, text);
+        }
+    }
+}
+
+/// The function that returns the name of a tag.
+#[derive(Template)]
+#[template(path = "c/text.h.jinja")]
+struct TextView<'a> {
+    /// What the tag tells apart.
+    of: &'static str,
+    function: String,
+    tag: String,
+    /// Each constant with its text.
+    texts: Vec<(String, &'a str)>,
+}
+
+impl UnitView<'_> {
+    /// Writes the function for the messages of a state, unless there are none.
+    pub fn message_texts(&self, index: usize, text: &mut String) {
+        let messages = self.state(index).messages.iter();
+        let texts = messages.map(|message| (self.constant(index, message), message.name.text()));
+        let view = TextView {
+            of: "message",
+            function: self.unit.of_state(index, OfState::TagText),
+            tag: self.unit.of_state(index, OfState::Tag),
+            texts: texts.collect(),
+        };
+        view.write(text);
+    }
+}
+
+/// Writes the function for the variants of an enum.
+pub fn of_variants(types: &Types, id: TypeId, variants: &[Variant], tag: &str, text: &mut String) {
+    let constant = |name| types.of_type(id, OfType::Variant(name));
+    let variants = variants.iter().map(|variant| variant.name.text());
+    let view = TextView {
+        of: "variant",
+        function: types.of_type(id, OfType::Text),
+        tag: tag.to_owned(),
+        texts: variants.map(|name| (constant(name), name)).collect(),
+    };
+    view.write(text);
+}
+
+impl TextView<'_> {
+    fn write(&self, text: &mut String) {
+        if !self.texts.is_empty() {
+            render_functions(self, text);
         }
     }
 }

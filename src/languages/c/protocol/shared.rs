@@ -1,11 +1,11 @@
 //! Shared endpoints: the functions of a header for states to which every message leads back.
 
-use super::names::OfState;
-use super::render::filters;
-use super::send::EntryView;
-use super::spelling;
-use super::view::UnitView;
-use super::waiting::Waiting;
+use crate::languages::c::names::OfState;
+use crate::languages::c::names::Waiting;
+use crate::languages::c::protocol::send::EntryView;
+use crate::languages::c::spelling;
+use crate::languages::c::spelling::filters;
+use crate::languages::c::view::UnitView;
 use crate::protocol::Side;
 use askama::Template;
 

@@ -1,13 +1,13 @@
 //! What a protocol needs between processes, regardless of the transport: how its payloads are encoded, and its
 //! fingerprint.
 
-use super::names::{Header, OfUnit, Own};
-use super::render::render;
-use super::spelling;
-use super::tables::{SourceFootView, SourceView};
-use super::units::UnitKind;
-use super::view::{FootView, UnitView};
 use crate::fingerprint::Fingerprint;
+use crate::languages::c::names::{Header, OfUnit, Own};
+use crate::languages::c::protocol::source::{SourceFootView, SourceView};
+use crate::languages::c::spelling;
+use crate::languages::c::spelling::render;
+use crate::languages::c::units::UnitKind;
+use crate::languages::c::view::{FootView, UnitView};
 use crate::protocol::Side;
 use crate::relation::{Obstacle, View};
 use crate::wire::{Plan, Sizes, accepted};
@@ -15,6 +15,7 @@ use askama::Template;
 use std::collections::BTreeSet;
 use tables::Wires;
 
+mod begin;
 mod tables;
 
 #[derive(Template)]
