@@ -53,9 +53,6 @@ pub enum Breaks {
         /// The additional indentation.
         step: usize,
     },
-    /// As many items per line as fit, aligned after the opening bracket; or, where the longest does not fit there, on the next line,
-    /// indented by four columns more. The closing bracket follows the last item.
-    Aligned,
 }
 
 impl Style {
@@ -208,15 +205,6 @@ impl List {
                     out.push(',');
                     new_line(&mut out, indent);
                 }
-                Breaks::Aligned => {
-                    let widths = items.iter().map(|item| item.flat().len());
-                    let fits = start + widths.max().unwrap_or(0) + end <= WIDTH;
-                    let margin = if fits { start } else { indent + 4 };
-                    if !fits {
-                        new_line(&mut out, margin);
-                    }
-                    self.fill(&mut out, margin, end);
-                }
             },
         }
         out.push_str(close);
@@ -311,17 +299,9 @@ mod tests {
             .map(|item| Document::word(item.to_string()))
             .collect();
         let filled = Style::of(Breaks::Filled { step: 4 });
-        let text = Document::list("f(", items.clone(), ")", filled).laid_out(0, 0, 0);
+        let text = Document::list("f(", items, ")", filled).laid_out(0, 0, 0);
         let widths: Vec<usize> = text.lines().map(str::len).collect();
         assert_eq!(widths, [2, 99, 99, 11, 1]);
-        let text = Document::list("{", items, "};", Style::of(Breaks::Aligned)).laid_out(0, 0, 0);
-        let widths: Vec<usize> = text.lines().map(str::len).collect();
-        assert_eq!(widths, [96, 96, 9]);
-        assert!(
-            text.lines()
-                .skip(1)
-                .all(|line| line.starts_with(" 3") || line.starts_with(" 5"))
-        );
     }
 
     #[test]

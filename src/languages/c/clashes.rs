@@ -4,13 +4,11 @@
 //! the prefix of one begins with that of the other, up to a `_`. Without such a pair nothing can clash, and the names of states
 //! and messages are not passed on. So the rule is cheap even for very large protocols.
 
+use super::ctype::{Bytes, CType};
+use super::names::units::{Unit, UnitKind, Units, declared_word};
 use super::names::{self, Extras, Header, OfState, OfType, OfUnit, Own, SHAPE, of};
-use super::types::copies;
-use super::types::ctype::{Bytes, CType};
-use super::types::inline;
+use super::types::header;
 use super::types::{Types, types_file};
-use super::types_header;
-use super::units::{Unit, UnitKind, Units, declared_word};
 use crate::check::{Scope, Spelled};
 use crate::languages::{Names, Options};
 use crate::protocol::{Definition, Program, State, Type, TypeId};
@@ -126,7 +124,7 @@ fn files(program: &Program, types: &Types, extras: Extras) -> Scope {
         }
     }
     for file in &program.files {
-        if types_header::has_types(types, file) {
+        if header::has_types(types, file) {
             let id = program.ty(file.types[0]);
             let header = types_file(program, id.file);
             let what = format!("the header with the types of `{}`", file.path);
@@ -256,12 +254,14 @@ impl Record<'_> {
         let name = self.types.name(ty, by);
         let what = format!("the C type of {}", shown(self.types, ty, by));
         if matches!(ty, CType::Inline(..) | CType::Array(..)) {
-            for function in inline::functions(&self.types.words(ty, by)) {
+            for function in
+                ["set", "view"].map(|verb| format!("duo_{}_{verb}", self.types.words(ty, by)))
+            {
                 self.share(function, span, format!("a function of {what}"));
             }
         }
         if !matches!(ty, CType::Inline(..)) {
-            let copy = copies::inner_name(self.types, ty, by);
+            let copy = format!("duo_{}_copy", self.types.words(ty, by));
             self.share(copy, span, format!("the function that copies {what}"));
         }
         self.share(name, span, what);

@@ -1,9 +1,9 @@
 //! Why sessions of a protocol need an allocator, for devices that have none.
 
 use crate::graph::Capacity;
-use crate::languages::c::types::ctype::CType;
-use crate::languages::c::units::UnitKind;
-use crate::languages::c::view::UnitView;
+use crate::languages::c::ctype::CType;
+use crate::languages::c::names::units::UnitKind;
+use crate::languages::c::scope::Scope;
 use crate::protocol::{Builtin, Definition, Lengths, Type};
 use std::collections::BTreeSet;
 
@@ -13,12 +13,12 @@ const LIST: &str = "a list";
 const NUMBERS: &str = "send numbers, enums or structs of them";
 
 /// Why memory is allocated, and what to write instead.
-struct Reason {
-    what: String,
-    instead: &'static str,
+pub struct Reason {
+    pub what: String,
+    pub instead: &'static str,
 }
 
-impl UnitView<'_> {
+impl Scope<'_> {
     /// Whether sessions can live in the caller's memory.
     pub fn fits_in(&self) -> bool {
         self.unit.kind != UnitKind::Mentioned
@@ -26,18 +26,12 @@ impl UnitView<'_> {
             && self.allocates().is_none()
     }
 
-    /// The error that the header reports if it is used without an allocator.
-    pub fn refusal(&self) -> Option<String> {
+    /// Why the header reports an error if it is used without an allocator.
+    pub fn refusal(&self) -> Option<Reason> {
         if self.unit.kind == UnitKind::Mentioned {
             return None;
         }
-        let name = &self.unit.prefix;
-        self.allocates().map(|Reason { what, instead }| {
-            format!(
-                "{name}: {what}. Its sessions need an allocator, which DUO_NO_MALLOC excludes: {instead}, or compile \
-                 everything without DUO_NO_MALLOC"
-            )
-        })
+        self.allocates()
     }
 
     /// A note on a protocol whose sessions need an allocator although values with a bound are stored inline.

@@ -1,12 +1,69 @@
 //! The types that a header needs, each declared before it is used, and the headers it includes for them.
 
-use crate::languages::c::types::ctype::CType;
-use crate::languages::c::types::inline;
-use crate::languages::c::types::{Types, host_file};
-use crate::languages::c::{names, spelling};
+use super::{Types, host_file};
+use crate::languages::c::ctype::{Bytes, CType};
+use crate::languages::c::names::{self, spelling};
 use crate::protocol::{Definition, EndpointType, FileId, TypeId};
 use std::collections::BTreeSet;
-use std::fmt::Write;
+
+/// A declaration.
+pub enum Item {
+    /// The second name of a type of the host program.
+    Host { written: String, name: String },
+    /// A struct that several headers may define identically; the first one that is included defines it.
+    Shared { name: String, members: Vec<Member> },
+    /// The same for text, bytes or a list of at most `most` items that are stored inline, with the functions that fill them and show
+    /// what is in them. Lists have no view.
+    Inline {
+        word: String,
+        item: String,
+        most: u16,
+        is_text: bool,
+        view: Option<&'static str>,
+    },
+    /// Another name of a type.
+    Alias {
+        docs: Vec<String>,
+        target: String,
+        name: String,
+    },
+    Struct {
+        docs: Vec<String>,
+        word: String,
+        members: Vec<Member>,
+    },
+    /// An enum, of which C has only the tag if no variant has values.
+    Enum {
+        docs: Vec<String>,
+        word: String,
+        is_bare: bool,
+        variants: Vec<Variant>,
+    },
+}
+
+pub struct Member {
+    pub docs: Vec<String>,
+    pub ty: String,
+    pub name: String,
+}
+
+impl Member {
+    fn of(ty: impl Into<String>, name: &str) -> Member {
+        Member {
+            docs: Vec::new(),
+            ty: ty.into(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+pub struct Variant {
+    pub docs: Vec<String>,
+    pub text: String,
+    pub constant: String,
+    pub member: String,
+    pub members: Vec<Member>,
+}
 
 /// Collects what one header needs.
 pub struct Declarations<'a> {
@@ -20,7 +77,7 @@ pub struct Declarations<'a> {
     pub inner: Vec<CType>,
     later: Vec<CType>,
     /// Structs for lists, options, tuples and endpoints of other protocols.
-    pub text: String,
+    pub items: Vec<Item>,
     /// What has to be included first, as written after `#include`.
     pub includes: BTreeSet<String>,
     /// The headers of protocols whose endpoints are used, which declare the operations on them.
@@ -41,7 +98,7 @@ impl<'a> Declarations<'a> {
             done: BTreeSet::new(),
             inner: Vec::new(),
             later: Vec::new(),
-            text: String::new(),
+            items: Vec::new(),
             includes: BTreeSet::new(),
             protocols: BTreeSet::new(),
         }
@@ -53,7 +110,7 @@ impl<'a> Declarations<'a> {
             CType::Builtin(_) | CType::Parameter(_) => {}
             CType::Inline(..) => {
                 if self.is_new(ty) {
-                    self.text.push_str(&inline::text(self.types, ty, self.unit));
+                    self.define_inline(ty);
                 }
             }
             CType::Named(id) => self.need_declared(*id),
@@ -61,24 +118,27 @@ impl<'a> Declarations<'a> {
             CType::Array(item, _) => {
                 if self.is_new(ty) {
                     self.need(item);
-                    self.text.push_str(&inline::text(self.types, ty, self.unit));
+                    self.define_inline(ty);
                 }
             }
             CType::Option(item) => {
                 if self.is_new(ty) {
                     self.need(item);
                     let item = self.types.name(item, self.unit);
-                    self.define(ty, &["bool some".to_owned(), format!("{item} value")]);
+                    self.define(
+                        ty,
+                        vec![Member::of("bool", "some"), Member::of(item, "value")],
+                    );
                 }
             }
             CType::Tuple(items) => {
                 if self.is_new(ty) {
                     items.iter().for_each(|item| self.need(item));
                     let member = |(position, item)| {
-                        format!("{} v{position}", self.types.name(item, self.unit))
+                        Member::of(self.types.name(item, self.unit), &format!("v{position}"))
                     };
-                    let members: Vec<String> = items.iter().enumerate().map(member).collect();
-                    self.define(ty, &members);
+                    let members = items.iter().enumerate().map(member).collect();
+                    self.define(ty, members);
                 }
             }
             CType::Endpoint(endpoint) => self.need_endpoint(endpoint),
@@ -90,11 +150,6 @@ impl<'a> Declarations<'a> {
         while let Some(ty) = self.later.pop() {
             self.need(&ty);
         }
-    }
-
-    /// The declaration of a struct member.
-    pub fn member(&self, name: &str, ty: &CType) -> String {
-        format!("{} {name}", self.types.name(ty, self.unit))
     }
 
     /// Names a type so that a pointer to it or an alias for it can be declared.
@@ -132,8 +187,7 @@ impl<'a> Declarations<'a> {
                 let name = types.declared_name(id);
                 if self.done.insert(name.clone()) {
                     let written = spelling::host(declared.name.text());
-                    write!(self.text, "\n\ntypedef {written} {name};")
-                        .expect("string writes cannot fail");
+                    self.items.push(Item::Host { written, name });
                 }
             }
         }
@@ -176,10 +230,8 @@ impl<'a> Declarations<'a> {
             | CType::Parameter(_)
             | CType::Endpoint(_) => self.mention(item),
         };
-        self.define(
-            ty,
-            &[format!("{qualifier}{item} *data"), "size_t size".to_owned()],
-        );
+        let data = Member::of(format!("{qualifier}{item} *"), "data");
+        self.define(ty, vec![data, Member::of("size_t", "size")]);
     }
 
     fn need_endpoint(&mut self, endpoint: &EndpointType) {
@@ -195,9 +247,11 @@ impl<'a> Declarations<'a> {
             .types
             .name(&CType::Endpoint(Box::new(endpoint.clone())), self.unit);
         if self.done.insert(name.clone()) {
-            let handle = handle(self.types, endpoint);
-            self.text
-                .push_str(&guarded(&name, &[format!("duo_endpoint {handle}")]));
+            let protocol = self.types.program.protocol(endpoint.protocol);
+            let direction = protocol.state(endpoint.state).direction;
+            let handle = names::handle(direction, endpoint.side);
+            let members = vec![Member::of("duo_endpoint", handle)];
+            self.items.push(Item::Shared { name, members });
         }
     }
 
@@ -209,31 +263,30 @@ impl<'a> Declarations<'a> {
         is_new
     }
 
-    fn define(&mut self, ty: &CType, members: &[String]) {
+    fn define(&mut self, ty: &CType, members: Vec<Member>) {
         let name = self.types.name(ty, self.unit);
-        self.text.push_str(&guarded(&name, members));
+        self.items.push(Item::Shared { name, members });
     }
-}
 
-/// The name of the member in the struct of an endpoint type.
-pub fn handle(types: &Types, endpoint: &EndpointType) -> &'static str {
-    let protocol = types.program.protocol(endpoint.protocol);
-    names::handle(protocol.state(endpoint.state).direction, endpoint.side)
-}
-
-/// A struct that several headers may define identically; the first one that is included defines it.
-pub fn guarded(name: &str, members: &[String]) -> String {
-    let mut text = String::new();
-    let has = names::has(name);
-    let members: Vec<String> = members
-        .iter()
-        .map(|member| format!("    {member};\n"))
-        .collect();
-    write!(
-        text,
-        "\n\n#ifndef {has}\n#define {has}\ntypedef struct {name} {{\n{}}} {name};\n#endif",
-        members.concat()
-    )
-    .expect("string writes cannot fail");
-    text
+    fn define_inline(&mut self, ty: &CType) {
+        let (item, most, view) = match ty {
+            CType::Array(item, most) => (self.types.name(item, self.unit), *most, None),
+            CType::Inline(bytes @ Bytes::Text, most) => ("char".to_owned(), *most, Some(*bytes)),
+            CType::Inline(bytes @ Bytes::Any, most) => ("uint8_t".to_owned(), *most, Some(*bytes)),
+            CType::Builtin(_)
+            | CType::List(_)
+            | CType::Option(_)
+            | CType::Tuple(_)
+            | CType::Named(_)
+            | CType::Parameter(_)
+            | CType::Endpoint(_) => return,
+        };
+        self.items.push(Item::Inline {
+            word: self.types.words(ty, self.unit),
+            item,
+            most,
+            is_text: view == Some(Bytes::Text),
+            view: view.map(Bytes::view),
+        });
+    }
 }

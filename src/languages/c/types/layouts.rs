@@ -1,48 +1,99 @@
 //! The tables that describe to the runtime what a value consists of. Types for which any bytes are a valid value need none.
 
-use crate::languages::c::names::{self, OfType, Own};
-use crate::languages::c::spelling;
-use crate::languages::c::types::ctype::{Bytes, CType};
-use crate::languages::c::types::{Facts, Types};
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use super::{Facts, Types, is_bare};
+use crate::languages::c::ctype::{Bytes, CType};
+use crate::languages::c::names::OfType;
+use crate::languages::c::names::spelling;
+use crate::protocol::{Definition, TypeId};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A table: the macro that initializes it, and the arguments of the macro.
-pub type Table = (&'static str, Vec<String>);
-
-/// The table of a value; `fields` is the name of the table of its fields.
-pub fn composite(kind: &str, facts: Facts, fields: String) -> Table {
-    let Facts {
-        spreads,
-        moves,
-        checks,
-        ..
-    } = facts;
-    (
-        "DUO_TYPE_OF",
-        vec![
-            kind.to_owned(),
-            spreads.to_string(),
-            moves.to_string(),
-            checks.to_string(),
-            fields,
-        ],
-    )
+/// Where a part of a value is.
+#[derive(Clone)]
+pub enum Place {
+    Whole,
+    /// In a struct.
+    Member {
+        of: String,
+        member: String,
+    },
+    /// In a variant of an enum.
+    Variant {
+        of: String,
+        variant: String,
+        member: String,
+    },
+    /// Among the entries of a message.
+    Entry {
+        of: String,
+        message: String,
+        member: String,
+    },
 }
 
-/// The table of an enum; `fields` is the name of the table of its fields, if it has any.
-pub fn enumeration(facts: Facts, tag: &str, variants: usize, fields: Option<String>) -> Table {
-    let (size, variants) = (format!("sizeof({tag})"), variants.to_string());
-    match fields {
-        None => ("DUO_TAG_TYPE", vec![size, variants]),
-        Some(fields) => {
-            let (spreads, moves) = (facts.spreads.to_string(), facts.moves.to_string());
-            (
-                "DUO_ENUM_TYPE",
-                vec![spreads, moves, size, variants, fields],
-            )
+impl Place {
+    pub fn member(of: &str, member: impl Into<String>) -> Place {
+        Place::Member {
+            of: of.to_owned(),
+            member: member.into(),
         }
     }
+}
+
+/// The table of a type, with that of its fields.
+pub struct Table {
+    /// Whose table it is: `layout_of_` or, for types without a name of their own, `inner_layout_of_`, and its owner.
+    pub kind: &'static str,
+    pub owner: String,
+    pub spreads: bool,
+    pub moves: bool,
+    pub checks: bool,
+    pub fields: Vec<Field>,
+    pub of: Content,
+}
+
+/// A part of a value that has a table of its own.
+pub struct Field {
+    pub layout: String,
+    pub place: Place,
+    /// The tag of its variant.
+    pub variant: Option<String>,
+}
+
+/// What the table of a type says besides.
+pub enum Content {
+    Struct,
+    Option,
+    Enum {
+        tag: String,
+        variants: usize,
+    },
+    List {
+        item: String,
+        layout: Option<String>,
+    },
+    Array {
+        name: String,
+        most: u16,
+        item: String,
+        layout: Option<String>,
+    },
+    Text {
+        most: u16,
+    },
+    Bytes {
+        most: u16,
+    },
+    /// The state of an endpoint. `is_declared`: the table of its states is declared before.
+    Endpoint {
+        prefix: String,
+        state: usize,
+        is_declared: bool,
+    },
+    /// A type of the host, with its destructor.
+    Extern {
+        word: String,
+        drop: String,
+    },
 }
 
 /// The tables of one source file.
@@ -50,8 +101,8 @@ pub struct Layouts<'a> {
     types: &'a Types<'a>,
     unit: Option<usize>,
     done: BTreeMap<String, String>,
-    /// The tables, and the declarations of those that are defined elsewhere.
-    pub text: String,
+    declared: BTreeSet<usize>,
+    pub tables: Vec<Table>,
 }
 
 impl<'a> Layouts<'a> {
@@ -61,11 +112,12 @@ impl<'a> Layouts<'a> {
             types,
             unit,
             done: BTreeMap::new(),
-            text: String::new(),
+            declared: unit.into_iter().collect(),
+            tables: Vec::new(),
         }
     }
 
-    /// A pointer to the table of a type; `None` if any bytes are a valid value of it.
+    /// The table of a type, as its name after `duo_`; `None` if any bytes are a valid value of it.
     pub fn of(&mut self, ty: &CType) -> Option<String> {
         let types = self.types;
         let ty = types.underlying(ty);
@@ -75,111 +127,154 @@ impl<'a> Layouts<'a> {
         }
         if let CType::Builtin(_) = ty {
             let name = if facts.checks { "text" } else { "bytes" };
-            return Some(format!("&duo_{name}_type"));
+            return Some(format!("{name}_type"));
         }
         if let CType::Named(id) = ty {
-            return Some(format!("&{}", types.of_type(*id, OfType::Layout)));
+            return Some(format!("layout_of_{}", types.declared_word(*id)));
         }
         let words = types.words(ty, self.unit);
         if let Some(known) = self.done.get(&words) {
             return Some(known.clone());
         }
-        let table = self.table(ty, facts, &words)?;
-        let name = names::of("inner_layout", &words);
-        self.define("static ", &name, &table);
-        self.done.insert(words, format!("&{name}"));
-        Some(format!("&{name}"))
+        let (of, fields) = self.content(ty)?;
+        let layout = format!("inner_layout_of_{words}");
+        self.add("inner_", words.clone(), facts, fields, of);
+        self.done.insert(words, layout.clone());
+        Some(layout)
     }
 
-    /// Defines a table: a macro with its arguments.
-    pub fn define(&mut self, storage: &str, name: &str, (kind, parts): &Table) {
-        let start = format!("{storage}const duo_type {name} =\n    {kind}(");
-        // Wrapping depends on the width of the second line.
-        let columns = start.len() - start.find('\n').map_or(0, |end| end + 1);
-        let text = spelling::wrapped(&" ".repeat(columns), parts, ");\n");
-        self.text.push_str(&start);
-        self.text.push_str(&text[columns..]);
+    /// Adds a table.
+    pub fn add(
+        &mut self,
+        kind: &'static str,
+        owner: String,
+        facts: Facts,
+        fields: Vec<Field>,
+        of: Content,
+    ) {
+        let Facts {
+            spreads,
+            moves,
+            checks,
+            ..
+        } = facts;
+        self.tables.push(Table {
+            kind,
+            owner,
+            spreads,
+            moves,
+            checks,
+            fields,
+            of,
+        });
     }
 
-    fn table(&mut self, ty: &CType, facts: Facts, words: &str) -> Option<Table> {
-        let name = self.types.name(ty, self.unit);
-        match ty {
-            CType::Inline(bytes, most) => {
-                let kind = match bytes {
-                    Bytes::Text => "DUO_INLINE_TEXT_TYPE",
-                    Bytes::Any => "DUO_INLINE_BYTES_TYPE",
-                };
-                Some((kind, vec![most.to_string()]))
-            }
-            CType::Array(item, most) => {
-                let element = self.of(item).unwrap_or_else(|| "NULL".to_owned());
-                let size = self.types.name(item, self.unit);
-                let parts = vec![
-                    facts.spreads.to_string(),
-                    facts.moves.to_string(),
-                    most.to_string(),
-                    format!("sizeof({size})"),
-                    element,
-                    format!("offsetof({name}, data)"),
-                ];
-                Some(("DUO_INLINE_LIST_TYPE", parts))
-            }
-            CType::List(item) => {
-                let element = self.of(item).unwrap_or_else(|| "NULL".to_owned());
-                let size = self.types.name(item, self.unit);
-                let (moves, checks) = (facts.moves.to_string(), facts.checks.to_string());
-                let parts = vec![moves, checks, format!("sizeof({size})"), element];
-                Some(("DUO_LIST_TYPE", parts))
-            }
+    /// Adds a field if its type has a table.
+    pub fn field(
+        &mut self,
+        fields: &mut Vec<Field>,
+        ty: &CType,
+        place: Place,
+        variant: Option<&str>,
+    ) {
+        let field = |layout| Field {
+            layout,
+            place,
+            variant: variant.map(str::to_owned),
+        };
+        fields.extend(self.of(ty).map(field));
+    }
+
+    fn content(&mut self, ty: &CType) -> Option<(Content, Vec<Field>)> {
+        let types = self.types;
+        let name = types.name(ty, self.unit);
+        let mut fields = Vec::new();
+        let of = match ty {
+            CType::Inline(Bytes::Text, most) => Content::Text { most: *most },
+            CType::Inline(Bytes::Any, most) => Content::Bytes { most: *most },
+            CType::Array(item, most) => Content::Array {
+                name,
+                most: *most,
+                item: types.name(item, self.unit),
+                layout: self.of(item),
+            },
+            CType::List(item) => Content::List {
+                item: types.name(item, self.unit),
+                layout: self.of(item),
+            },
             CType::Option(item) => {
-                let item = self.of(item)?;
-                let fields = names::of("inner_fields", words);
-                let value = (item, format!("offsetof({name}, value)"), "0".to_owned());
-                self.fields(&fields, &[value]);
-                Some(composite("DUO_OPTION", facts, fields))
+                self.field(&mut fields, item, Place::member(&name, "value"), None);
+                Content::Option
             }
             CType::Tuple(items) => {
-                let mut fields = Vec::new();
                 for (position, item) in items.iter().enumerate() {
-                    if let Some(item) = self.of(item) {
-                        fields.push((
-                            item,
-                            format!("offsetof({name}, v{position})"),
-                            "0".to_owned(),
-                        ));
-                    }
+                    let place = Place::member(&name, format!("v{position}"));
+                    self.field(&mut fields, item, place, None);
                 }
-                let name = names::of("inner_fields", words);
-                self.fields(&name, &fields);
-                Some(composite("DUO_STRUCT", facts, name))
+                Content::Struct
             }
             CType::Endpoint(endpoint) => {
-                let id = self.types.unit_state(endpoint, self.unit)?;
-                let (unit, _) = self.types.units.at(id);
-                let states = unit.ours(Own::States);
-                if self.done.insert(states.clone(), String::new()).is_none()
-                    && self.unit != Some(id.unit)
-                {
-                    writeln!(self.text, "extern const duo_state {states}[];")
-                        .expect("string writes cannot fail");
+                let id = types.unit_state(endpoint, self.unit)?;
+                Content::Endpoint {
+                    prefix: types.units.at(id).0.prefix.clone(),
+                    state: id.state,
+                    is_declared: !self.declared.insert(id.unit),
                 }
-                let state = format!("&{states}[{}]", id.state);
-                Some(("DUO_ENDPOINT_TYPE", vec![state]))
             }
-            CType::Builtin(_) | CType::Named(_) | CType::Parameter(_) => None,
-        }
+            CType::Builtin(_) | CType::Named(_) | CType::Parameter(_) => return None,
+        };
+        Some((of, fields))
     }
 
-    /// Defines a table of fields, each with its type, offset and variant.
-    pub fn fields(&mut self, name: &str, fields: &[(String, String, String)]) {
-        self.text.push_str("static const duo_field ");
-        self.text.push_str(name);
-        self.text.push_str("[] = {\n");
-        for (ty, offset, variant) in fields {
-            let parts = [ty.clone(), offset.clone(), variant.clone()];
-            self.text
-                .push_str(&spelling::wrapped("    {", &parts, "},\n"));
-        }
-        self.text.push_str("};\n");
+    /// Adds the table of a declared type.
+    pub fn declared(&mut self, id: TypeId) {
+        let types = self.types;
+        let word = types.declared_word(id);
+        let name = types.of_type(id, OfType::Type);
+        let mut fields = Vec::new();
+        let of = match &types.program.ty(id).definition {
+            Definition::Struct(members) => {
+                for field in members {
+                    let place = Place::member(&name, spelling::member(field.name.text()));
+                    let ty = types.stored(&field.ty, &field.lengths);
+                    self.field(&mut fields, &ty, place, None);
+                }
+                Content::Struct
+            }
+            Definition::Enum(variants) => {
+                for variant in variants {
+                    let tag = types.of_type(id, OfType::Variant(variant.name.text()));
+                    for entry in &variant.entries {
+                        let place = Place::Variant {
+                            of: name.clone(),
+                            variant: spelling::member(variant.name.text()),
+                            member: spelling::member(entry.name.text()),
+                        };
+                        let ty = types.stored(&entry.ty, &entry.lengths);
+                        self.field(&mut fields, &ty, place, Some(&tag));
+                    }
+                }
+                let tag = if is_bare(variants) {
+                    OfType::Type
+                } else {
+                    OfType::Tag
+                };
+                Content::Enum {
+                    tag: types.of_type(id, tag),
+                    variants: variants.len(),
+                }
+            }
+            Definition::Extern(..) => {
+                let Some(drop) = types.drop_of(id) else {
+                    return;
+                };
+                Content::Extern {
+                    word: word.clone(),
+                    drop: drop.to_owned(),
+                }
+            }
+            Definition::Alias(_) | Definition::Undeclared => return,
+        };
+        self.add("", word, types.facts(&CType::Named(id)), fields, of);
     }
 }

@@ -1,20 +1,21 @@
 //! How types are written in C, and what the runtime needs to know about them.
 
 pub mod copies;
-pub mod ctype;
 pub mod declarations;
-pub mod inline;
+pub mod header;
 pub mod layouts;
 
 use crate::languages::aliases::Aliases;
+use crate::languages::c::ctype::{CType, Inline, stored};
+use crate::languages::c::names::spelling;
+use crate::languages::c::names::units::{
+    UnitStateId, Units, canonical, declared_word, is_small_alias,
+};
 use crate::languages::c::names::{self, OfType};
-use crate::languages::c::spelling;
-use crate::languages::c::units::{UnitStateId, Units, canonical, declared_word, is_small_alias};
 use crate::protocol::{
     Builtin, Definition, EndpointType, FileId, Lengths, Mapping, Program, Type, TypeDeclaration,
     TypeId,
 };
-use ctype::{CType, Inline, stored};
 use std::collections::BTreeSet;
 
 /// Types in C.

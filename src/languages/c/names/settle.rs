@@ -1,8 +1,8 @@
 //! The words of states whose plain words would make two names equal.
 
-use super::names::{Extras, OfState, of_state, of_unit, spelled};
 use super::spelling;
 use super::units::{Unit, Units};
+use super::{Extras, OfState, of_state, of_unit, spelled};
 use crate::protocol::{Program, Protocol, Side};
 use std::collections::{BTreeSet, HashSet};
 

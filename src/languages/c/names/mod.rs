@@ -1,13 +1,17 @@
-//! Every name that generated C declares. Code that writes a declaration gets the name from here, and the `clashing-names` rule
-//! reads the same lists.
+//! Every name that generated C declares: the `clashing-names` rule reads these lists. Templates compose the same names from the words
+//! of a unit, a state and a message; a test finds names that are on no list.
 //!
 //! Internal names begin with `duo_`, their kind, and `_of_`; no name that comes from a protocol begins like this. Two of them are
 //! equal only if they have the same kind and the same owner.
 
-use super::spelling;
-use super::units::{Unit, UnitKind, UnitState};
+pub mod public_names;
+mod settle;
+pub mod spelling;
+pub mod units;
+
 use crate::endpoint::{Activity, Endpoint};
 use crate::protocol::{Direction, Message, Protocol, Side, State};
+use units::{Unit, UnitKind, UnitState};
 
 /// What a unit declares once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,16 +70,8 @@ pub enum Own {
     /// The names of its states and messages as texts.
     StateNames,
     MessageNames,
-    /// The tables and functions of robots.
+    /// The types of robots.
     RobotTypes,
-    RobotParts,
-    RobotVariants,
-    RobotNodes,
-    RobotEdges,
-    RobotMake,
-    RobotShow,
-    RobotHosts,
-    RobotOpen,
 }
 
 /// What `DUO_SHAPE` declares: the name that it is given, with each of these suffixes.
@@ -116,14 +112,6 @@ impl Own {
             Own::StateNames => "state_names",
             Own::MessageNames => "message_names",
             Own::RobotTypes => "robot_types",
-            Own::RobotParts => "robot_parts",
-            Own::RobotVariants => "robot_variants",
-            Own::RobotNodes => "robot_nodes",
-            Own::RobotEdges => "robot_edges",
-            Own::RobotMake => "robot_make",
-            Own::RobotShow => "robot_show",
-            Own::RobotHosts => "robot_hosts",
-            Own::RobotOpen => "robot_open",
         }
     }
 }
@@ -192,11 +180,6 @@ impl Unit {
             OfUnit::Fingerprint => spelling::constant(prefix, "FINGERPRINT"),
             OfUnit::Own(own) => of(own.word(), prefix),
         }
-    }
-
-    /// An internal name.
-    pub fn ours(&self, what: Own) -> String {
-        self.own(OfUnit::Own(what))
     }
 
     /// A name that the unit declares for the state at `index`.
@@ -312,11 +295,6 @@ pub fn of(what: &str, owner: &str) -> String {
 /// The include guard of a header with types.
 pub fn types_guard(header: &str) -> String {
     of("types_h", header).to_ascii_uppercase()
-}
-
-/// The macro that shows that one of several headers has already defined a struct.
-pub fn has(name: &str) -> String {
-    format!("DUO_HAS_{name}")
 }
 
 /// The name of the member in an endpoint's struct: what the side does in a state of that direction. So the compiler rejects a
@@ -508,42 +486,6 @@ impl Begin {
             Begin::Accept => "accept",
             Begin::AcceptOver => "accept_over",
             Begin::Serve => "serve",
-        }
-    }
-}
-
-/// How long a function waits.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
-    Forever,
-    /// Up to a limit that the caller sets.
-    Within,
-    AtOnce,
-}
-
-impl Waiting {
-    pub fn sending(self) -> &'static str {
-        match self {
-            Waiting::Forever => "send",
-            Waiting::Within => "send_within",
-            Waiting::AtOnce => "try_send",
-        }
-    }
-
-    pub fn receiving(self) -> &'static str {
-        match self {
-            Waiting::Forever => "recv",
-            Waiting::Within => "recv_within",
-            Waiting::AtOnce => "try_recv",
-        }
-    }
-
-    /// The argument that the runtime takes.
-    pub fn argument(self) -> &'static str {
-        match self {
-            Waiting::Forever => "DUO_FOREVER",
-            Waiting::Within => "nanoseconds",
-            Waiting::AtOnce => "DUO_AT_ONCE",
         }
     }
 }

@@ -1,10 +1,10 @@
-//! How names and comments are written in C, in a form that is also valid C++.
+//! How names, comments and lines are written in C, in a form that is also valid C++.
 
-use crate::languages::layout::{Breaks, Document, Style, WIDTH, spaces};
+use crate::languages::layout::{WIDTH, spaces};
 use crate::languages::spelling::{shouty_snake, snake};
-use crate::protocol::Side;
 use askama::Template;
 use std::collections::HashMap;
+use std::fmt::{Result, Write};
 use std::sync::LazyLock;
 
 /// A name as part of a longer one: `login_response`.
@@ -39,14 +39,6 @@ pub fn parameter(name: &str) -> String {
         name + "_"
     } else {
         name
-    }
-}
-
-/// The runtime's name of a side.
-pub fn role(side: Side) -> &'static str {
-    match side {
-        Side::Client => "DUO_CLIENT",
-        Side::Server => "DUO_SERVER",
     }
 }
 
@@ -120,100 +112,9 @@ pub fn file(name: &str) -> String {
     }
 }
 
-/// Lines of documentation as a C comment, each line indented by `indent`; empty if there are no lines.
-pub fn comment(docs: &[Box<str>], indent: &str) -> String {
-    let lines: Vec<String> = docs.iter().map(|line| harmless(line)).collect();
-    match lines.as_slice() {
-        [] => String::new(),
-        [line] if line.len() < 80 => format!("{indent}/** {} */\n", line.trim()),
-        lines => {
-            let mut text = format!("{indent}/**\n");
-            for line in lines {
-                let line = format!("{indent} * {line}");
-                text.push_str(line.trim_end());
-                text.push('\n');
-            }
-            text.push_str(indent);
-            text.push_str(" */\n");
-            text
-        }
-    }
-}
-
-/// The beginning of a block comment that more lines follow: the lines of documentation, and an empty line after them.
-pub fn comment_start(docs: &[Box<str>]) -> String {
-    let mut text = "/**\n".to_owned();
-    for line in docs.iter().map(|line| harmless(line)) {
-        text.push_str(format!(" * {line}").trim_end());
-        text.push('\n');
-    }
-    if !docs.is_empty() {
-        text.push_str(" *\n");
-    }
-    text
-}
-
-/// Lines of text as the lines of a block comment after its first ` * `; long ones are broken.
-pub fn filled(text: &str) -> String {
-    let mut filled = String::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let mut column = WIDTH;
-        for word in line.split_whitespace() {
-            if column + 1 + word.len() > WIDTH - 3 {
-                filled.push_str(if filled.is_empty() { "" } else { "\n * " });
-                column = 0;
-            } else {
-                filled.push(' ');
-                column += 1;
-            }
-            filled.push_str(word);
-            column += word.len();
-        }
-    }
-    filled
-}
-
-/// Appends code with the lists of its long lines broken: those of a declaration, a call or a condition. Comments stay as they are.
-pub fn break_lines(code: &str, to: &mut String) {
-    for line in code.split_inclusive('\n') {
-        let (body, end) = match line.strip_suffix('\n') {
-            Some(body) => (body, "\n"),
-            None => (line, ""),
-        };
-        let is_comment = body.starts_with("/*") || body.starts_with(" *");
-        match parts(body) {
-            Some((start, parts, rest)) if body.len() > WIDTH && !is_comment => {
-                to.push_str(&wrapped(start, &parts, rest));
-            }
-            Some(_) | None => to.push_str(body),
-        }
-        to.push_str(end);
-    }
-}
-
-/// A line with a list in parentheses after a name: what comes before its parts, they, and what comes after.
-fn parts(line: &str) -> Option<(&str, Vec<String>, &str)> {
-    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let opening = line
-        .match_indices('(')
-        .find(|(at, _)| line[..*at].ends_with(is_of_name))?
-        .0;
-    let (mut parts, mut depth, mut from) = (Vec::new(), 0, opening + 1);
-    for (at, letter) in line.char_indices().skip_while(|(at, _)| *at <= opening) {
-        match letter {
-            '(' => depth += 1,
-            ')' if depth > 0 => depth -= 1,
-            ',' | ')' if depth == 0 => {
-                parts.push(line[from..at].trim().to_owned());
-                from = at + 1;
-                if letter == ')' {
-                    return Some((&line[..=opening], parts, &line[at..]));
-                }
-            }
-            _ => {}
-        }
-    }
-    None
+/// Lines of documentation as lines of a comment.
+pub fn docs(docs: &[Box<str>]) -> Vec<String> {
+    docs.iter().map(|line| harmless(line)).collect()
 }
 
 /// The line, changed so that it neither ends a comment nor appears to begin one, contains no trigraph, does not continue onto the
@@ -240,21 +141,6 @@ pub fn harmless(line: &str) -> String {
         Some(rest) => format!("{rest}(\\)"),
         None => text.to_owned(),
     }
-}
-
-/// A function head within 100 columns: the parameters follow the parenthesis, aligned on several lines where they do not fit.
-pub fn head(start: &str, parameters: &[String]) -> String {
-    wrapped(&format!("{start}("), parameters, ")")
-}
-
-/// A list within 100 columns; `start` ends with the opening bracket.
-pub fn wrapped(start: &str, parts: &[String], end: &str) -> String {
-    let open = start.trim_start();
-    let indent = start.len() - open.len();
-    let parts = parts.iter().map(Document::word).collect();
-    let list = Document::list(open, parts, end, Style::of(Breaks::Aligned));
-    // A semicolon or comma may follow.
-    spaces(indent) + &list.laid_out(indent, indent, 1)
 }
 
 fn escaped(name: String) -> String {
@@ -332,29 +218,115 @@ fn has_header(name: &str) -> bool {
     is_listed(".h", name)
 }
 
-/// Appends a rendered view.
-pub fn render(view: &impl Template, to: &mut String) {
-    view.render_into(to).expect("string writes cannot fail");
+/// The text of a view. Lines that are too long are broken, spaces at their ends are removed, and one blank line follows another
+/// nowhere.
+pub fn rendered(view: &impl Template) -> String {
+    let mut lines = Lines::default();
+    view.render_into(&mut lines)
+        .expect("string writes cannot fail");
+    lines.end_line();
+    lines.text
 }
 
-/// Appends functions, with their long lines broken.
-pub fn render_functions(view: &impl Template, text: &mut String) {
-    let mut functions = String::new();
-    render(view, &mut functions);
-    break_lines(&functions, text);
+/// Text under construction.
+#[derive(Default)]
+struct Lines {
+    text: String,
+    /// Where the last line begins.
+    start: usize,
 }
 
-/// Filters of the templates.
-pub mod filters {
-    use crate::languages::c::spelling;
-    use askama::{Result, Values};
-    use std::fmt::Display;
-
-    /// Sentences, one or more a line, as a block comment's lines after its first ` * `.
-    #[askama::filter_fn]
-    pub fn fill(text: impl Display, _: &dyn Values) -> Result<String> {
-        Ok(spelling::filled(&text.to_string()))
+impl Write for Lines {
+    fn write_str(&mut self, mut more: &str) -> Result {
+        while let Some(at) = more.find('\n') {
+            self.text.push_str(&more[..at]);
+            self.end_line();
+            more = &more[at + 1..];
+        }
+        self.text.push_str(more);
+        Ok(())
     }
+}
+
+impl Lines {
+    fn end_line(&mut self) {
+        let line = self.text[self.start..].trim_end();
+        if line.is_empty() && (self.text.is_empty() || self.text[..self.start].ends_with("\n\n")) {
+            self.text.truncate(self.start);
+            return;
+        }
+        self.text.truncate(self.start + line.len());
+        if self.text.len() - self.start > WIDTH {
+            let line = self.text.split_off(self.start);
+            break_line(&line, &mut self.text);
+        }
+        self.text.push('\n');
+        self.start = self.text.len();
+    }
+}
+
+/// Appends a long line in parts, each after the first on a line of its own: a comment is broken between words, code after the commas
+/// that the fewest brackets enclose, and before `&&` and `||`, or else after the bracket of a list.
+fn break_line(line: &str, to: &mut String) {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let is_comment = text.starts_with("/*") || text.starts_with("* ");
+    let next = match text.as_bytes().first() {
+        Some(b'/') if is_comment => spaces(indent) + " * ",
+        _ if is_comment => spaces(indent) + "* ",
+        _ if text.starts_with("if (") => spaces(indent + 8),
+        _ => spaces(indent + 4),
+    };
+    let mut rest = line;
+    let mut width = WIDTH;
+    while rest.len() > width && !text.starts_with('#') {
+        let Some(at) = break_of(rest, indent, width, is_comment) else {
+            break;
+        };
+        to.push_str(rest[..at].trim_end());
+        to.push('\n');
+        to.push_str(&next);
+        rest = rest[at..].trim_start();
+        width = WIDTH - next.len();
+    }
+    to.push_str(rest);
+}
+
+/// Where to break a line so that its first part fits: the last of the best places.
+fn break_of(line: &str, indent: usize, width: usize, is_comment: bool) -> Option<usize> {
+    let (mut depth, mut is_quoted, mut best) = (0, false, None);
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    for (at, letter) in line.char_indices().skip(indent) {
+        let (before, rest) = line.split_at(at);
+        if before.len() > width {
+            break;
+        }
+        let opens = || {
+            before
+                .strip_suffix('(')
+                .is_some_and(|name| name.ends_with(is_of_name))
+        };
+        // After a bracket, but only if no comma of its list is before the end of the line.
+        let rank = match is_comment {
+            true => (letter == ' ' && !rest.starts_with(" */") && before.len() > indent + 3)
+                .then_some(0),
+            false if before.ends_with(", ") => Some(2 * depth),
+            false if rest.starts_with("&& ") || rest.starts_with("|| ") => Some(2 * depth),
+            false => opens().then_some(2 * depth + 1),
+        };
+        if let Some(rank) = rank.filter(|_| !is_quoted)
+            && best.is_none_or(|(least, _)| rank <= least)
+        {
+            best = Some((rank, at));
+        }
+        match letter {
+            '"' if !is_comment && !before.ends_with('\\') => is_quoted = !is_quoted,
+            '(' | '{' if !is_comment => depth += 1,
+            ')' | '}' if !is_comment => depth -= 1,
+            _ => {}
+        }
+    }
+    best.map(|(_, at)| at)
 }
 
 #[cfg(test)]
@@ -370,15 +342,27 @@ mod tests {
     }
 
     #[test]
-    fn heads_keep_to_the_columns() {
+    fn long_lines_are_broken() {
+        let broken = |line: &str| {
+            let mut text = String::new();
+            break_line(line, &mut text);
+            text
+        };
         let parameters: Vec<String> = (0..9).map(|n| format!("uint64_t parameter_{n}")).collect();
-        let text = head("DUO_API duo_status a_function", &parameters);
+        let head = format!("DUO_API duo_status f({})", parameters.join(", "));
+        let text = broken(&head);
         assert!(text.lines().count() > 1);
-        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
-        assert!(
-            text.lines()
-                .skip(1)
-                .all(|line| line.starts_with(&" ".repeat(30)))
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        assert_eq!(text.replace("\n    ", " "), head);
+        let comment = format!("    /** {}*/", "word ".repeat(40));
+        let text = broken(&comment);
+        assert!(text.lines().skip(1).all(|line| line.starts_with("     * ")));
+        let call = format!(
+            "    f(\"{}\", g({}, b), c);",
+            "a, ".repeat(30),
+            "x".repeat(20)
         );
+        let text = broken(&call);
+        assert!(text.contains("\",\n        g("), "{text}");
     }
 }

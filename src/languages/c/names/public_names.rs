@@ -1,6 +1,6 @@
 //! The names in generated C that programs use.
 
-use super::names::OfState;
+use super::OfState;
 use super::spelling;
 use super::units::{Unit, UnitKind, Units, declared_word};
 use crate::languages::Options;

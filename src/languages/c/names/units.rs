@@ -2,7 +2,7 @@
 //! mention. C has no generic types, so each unit is generated with its arguments filled in.
 
 use super::spelling;
-use super::types::ctype::{Bytes, CType, stored};
+use crate::languages::c::ctype::{Bytes, CType, stored};
 use crate::protocol::text::builtin_word;
 use crate::protocol::{
     Definition, EndpointType, FileId, InstanceId, Lengths, Next, Program, Protocol, ProtocolId,
