@@ -3,7 +3,7 @@
 use crate::languages::layout::{WIDTH, spaces};
 use crate::languages::spelling::{shouty_snake, snake};
 use askama::Template;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt::{Result, Write};
 use std::sync::LazyLock;
 
@@ -145,15 +145,16 @@ pub fn harmless(line: &str) -> String {
 
 fn escaped(name: String) -> String {
     let of_library = ["ifc_", "ifr_", "si_"];
-    let is_macro = of_library.iter().any(|start| name.starts_with(start))
-        || has_macro(&name)
-        || MACROS.contains(&name.as_str());
-    if is_macro || KEYWORDS.contains(&name.as_str()) {
+    let is_macro = of_library.iter().any(|start| name.starts_with(start)) || has_macro(&name);
+    if is_macro || RESERVED.contains(name.as_str()) {
         name + "_"
     } else {
         name
     }
 }
+
+static RESERVED: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| KEYWORDS.iter().chain(MACROS).copied().collect());
 
 /// The keywords of C23 and of C++23.
 #[rustfmt::skip]
@@ -185,14 +186,16 @@ const DEVICES: &[&str] = &[
 /// Names of the C library and of the headers of the system that a generated name could be equal to. A line is what comes before the
 /// last `_` of some names, and what comes after it. Two lines are different: `.h` has the names of headers, and the line that begins
 /// with `:` the macros without parameters in lower case, by which a preprocessor would replace a member.
-static NAMES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+static NAMES: LazyLock<HashSet<(&str, &str)>> = LazyLock::new(|| {
     let lines = include_str!("system_names.txt").lines();
-    lines.filter_map(|line| line.split_once(": ")).collect()
+    let lines = lines.filter_map(|line| line.split_once(": "));
+    lines
+        .flat_map(|(line, words)| words.split(' ').map(move |word| (line, word)))
+        .collect()
 });
 
 fn is_listed(line: &str, word: &str) -> bool {
-    let words = NAMES.get(line).copied().unwrap_or_default();
-    words.split(' ').any(|known| known == word)
+    NAMES.contains(&(line, word))
 }
 
 /// Whether some header declares or defines this name, which has a `_`.
