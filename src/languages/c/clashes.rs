@@ -6,7 +6,7 @@
 
 use super::ctype::{Bytes, CType};
 use super::names::units::{Unit, UnitKind, Units, declared_word};
-use super::names::{self, Extras, Header, OfState, OfType, OfUnit, Own, SHAPE, of};
+use super::names::{self, Extras, HEADERS, OfState, OfType, OfUnit, SHAPE, of};
 use super::types::header;
 use super::types::{Types, types_file};
 use crate::check::{Scope, Spelled};
@@ -52,7 +52,7 @@ pub fn spellings(
         let title = title(program, unit);
         for what in names::of_unit(unit, extras) {
             let name = unit.own(what);
-            let spellings = if what == OfUnit::Own(Own::Shape) {
+            let spellings = if what == OfUnit::Own("shape") {
                 SHAPE.map(|ending| format!("{name}_{ending}")).to_vec()
             } else {
                 vec![name]
@@ -110,16 +110,17 @@ fn files(program: &Program, types: &Types, extras: Extras) -> Scope {
     let mut names = Vec::new();
     for unit in &types.units.units {
         let headers = [
-            (Header::Own, "the header", true),
-            (Header::Wire, "the wire format header", extras.leaves()),
-            (Header::Shm, "the shared-memory header", extras.shm),
-            (Header::Net, "the sockets header", extras.net),
-            (Header::Events, "the header of callbacks", extras.events),
-            (Header::Robots, "the header of robots", extras.robots),
+            ("the header", true),
+            ("the wire format header", extras.leaves()),
+            ("the shared-memory header", extras.shm),
+            ("the sockets header", extras.net),
+            ("the header of callbacks", extras.events),
+            ("the header of robots", extras.robots),
         ];
-        for (header, what, _) in headers.iter().filter(|(.., is_written)| *is_written) {
+        let headers = HEADERS.iter().zip(headers);
+        for (header, (what, _)) in headers.filter(|(_, (_, is_written))| *is_written) {
             let what = format!("{what} of {}", title(program, unit));
-            let name = format!("{}.h", unit.file(*header));
+            let name = format!("{}.h", unit.file(header));
             names.push(spelled(name, title_span(program, unit), what));
         }
     }
@@ -141,7 +142,7 @@ fn files(program: &Program, types: &Types, extras: Extras) -> Scope {
 fn guards(program: &Program, types: &Types) -> Vec<Spelled> {
     let units = types.units.units.iter();
     let of_units = units.flat_map(|unit| {
-        let guards = Header::ALL.map(|header| unit.guard(header));
+        let guards = HEADERS.map(|header| unit.guard(header));
         let owner = unit.owner(&types.owner_of(unit.file));
         std::iter::once(owner).chain(guards)
     });

@@ -29,7 +29,6 @@ use crate::languages::{Generated, Options, OutputFile, Target};
 use crate::protocol::FileId;
 use crate::robots::Makeable;
 use crate::wire::Sizes;
-use names::Header;
 use names::units::{UnitKind, Units};
 use scope::Scope;
 use std::path::Path;
@@ -123,14 +122,10 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         write(&unit.file_name, "h", protocol::header(&scope, &view));
         write(&unit.file_name, "c", protocol::source(&scope, &view));
         if options.c.events && unit.kind != UnitKind::Mentioned {
-            write(
-                &unit.file(Header::Events),
-                "h",
-                protocol::events_header(&view),
-            );
+            write(&unit.file("_events"), "h", protocol::events_header(&view));
         }
         if let Some(makeable) = &makeable {
-            let name = unit.file(Header::Robots);
+            let name = unit.file("_robots");
             match robots::Robots::of(&scope, makeable) {
                 Ok(robots) => {
                     write(&name, "h", robots.header(&view));
@@ -142,15 +137,15 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         match wire {
             None | Some(Ok(None)) => {}
             Some(Ok(Some(wire))) => {
-                let name = unit.file(Header::Wire);
+                let name = unit.file("_wire");
                 write(&name, "h", wire.header(&scope, &view));
                 let source = wire.source(&scope, &view, &sizes, options.remote);
                 write(&name, "c", source);
                 if options.c.shm {
-                    write(&unit.file(Header::Shm), "h", wire::shm_header(&view));
+                    write(&unit.file("_shm"), "h", wire::shm_header(&view));
                 }
                 if options.remote {
-                    write(&unit.file(Header::Net), "h", wire::net_header(&view));
+                    write(&unit.file("_net"), "h", wire::net_header(&view));
                 }
             }
             Some(Err(obstacle)) => obstacles.push(format!(

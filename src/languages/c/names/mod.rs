@@ -27,7 +27,7 @@ pub enum OfUnit {
     /// The function that attaches a side in memory that two processes share.
     Attach(Side),
     /// A function by which a side begins over a byte stream.
-    Begin(Side, Begin),
+    Begin(Side, &'static str),
     /// The internal function that calls a side's handler.
     Call(Side),
     /// A type or function for the endpoints of a side in all states.
@@ -47,74 +47,32 @@ pub enum OfUnit {
     /// The macro of the fingerprint.
     Fingerprint,
     /// An internal name.
-    Own(Own),
+    Own(&'static str),
 }
 
-/// The kinds of internal names of a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Own {
-    Protocol,
-    States,
-    Messages,
-    Payload,
-    /// The prefix of the names that `DUO_SHAPE` declares.
-    Shape,
-    Wire,
-    Wires,
-    Parts,
-    Encodings,
-    Counts,
-    Within,
-    /// The older fingerprints that its sides accept.
-    Accepts,
-    /// The names of its states and messages as texts.
-    StateNames,
-    MessageNames,
-    /// The types of robots.
-    RobotTypes,
-}
+/// The kinds of internal names of a unit. That of a shape is the beginning of what `DUO_SHAPE` declares.
+const OWN: [&str; 14] = [
+    "protocol",
+    "states",
+    "messages",
+    "payload",
+    "shape",
+    "wire",
+    "wires",
+    "parts",
+    "encodings",
+    "counts",
+    "within",
+    "accepts",
+    "state_names",
+    "message_names",
+];
+
+/// How a side begins over a byte stream.
+const BEGINS: [&str; 5] = ["connect", "connect_over", "accept", "accept_over", "serve"];
 
 /// What `DUO_SHAPE` declares: the name that it is given, with each of these suffixes.
 pub const SHAPE: [&str; 6] = ["per_line", "pitch", "fills", "lines", "ready", "shape"];
-
-impl Own {
-    const ALL: [Own; 14] = [
-        Own::Protocol,
-        Own::States,
-        Own::Messages,
-        Own::Payload,
-        Own::Shape,
-        Own::Wire,
-        Own::Wires,
-        Own::Parts,
-        Own::Encodings,
-        Own::Counts,
-        Own::Within,
-        Own::Accepts,
-        Own::StateNames,
-        Own::MessageNames,
-    ];
-
-    fn word(self) -> &'static str {
-        match self {
-            Own::Protocol => "protocol",
-            Own::States => "states",
-            Own::Messages => "messages",
-            Own::Payload => "payload",
-            Own::Shape => "shape",
-            Own::Wire => "wire",
-            Own::Wires => "wires",
-            Own::Parts => "parts",
-            Own::Encodings => "encodings",
-            Own::Counts => "counts",
-            Own::Within => "within",
-            Own::Accepts => "accepts",
-            Own::StateNames => "state_names",
-            Own::MessageNames => "message_names",
-            Own::RobotTypes => "robot_types",
-        }
-    }
-}
 
 /// What a unit declares for each of its states.
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +124,7 @@ impl Unit {
             OfUnit::MemoryTag => format!("{prefix}_session_memory"),
             OfUnit::Memory => format!("{prefix}_session_memory_t"),
             OfUnit::Attach(side) => format!("{prefix}_{}_attach", side.word()),
-            OfUnit::Begin(side, begin) => format!("{prefix}_{}_{}", side.word(), begin.word()),
+            OfUnit::Begin(side, begin) => format!("{prefix}_{}_{begin}", side.word()),
             OfUnit::Call(side) => of("call", &format!("{prefix}_{}", side.word())),
             OfUnit::Any(side, what) => format!("{prefix}_{}_{what}", side.word()),
             OfUnit::Ended(side) => {
@@ -178,7 +136,7 @@ impl Unit {
             OfUnit::Name => spelling::constant(prefix, "NAME"),
             OfUnit::Capacity => spelling::constant(prefix, "CAPACITY"),
             OfUnit::Fingerprint => spelling::constant(prefix, "FINGERPRINT"),
-            OfUnit::Own(own) => of(own.word(), prefix),
+            OfUnit::Own(own) => of(own, prefix),
         }
     }
 
@@ -199,65 +157,19 @@ impl Unit {
     }
 
     /// The guard of one of the unit's headers: the macro that shows that it is included.
-    pub fn guard(&self, header: Header) -> String {
-        of(header.guard(), &self.prefix).to_ascii_uppercase()
+    pub fn guard(&self, header: &str) -> String {
+        format!("duo{header}_h_of_{}", self.prefix).to_ascii_uppercase()
     }
 
     /// The name of one of the unit's headers, without its ending; a source has the same.
-    pub fn file(&self, header: Header) -> String {
-        format!("{}{}", self.file_name, header.suffix())
+    pub fn file(&self, header: &str) -> String {
+        format!("{}{header}", self.file_name)
     }
 }
 
-/// The headers of a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Header {
-    /// The endpoints.
-    Own,
-    /// How payloads are encoded, and the fingerprint.
-    Wire,
-    /// How a side begins in memory that two processes share.
-    Shm,
-    /// How a side begins over a byte stream.
-    Net,
-    /// Endpoints in any state, and callbacks.
-    Events,
-    /// Robots.
-    Robots,
-}
-
-impl Header {
-    pub const ALL: [Header; 6] = [
-        Header::Own,
-        Header::Wire,
-        Header::Shm,
-        Header::Net,
-        Header::Events,
-        Header::Robots,
-    ];
-
-    fn guard(self) -> &'static str {
-        match self {
-            Header::Own => "h",
-            Header::Wire => "wire_h",
-            Header::Shm => "shm_h",
-            Header::Net => "net_h",
-            Header::Events => "events_h",
-            Header::Robots => "robots_h",
-        }
-    }
-
-    fn suffix(self) -> &'static str {
-        match self {
-            Header::Own => "",
-            Header::Wire => "_wire",
-            Header::Shm => "_shm",
-            Header::Net => "_net",
-            Header::Events => "_events",
-            Header::Robots => "_robots",
-        }
-    }
-}
+/// The headers of a unit, as the ends of their names: the endpoints; how payloads are encoded, and the fingerprint; how a side begins in
+/// memory that two processes share, and over a byte stream; endpoints in any state, and callbacks; and robots.
+pub const HEADERS: [&str; 6] = ["", "_wire", "_shm", "_net", "_events", "_robots"];
 
 /// What is generated besides the endpoints of sessions within a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -411,7 +323,7 @@ pub fn of_unit(unit: &Unit, extras: Extras) -> Vec<OfUnit> {
         }
         if extras.net {
             for side in sides {
-                names.extend(Begin::ALL.map(|begin| OfUnit::Begin(side, begin)));
+                names.extend(BEGINS.map(|begin| OfUnit::Begin(side, begin)));
                 names.push(OfUnit::Call(side));
             }
         }
@@ -430,9 +342,9 @@ pub fn of_unit(unit: &Unit, extras: Extras) -> Vec<OfUnit> {
         for side in [Side::Client, Side::Server] {
             names.extend([OfUnit::Robot(side), OfUnit::RobotHooks(side)]);
         }
-        names.push(OfUnit::Own(Own::RobotTypes));
+        names.push(OfUnit::Own("robot_types"));
     }
-    names.extend(Own::ALL.map(OfUnit::Own));
+    names.extend(OWN.map(OfUnit::Own));
     names
 }
 
@@ -457,35 +369,4 @@ pub enum OfType<'p> {
     Fields,
     /// The function that destroys a value.
     Drop,
-}
-
-/// How a side begins over a byte stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begin {
-    Connect,
-    ConnectOver,
-    Accept,
-    AcceptOver,
-    Serve,
-}
-
-impl Begin {
-    pub const ALL: [Begin; 5] = [
-        Begin::Connect,
-        Begin::ConnectOver,
-        Begin::Accept,
-        Begin::AcceptOver,
-        Begin::Serve,
-    ];
-
-    /// The word in the name of the function.
-    pub fn word(self) -> &'static str {
-        match self {
-            Begin::Connect => "connect",
-            Begin::ConnectOver => "connect_over",
-            Begin::Accept => "accept",
-            Begin::AcceptOver => "accept_over",
-            Begin::Serve => "serve",
-        }
-    }
 }
