@@ -1,9 +1,9 @@
 //! How names, comments and lines are written in C, in a form that is also valid C++.
 
-use crate::languages::layout::{WIDTH, spaces};
+use crate::languages::layout::WIDTH;
 use crate::languages::spelling::{shouty_snake, snake};
 use askama::Template;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::{Result, Write};
 use std::sync::LazyLock;
 
@@ -145,7 +145,7 @@ pub fn harmless(line: &str) -> String {
 
 fn escaped(name: String) -> String {
     let of_library = ["ifc_", "ifr_", "si_"];
-    let is_macro = of_library.iter().any(|start| name.starts_with(start)) || has_macro(&name);
+    let is_macro = of_library.iter().any(|start| name.starts_with(start));
     if is_macro || RESERVED.contains(name.as_str()) {
         name + "_"
     } else {
@@ -153,8 +153,11 @@ fn escaped(name: String) -> String {
     }
 }
 
-static RESERVED: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| KEYWORDS.iter().chain(MACROS).copied().collect());
+/// What no member and no parameter is called.
+static RESERVED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let own = KEYWORDS.iter().chain(MACROS).copied();
+    own.chain(words("")).collect()
+});
 
 /// The keywords of C23 and of C++23.
 #[rustfmt::skip]
@@ -186,16 +189,17 @@ const DEVICES: &[&str] = &[
 /// Names of the C library and of the headers of the system that a generated name could be equal to. A line is what comes before the
 /// last `_` of some names, and what comes after it. Two lines are different: `.h` has the names of headers, and the line that begins
 /// with `:` the macros without parameters in lower case, by which a preprocessor would replace a member.
-static NAMES: LazyLock<HashSet<(&str, &str)>> = LazyLock::new(|| {
+static NAMES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     let lines = include_str!("system_names.txt").lines();
-    let lines = lines.filter_map(|line| line.split_once(": "));
-    lines
-        .flat_map(|(line, words)| words.split(' ').map(move |word| (line, word)))
-        .collect()
+    lines.filter_map(|line| line.split_once(": ")).collect()
 });
 
+fn words(line: &str) -> impl Iterator<Item = &'static str> {
+    NAMES.get(line).copied().unwrap_or_default().split(' ')
+}
+
 fn is_listed(line: &str, word: &str) -> bool {
-    NAMES.contains(&(line, word))
+    words(line).any(|known| known == word)
 }
 
 /// Whether some header declares or defines this name, which has a `_`.
@@ -209,11 +213,6 @@ pub fn has_any(word: &str, endings: &[&str]) -> bool {
     endings
         .iter()
         .any(|ending| has(&format!("{word}_{ending}")))
-}
-
-/// Whether some header replaces this word, which is in lower case, by something else.
-fn has_macro(word: &str) -> bool {
-    is_listed("", word)
 }
 
 /// Whether the library has a header with this name followed by `.h`.
@@ -241,7 +240,7 @@ struct Lines {
 
 impl Write for Lines {
     fn write_str(&mut self, mut more: &str) -> Result {
-        while let Some(at) = more.find('\n') {
+        while let Some(at) = more.bytes().position(|byte| byte == b'\n') {
             self.text.push_str(&more[..at]);
             self.end_line();
             more = &more[at + 1..];
@@ -274,58 +273,60 @@ fn break_line(line: &str, to: &mut String) {
     let text = line.trim_start();
     let indent = line.len() - text.len();
     let is_comment = text.starts_with("/*") || text.starts_with("* ");
-    let next = match text.as_bytes().first() {
-        Some(b'/') if is_comment => spaces(indent) + " * ",
-        _ if is_comment => spaces(indent) + "* ",
-        _ if text.starts_with("if (") => spaces(indent + 8),
-        _ => spaces(indent + 4),
+    let (next, end) = match text.as_bytes()[0] {
+        b'/' if is_comment => (indent + 1, "* "),
+        _ if is_comment => (indent, "* "),
+        _ if text.starts_with("if (") => (indent + 8, ""),
+        _ => (indent + 4, ""),
     };
-    let mut rest = line;
-    let mut width = WIDTH;
+    let (mut rest, mut width, mut start) = (line, WIDTH, indent);
     while rest.len() > width && !text.starts_with('#') {
-        let Some(at) = break_of(rest, indent, width, is_comment) else {
-            break;
+        let at = match is_comment {
+            true => gap(rest.as_bytes(), start + 3, width),
+            false => separator(rest.as_bytes(), start, width),
         };
+        let Some(at) = at else { break };
         to.push_str(rest[..at].trim_end());
         to.push('\n');
-        to.push_str(&next);
+        to.extend(std::iter::repeat_n(' ', next));
+        to.push_str(end);
         rest = rest[at..].trim_start();
-        width = WIDTH - next.len();
+        width = WIDTH - next - end.len();
+        start = 0;
     }
     to.push_str(rest);
 }
 
-/// Where to break a line so that its first part fits: the last of the best places.
-fn break_of(line: &str, indent: usize, width: usize, is_comment: bool) -> Option<usize> {
+/// The last gap between words of a comment before `width`.
+fn gap(line: &[u8], start: usize, width: usize) -> Option<usize> {
+    let is_gap = |at: &usize| line[*at] == b' ' && !line[*at..].starts_with(b" */");
+    (start + 1..=width).rev().find(is_gap)
+}
+
+/// Where to break code so that its first part fits: the last of the best places.
+fn separator(line: &[u8], start: usize, width: usize) -> Option<usize> {
     let (mut depth, mut is_quoted, mut best) = (0, false, None);
-    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    for (at, letter) in line.char_indices().skip(indent) {
-        let (before, rest) = line.split_at(at);
-        if before.len() > width {
-            break;
-        }
-        let opens = || {
-            before
-                .strip_suffix('(')
-                .is_some_and(|name| name.ends_with(is_of_name))
-        };
-        // After a bracket, but only if no comma of its list is before the end of the line.
-        let rank = match is_comment {
-            true => (letter == ' ' && !rest.starts_with(" */") && before.len() > indent + 3)
-                .then_some(0),
-            false if before.ends_with(", ") => Some(2 * depth),
-            false if rest.starts_with("&& ") || rest.starts_with("|| ") => Some(2 * depth),
-            false => opens().then_some(2 * depth + 1),
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    for (at, byte) in line.iter().enumerate().take(width + 1).skip(start) {
+        let before = &line[..at];
+        let rank = match before {
+            [.., b',', b' '] => Some(2 * depth),
+            [.., b' '] if matches!(line[at..], [b'&', b'&', ..] | [b'|', b'|', ..]) => {
+                Some(2 * depth)
+            }
+            // Only if no comma of the list is before the end of the line.
+            [.., name, b'('] if is_of_name(*name) => Some(2 * depth + 1),
+            _ => None,
         };
         if let Some(rank) = rank.filter(|_| !is_quoted)
             && best.is_none_or(|(least, _)| rank <= least)
         {
             best = Some((rank, at));
         }
-        match letter {
-            '"' if !is_comment && !before.ends_with('\\') => is_quoted = !is_quoted,
-            '(' | '{' if !is_comment => depth += 1,
-            ')' | '}' if !is_comment => depth -= 1,
+        match byte {
+            b'"' if !before.ends_with(b"\\") => is_quoted = !is_quoted,
+            b'(' | b'{' => depth += 1,
+            b')' | b'}' => depth -= 1,
             _ => {}
         }
     }

@@ -230,7 +230,7 @@ impl<'a> Declarations<'a> {
             | CType::Parameter(_)
             | CType::Endpoint(_) => self.mention(item),
         };
-        let data = Member::of(format!("{qualifier}{item} *"), "data");
+        let data = Member::of(format!("{qualifier}{item}"), "*data");
         self.define(ty, vec![data, Member::of("size_t", "size")]);
     }
 

@@ -141,10 +141,15 @@ impl<'a> FileTypes<'a> {
                 format!("\"{from}\"")
             });
         }
+        let name = self.types.declared_name(id);
+        let (target, name) = match mapping.name.strip_suffix('*') {
+            Some(target) => (target.trim_end(), format!("*{name}")),
+            None => (mapping.name.as_str(), name),
+        };
         declarations.items.push(Item::Alias {
             docs: spelling::docs(&declared.docs),
-            target: mapping.name.clone(),
-            name: self.types.declared_name(id),
+            target: target.to_owned(),
+            name,
         });
     }
 
