@@ -47,6 +47,7 @@ void duo_play_free(duo_play *play)
         free(state->failure.data);
         free(state->queue);
         free(state->first);
+        free(state->message);
         free(state);
     }
     memset(play, 0, sizeof *play);
@@ -72,6 +73,16 @@ static bool prepare(duo_play *play, const duo_robot_table *table)
         if (queue == NULL || first == NULL) return false;
         state->space = table->node_count;
     }
+    size_t size = 0;
+    for (size_t node = 0; node < table->node_count; node += 1) {
+        if (table->nodes[node].size > size) size = table->nodes[node].size;
+    }
+    if (state->message_size < size) {
+        free(state->message);
+        state->message = malloc(size);
+        state->message_size = state->message == NULL ? 0 : size;
+        if (state->message == NULL) return false;
+    }
     state->transcript.size = 0;
     state->transcript.is_cut = false;
     state->failure.size = 0;
@@ -88,14 +99,15 @@ static void show(duo_play *play)
     play->failure = state->failure.size == 0 ? NULL : state->failure.data;
 }
 
-bool duo_robot_begin(duo_robot *robot, const duo_robot_table *table, duo_play *play, duo_role side, const void *hooks,
-                     const duo_robot_hosts *hosts)
+/* Begins a session. False if it cannot: memory ran out, or the coverage of the play is that of another protocol. */
+static bool begin(duo_robot *robot, const duo_robot_table *table, duo_play *play, duo_role side, const void *hooks,
+                  const duo_robot_hooks *calls)
 {
     memset(robot, 0, sizeof *robot);
     robot->table = table;
     robot->play = play;
     robot->hooks = hooks;
-    robot->hosts = hosts;
+    robot->calls = calls;
     robot->side = side;
     robot->ending = DUO_ENDING_FINISHED;
     const bool is_of_another = play->coverage != NULL && duo_coverage_table(play->coverage) != table;
@@ -219,9 +231,11 @@ static void put_tag(void *message, size_t size, unsigned tag)
     memcpy(message, &word, size);
 }
 
-unsigned duo_robot_turn(duo_robot *robot, size_t node, const duo_state *state, void *message)
+/* Chooses a message of this node and makes it in `message`, which is zeroed. Returns its tag, or 0 if the robot disconnects. */
+static unsigned make_message(duo_robot *robot, size_t node, void *message)
 {
     const duo_robot_node *at = &robot->table->nodes[node];
+    const duo_state *state = at->state;
     size_t count = 0;
     for (size_t own = 0; own < at->count; own += 1) count += robot->table->edges[at->first + own].is_makeable;
     if (count == 0) {
@@ -236,7 +250,7 @@ unsigned duo_robot_turn(duo_robot *robot, size_t node, const duo_state *state, v
         return 0;
     }
     const duo_robot_edge *edge = &robot->table->edges[at->first + chosen];
-    duo_values values = {robot->play->choices, robot->play->state, robot->hooks, robot->hosts, 0, 0, 0, false, false, false};
+    duo_values values = {robot->play->choices, robot, robot->play->state, 0, 0, 0, false, false, false};
     char *entries = (char *)message + state->entries;
     unsigned tag = (unsigned)chosen + 1;
     put_tag(message, state->tag_size, tag);
@@ -254,30 +268,6 @@ unsigned duo_robot_turn(duo_robot *robot, size_t node, const duo_state *state, v
     return tag;
 }
 
-duo_status duo_robot_space(const duo_robot *robot, duo_endpoint sends)
-{
-    if (robot->play->within == 0) return DUO_OK;
-    const duo_endpoint ready = duo_writable(sends);
-    size_t which;
-    /* Whatever else has happened, sending reports it. */
-    return duo_select(&ready, 1, robot->play->within, &which) == DUO_EMPTY ? DUO_FULL : DUO_OK;
-}
-
-void duo_robot_sent(duo_robot *robot)
-{
-    duo_values_release(robot->play->state);
-}
-
-void duo_robot_received(duo_robot *robot, size_t node, const duo_state *state, const void *message)
-{
-    const duo_robot_node *at = &robot->table->nodes[node];
-    size_t tag = (size_t)duo_robot_number(message, state->tag_size, false);
-    size_t edge = at->first + tag - 1;
-    duo_coverage_add(robot->coverage, edge, false);
-    robot->messages += 1;
-    put_message(robot, robot->side, &robot->table->edges[edge], (const char *)message + state->entries);
-}
-
 static void fail(duo_robot *robot, const char *why)
 {
     robot->ending = DUO_ENDING_FAILED;
@@ -285,7 +275,8 @@ static void fail(duo_robot *robot, const char *why)
     duo_robot_text_put(&robot->play->state->failure, why);
 }
 
-void duo_robot_failed(duo_robot *robot, duo_status status)
+/* An operation on the endpoint has failed: the session is over. */
+static void failed(duo_robot *robot, duo_status status)
 {
     switch (status) {
     case DUO_CLOSED:
@@ -303,16 +294,82 @@ void duo_robot_failed(duo_robot *robot, duo_status status)
     }
 }
 
-bool duo_robot_refuses(duo_robot *robot, const char *failure)
+/* How long a robot waits, in nanoseconds. */
+static uint64_t within(const duo_robot *robot)
 {
-    if (failure != NULL) fail(robot, failure);
-    return failure != NULL;
+    return robot->play->within == 0 ? DUO_FOREVER : robot->play->within;
 }
 
-duo_ending duo_robot_end(duo_robot *robot)
+/* Sends a message. False if the session is over, and then `endpoint` is closed. */
+static bool send_message(duo_robot *robot, size_t node, duo_endpoint *endpoint, int *next)
 {
-    duo_values_release(robot->play->state);
-    if (robot->play->state->transcript.is_cut) fail(robot, "out of memory");
-    show(robot->play);
-    return robot->ending;
+    const duo_robot_node *at = &robot->table->nodes[node];
+    void *message = robot->play->state->message;
+    unsigned tag = make_message(robot, node, message);
+    if (tag != 0) {
+        const duo_robot_edge *edge = &robot->table->edges[at->first + tag - 1];
+        const void *entries = edge->count == 0 ? NULL : (const char *)message + at->state->entries;
+        duo_endpoint after = {NULL, 0};
+        duo_status status =
+            robot->table->calls.send(*endpoint, &at->state->messages[tag - 1], entries, within(robot), &after);
+        if (status == DUO_OK) {
+            duo_values_release(robot->play->state);
+            *endpoint = after;
+            *next = edge->next;
+            return true;
+        }
+        duo_free(at->state, message);
+        failed(robot, status);
+    }
+    (void)robot->table->calls.close(*endpoint, at->state);
+    return false;
+}
+
+/* Receives a message. False if the session is over, and then its endpoint is closed. */
+static bool receive_message(duo_robot *robot, size_t node, duo_endpoint *endpoint, int *next)
+{
+    const duo_robot_node *at = &robot->table->nodes[node];
+    char *message = robot->play->state->message;
+    duo_status status = robot->table->calls.recv(*endpoint, at->state, within(robot), message);
+    if (status != DUO_OK) {
+        (void)robot->table->calls.close(*endpoint, at->state);
+        failed(robot, status);
+        return false;
+    }
+    size_t own = (size_t)duo_robot_number(message, at->state->tag_size, false) - 1;
+    const duo_message *arrived = &at->state->messages[own];
+    const duo_robot_edge *edge = &robot->table->edges[at->first + own];
+    duo_coverage_add(robot->coverage, at->first + own, false);
+    robot->messages += 1;
+    put_message(robot, robot->side, edge, message + at->state->entries);
+    const char *fault = robot->hooks == NULL ? NULL : robot->calls->look(robot->hooks, node, message);
+    if (arrived->next != NULL) memcpy(endpoint, message + at->state->entries + arrived->size, sizeof *endpoint);
+    if (fault != NULL) {
+        fail(robot, fault);
+        if (arrived->next != NULL) (void)robot->table->calls.close(*endpoint, arrived->next);
+    }
+    duo_free(at->state, message);
+    *next = edge->next;
+    return fault == NULL;
+}
+
+duo_ending duo_robot_play(const duo_robot_table *table, duo_play *play, duo_role side, duo_endpoint start,
+                          const void *hooks, const duo_robot_hooks *calls)
+{
+    duo_robot robot;
+    if (!begin(&robot, table, play, side, hooks, calls)) {
+        (void)table->calls.close(start, table->nodes[0].state);
+        return DUO_ENDING_FAILED;
+    }
+    bool is_open = true;
+    for (int node = 0; is_open && node >= 0;) {
+        const duo_robot_node *at = &table->nodes[node];
+        memset(play->state->message, 0, at->size);
+        bool is_sender = at->sender == side;
+        is_open = (is_sender ? send_message : receive_message)(&robot, (size_t)node, &start, &node);
+    }
+    duo_values_release(play->state);
+    if (play->state->transcript.is_cut) fail(&robot, "out of memory");
+    show(play);
+    return robot.ending;
 }

@@ -24,14 +24,28 @@ typedef struct duo_play_state {
     size_t *queue;
     size_t *first;
     size_t space;
+    /* A message of the largest type. */
+    void *message;
+    size_t message_size;
 } duo_play_state;
+
+/* A session in which a robot plays. */
+typedef struct duo_robot {
+    const duo_robot_table *table;
+    duo_play *play;
+    duo_coverage *coverage;
+    const void *hooks;
+    const duo_robot_hooks *calls;
+    duo_role side;
+    size_t messages;
+    duo_ending ending;
+} duo_robot;
 
 /* A message being made. */
 struct duo_values {
     duo_choices *choices;
+    const duo_robot *robot;
     duo_play_state *state;
-    const void *hooks;
-    const duo_robot_hosts *hosts;
     size_t depth;
     size_t spent;
     /* How many items, characters and bytes were promised. */

@@ -239,7 +239,7 @@ void duo_robot_text_value(duo_robot_text *text, const duo_robot *robot, const du
     }
     case DUO_ROBOT_ENDPOINT: duo_robot_text_put(text, type->name); break;
     case DUO_ROBOT_HOST:
-        if (!robot->hosts->show(robot->hooks, type->host, place, text)) {
+        if (robot->hooks == NULL || !robot->calls->show(robot->hooks, type->host, place, text)) {
             duo_robot_text_put(text, "<");
             duo_robot_text_put(text, type->name);
             duo_robot_text_put(text, ">");

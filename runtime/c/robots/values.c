@@ -249,8 +249,21 @@ static size_t choose_variant(duo_values *values, const duo_robot_type *type)
     return type->shallow;
 }
 
+/* Makes an endpoint of a new session, whose other side disconnects at once. That of a session that is over is zeroed, as the memory is. */
+static bool open_endpoint(const duo_robot_calls *calls, const duo_robot_type *type, void *place)
+{
+    duo_endpoint server, client;
+    if (type->protocol == NULL) return true;
+    if (calls->open(type->protocol, &server, &client) != DUO_OK) return false;
+    const bool is_client = type->side == DUO_CLIENT;
+    (void)calls->close(is_client ? server : client, type->state);
+    memcpy(place, is_client ? &client : &server, sizeof client);
+    return true;
+}
+
 void duo_values_make(duo_values *values, const duo_robot_type *type, void *place)
 {
+    const void *hooks = values->robot->hooks;
     enter(values);
     switch (type->kind) {
     case DUO_ROBOT_BOOL: {
@@ -292,10 +305,10 @@ void duo_values_make(duo_values *values, const duo_robot_type *type, void *place
         break;
     }
     case DUO_ROBOT_ENDPOINT:
-        if (!type->open(place)) duo_values_fail(values, "out of memory", "");
+        if (!open_endpoint(&values->robot->table->calls, type, place)) duo_values_fail(values, "out of memory", "");
         break;
     case DUO_ROBOT_HOST:
-        if (!values->hosts->make(values->hooks, type->host, values, place)) {
+        if (hooks == NULL || !values->robot->calls->make(hooks, type->host, values, place)) {
             duo_values_fail(values, "no hook made a value of the type ", type->name);
         }
         break;
@@ -390,24 +403,4 @@ duo_bytes duo_values_bytes(duo_values *values, size_t most)
     duo_robot_view view = sequence(values, most, false);
     duo_bytes bytes = {(const uint8_t *)view.data, view.size};
     return bytes;
-}
-
-static bool make_nothing(const void *hooks, size_t host, duo_values *values, void *place)
-{
-    (void)hooks, (void)host, (void)values, (void)place;
-    return false;
-}
-
-static bool show_nothing(const void *hooks, size_t host, const void *place, duo_robot_text *text)
-{
-    (void)hooks, (void)host, (void)place, (void)text;
-    return false;
-}
-
-const duo_robot_hosts duo_robot_no_hosts = {make_nothing, show_nothing};
-
-bool duo_robot_open_nothing(void *place)
-{
-    (void)place;
-    return true;
 }

@@ -34,6 +34,14 @@ pub enum Bytes {
 }
 
 impl Bytes {
+    /// The type of a view of them.
+    pub fn view(self) -> &'static str {
+        match self {
+            Bytes::Text => "duo_str",
+            Bytes::Any => "duo_bytes",
+        }
+    }
+
     fn of(builtin: Builtin) -> Option<Bytes> {
         match BuiltinEncoding::of(builtin) {
             BuiltinEncoding::Text => Some(Bytes::Text),

@@ -1,58 +1,39 @@
 //! The C target: which files are generated.
 //!
-//! There is one header and source per protocol, per named instance of a generic protocol, and per file with types. The
-//! operations are inline functions in the header, so the compiler can inline them; `templates/c/send.h.jinja`,
-//! `recv.h.jinja`, `shared.h.jinja`, `start.h.jinja` and `endpoint.h.jinja` show them. Messages of a few plain bytes go to and from
+//! There is one header and source per protocol, per named instance of a generic protocol, and per file with types. A
+//! [`Scope`](scope::Scope) answers questions about one of them, and a [`UnitView`](view::UnitView) has the words, types and flags that
+//! its templates fill in: `templates/c/protocol.h.jinja` shows the header, and `protocol.c.jinja` the source.
+//!
+//! The operations are inline functions in the header, so the compiler can inline them. Messages of a few plain bytes go to and from
 //! the ring there; everything else is a call into the runtime. The source holds tables that describe to the runtime what a payload
 //! consists of and where each message leads, so copying, destroying and closing are done by the runtime and need no generated
 //! code. If sessions between processes are requested, a second header and source describe how payloads are encoded.
 
-mod begin;
-mod copies;
+mod clashes;
 mod ctype;
-mod declarations;
-mod declared;
-mod device;
-mod events;
-mod functions;
-mod inline;
-mod lane;
-mod layouts;
-mod library;
 mod names;
-mod plain;
-mod public_names;
-mod record;
-mod recv;
-mod remote;
-mod render;
+mod paths;
+mod protocol;
 mod robots;
-mod send;
-mod settle;
-mod shared;
-mod spelling;
-mod tables;
-mod texts;
-mod titles;
+mod scope;
 mod types;
-mod units;
+mod values;
 mod view;
-mod waiting;
 mod wire;
 
-pub use public_names::public_names;
-pub use record::spellings;
+pub use clashes::spellings;
+pub use names::public_names::public_names;
 
 use crate::check::CheckedProgram;
 use crate::languages::{Generated, Options, OutputFile, Target};
 use crate::protocol::FileId;
 use crate::robots::Makeable;
 use crate::wire::Sizes;
-use declared::FileView;
-use names::Header;
+use names::units::{UnitKind, Units};
+use scope::Scope;
 use std::path::Path;
 use types::Types;
-use units::{UnitKind, Units};
+use types::header::{self, FileTypes};
 use view::UnitView;
 
 /// The version that the included headers must have, as arguments of `DUO_MADE_BY`.
@@ -130,25 +111,25 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         generated.files.push(OutputFile::new(path, text));
     };
     for (id, unit) in units.units.iter().enumerate() {
-        let mut view = UnitView::of(checked, &types, id);
+        let mut scope = Scope::of(checked, &types, id);
         let leaves = options.c.shm || options.remote;
-        let wire = leaves.then(|| wire::Wire::of(&view));
-        view.ring = options.c.ring;
-        view.leaves = matches!(wire, Some(Ok(Some(_))));
-        view.has_lanes = view.leaves;
-        view.has_single_line_turns = view.leaves && options.c.shm;
-        obstacles.extend(view.allocation_note());
-        write(&unit.file_name, "h", view.header());
-        write(&unit.file_name, "c", view.source());
+        let wire = leaves.then(|| wire::Wire::of(&scope));
+        scope.ring = options.c.ring;
+        scope.leaves = matches!(wire, Some(Ok(Some(_))));
+        scope.has_single_line_turns = scope.leaves && options.c.shm;
+        let view = UnitView::of(&scope);
+        obstacles.extend(scope.allocation_note());
+        write(&unit.file_name, "h", protocol::header(&scope, &view));
+        write(&unit.file_name, "c", protocol::source(&scope, &view));
         if options.c.events && unit.kind != UnitKind::Mentioned {
-            write(&unit.file(Header::Events), "h", view.events_header());
+            write(&unit.file("_events"), "h", protocol::events_header(&view));
         }
         if let Some(makeable) = &makeable {
-            let name = unit.file(Header::Robots);
-            match robots::Robots::of(&view, makeable) {
+            let name = unit.file("_robots");
+            match robots::Robots::of(&scope, makeable) {
                 Ok(robots) => {
-                    write(&name, "h", robots.header());
-                    write(&name, "c", robots.source());
+                    write(&name, "h", robots.header(&view));
+                    write(&name, "c", robots.source(&view));
                 }
                 Err(absent) => obstacles.extend(absent.note("C", &unit.prefix)),
             }
@@ -156,15 +137,15 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         match wire {
             None | Some(Ok(None)) => {}
             Some(Ok(Some(wire))) => {
-                let wire = wire::WireView::of(&view, wire);
-                let name = unit.file(Header::Wire);
-                write(&name, "h", wire.header());
-                write(&name, "c", wire.source(&sizes, options.remote));
+                let name = unit.file("_wire");
+                write(&name, "h", wire.header(&scope, &view));
+                let source = wire.source(&scope, &view, &sizes, options.remote);
+                write(&name, "c", source);
                 if options.c.shm {
-                    write(&unit.file(Header::Shm), "h", view.shm_header());
+                    write(&unit.file("_shm"), "h", wire::shm_header(&view));
                 }
                 if options.remote {
-                    write(&unit.file(Header::Net), "h", view.net_header());
+                    write(&unit.file("_net"), "h", wire::net_header(&view));
                 }
             }
             Some(Err(obstacle)) => obstacles.push(format!(
@@ -174,9 +155,9 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         }
     }
     for (index, file) in program.files.iter().enumerate() {
-        if declared::has_types(&types, file) {
+        if header::has_types(&types, file) {
             let id = FileId::new(index);
-            let view = FileView::of(&types, id);
+            let view = FileTypes::of(&types, id);
             let name = types.header_of(id);
             write(&name, "h", view.header());
             if let Some(source) = view.source() {

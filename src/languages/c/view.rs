@@ -1,430 +1,419 @@
-//! A protocol as the templates see it: finished text and plain booleans. States are rendered one at a time, so that each view is
-//! dropped once its text is written.
+//! A unit as its templates see it: words, types and flags. A template composes names from them: the function that sends `deposit` is
+//! the name of the endpoint, `_send_` and the word of the message. What is composed is what [`names`](super::names) declares.
 
-use super::copies;
 use super::ctype::CType;
-use super::declarations::Declarations;
-use super::names::{Header, OfState, OfUnit, Own, handle};
-use super::render::render;
-use super::spelling;
-use super::types::Types;
-use super::units::{Unit, UnitKind, canonical};
+use super::names::spelling;
+use super::names::units::UnitKind;
+use super::names::{OfState, OfUnit, handle};
+use super::paths::TagCheck;
+use super::scope::Scope;
+use super::types::{Facts, Types};
 use super::{ALWAYS_FIT, VERSION};
-use crate::check::CheckedProgram;
-use crate::endpoint::{self, Activity, Edge, Endpoint};
+use crate::endpoint::{Activity, Edge};
 use crate::graph::Capacity;
-use crate::languages::limits::{instance_docs, message_docs, time_limit};
-use crate::protocol::{Docs, Entry, Message, Next, Protocol, Side, State};
-use askama::Template;
-use std::collections::BTreeSet;
+use crate::languages::limits::{message_docs, state_docs, time_limit};
+use crate::protocol::{Message, Side};
 
-/// A header and source under construction.
+const SIDES: [Side; 2] = [Side::Client, Side::Server];
+
+/// The header checks for at most this many messages of a state that it can receive by itself; the library finds the others.
+const MOST_CHECKED: usize = 4;
+
+/// A unit.
 pub struct UnitView<'a> {
-    pub types: &'a Types<'a>,
-    pub id: usize,
-    pub unit: &'a Unit,
-    pub protocol: &'a Protocol,
-    pub capacity: Capacity,
-    /// For each state, the number of messages in the states before it.
-    pub starts: Vec<usize>,
-    /// For each state, whether sessions that start in this unit reach it. They do not reach states of other instances.
-    pub begun: Vec<bool>,
-    /// For each state, whether a sender may find the ring full.
-    pub may_wait: Vec<bool>,
+    /// The file that it is generated from.
+    pub source: String,
+    /// The version that the included headers must have, as arguments of `DUO_MADE_BY`.
+    pub version: &'static str,
+    /// What its names begin with, and the same in macros.
+    pub prefix: &'a str,
+    pub upper: String,
+    /// What distinguishes its header from that of a unit with the same name, in the name of a macro.
+    pub owner: String,
+    /// The name of its files.
+    pub file: &'a str,
+    /// The name of the protocol with its package.
+    pub name: String,
+    pub capacity: u32,
+    pub capacity_name: String,
+    pub is_unbounded: bool,
+    pub ring: Option<u32>,
+    pub most_messages: usize,
+    /// Whether only endpoint types mention it, so that no session starts in it.
+    pub is_mentioned: bool,
     /// Whether its sessions can be between processes.
     pub leaves: bool,
-    /// Whether the header sends and receives numbers between processes without a call.
-    pub has_lanes: bool,
-    /// Whether it does so for numbers that each reverse the direction: in memory that two processes share.
-    pub has_single_line_turns: bool,
-    /// The size in bytes of a ring with unbounded runs; `None` if that is left to the runtime.
-    pub ring: Option<u32>,
+    pub sides: [SideView; 2],
+    pub states: Vec<StateView<'a>>,
 }
 
-#[derive(Template)]
-#[template(path = "c/protocol.h.jinja")]
-struct HeadView {
-    source: String,
-    version: &'static str,
-    guard: String,
-    owner: String,
-    /// Whether further headers of the runtime are needed.
-    has_parts: bool,
-    parts: Vec<&'static str>,
-    has_includes: bool,
-    includes: Vec<String>,
-    name: String,
-    name_macro: String,
-    comment: String,
-    capacity_name: String,
-    capacity: u32,
-    prefix: String,
-    /// Why it cannot be used without an allocator.
-    refusal: Option<String>,
-    tables: [String; 3],
+/// A side of a unit.
+pub struct SideView {
+    pub word: &'static str,
+    pub upper: &'static str,
+    /// The position of its endpoint among those of a state.
+    pub index: usize,
+    /// What the names begin with of its endpoints in any state: `bank_client_any`; and the tag of one whose session is over.
+    pub any: String,
+    pub ended: String,
+    /// Whether it has no callbacks.
+    pub has_nothing: bool,
 }
 
-#[derive(Template)]
-#[template(path = "c/foot.h.jinja")]
-pub struct FootView {
-    has_includes: bool,
-    includes: Vec<String>,
+/// A state.
+pub struct StateView<'a> {
+    /// Its position in the unit.
+    pub number: usize,
+    /// What the names of its types begin with: `bank_login`.
+    pub name: String,
+    /// Its name in the protocol, and as a word of longer names.
+    pub text: &'a str,
+    pub word: &'a str,
+    /// Its name as a member.
+    pub member: String,
+    pub docs: Vec<String>,
+    pub time_limit: Option<String>,
+    /// Both.
+    pub limited_docs: Vec<String>,
+    pub is_over: bool,
+    /// The side that receives, and the one that sends in the runtime's constants.
+    pub receiver: &'static str,
+    pub role: &'static str,
+    pub ends: [EndView; 2],
+    pub messages: Vec<MessageView<'a>>,
+    /// The constant of an enum without messages.
+    pub nothing: String,
+    /// Whether its endpoints can be in messages or values.
+    pub travels: bool,
+    /// Whether sessions can be in it, and whether they start in this unit.
+    pub is_own: bool,
+    pub is_begun: bool,
+    /// Whether several senders can share its sending endpoint.
+    pub is_shared: bool,
+    /// Whether a sender may find the ring full, and whether it may have to wait for that or another reason.
+    pub fills: bool,
+    pub may_wait: bool,
+    /// Whether some message keeps the direction, leads to another state, or is the last.
+    pub stays: bool,
+    pub may_continue: bool,
+    pub may_end: bool,
+    /// Whether parts of some message are stored outside of it, and whether some message owns something.
+    pub spreads: bool,
+    pub owns: bool,
+    /// Whether it has one message only.
+    pub is_single: bool,
+    /// Whether the header receives messages of plain bytes by itself, reversals in a single line, and numbers in a lane; and
+    /// whether only one message can be in the lane.
+    pub has_plain: bool,
+    pub has_turns: bool,
+    pub has_lane: bool,
+    pub has_only_lane: bool,
 }
 
-impl FootView {
-    /// Writes the end of a header, which includes the headers of these protocols after its own types.
-    pub fn write(protocols: BTreeSet<String>, text: &mut String) {
-        let foot = FootView {
-            has_includes: !protocols.is_empty(),
-            includes: protocols.into_iter().collect(),
+/// An endpoint of a state.
+pub struct EndView {
+    /// What its names begin with: `bank_client_login`.
+    pub name: String,
+    pub side: &'static str,
+    pub peer: &'static str,
+    /// The side in the runtime's constants.
+    pub role: &'static str,
+    pub sends: bool,
+    pub receives: bool,
+    /// The member of its struct.
+    pub handle: &'static str,
+    /// The tag of the state among all states of the side.
+    pub in_state: String,
+}
+
+/// A message of a state.
+pub struct MessageView<'a> {
+    /// Its name in the protocol, as a word of longer names, and as a member.
+    pub text: &'a str,
+    pub word: String,
+    pub member: String,
+    /// Its tag.
+    pub constant: String,
+    pub docs: Vec<String>,
+    /// Its position in the state, and among all messages of the unit.
+    pub position: usize,
+    pub number: usize,
+    pub entries: Vec<EntryView>,
+    pub next: Option<NextView>,
+    /// Which side sends after it, as the end of the runtime's constant.
+    pub edge: &'static str,
+    pub checks: bool,
+    pub spreads: bool,
+    pub moves: bool,
+    /// Whether it may be refused for its size: text or bytes for their bound, or everything between processes.
+    pub is_too_large: bool,
+    /// Whether the ring has to have space for more than a number or an address.
+    pub is_large: bool,
+    /// What the header checks before it sends the message without the library; `None` if it always calls the library.
+    pub inline: Option<Vec<TagCheck>>,
+    /// Whether the header receives it without the library: from the ring, and as a reversal in a single line.
+    pub arrives: bool,
+    pub arrives_in_line: bool,
+    /// Whether it may be a reversal in a single line, or a number in a lane.
+    pub is_turn: bool,
+    pub is_lane: bool,
+}
+
+/// An entry of a message.
+pub struct EntryView {
+    pub ty: String,
+    pub parameter: String,
+    pub member: String,
+    pub moves: bool,
+    /// For text or bytes that are stored inline, how functions take and show them.
+    pub view: Option<InlineView>,
+}
+
+/// The functions of a value that is stored inline: `duo_str` and `duo_str32_set`.
+pub struct InlineView {
+    pub ty: &'static str,
+    pub word: String,
+}
+
+impl InlineView {
+    /// For text or bytes that are stored inline.
+    pub fn of(types: &Types, ty: &CType, by: Option<usize>) -> Option<InlineView> {
+        let ty = types.underlying(ty);
+        let CType::Inline(bytes, _) = ty else {
+            return None;
         };
-        text.push('\n');
-        render(&foot, text);
-        text.push('\n');
+        Some(InlineView {
+            ty: bytes.view(),
+            word: types.words(ty, by),
+        })
     }
 }
 
-#[derive(Template)]
-#[template(path = "c/endpoints.h.jinja")]
-struct EndpointsView {
-    endpoints: Vec<EndpointView>,
+/// The state after a message.
+pub struct NextView {
+    pub number: usize,
+    /// Its endpoints, and the members of their structs: of the side that has sent the message, and of the other.
+    pub sender: String,
+    pub receiver: String,
+    pub sender_handle: &'static str,
+    pub receiver_handle: &'static str,
+    /// Whether it has messages that keep the direction.
+    pub stays: bool,
 }
 
-struct EndpointView {
-    comment: String,
-    name: String,
-    handle: &'static str,
-    /// Whether other headers declare it too.
-    travels: bool,
-    /// The type of the shared endpoint, if there is one.
-    shared: Option<String>,
-}
-
-#[derive(Template)]
-#[template(path = "c/message.h.jinja")]
-struct StateView {
-    comment: String,
-    name: String,
-    tag: String,
-    /// Whether the state has no messages; C requires a constant in every enum nevertheless.
-    is_silent: bool,
-    silence: String,
-    messages: Vec<MessageView>,
-}
-
-struct MessageView {
-    comment: String,
-    constant: String,
-    name: String,
-    members: Vec<String>,
+/// The side in the runtime's constants.
+pub fn role(side: Side) -> &'static str {
+    match side {
+        Side::Client => "CLIENT",
+        Side::Server => "SERVER",
+    }
 }
 
 impl<'a> UnitView<'a> {
     /// The view of a unit.
-    pub fn of(checked: &'a CheckedProgram, types: &'a Types<'a>, id: usize) -> UnitView<'a> {
-        let unit = &types.units.units[id];
-        let protocol = types.program.protocol(unit.protocol);
-        let mut starts = vec![0];
-        for state in &unit.states {
-            let messages = protocol.state(state.state).messages.len();
-            starts.push(starts[starts.len() - 1] + messages);
-        }
-        let mut view = UnitView {
-            types,
-            id,
-            unit,
-            protocol,
-            capacity: checked.protocol(unit.protocol).capacity(),
-            starts,
-            begun: vec![false; unit.states.len()],
-            may_wait: vec![false; unit.states.len()],
-            leaves: false,
-            has_lanes: false,
-            has_single_line_turns: false,
-            ring: None,
-        };
-        if unit.kind != UnitKind::Mentioned {
-            view.begun = view.begun_states();
-        }
-        if view.capacity == Capacity::Unbounded {
-            let own: Vec<usize> = view.own_states().collect();
-            let run = |index| view.run_after(index);
-            view.may_wait = endpoint::waiting_states(unit.states.len(), &own, ALWAYS_FIT, run);
-        }
-        view
-    }
-
-    /// The states that can be reached from the first.
-    fn begun_states(&self) -> Vec<bool> {
-        let mut begun = vec![false; self.unit.states.len()];
-        let mut open = vec![0];
-        while let Some(index) = open.pop() {
-            if !std::mem::replace(&mut begun[index], true) {
-                let messages = self.state(index).messages.iter();
-                open.extend(messages.filter_map(|message| self.next(index, message)));
-            }
-        }
-        begun
-    }
-
-    /// The states that continue the run of a state.
-    pub fn run_after(&self, index: usize) -> impl Iterator<Item = usize> + use<'_> {
-        let messages = self.state(index).messages.iter();
-        let staying = messages.filter(move |own| self.edge(index, own) == Edge::Stay);
-        staying.filter_map(move |own| self.next(index, own))
-    }
-
-    /// Which side is active after a message.
-    pub fn edge(&self, index: usize, message: &Message) -> Edge {
-        let next = self.next(index, message);
-        Edge::of(self.state(index), next.map(|next| self.state(next)))
-    }
-
-    /// The text of the header.
-    pub fn header(&self) -> String {
-        let mut declarations = Declarations::new(self.types, None, Some(self.id));
-        for index in 0..self.unit.states.len() {
-            for message in &self.state(index).messages {
-                message
-                    .entries
-                    .iter()
-                    .for_each(|entry| declarations.need(&self.entry_type(index, entry)));
-            }
-        }
-        declarations.finish();
-        let messages = self.starts[self.unit.states.len()];
-        let mut text =
-            String::with_capacity(2_000 + 1_800 * self.unit.states.len() + 600 * messages);
-        render(&self.head(&declarations), &mut text);
-        for index in 0..self.unit.states.len() {
-            let endpoints = [Side::Client, Side::Server].map(|side| self.endpoint(index, side));
-            render(
-                &EndpointsView {
-                    endpoints: endpoints.into(),
-                },
-                &mut text,
-            );
-        }
-        text.push_str(&declarations.text);
-        copies::of_inner(self.types, &declarations.inner, Some(self.id), &mut text);
-        for index in 0..self.unit.states.len() {
-            if let Some(active) = self.state(index).active_side() {
-                render(
-                    &self.message_type(index, active.dual(), &declarations),
-                    &mut text,
-                );
-                self.message_texts(index, &mut text);
-            }
-        }
-        text.push_str(&self.payload_union());
-        if self.unit.kind != UnitKind::Mentioned {
-            text.push_str(&self.shape());
-            self.start(&mut text);
-        }
-        for index in 0..self.unit.states.len() {
-            self.functions(index, &mut text);
-        }
-        FootView::write(declarations.protocols, &mut text);
-        text
-    }
-
-    pub fn state(&self, index: usize) -> &'a State {
-        self.protocol.state(self.unit.states[index].state)
-    }
-
-    /// The type of an entry, with the state's arguments filled in.
-    pub fn entry_type(&self, index: usize, entry: &Entry) -> CType {
-        let arguments = &self.unit.states[index].arguments;
-        if arguments.is_empty() {
-            return self.types.stored(&entry.ty, &entry.lengths);
-        }
-        // Arguments have no bounds, so those that are written apply to the same parts.
-        let ty = entry.ty.substitute(arguments);
-        self.types.stored(&ty, &entry.lengths)
-    }
-
-    /// Whether several senders can share the sending endpoint of a state.
-    pub fn can_be_shared(&self, index: usize) -> bool {
-        let id = self.unit.states[index].state;
-        let active = self.state(index).active_side();
-        active.is_some_and(|side| Endpoint::of(self.protocol, side).can_be_shared(id))
-    }
-
-    /// The type of a received message.
-    pub fn received(&self, index: usize) -> String {
-        self.unit.of_state(index, OfState::Received)
-    }
-
-    /// The type of a side's endpoint.
-    pub fn endpoint_type(&self, index: usize, side: Side) -> String {
-        self.unit.of_state(index, OfState::Endpoint(side))
-    }
-
-    /// The state that a message leads to, unless it ends the session.
-    pub fn next(&self, index: usize, message: &Message) -> Option<usize> {
-        match &message.next {
-            Next::End | Next::Error => None,
-            Next::State { state, arguments } => {
-                let own = &self.unit.states[index].arguments;
-                let arguments = arguments
-                    .iter()
-                    .map(|ty| canonical(self.types.program, ty).substitute(own));
-                self.unit.position(*state, &arguments.collect::<Vec<_>>())
-            }
-        }
-    }
-
-    /// The protocol's name.
-    pub fn protocol_name(&self) -> &str {
-        match self.unit.kind {
-            UnitKind::Instance(id) => self.types.program.instance(id).name.text(),
-            UnitKind::Protocol | UnitKind::Mentioned => self.protocol.name.text(),
-        }
-    }
-
-    /// The protocol's name with its package, which peers write to their logs: at most 255 bytes of it.
-    pub fn name(&self) -> String {
-        let package = self.types.program.file(self.unit.file).package.iter();
-        let mut words: Vec<&str> = package.map(|segment| segment.text()).collect();
-        words.push(self.protocol_name());
-        let mut name = words.join(".");
-        name.truncate(255);
-        name
-    }
-
-    pub fn capacity_name(&self) -> String {
-        self.unit.own(OfUnit::Capacity)
-    }
-
-    fn head(&self, declarations: &Declarations) -> HeadView {
-        let program = self.types.program;
-        let mut docs = match self.unit.kind {
-            UnitKind::Instance(id) => {
-                let title = format!("`{}`", self.protocol.name);
-                instance_docs(program, program.instance(id), &title)
-            }
-            UnitKind::Protocol | UnitKind::Mentioned => self.protocol.docs.clone(),
-        };
-        if !docs.is_empty() {
-            docs.push("".into());
-        }
-        let capacity = match self.capacity {
-            Capacity::Bounded(0) => "No message is ever in flight.".to_owned(),
-            Capacity::Bounded(1) => {
-                "At most one message is in flight, so a send never waits.".to_owned()
-            }
-            Capacity::Bounded(most) => {
-                format!("At most {most} messages are in flight, so a send never waits.")
-            }
-            Capacity::Unbounded => {
-                "Some runs have no bound: at least this many messages fit before a send may have to wait.".to_owned()
-            }
-        };
-        docs.push(capacity.into());
-        let mut parts = Vec::new();
-        if self.has_lanes {
-            parts.push("lane");
-        }
-        if (0..self.unit.states.len()).any(|index| self.can_be_shared(index)) {
-            parts.push("shared");
-        }
-        HeadView {
-            source: spelling::harmless(&program.file(self.unit.file).path),
+    pub fn of(scope: &Scope<'a>) -> UnitView<'a> {
+        let unit = scope.unit;
+        let sides = SIDES.map(|side| SideView {
+            word: side.word(),
+            upper: role(side),
+            index: usize::from(side == Side::Server),
+            any: format!("{}_{}_any", unit.prefix, side.word()),
+            ended: unit.own(OfUnit::Ended(side)),
+            has_nothing: scope.most_messages() == 0,
+        });
+        let stays: Vec<bool> = (0..unit.states.len()).map(|at| scope.stays(at)).collect();
+        let mut count = 0;
+        let states = (0..unit.states.len()).map(|index| {
+            let state = StateView::of(scope, index, count, &stays);
+            count += state.messages.len();
+            state
+        });
+        UnitView {
+            states: states.collect(),
+            source: spelling::harmless(&scope.types.program.file(unit.file).path),
             version: VERSION,
-            guard: self.unit.guard(Header::Own),
-            owner: self.owner(),
-            has_parts: !parts.is_empty(),
-            parts,
-            has_includes: !declarations.includes.is_empty(),
-            includes: declarations.includes.iter().cloned().collect(),
-            name: self.name(),
-            name_macro: self.unit.own(OfUnit::Name),
-            comment: spelling::comment(&docs, ""),
-            capacity_name: self.capacity_name(),
-            capacity: match self.capacity {
+            prefix: &unit.prefix,
+            upper: unit.prefix.to_ascii_uppercase(),
+            owner: scope.types.owner_of(unit.file).to_ascii_uppercase(),
+            file: &unit.file_name,
+            name: scope.full_name(),
+            capacity: match scope.capacity {
                 Capacity::Bounded(most) => most,
                 // Small messages leave space for more.
                 Capacity::Unbounded => ALWAYS_FIT,
             },
-            prefix: self.unit.prefix.clone(),
-            refusal: self.refusal(),
-            tables: [Own::Protocol, Own::States, Own::Messages].map(|own| self.unit.ours(own)),
+            capacity_name: unit.own(OfUnit::Capacity),
+            is_unbounded: scope.capacity == Capacity::Unbounded,
+            ring: scope.ring.filter(|_| scope.capacity == Capacity::Unbounded),
+            most_messages: scope.most_messages(),
+            is_mentioned: unit.kind == UnitKind::Mentioned,
+            leaves: scope.leaves,
+            sides,
         }
     }
+}
 
-    /// A macro that no header of another protocol with the same name defines. The guards of two such headers are equal, so the
-    /// second header would otherwise be skipped silently.
-    pub fn owner(&self) -> String {
-        self.unit.owner(&self.types.owner_of(self.unit.file))
-    }
-
-    fn endpoint(&self, index: usize, side: Side) -> EndpointView {
-        let state = self.state(index);
-        let activity = Activity::of(state.direction, side);
-        let handle = handle(state.direction, side);
-        let does = match activity {
-            Activity::Sends | Activity::Receives => format!("it {handle}."),
-            Activity::Over => "the session is over.".to_owned(),
-        };
-        let mut docs = state.docs.clone();
-        docs.push(format!("The {} in state `{}`: {does}", side.word(), state.name).into());
-        docs.extend(time_limit(state).map(String::into));
-        EndpointView {
-            comment: spelling::comment(&docs, ""),
-            name: self.endpoint_type(index, side),
-            handle,
-            travels: self.unit.states[index].travels,
-            shared: (activity == Activity::Sends && self.can_be_shared(index))
-                .then(|| self.unit.of_state(index, OfState::Shared(side))),
-        }
-    }
-
-    fn message_type(&self, index: usize, receiver: Side, declarations: &Declarations) -> StateView {
-        let state = self.state(index);
-        let messages = state
-            .messages
-            .iter()
-            .enumerate()
+impl<'a> StateView<'a> {
+    fn of(scope: &Scope<'a>, index: usize, first: usize, stays: &[bool]) -> StateView<'a> {
+        let (state, unit) = (scope.state(index), scope.unit);
+        let active = state.active_side();
+        let sender = active.unwrap_or(Side::Client);
+        let name = format!("{}_{}", unit.prefix, unit.states[index].name);
+        let messages = state.messages.iter().enumerate();
+        let mut facts = Facts::default();
+        let mut messages: Vec<MessageView> = messages
             .map(|(position, message)| {
-                let mut members: Vec<String> = Vec::new();
-                for entry in &message.entries {
-                    let ty = self.entry_type(index, entry);
-                    members.push(declarations.member(&spelling::entry(entry.name.text()), &ty));
-                }
-                if let Some(next) = self.next(index, message) {
-                    members.push(format!("{} next", self.endpoint_type(next, receiver)));
-                }
-                if members.is_empty() {
-                    members.push("char unused".to_owned());
-                }
-                let first = if position == 0 { " = 1" } else { "" };
+                let (view, own) = MessageView::of(scope, index, message, stays);
+                facts = facts.or(own);
                 MessageView {
-                    comment: spelling::comment(&self.message_docs(index, message), "    "),
-                    constant: self.constant(index, message) + first,
-                    name: spelling::member(message.name.text()),
-                    members,
+                    position,
+                    number: first + position,
+                    ..view
                 }
-            });
+            })
+            .collect();
+        let checked = messages.iter_mut().filter(|message| message.arrives);
+        checked
+            .skip(MOST_CHECKED)
+            .for_each(|message| message.arrives = false);
+        let checked = messages
+            .iter_mut()
+            .filter(|message| message.arrives_in_line);
+        checked
+            .skip(MOST_CHECKED)
+            .for_each(|message| message.arrives_in_line = false);
+        let lanes = messages.iter();
+        let is_back = |next: &NextView| next.number == index;
+        let lanes = lanes.filter(|message| {
+            message.next.as_ref().is_some_and(is_back) && !message.entries.is_empty()
+        });
         StateView {
-            comment: format!(
-                "/** What the {} receives in state `{}`. */\n",
-                receiver.word(),
-                state.name
-            ),
-            tag: self.unit.of_state(index, OfState::Tag),
-            is_silent: state.messages.is_empty(),
-            silence: self.unit.of_state(index, OfState::Nothing) + " = 1",
-            messages: messages.collect(),
-            name: self.received(index),
+            number: index,
+            text: state.name.text(),
+            word: &unit.states[index].name,
+            member: spelling::member(&unit.states[index].name),
+            docs: spelling::docs(&state.docs),
+            limited_docs: spelling::docs(&state_docs(state)),
+            time_limit: time_limit(state),
+            is_over: active.is_none(),
+            receiver: sender.dual().word(),
+            role: role(sender),
+            ends: SIDES.map(|side| EndView::of(scope, index, side)),
+            nothing: unit.of_state(index, OfState::Nothing),
+            travels: unit.states[index].travels,
+            is_own: scope.is_own(index),
+            is_begun: scope.begun[index],
+            is_shared: scope.can_be_shared(index),
+            fills: scope.may_wait[index],
+            may_wait: scope.leaves || scope.may_wait[index],
+            stays: stays[index],
+            may_continue: messages.iter().any(|message| message.next.is_some()),
+            may_end: messages.iter().any(|message| message.next.is_none()),
+            spreads: facts.spreads,
+            owns: !facts.is_plain(),
+            is_single: messages.len() == 1,
+            has_plain: messages.iter().any(|message| message.arrives),
+            has_turns: messages.iter().any(|message| message.arrives_in_line),
+            has_lane: messages.iter().any(|message| message.is_lane),
+            has_only_lane: lanes.count() == 1,
+            name,
+            messages,
         }
     }
+}
 
-    /// The documentation of a message of a state, with its limits.
-    pub fn message_docs(&self, index: usize, message: &Message) -> Docs {
-        message_docs(self.types.program, self.state(index), message)
+impl EndView {
+    fn of(scope: &Scope, index: usize, side: Side) -> EndView {
+        let unit = scope.unit;
+        let activity = Activity::of(scope.state(index).direction, side);
+        EndView {
+            name: end_name(scope, index, side),
+            side: side.word(),
+            peer: side.dual().word(),
+            role: role(side),
+            sends: activity == Activity::Sends,
+            receives: activity == Activity::Receives,
+            handle: handle(scope.state(index).direction, side),
+            in_state: unit.of_state(index, OfState::InState(side)),
+        }
     }
+}
 
-    pub fn table(&self, index: usize) -> String {
-        format!("&{}[{index}]", self.unit.ours(Own::States))
+fn end_name(scope: &Scope, index: usize, side: Side) -> String {
+    let state = &scope.unit.states[index].name;
+    format!("{}_{}_{state}", scope.unit.prefix, side.word())
+}
+
+impl<'a> MessageView<'a> {
+    /// A message, without its position, and the facts about its entries.
+    fn of(
+        scope: &Scope<'a>,
+        index: usize,
+        message: &'a Message,
+        stays: &[bool],
+    ) -> (MessageView<'a>, Facts) {
+        let (types, state) = (scope.types, scope.state(index));
+        let sender = state.active_side().unwrap_or(Side::Client);
+        let entries = message.entries.iter();
+        let stored: Vec<CType> = entries
+            .map(|entry| scope.entry_type(index, entry))
+            .collect();
+        let all = stored.iter().map(|ty| types.facts(ty));
+        let facts = all.fold(Facts::default(), Facts::or);
+        let entries = message.entries.iter().zip(&stored);
+        let entries: Vec<EntryView> = entries
+            .map(|(entry, ty)| EntryView {
+                ty: types.name(ty, Some(scope.id)),
+                parameter: types.parameter(entry.name.text()),
+                member: spelling::entry(entry.name.text()),
+                moves: types.facts(ty).moves,
+                view: InlineView::of(types, ty, Some(scope.id)),
+            })
+            .collect();
+        let next = scope.next(index, message);
+        let edge = Edge::of(state, next.map(|next| scope.state(next)));
+        let is_plain = edge != Edge::End && facts.is_plain() && !facts.has_inline;
+        let is_turn = edge == Edge::Turn && scope.is_single_line(message, &stored);
+        let is_small = matches!(stored.as_slice(), [] | [CType::Builtin(_)]);
+        let view = MessageView {
+            text: message.name.text(),
+            word: spelling::word(message.name.text()),
+            member: spelling::member(message.name.text()),
+            constant: scope.unit.of_state(index, OfState::Constant(message)),
+            docs: spelling::docs(&message_docs(types.program, state, message)),
+            position: 0,
+            number: 0,
+            next: next.map(|next| NextView {
+                number: next,
+                sender: end_name(scope, next, sender),
+                receiver: end_name(scope, next, sender.dual()),
+                sender_handle: handle(scope.state(next).direction, sender),
+                receiver_handle: handle(scope.state(next).direction, sender.dual()),
+                stays: stays[next],
+            }),
+            edge: match edge {
+                Edge::End => "END",
+                Edge::Stay => "STAY",
+                Edge::Turn => "TURN",
+            },
+            checks: facts.checks,
+            spreads: facts.spreads,
+            moves: facts.moves,
+            is_too_large: facts.spreads && scope.leaves
+                || entries.iter().any(|entry| entry.view.is_some()),
+            is_large: !is_small && !facts.spreads,
+            inline: is_plain
+                .then(|| {
+                    let parameters = entries.iter().map(|entry| entry.parameter.as_str());
+                    scope.tag_checks(parameters.zip(&stored))
+                })
+                .flatten(),
+            arrives: is_plain,
+            arrives_in_line: is_turn,
+            is_turn,
+            is_lane: next == Some(index) && scope.is_lane(message, &stored),
+            entries,
+        };
+        (view, facts)
     }
 }

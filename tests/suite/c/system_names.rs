@@ -166,7 +166,7 @@ fn is_possible(name: &str) -> bool {
 
 /// The lines of the compiler's list.
 fn listed() -> BTreeMap<String, BTreeSet<String>> {
-    let path = repository().join("src/languages/c/system_names.txt");
+    let path = repository().join("src/languages/c/names/system_names.txt");
     let text = std::fs::read_to_string(path).expect("the list is there");
     let lines = text.lines().filter_map(|line| line.split_once(": "));
     let words = |words: &str| words.split(' ').map(str::to_owned).collect();
@@ -210,7 +210,7 @@ fn the_list_has_all_names_of_all_headers() {
         let lines = list
             .into_iter()
             .map(|(line, all)| format!("{line}: {}\n", words(all)));
-        let path = repository().join("src/languages/c/system_names.txt");
+        let path = repository().join("src/languages/c/names/system_names.txt");
         std::fs::write(path, lines.collect::<String>()).expect("it can be written");
         wanted.clear();
     }

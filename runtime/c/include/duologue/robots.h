@@ -2,7 +2,7 @@
  * duologue/robots.h: robots, which play one side of a protocol in tests.
  *
  * Generated code (`duologue gen --robots --c`) has two functions for each protocol, such as `bank_robot_client`. Each plays
- * a session through the generated functions. A `duo_choices` decides everything: which messages are sent, with which
+ * a session by the tables of the protocol. A `duo_choices` decides everything: which messages are sent, with which
  * values, and when the robot disconnects. The same bytes lead to the same session in every language. Compiles as C11 and
  * as C++17; the functions are in the library `duologue_robots`, the files of `runtime/c/robots`.
  */
@@ -194,8 +194,10 @@ typedef struct duo_robot_type {
     size_t shallow;
     /* How an endpoint is written, and the name of a host type. */
     const char *name;
-    /* Makes an endpoint. */
-    bool (*open)(void *place);
+    /* An endpoint is made by opening a session of this protocol, of which it is this side; NULL: its session is over. */
+    const duo_protocol *protocol;
+    const duo_state *state;
+    duo_role side;
     /* The number of a host type among the hooks. */
     size_t host;
 } duo_robot_type;
@@ -220,7 +222,24 @@ typedef struct duo_robot_node {
     /* The number of its first edge among the edges of all nodes. */
     size_t first;
     size_t count;
+    const duo_state *state;
+    /* The size of its message type. */
+    size_t size;
 } duo_robot_node;
+
+/*
+ * The functions by which a robot plays. Generated code passes them on, because those that it calls depend on how it is
+ * compiled.
+ */
+typedef struct duo_robot_calls {
+    duo_status (*open)(const duo_protocol *protocol, duo_endpoint *server, duo_endpoint *client);
+    duo_status (*send)(duo_endpoint from, const duo_message *message, const void *entries, uint64_t wait,
+                       duo_endpoint *next);
+    duo_status (*recv)(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
+    duo_status (*close)(duo_endpoint endpoint, const duo_state *state);
+} duo_robot_calls;
+
+#define DUO_ROBOT_CALLS {duo_open, duo_send, duo_recv, duo_close}
 
 /* What robots know about a protocol. */
 typedef struct duo_robot_table {
@@ -230,60 +249,22 @@ typedef struct duo_robot_table {
     size_t node_count;
     const duo_robot_edge *edges;
     size_t edge_count;
+    duo_robot_calls calls;
 } duo_robot_table;
 
-/* The hooks of one side for host types. */
-typedef struct duo_robot_hosts {
+/* What calls the hooks of one side, which have the types of the program. The first two are NULL without host types. */
+typedef struct duo_robot_hooks {
     /* Makes a value of the host type with this number; false if there is no hook, or if it has failed. */
     bool (*make)(const void *hooks, size_t host, duo_values *values, void *place);
     /* Appends how it is written; false if there is no hook. */
     bool (*show)(const void *hooks, size_t host, const void *place, duo_robot_text *text);
-} duo_robot_hosts;
+    /* Looks at a message that was received in this node: what is wrong with it, or NULL. */
+    const char *(*look)(const void *hooks, size_t node, const void *message);
+} duo_robot_hooks;
 
-/* A session in which a robot plays. */
-typedef struct duo_robot {
-    const duo_robot_table *table;
-    duo_play *play;
-    duo_coverage *coverage;
-    const void *hooks;
-    const duo_robot_hosts *hosts;
-    duo_role side;
-    size_t messages;
-    duo_ending ending;
-} duo_robot;
-
-/* For protocols without host types. */
-extern const duo_robot_hosts duo_robot_no_hosts;
-
-/* Makes an endpoint of a session that is over: a zeroed one, as the memory is. */
-bool duo_robot_open_nothing(void *place);
-
-/* Begins a session. False if it cannot: memory ran out, or the coverage of the play is that of another protocol. */
-DUO_MUST_CHECK bool duo_robot_begin(duo_robot *robot, const duo_robot_table *table, duo_play *play, duo_role side,
-                                    const void *hooks, const duo_robot_hosts *hosts);
-/*
- * It is the robot's turn to send in this node, which is in this state: chooses a message and makes it in `message`, which is
- * zeroed. Returns the tag of the message, or 0 if the robot disconnects.
- */
-DUO_MUST_CHECK unsigned duo_robot_turn(duo_robot *robot, size_t node, const duo_state *state, void *message);
-/* Waits for free space, at most as long as the play allows. DUO_FULL if there was none. */
-DUO_MUST_CHECK duo_status duo_robot_space(const duo_robot *robot, duo_endpoint sends);
-/* The message was sent: frees what it consisted of. */
-void duo_robot_sent(duo_robot *robot);
-/* The robot has received this message. */
-void duo_robot_received(duo_robot *robot, size_t node, const duo_state *state, const void *message);
-/* An operation on the endpoint has failed: the session is over. */
-void duo_robot_failed(duo_robot *robot, duo_status status);
-/* A hook has reported a failure, unless this is NULL. Returns whether it has. */
-bool duo_robot_refuses(duo_robot *robot, const char *failure);
-/* Ends the session. */
-duo_ending duo_robot_end(duo_robot *robot);
-
-/* How long a robot waits, in nanoseconds. */
-static inline uint64_t duo_robot_within(const duo_robot *robot)
-{
-    return robot->play->within == 0 ? UINT64_MAX : robot->play->within;
-}
+/* Plays a session, of which `start` is this side's first endpoint. `hooks` may be NULL. */
+duo_ending duo_robot_play(const duo_robot_table *table, duo_play *play, duo_role side, duo_endpoint start,
+                          const void *hooks, const duo_robot_hooks *calls);
 
 #ifdef __cplusplus
 }

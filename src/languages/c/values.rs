@@ -1,0 +1,196 @@
+//! The types in payloads, as tables list them: how the runtime encodes values, and how robots make and show them.
+
+use super::ctype::CType;
+use super::names::spelling;
+use super::scope::Scope;
+use super::types::layouts::Place;
+use crate::protocol::{Builtin, Definition, Lengths, Message, Type};
+use std::collections::BTreeMap;
+
+/// The types in payloads, each once for all values with the same bounds.
+pub struct Values<'a> {
+    scope: &'a Scope<'a>,
+    /// What tables are for.
+    purpose: Purpose,
+    positions: BTreeMap<(Type, String), usize>,
+    pub all: Vec<Value>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A type with a bound has a row for the bound, which leads to that of the type without it. A list of bytes has no parts.
+    Wire,
+    Robots,
+}
+
+/// One of them, without aliases.
+pub struct Value {
+    pub ty: Type,
+    pub lengths: Lengths,
+    pub stored: CType,
+    /// Its name in C.
+    pub name: String,
+    pub parts: Vec<Part>,
+}
+
+/// A part of a value, or an entry of a message.
+pub struct Part {
+    /// The position of its type.
+    pub value: usize,
+    pub place: Place,
+    /// The variant that it belongs to, counted from 1; in values that are no enums 0.
+    pub variant: usize,
+    /// The name of a field.
+    pub name: Option<String>,
+}
+
+impl<'a> Values<'a> {
+    pub fn of(scope: &'a Scope<'a>, purpose: Purpose) -> Values<'a> {
+        Values {
+            scope,
+            purpose,
+            positions: BTreeMap::new(),
+            all: Vec::new(),
+        }
+    }
+
+    /// The entries of a message.
+    pub fn message(&mut self, index: usize, message: &Message) -> Vec<Part> {
+        let unit = self.scope.unit;
+        let state = &unit.states[index];
+        let entries = message.entries.iter().map(|entry| {
+            let ty = entry.ty.substitute(&state.arguments);
+            let place = Place::Entry {
+                of: format!("{}_{}_t", unit.prefix, state.name),
+                message: spelling::member(message.name.text()),
+                member: spelling::entry(entry.name.text()),
+            };
+            self.part(&ty, &entry.lengths, place)
+        });
+        entries.collect()
+    }
+
+    /// Looks at the parts of all types that were found.
+    pub fn finish(&mut self) {
+        let mut at = 0;
+        while at < self.all.len() {
+            self.all[at].parts = self.parts(at);
+            at += 1;
+        }
+    }
+
+    /// Whether a type with bounds has a row for its own bound: no payload is larger than 4 GiB, so larger bounds are not checked, and
+    /// the bound of what is stored inline is in its own row.
+    pub fn is_bound(&self, value: &Value) -> bool {
+        let is_inline = matches!(value.stored, CType::Inline(..) | CType::Array(..));
+        let most = value.lengths.most.map(|limit| limit.most);
+        self.purpose == Purpose::Wire && !is_inline && most.is_some_and(is_checked)
+    }
+
+    /// Whether a list of such items is encoded like bytes.
+    pub fn is_byte(&self, item: &Type) -> bool {
+        let item = self.scope.types.without_aliases(item);
+        matches!(item, Type::Builtin(Builtin::U8 | Builtin::I8))
+    }
+
+    fn part(&mut self, ty: &Type, lengths: &Lengths, place: Place) -> Part {
+        Part {
+            value: self.position(ty, lengths),
+            place,
+            variant: 0,
+            name: None,
+        }
+    }
+
+    fn position(&mut self, ty: &Type, lengths: &Lengths) -> usize {
+        let types = self.scope.types;
+        let (ty, lengths) = types.program.unaliased(ty, lengths);
+        let bounds = match lengths.is_none() {
+            true => String::new(),
+            false => format!("{lengths:?}"),
+        };
+        let next = self.all.len();
+        let position = *self.positions.entry((ty.clone(), bounds)).or_insert(next);
+        if position == next {
+            let stored = types.stored(ty, lengths);
+            self.all.push(Value {
+                ty: ty.clone(),
+                lengths: lengths.clone(),
+                name: types.name(&stored, Some(self.scope.id)),
+                stored,
+                parts: Vec::new(),
+            });
+        }
+        position
+    }
+
+    fn parts(&mut self, at: usize) -> Vec<Part> {
+        let program = self.scope.types.program;
+        let value = &self.all[at];
+        let (ty, mut lengths, of) = (value.ty.clone(), value.lengths.clone(), value.name.clone());
+        if self.is_bound(value) {
+            lengths.most = None;
+            return vec![self.part(&ty, &lengths, Place::Whole)];
+        }
+        match &ty {
+            Type::List(item) if self.purpose == Purpose::Wire && self.is_byte(item) => Vec::new(),
+            Type::List(item) => {
+                let is_inline = matches!(self.all[at].stored, CType::Array(..));
+                let place = match is_inline {
+                    true => Place::member(&of, "data"),
+                    false => Place::Whole,
+                };
+                vec![self.part(item, lengths.part(0), place)]
+            }
+            Type::Option(item) => {
+                vec![self.part(item, lengths.part(0), Place::member(&of, "value"))]
+            }
+            Type::Tuple(items) => {
+                let items = items.iter().enumerate();
+                let items = items.map(|(at, item)| {
+                    let place = Place::member(&of, format!("v{at}"));
+                    self.part(item, lengths.part(at), place)
+                });
+                items.collect()
+            }
+            Type::Named(id) => match &program.ty(*id).definition {
+                Definition::Struct(fields) => {
+                    let fields = fields.iter().map(|field| {
+                        let place = Place::member(&of, spelling::member(field.name.text()));
+                        Part {
+                            name: Some(field.name.text().to_owned()),
+                            ..self.part(&field.ty, &field.lengths, place)
+                        }
+                    });
+                    fields.collect()
+                }
+                Definition::Enum(variants) => {
+                    let mut parts = Vec::new();
+                    for (position, variant) in variants.iter().enumerate() {
+                        for entry in &variant.entries {
+                            let place = Place::Variant {
+                                of: of.clone(),
+                                variant: spelling::member(variant.name.text()),
+                                member: spelling::member(entry.name.text()),
+                            };
+                            parts.push(Part {
+                                variant: position + 1,
+                                ..self.part(&entry.ty, &entry.lengths, place)
+                            });
+                        }
+                    }
+                    parts
+                }
+                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
+                    Vec::new()
+                }
+            },
+            Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Vec::new(),
+        }
+    }
+}
+
+/// Whether a limit is in the tables of the wire format.
+pub fn is_checked(most: u64) -> bool {
+    u32::try_from(most).is_ok()
+}
