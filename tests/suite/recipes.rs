@@ -1,5 +1,5 @@
 //! The recipes of `docs/building.md`: each is a project that consists of nothing but the page's text, which is built and run by the page's
-//! commands. The clone of the repository is a link to this one.
+//! commands. The clone of the repository is a link to this one, except for Cargo.
 
 use crate::c::cmake::tool;
 use crate::support::program::{Scratch, path_with_compiler};
@@ -141,9 +141,17 @@ impl Recipe {
     }
 }
 
-/// The package for Cargo. It is in the folder of the repository's workspace, where a reader's is not.
+/// The package for Cargo. It is in the folder of the repository's workspace, where a reader's is not. The clone is one, of what was
+/// committed, because askama does not find its files through a link.
 fn cargo() -> Recipe {
     let mut recipe = Recipe::new("Cargo", &[]);
+    let clone = recipe.folder.path("duologue");
+    fs::remove_file(&clone).expect("it is a link");
+    let mut git = Command::new("git");
+    git.args(["clone", "--quiet", "--depth", "1"])
+        .arg(format!("file://{}", repository().display()))
+        .arg(clone);
+    succeed(&mut git).unwrap_or_else(|failure| panic!("{failure}"));
     let manifest = recipe.file("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("it is written");
     write(&manifest, &format!("{text}\n[workspace]\n"));

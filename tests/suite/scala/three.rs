@@ -1,8 +1,8 @@
 //! Code for Scala 3 alone: compiled under stricter settings than code for both versions, used by programs in Scala 3, and compared with
 //! the bytes of all languages.
 
-use super::misuse::{self, Misuse};
 use super::folders_in;
+use super::misuse::{self, Misuse};
 use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in};
 use crate::support::{repository, target_pages};
 use duologue::languages::{Options, ScalaVersion};
