@@ -32,21 +32,14 @@ pub fn spellings(
             }
         }
         let names = packages.entry(segments.join(".")).or_default();
+        let mut object = |name: &Name, what| {
+            names.push(spelled(object_name(name.text()), name, what));
+        };
         for id in &file.protocols {
-            let name = &program.protocol(*id).name;
-            names.push(spelled(
-                object_name(name.text()),
-                name,
-                "the object of a protocol",
-            ));
+            object(&program.protocol(*id).name, "the object of a protocol");
         }
         for id in &file.instances {
-            let name = &program.instance(*id).name;
-            names.push(spelled(
-                object_name(name.text()),
-                name,
-                "the object of an instance",
-            ));
+            object(&program.instance(*id).name, "the object of an instance");
         }
         let mut declared = file.types.iter().map(|id| program.ty(*id));
         if let Some(first) = declared.find(|ty| !is_host(ty)) {
@@ -96,22 +89,13 @@ fn inside(
     let mut declare = |place: &str, names: Vec<Spelled>| {
         hand_over(scope(format!("`{package}.{place}`"), names));
     };
-    for id in &file.protocols {
-        let protocol = program.protocol(*id);
-        let object = object_name(protocol.name.text());
-        of_protocol(&object, protocol, true, &mut declare);
-        if options.robots {
-            declare(&object, vec![ours(robots_object(protocol))]);
-        }
-        if is_remote {
-            of_remote(&object, protocol, &mut declare);
-        }
-    }
-    for id in &file.instances {
-        let instance = program.instance(*id);
-        let object = object_name(instance.name.text());
-        let protocol = program.protocol(instance.protocol);
-        of_protocol(&object, protocol, false, &mut declare);
+    let protocols = file.protocols.iter().map(|id| program.protocol(*id));
+    let protocols = protocols.map(|protocol| (&protocol.name, protocol, true));
+    let instances = file.instances.iter().map(|id| program.instance(*id));
+    let instances = instances.map(|it| (&it.name, program.protocol(it.protocol), false));
+    for (name, protocol, has_classes) in protocols.chain(instances) {
+        let object = object_name(name.text());
+        of_protocol(&object, protocol, has_classes, &mut declare);
         if options.robots {
             declare(&object, vec![ours(robots_object(protocol))]);
         }

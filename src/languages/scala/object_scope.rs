@@ -8,18 +8,6 @@ use crate::protocol::{
 };
 use std::collections::BTreeSet;
 
-/// The object of the runtime that generated code calls.
-pub const GENERATED: &str = "_root_.duologue.generated";
-
-/// The object of the runtime that starts sessions. Its name contains the version, so that compiling against a runtime of another
-/// version fails.
-pub const RUNTIME: &str = concat!(
-    "_root_.duologue.generated.runtime_",
-    env!("CARGO_PKG_VERSION_MAJOR"),
-    "_",
-    env!("CARGO_PKG_VERSION_MINOR")
-);
-
 /// A file of the program, with the names that are taken in one generated object.
 pub struct ObjectScope<'a> {
     pub whole: &'a Whole<'a>,
@@ -41,17 +29,13 @@ pub struct ObjectScope<'a> {
 impl<'a> ObjectScope<'a> {
     /// The object of the file's types.
     pub fn of_types(whole: &'a Whole<'a>, file: FileId) -> ObjectScope<'a> {
-        let mut declared = BTreeSet::new();
-        let mut named = BTreeSet::new();
+        let (mut declared, mut named) = (BTreeSet::new(), BTreeSet::new());
         for id in &whole.program.file(file).types {
             let ty = whole.program.ty(*id);
             declared.insert(spelling::type_name(ty.name.text()));
             if let Definition::Enum(variants) = &ty.definition {
-                named.extend(
-                    variants
-                        .iter()
-                        .map(|variant| spelling::type_name(variant.name.text())),
-                );
+                let names = variants.iter().map(|variant| variant.name.text());
+                named.extend(names.map(spelling::type_name));
             }
         }
         declared.extend(named.iter().cloned());
@@ -74,16 +58,10 @@ impl<'a> ObjectScope<'a> {
             hidden.extend(names.filter(is_wanted));
         }
         scope.hidden.extend(hidden);
-        if protocol
-            .states
-            .iter()
-            .any(|state| !state.parameters.is_empty())
-        {
-            let names = protocol
-                .states
-                .iter()
-                .map(|state| spelling::type_name(state.name.text()));
-            scope.states = names.collect();
+        let mut states = protocol.states.iter();
+        if states.any(|state| !state.parameters.is_empty()) {
+            let names = protocol.states.iter().map(|state| state.name.text());
+            scope.states = names.map(spelling::type_name).collect();
         }
         scope
     }
@@ -122,11 +100,8 @@ impl<'a> ObjectScope<'a> {
                 || state.messages.iter().any(of_message);
             if is_taken { spelled + "_" } else { spelled }
         };
-        self.parameters = state
-            .parameters
-            .iter()
-            .map(|parameter| spell(parameter.name.text()))
-            .collect();
+        let names = state.parameters.iter().map(|one| one.name.text());
+        self.parameters = names.map(spell).collect();
     }
 
     /// Sets the terms that hide objects of the package in the current class.
@@ -159,8 +134,14 @@ impl<'a> ObjectScope<'a> {
         object.to_owned()
     }
 
+    /// A type that the object of the file's types declares.
+    pub fn own(&self, name: &str) -> String {
+        let object = spelling::types_object(&self.whole.program.file(self.file).stem);
+        format!("{}.{name}", self.object(self.file, &object))
+    }
+
     /// A type of the standard library.
-    pub fn standard(&self, name: &'static str) -> String {
+    fn standard(&self, name: &'static str) -> String {
         if !self.is_distant && !self.hidden.contains(name) {
             return name.to_owned();
         }
@@ -180,7 +161,7 @@ impl<'a> ObjectScope<'a> {
             Type::Option(item) => {
                 format!("{}[{}]", self.standard("Option"), self.payload_type(item))
             }
-            Type::Tuple(items) => self.tuple(items),
+            Type::Tuple(items) => self.tuple(items.iter()),
             Type::Named(id) => self.named(*id),
             Type::Parameter(index) => self.parameters[*index as usize].clone(),
             Type::Endpoint(endpoint) => self.endpoint(endpoint),
@@ -202,9 +183,30 @@ impl<'a> ObjectScope<'a> {
     }
 
     /// Scala has tuples of up to 22 values; longer ones are nested.
-    fn tuple(&self, items: &[Type]) -> String {
-        let parts: Vec<String> = items.iter().map(|item| self.payload_type(item)).collect();
-        nested(parts, &|parts| format!("({})", parts.join(", ")))
+    fn tuple<'t>(&self, items: impl Iterator<Item = &'t Type>) -> String {
+        let parts = items.map(|item| self.payload_type(item));
+        nested(parts.collect(), &|parts| format!("({})", parts.join(", ")))
+    }
+
+    /// The type of several values: a tuple, except for one.
+    pub fn payload<'t>(&self, types: impl IntoIterator<Item = &'t Type>) -> String {
+        let types: Vec<&Type> = types.into_iter().collect();
+        match types.as_slice() {
+            [only] => self.payload_type(only),
+            several => self.tuple(several.iter().copied()),
+        }
+    }
+
+    /// Types as the arguments of a type.
+    pub fn arguments(&self, types: &[Type]) -> String {
+        let types = types.iter().map(|ty| self.payload_type(ty));
+        type_arguments(&types.collect::<Vec<_>>())
+    }
+
+    /// The type, if it is another name of a built-in type and a type of its own.
+    pub fn distinct(&self, ty: &Type) -> Option<String> {
+        let is_distinct = self.whole.is_distinct(ty);
+        is_distinct.then(|| self.payload_type(ty))
     }
 
     fn named(&self, id: TypeId) -> String {
@@ -256,15 +258,10 @@ impl<'a> ObjectScope<'a> {
         let protocol = self.whole.program.protocol(endpoint.protocol);
         let object = self.object(protocol.file, &spelling::object_name(protocol.name.text()));
         let state = spelling::type_name(protocol.state(endpoint.state).name.text());
-        let arguments: Vec<String> = endpoint
-            .arguments
-            .iter()
-            .map(|ty| self.payload_type(ty))
-            .collect();
+        let side = self.whole.side_object(endpoint.protocol, endpoint.side);
         format!(
-            "{object}.{}.{state}{}",
-            self.whole.side_object(endpoint.protocol, endpoint.side),
-            type_arguments(&arguments)
+            "{object}.{side}.{state}{}",
+            self.arguments(&endpoint.arguments)
         )
     }
 }
@@ -319,8 +316,6 @@ pub fn package(program: &Program, options: &Options, file: FileId) -> Vec<String
         let chosen = options.scala.package.as_deref().unwrap_or("protocols");
         return chosen.split('.').map(spelling::package_segment).collect();
     }
-    written
-        .iter()
-        .map(|segment| spelling::package_segment(segment.text()))
-        .collect()
+    let segments = written.iter().map(|segment| segment.text());
+    segments.map(spelling::package_segment).collect()
 }

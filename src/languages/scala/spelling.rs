@@ -6,113 +6,20 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// The hard keywords of either version. Soft keywords (`end`, `using`, `extension`, ...) need no escape.
-const KEYWORDS: [&str; 47] = [
-    "abstract",
-    "case",
-    "catch",
-    "class",
-    "def",
-    "do",
-    "else",
-    "enum",
-    "export",
-    "extends",
-    "false",
-    "final",
-    "finally",
-    "for",
-    "forSome",
-    "given",
-    "if",
-    "implicit",
-    "import",
-    "lazy",
-    "macro",
-    "match",
-    "new",
-    "null",
-    "object",
-    "override",
-    "package",
-    "private",
-    "protected",
-    "return",
-    "sealed",
-    "super",
-    "then",
-    "this",
-    "throw",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "val",
-    "var",
-    "while",
-    "with",
-    "yield",
-    "_",
-    "derives",
-    "inline",
-];
+const KEYWORDS: &str = "abstract case catch class def do else enum export extends false final finally for forSome given if implicit import lazy \
+    macro match new null object override package private protected return sealed super then this throw trait true try type \
+    val var while with yield _ derives inline";
 
 /// Members that every object has. A method or field with such a name gets a trailing `_`, whatever its arguments are.
-const OBJECT_MEMBERS: [&str; 13] = [
-    "asInstanceOf",
-    "clone",
-    "eq",
-    "equals",
-    "finalize",
-    "getClass",
-    "hashCode",
-    "isInstanceOf",
-    "ne",
-    "notify",
-    "notifyAll",
-    "synchronized",
-    "toString",
-];
+const OBJECT_MEMBERS: &str = "asInstanceOf clone eq equals finalize getClass hashCode isInstanceOf ne notify notifyAll synchronized toString";
 
 /// Members that every case class has in addition.
-const CASE_CLASS_MEMBERS: [&str; 8] = [
-    "canEqual",
-    "copy",
-    "productArity",
-    "productElement",
-    "productElementName",
-    "productElementNames",
-    "productIterator",
-    "productPrefix",
-];
+const CASE_CLASS_MEMBERS: &str = "canEqual copy productArity productElement productElementName productElementNames productIterator productPrefix";
 
 /// Terms that may refer to something in a nearer scope than an object of the package, which then needs its full path: what
 /// generated objects themselves declare, the parameters and values of what they contain, and what endpoints inherit.
-const TERMS_IN_SIGHT: [&str; 24] = [
-    "client",
-    "client_",
-    "index",
-    "init",
-    "next",
-    "number",
-    "on",
-    "onOrClosed",
-    "open",
-    "payload",
-    "previous",
-    "recv",
-    "recvAsync",
-    "recvOrClosed",
-    "recvThen",
-    "recvWithin",
-    "robots",
-    "robots_",
-    "server",
-    "server_",
-    "start",
-    "tryRecv",
-    "values",
-    "wait",
-];
+const TERMS_IN_SIGHT: &str = "client client_ index init next number on onOrClosed open payload previous recv recvAsync recvOrClosed recvThen \
+    recvWithin robots robots_ server server_ start tryRecv values wait";
 
 /// Types that are in scope everywhere (`scala`, `Predef`, `java.lang`). A type parameter with such a name would shadow the type,
 /// which 2.13 warns about. If a state or message has such a name, generated code uses the full path of the type.
@@ -162,7 +69,7 @@ pub fn field_name(name: &str) -> String {
     let is_tuple_member = name
         .strip_prefix('_')
         .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
-    if is_object_member(&name) || CASE_CLASS_MEMBERS.contains(&name.as_str()) || is_tuple_member {
+    if is_object_member(&name) || is_in(CASE_CLASS_MEMBERS, &name) || is_tuple_member {
         return name + "_";
     }
     // A soft keyword, except at the beginning of parameters.
@@ -236,9 +143,9 @@ pub fn is_in_sight(term: &str) -> bool {
     let is_numbered =
         letters.next() == Some('_') && letters.next().is_some_and(|second| second.is_ascii_digit());
     is_numbered
-        || TERMS_IN_SIGHT.contains(&plain)
+        || is_in(TERMS_IN_SIGHT, plain)
         || is_object_member(plain)
-        || CASE_CLASS_MEMBERS.contains(&plain)
+        || is_in(CASE_CLASS_MEMBERS, plain)
         || matches!(plain, "scala" | "java")
 }
 
@@ -253,11 +160,6 @@ pub fn is_common_type(name: &str) -> bool {
             .any(|stem| name.strip_prefix(stem).is_some_and(is_numbered))
 }
 
-/// A text as a string literal.
-pub fn literal(text: &str) -> String {
-    format!("\"{text}\"")
-}
-
 /// A line of documentation that is safe in a comment: comments nest, and `\u` is an escape even there.
 pub fn doc_line(line: &str) -> Cow<'_, str> {
     if !line.contains(['*', '\\']) {
@@ -267,8 +169,13 @@ pub fn doc_line(line: &str) -> Cow<'_, str> {
     Cow::Owned(line.replace("/*", "/&#42;").replace("*/", "*&#47;"))
 }
 
+/// Whether a name is among these, which are separated by whitespace.
+fn is_in(words: &str, name: &str) -> bool {
+    words.split_whitespace().any(|word| word == name)
+}
+
 fn is_object_member(name: &str) -> bool {
-    OBJECT_MEMBERS.contains(&name) || name == "wait"
+    is_in(OBJECT_MEMBERS, name) || name == "wait"
 }
 
 /// Full paths begin with `_root_`, which must not mean anything else.
@@ -284,7 +191,7 @@ fn small(name: &str) -> String {
 }
 
 fn escaped(name: String) -> String {
-    if KEYWORDS.contains(&name.as_str()) {
+    if is_in(KEYWORDS, &name) {
         format!("`{name}`")
     } else {
         name

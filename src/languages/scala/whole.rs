@@ -1,6 +1,6 @@
 //! Facts about a whole program that are computed once, however many files are generated for it.
 
-use super::spelling::{is_common_type, type_name};
+use super::spelling::{case_field_name, field_name, is_common_type, type_name};
 use crate::languages::aliases::Aliases;
 use crate::languages::{Options, ScalaVersion};
 use crate::protocol::{Definition, Program, Protocol, ProtocolId, Side, Type, TypeId};
@@ -45,12 +45,21 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// The object that holds a side's endpoints of a protocol, and of its instances.
+    /// The objects that hold the client's and the server's endpoints of a protocol, and of its instances.
+    pub fn side_objects(&self, protocol: ProtocolId) -> [&'static str; 2] {
+        self.sides[protocol.index()]
+    }
+
     pub fn side_object(&self, protocol: ProtocolId, side: Side) -> &'static str {
-        let [client, server] = self.sides[protocol.index()];
-        match side {
-            Side::Client => client,
-            Side::Server => server,
+        self.side_objects(protocol)[usize::from(side == Side::Server)]
+    }
+
+    /// How the values of variants are spelled.
+    pub fn variant_field(&self) -> fn(&str) -> String {
+        if self.is_for_three() {
+            case_field_name
+        } else {
+            field_name
         }
     }
 
@@ -147,7 +156,7 @@ fn users_of(
         if is_defined(&declaration.definition) && found.insert(id) {
             pending.push(id);
         }
-        let mut look = |ty: &Type| {
+        for ty in declaration.definition.parts() {
             ty.walk(&mut |part| {
                 if let Type::Named(used) = part {
                     users[used.index()].push(id);
@@ -155,15 +164,6 @@ fn users_of(
                     pending.push(id);
                 }
             });
-        };
-        match &declaration.definition {
-            Definition::Alias(target) => look(target),
-            Definition::Struct(fields) => fields.iter().for_each(|field| look(&field.ty)),
-            Definition::Enum(variants) => {
-                let entries = variants.iter().flat_map(|variant| &variant.entries);
-                entries.for_each(|entry| look(&entry.ty));
-            }
-            Definition::Extern(..) | Definition::Undeclared => {}
         }
     }
     while let Some(id) = pending.pop() {

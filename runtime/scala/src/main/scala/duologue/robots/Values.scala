@@ -18,20 +18,32 @@ final class Values private[robots] (choices: Choices) {
     depth = 0
   }
 
-  /** For generated code: counts a value that is about to be made. A value that is too deep, or comes after too many others, is as small
-    * as its type allows.
-    */
-  def one(): Unit = {
+  /** Counts a value that is about to be made. A value that is too deep, or comes after too many others, is as small as its type allows. */
+  private def spend(): Unit = {
     isMinimal = depth >= Values.MostDepth || spent >= Values.MostSpent
     spent += 1L
     isTired = depth >= 4 || spent > 64L
   }
 
-  /** For generated code: begins the parts of a value. */
-  def open(): Unit = depth += 1
+  /** For generated code: a value without parts. */
+  def one[T](value: => T): T = {
+    spend()
+    value
+  }
 
-  /** For generated code: ends the parts of a value. */
-  def close(): Unit = depth -= 1
+  /** For generated code: a value that is made of its parts. */
+  def parts[T](value: => T): T = {
+    spend()
+    inside(value)
+  }
+
+  /** For generated code: the parts of a value that has been counted. */
+  def inside[T](value: => T): T = {
+    depth += 1
+    val made = value
+    depth -= 1
+    made
+  }
 
   /** The next byte of the choices, or 0 if none are left. */
   def byte(): Int = choices.byte()
@@ -48,7 +60,7 @@ final class Values private[robots] (choices: Choices) {
 
   /** A number of `size` bytes, in the lowest bytes of the result. */
   private def integer(size: Int, isSigned: Boolean): Long = {
-    one()
+    spend()
     val byte = choices.byte()
     if (byte < 128) byte.toLong
     else if (byte < 192) { if (isSigned) 127L - byte else -1L - (byte - 128L) }
@@ -57,7 +69,7 @@ final class Values private[robots] (choices: Choices) {
   }
 
   def bool(): Boolean = {
-    one()
+    spend()
     choices.byte() % 2 == 1
   }
 
@@ -74,7 +86,7 @@ final class Values private[robots] (choices: Choices) {
 
   /** A number of which no bits follow, or `None`. */
   private def near(): Option[Double] = {
-    one()
+    spend()
     val byte = choices.byte()
     if (byte < 128) Some(byte * 0.25) else if (byte < 224) Some(Values.Reals(byte % 8)) else None
   }
@@ -93,7 +105,7 @@ final class Values private[robots] (choices: Choices) {
 
   /** The length of a list, text or byte string whose type allows `most`. */
   def count(most: Long = Long.MaxValue): Int = {
-    one()
+    spend()
     if (isMinimal) 0
     else {
       val byte = choices.byte()
@@ -153,29 +165,21 @@ final class Values private[robots] (choices: Choices) {
   /** At most `most` items. */
   def list[T](most: Long = Long.MaxValue)(item: => T): Vector[T] = {
     val count = this.count(most)
-    depth += 1
-    val items = Vector.fill(count)(item)
-    depth -= 1
-    items
+    inside(Vector.fill(count)(item))
   }
 
   def option[T](some: => T): Option[T] = {
-    one()
+    spend()
     if (isMinimal) None
     else {
       val byte = choices.byte()
-      if (byte == 1 || (byte > 1 && !isTired && byte % 2 == 1)) {
-        depth += 1
-        val value = some
-        depth -= 1
-        Some(value)
-      } else None
+      if (byte == 1 || (byte > 1 && !isTired && byte % 2 == 1)) Some(inside(some)) else None
     }
   }
 
   /** For generated code: one of `count` variants, of which the one at `shallow` has the smallest values. */
   def variant(count: Int, shallow: Int): Int = {
-    one()
+    spend()
     if (isMinimal) shallow
     else if (count <= 1) 0
     else {
@@ -187,14 +191,14 @@ final class Values private[robots] (choices: Choices) {
 
   /** For generated code: the server's side of a new session, whose client disconnects. */
   def server[S <: Endpoint](session: (S, Endpoint)): S = {
-    one()
+    spend()
     abandon(session._2)
     session._1
   }
 
   /** For generated code: the client's side of a new session, whose server disconnects. */
   def client[C <: Endpoint](session: (Endpoint, C)): C = {
-    one()
+    spend()
     abandon(session._1)
     session._2
   }
