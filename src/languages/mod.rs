@@ -2,7 +2,6 @@
 
 mod aliases;
 pub mod c;
-mod layout;
 mod limits;
 #[doc(hidden)]
 pub mod public_names;
@@ -18,6 +17,9 @@ use crate::check::{CheckedProgram, Scope};
 use crate::protocol::{LANGUAGES, Program};
 use public_names::PublicNames;
 use std::path::Path;
+
+/// Lines of code are at most this long where they can be broken.
+const WIDTH: usize = 100;
 
 /// A language Duologue generates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! Breaks the long lines of generated code.
 
-use crate::languages::layout::WIDTH;
+use crate::languages::WIDTH;
 
 /// The text with every line of code that is too long broken at its first long list in brackets, one item per line.
 ///

@@ -1,6 +1,6 @@
 //! How names, comments and lines are written in C, in a form that is also valid C++.
 
-use crate::languages::layout::WIDTH;
+use crate::languages::WIDTH;
 use crate::languages::spelling::{shouty_snake, snake};
 use askama::Template;
 use std::collections::{HashMap, HashSet};
