@@ -35,7 +35,7 @@ use derive::Derivable;
 use instance::InstanceView;
 use layout::wrapped;
 use remote::Remotes;
-use robots::Robots;
+use robots::RobotsView;
 use spelling::{NameScope, file_name, module_name, type_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -120,7 +120,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             let (plan, sizes) = (remotes.protocol(*id), remotes.sizes());
             let mut view = ProtocolView::of(checked.protocol(*id), scope, &derivable, plan, sizes);
             view.robots = makeable.as_ref().and_then(|makeable| {
-                let robots = Robots::of(View::of(program, *id), makeable, scope);
+                let robots = RobotsView::of(View::of(program, *id), makeable, scope);
                 robots.map_err(|absent| note(absent, &protocol.name)).ok()
             });
             files.push(output(&path, &file_name(&protocol.name), &view));
@@ -131,7 +131,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             let scope = NameScope::of(program, options, instance.file, &taken);
             let mut view = InstanceView::of(checked, *id, scope, remotes.instance(*id));
             view.robots = makeable.as_ref().and_then(|makeable| {
-                let robots = Robots::of(View::instance(program, instance), makeable, scope);
+                let robots = RobotsView::of(View::instance(program, instance), makeable, scope);
                 robots.map_err(|absent| note(absent, &instance.name)).ok()
             });
             files.push(output(&path, &file_name(&instance.name), &view));
