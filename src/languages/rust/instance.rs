@@ -26,14 +26,10 @@ pub struct InstanceView {
     turbofish: String,
     /// The type arguments of the first endpoints, unless their names here have them already.
     first_generics: String,
-    sides: [SideView; 2],
+    sides: [&'static str; 2],
     states: Vec<AliasView>,
     start: Option<StartView>,
     pub(super) robots: Option<RobotsView>,
-}
-
-struct SideView {
-    name: &'static str,
 }
 
 /// A state of the protocol.
@@ -112,7 +108,7 @@ impl InstanceView {
                 Some(_) => String::new(),
                 None => generics(&arguments),
             },
-            sides: [Side::Client, Side::Server].map(|side| SideView { name: side.word() }),
+            sides: [Side::Client, Side::Server].map(Side::word),
             states: protocol.state_ids().map(alias).collect(),
             start: plan.and_then(start),
             robots: None,

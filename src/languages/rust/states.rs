@@ -146,7 +146,7 @@ impl<'a> States<'a> {
     pub(super) fn views(self) -> Vec<StateView> {
         let protocol = self.protocol();
         let waits = endpoint::may_wait(protocol, super::ALWAYS_FIT);
-        let (starts, carried) = (self.starts(), self.carried());
+        let (starts, carried) = (self.starts(), remote::carried(&protocol.states));
         let view = |(id, starts): (StateId, Option<Vec<usize>>)| {
             let at = id.index();
             self.view(id, waits[at], starts, &carried[at])
