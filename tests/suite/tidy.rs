@@ -276,8 +276,8 @@ fn macros(template: &str) -> impl Iterator<Item = &str> {
     names.filter_map(|tag| tag.strip_prefix("macro ")?.split('(').next())
 }
 
-/// The calls and filters in a template's tags, except for macros, questions whether something is there, and `fill`, which breaks
-/// lines. A value that has a template for code with it and one for code without it is a template too.
+/// The calls and filters in a template's tags, except for macros and the text that their callers pass, questions whether something is
+/// there, and `fill`, which breaks lines. A value that has a template for code with it and one for code without it is a template too.
 fn calls<'t>(template: &'t str, macros: &BTreeSet<&str>) -> Vec<&'t str> {
     let mut calls = Vec::new();
     for tag in tags(template) {
@@ -287,8 +287,9 @@ fn calls<'t>(template: &'t str, macros: &BTreeSet<&str>) -> Vec<&'t str> {
             let is_question =
                 ["is_empty", "is_some"].contains(&name) && tag[at..].starts_with("()");
             let is_template = ["encoded", "decoded", "made", "shown"].contains(&name);
+            let is_macro = macros.contains(name) || name == "caller";
             let is_pattern = name.starts_with(char::is_uppercase);
-            let is_known = is_question || is_template || is_pattern || macros.contains(name);
+            let is_known = is_question || is_template || is_macro || is_pattern;
             if !is_known && !name.is_empty() {
                 calls.push(name);
             }
@@ -320,7 +321,7 @@ fn templates_call_only_macros_and_templates() {
     assert!(read > 200, "tags are not found");
     let template = "f(x) {{ a.b }} {{ a.b() }} {% if a.is_empty() && (b || c.has(1)) %} {{ d|e }} {{ f(g) }}\
                     {% if let Some(h) = h.i() %} {%- filter fill %} {% filter trim %} { j(); }\
-                    {%- macro k(l) -%} {{ m::k(n) }} {%- when O::P(q) | O::R -%} {{ s.shown(t) }}";
+                    {%- macro k(l) -%} {{ m::k(n) }} {%- when O::P(q) | O::R -%} {{ s.shown(t) }} {{ caller() }}";
     let known = macros(template).collect();
     assert_eq!(
         calls(template, &known),

@@ -190,14 +190,15 @@ impl<'a> Additions<'a> {
 
     /// The traits that are derived, each once.
     pub(super) fn derives(self) -> Vec<&'a str> {
+        let name = self.name();
+        let traits = self.selected(&name).flat_map(|addition| match addition {
+            Addition::Derive(traits) => &traits[..],
+            Addition::OnType(_) | Addition::OnMember(_) => &[],
+        });
         let mut names = Vec::new();
-        for addition in self.selected(&self.name()).collect::<Vec<_>>() {
-            if let Addition::Derive(traits) = addition {
-                for name in traits {
-                    if !names.contains(&name.as_str()) {
-                        names.push(name.as_str());
-                    }
-                }
+        for name in traits {
+            if !names.contains(&name.as_str()) {
+                names.push(name.as_str());
             }
         }
         names

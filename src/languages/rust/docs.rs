@@ -2,9 +2,9 @@
 
 /// The lines of a comment, each with its prefix.
 pub struct Docs {
-    lines: Vec<String>,
-    /// An empty line of the comment.
-    empty: &'static str,
+    pub lines: Vec<String>,
+    /// The empty line before a paragraph that follows; none if there are no lines.
+    pub gap: Option<&'static str>,
 }
 
 impl Docs {
@@ -20,28 +20,16 @@ impl Docs {
 
     /// Examples in a protocol's documentation are not Rust and must not become doctests, so code blocks are marked as text. Where that
     /// takes more than finding their fences, doctests do not see the documentation.
-    fn of(empty: &'static str, lines: &[Box<str>]) -> Docs {
+    fn of(prefix: &'static str, lines: &[Box<str>]) -> Docs {
         let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
         let lines = match may_hide_code(&lines) {
-            true => hidden(empty, &lines),
-            false => marked(empty, &lines),
+            true => hidden(prefix, &lines),
+            false => marked(prefix, &lines),
         };
-        Docs { lines, empty }
-    }
-
-    /// Whether there is no documentation.
-    pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
-
-    /// The lines.
-    pub fn lines(&self) -> impl Iterator<Item = &str> {
-        self.lines.iter().map(String::as_str)
-    }
-
-    /// The lines, and an empty one before a paragraph that follows them.
-    pub fn paragraph(&self) -> impl Iterator<Item = &str> {
-        self.lines().chain((!self.is_empty()).then_some(self.empty))
+        Docs {
+            gap: (!lines.is_empty()).then_some(prefix),
+            lines,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::docs::Docs;
 use super::methods::shared_name;
 use super::remote::{StartView, accepted_by_instance};
-use super::robots::Robots;
+use super::robots::RobotsView;
 use super::spelling::{NameScope, generics, turbofish, type_name};
 use super::states::used_parameters;
 use crate::check::CheckedProgram;
@@ -16,7 +16,7 @@ use askama::Template;
 /// The module of an instance.
 #[derive(Template)]
 #[template(path = "rust/instance.rs.jinja")]
-pub struct InstanceView<'a> {
+pub struct InstanceView {
     source: String,
     docs: Docs,
     /// The module of the protocol, from here and from the modules inside.
@@ -26,9 +26,10 @@ pub struct InstanceView<'a> {
     turbofish: String,
     /// The type arguments of the first endpoints, unless their names here have them already.
     first_generics: String,
+    sides: [&'static str; 2],
     states: Vec<AliasView>,
     start: Option<StartView>,
-    pub(super) robots: Option<Robots<'a>>,
+    pub(super) robots: Option<RobotsView>,
 }
 
 /// A state of the protocol.
@@ -36,26 +37,25 @@ struct AliasView {
     name: String,
     is_terminal: bool,
     /// The shared sender, and the side that may have it.
-    shared: Option<(&'static str, String)>,
+    shared: Option<SharedView>,
     /// The type arguments of its enum and of its endpoints, if they are the same wherever the state is reached.
     generics: Option<(String, String)>,
 }
 
-impl AliasView {
-    fn shared_at(&self, side: &str) -> Option<&str> {
-        let shared = self.shared.as_ref().filter(|(of, _)| *of == side);
-        shared.map(|(_, name)| name.as_str())
-    }
+/// A shared sender.
+struct SharedView {
+    side: &'static str,
+    name: String,
 }
 
-impl<'a> InstanceView<'a> {
+impl InstanceView {
     /// The module of an instance; `scope` is the module's position in the tree.
     pub fn of(
         checked: &CheckedProgram,
         id: InstanceId,
         scope: NameScope,
         plan: Option<Plan>,
-    ) -> InstanceView<'a> {
+    ) -> InstanceView {
         let instance = scope.program.instance(id);
         let protocol = scope.program.protocol(instance.protocol);
         let reached = checked.instantiations_of(id);
@@ -76,9 +76,10 @@ impl<'a> InstanceView<'a> {
             AliasView {
                 name: type_name(&state.name),
                 is_terminal: state.active_side().is_none(),
-                shared: sharing
-                    .next()
-                    .map(|side| (side.word(), shared_name(state, scope.taken))),
+                shared: sharing.next().map(|side| SharedView {
+                    side: side.word(),
+                    name: shared_name(state, scope.taken),
+                }),
                 generics: only_arguments(&reached, id).map(of_all),
             }
         };
@@ -107,17 +108,12 @@ impl<'a> InstanceView<'a> {
                 Some(_) => String::new(),
                 None => generics(&arguments),
             },
+            sides: [Side::Client, Side::Server].map(Side::word),
             states: protocol.state_ids().map(alias).collect(),
             start: plan.and_then(start),
             robots: None,
             protocol: path,
         }
-    }
-}
-
-impl InstanceView<'_> {
-    fn sides(&self) -> [&'static str; 2] {
-        [Side::Client, Side::Server].map(Side::word)
     }
 }
 

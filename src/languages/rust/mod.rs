@@ -35,7 +35,7 @@ use derive::Derivable;
 use instance::InstanceView;
 use layout::wrapped;
 use remote::Remotes;
-use robots::Robots;
+use robots::RobotsView;
 use spelling::{NameScope, file_name, module_name, type_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -109,20 +109,19 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     };
     let makeable = options.robots.then(|| Makeable::of(program));
     let (mut files, mut notes) = (Vec::new(), Vec::new());
-    let mut note = |absent: Absent, name: &Name| {
-        notes.extend(absent.note("Rust", name.text()));
+    let mut robots = |view: View<'_>, scope: NameScope<'_>| {
+        let robots = RobotsView::of(view, makeable.as_ref()?, scope);
+        let note = |absent: Absent| absent.note("Rust", view.name().text());
+        robots.map_err(|absent| notes.extend(note(absent))).ok()
     };
     for (path, package) in packages(program) {
         for id in &package.protocols {
             let protocol = program.protocol(*id);
             let taken = state_names(&protocol.states);
             let scope = NameScope::of(program, options, protocol.file, &taken);
-            let (plan, sizes) = (remotes.protocol(*id), remotes.sizes());
+            let (plan, sizes) = (remotes.protocol(*id), remotes.sizes.as_ref());
             let mut view = ProtocolView::of(checked.protocol(*id), scope, &derivable, plan, sizes);
-            view.robots = makeable.as_ref().and_then(|makeable| {
-                let robots = Robots::of(View::of(program, *id), makeable, scope);
-                robots.map_err(|absent| note(absent, &protocol.name)).ok()
-            });
+            view.robots = robots(View::of(program, *id), scope);
             files.push(output(&path, &file_name(&protocol.name), &view));
         }
         for id in &package.instances {
@@ -130,10 +129,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             let taken = state_names(&program.protocol(instance.protocol).states);
             let scope = NameScope::of(program, options, instance.file, &taken);
             let mut view = InstanceView::of(checked, *id, scope, remotes.instance(*id));
-            view.robots = makeable.as_ref().and_then(|makeable| {
-                let robots = Robots::of(View::instance(program, instance), makeable, scope);
-                robots.map_err(|absent| note(absent, &instance.name)).ok()
-            });
+            view.robots = robots(View::instance(program, instance), scope);
             files.push(output(&path, &file_name(&instance.name), &view));
         }
         let view = package.view(program, options, &derivable, &remotes);

@@ -50,14 +50,9 @@ fn of_state(module: &str, state: &State) -> StateNames {
 
 /// The fields of a variant, or the parameters of the method if the variant is a tuple.
 fn entries(entries: &[Entry]) -> Vec<String> {
-    match fields::of_message(entries) {
-        Some(mut fields) => {
-            fields.truncate(entries.len());
-            fields
-        }
-        None => entries
-            .iter()
-            .map(|entry| value_name(&entry.name))
-            .collect(),
-    }
+    let name: fn(&Entry) -> String = match Entry::are_named(entries) {
+        true => fields::of_entry,
+        false => |entry| value_name(&entry.name),
+    };
+    entries.iter().map(name).collect()
 }

@@ -1,11 +1,10 @@
 //! What `--remote` adds: which types have an encoding, and how sessions begin between processes.
 
 use super::spelling::{generics, tuple, turbofish};
-use super::states::States;
 use crate::fingerprint::Fingerprint;
 use crate::protocol::{
-    Definition, Instance, InstanceId, Lengths, Message, Next, Program, ProtocolId, Side, Type,
-    TypeId,
+    Definition, Instance, InstanceId, Lengths, Message, Next, Program, ProtocolId, Side, State,
+    Type, TypeId,
 };
 use crate::relation::View;
 use crate::wire::{Encoding, Plan, Sizes, accepted};
@@ -20,7 +19,8 @@ pub struct Remotes {
     /// For each instance, its plan; not for one with the same arguments as an earlier one, which begins the same
     /// sessions.
     instances: Vec<Option<Plan>>,
-    sizes: Option<Sizes>,
+    /// The sizes of the program's types.
+    pub sizes: Option<Sizes>,
     /// Why the others stay in one process.
     pub notes: Vec<String>,
 }
@@ -67,15 +67,11 @@ impl Remotes {
         self.instances.get(id.index()).copied().flatten()
     }
 
-    /// The sizes of the program's types.
-    pub fn sizes(&self) -> Option<&Sizes> {
-        self.sizes.as_ref()
-    }
-
     /// How a field that has bounds is encoded; `None` for any other.
     pub fn coding(&self, program: &Program, ty: &Type, lengths: &Lengths) -> Option<String> {
-        let bounded = self.sizes().filter(|sizes| sizes.is_bounded(ty, lengths));
-        bounded.map(|sizes| coding(program, sizes, ty, lengths))
+        let sizes = self.sizes.as_ref();
+        let sizes = sizes.filter(|sizes| sizes.is_bounded(ty, lengths));
+        sizes.map(|sizes| coding(program, sizes, ty, lengths))
     }
 
     /// Whether values of a declared type can be encoded.
@@ -277,49 +273,30 @@ fn mark(ty: &Type, parameters: &mut [bool]) {
     });
 }
 
-impl States<'_> {
-    /// For each state and each of its parameters, whether a message from there on carries values of the parameter. The argument for
-    /// any other may be a type without an encoding.
-    pub(super) fn carried(self) -> Vec<Vec<bool>> {
-        let states = &self.protocol().states;
-        let mut carried: Vec<Vec<bool>> = Vec::new();
-        let mut before: Vec<Vec<usize>> = vec![Vec::new(); states.len()];
-        for (at, state) in states.iter().enumerate() {
-            let mut own = vec![false; state.parameters.len()];
+/// For each state and each of its parameters, whether a message from there on carries values of the parameter. The argument for any
+/// other may be a type without an encoding.
+pub(super) fn carried(states: &[State]) -> Vec<Vec<bool>> {
+    let none = states
+        .iter()
+        .map(|state| vec![false; state.parameters.len()]);
+    let mut carried: Vec<Vec<bool>> = none.collect();
+    loop {
+        let before = carried.clone();
+        for (at, state) in states.iter().enumerate().rev() {
             for message in &state.messages {
                 for entry in &message.entries {
-                    mark(&entry.ty, &mut own);
+                    mark(&entry.ty, &mut carried[at]);
                 }
-                if let Next::State { state, .. } = &message.next {
-                    before[state.index()].push(at);
-                }
-            }
-            carried.push(own);
-        }
-        let mut changed: Vec<usize> = (0..states.len()).collect();
-        while let Some(after) = changed.pop() {
-            if !carried[after].contains(&true) {
-                continue;
-            }
-            for at in before[after].clone() {
-                let mut own = carried[at].clone();
-                for message in &states[at].messages {
-                    let Next::State { state, arguments } = &message.next else {
-                        continue;
-                    };
-                    if state.index() == after {
-                        let given = arguments.iter().zip(&carried[after]);
-                        given
-                            .filter(|(_, is_carried)| **is_carried)
-                            .for_each(|(argument, _)| mark(argument, &mut own));
-                    }
-                }
-                if own != carried[at] {
-                    carried[at] = own;
-                    changed.push(at);
+                if let Next::State { state, arguments } = &message.next {
+                    let given = arguments.iter().zip(carried[state.index()].clone());
+                    given
+                        .filter(|(_, is_carried)| *is_carried)
+                        .for_each(|(argument, _)| mark(argument, &mut carried[at]));
                 }
             }
         }
-        carried
+        if carried == before {
+            return carried;
+        }
     }
 }

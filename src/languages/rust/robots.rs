@@ -1,36 +1,77 @@
-//! The module `robots` of a protocol or an instance: a table of the protocol, and functions that play one state and that make and show
-//! values. The runtime plays sessions with them.
+//! The module `robots` of a protocol or an instance, as the templates see it: a table of the protocol, and functions that play one
+//! state and that make and show values. The runtime plays sessions with them.
 
 use super::fields;
 use super::spelling::{NameScope, generics, turbofish, type_name, value_name};
 use super::states::used_parameters;
 use crate::name::Name;
-use crate::protocol::{
-    Builtin, Definition, EndpointType, Entry, Lengths, Message, Side, State, Type, TypeId, Variant,
-};
+use crate::protocol::{Builtin, Definition, Entry, Lengths, Message, Side, Type, TypeId, Variant};
 use crate::relation::View;
-use crate::robots::{Absent, Makeable, Node, PayloadTypes, Plan, builtin_word};
+use crate::robots::{Absent, Makeable, Node, PayloadType, PayloadTypes, Plan, builtin_word};
 use askama::Template;
 use std::collections::BTreeSet;
 
 /// The robots of a protocol.
 #[derive(Template)]
 #[template(path = "rust/robots.rs.jinja")]
-pub struct Robots<'a> {
-    plan: Plan<'a>,
-    makeable: &'a Makeable,
-    /// The module `robots`.
-    scope: NameScope<'a>,
-    types: PayloadTypes<'a>,
-    /// The path to the protocol's module.
-    protocol: String,
+pub struct RobotsView {
+    name: String,
+    fingerprint: String,
+    roles: [RoleView; 2],
 }
 
-/// A side, with its trait and the types that its robot makes.
-struct Role {
-    side: Side,
+/// A side and its trait.
+struct RoleView {
+    side: &'static str,
     name: &'static str,
-    made: BTreeSet<usize>,
+    is_client: bool,
+    hosts: Vec<HostView>,
+    /// Whether the program has to implement the trait, because the robot makes values of its types.
+    needs_program: bool,
+    nodes: Vec<NodeView>,
+    /// The types of the payloads that are not built in, with their parts.
+    types: Vec<TypeView>,
+}
+
+/// A type of the program: its name in the protocol, the suffix of its methods, and its path.
+struct HostView {
+    written: String,
+    name: String,
+    path: String,
+    is_made: bool,
+}
+
+/// A state with type arguments, from the position of a side.
+struct NodeView {
+    text: String,
+    sends: bool,
+    way_out: i64,
+    endpoint: String,
+    /// The enum of its messages, without and with type arguments, and the method that checks them.
+    messages: String,
+    messages_type: String,
+    property: String,
+    edges: Vec<EdgeView>,
+}
+
+struct EdgeView {
+    text: String,
+    variant: String,
+    method: String,
+    /// The next node, or -1, and before the field with its endpoint the position of that, unless it has a name.
+    next: i64,
+    has_next: bool,
+    position: String,
+    is_makeable: bool,
+    is_coverable: bool,
+    payload: Vec<PartView>,
+}
+
+/// A part of a payload or of a type: its name in the protocol, and its field.
+struct PartView {
+    text: String,
+    field: String,
+    value: Value,
 }
 
 /// How a value is made and shown.
@@ -41,36 +82,105 @@ enum Value {
     Type(usize),
 }
 
-impl<'a> Robots<'a> {
+struct TypeView {
+    path: String,
+    is_made: bool,
+    shape: Shape,
+}
+
+enum Shape {
+    /// The most items, and whether they can be made.
+    List(u64, Value, bool),
+    Option(Value, bool),
+    Tuple(Vec<PartView>),
+    Struct(Vec<PartView>),
+    /// How many variants can be made, which of these has the smallest values, and all variants.
+    Enum(usize, usize, Vec<VariantView>),
+    /// The function that begins its session, its side, the other one, and a name for people.
+    Endpoint(String, &'static str, &'static str, String),
+    /// A type of the program, with the suffix of its methods.
+    Host(String),
+}
+
+struct VariantView {
+    text: String,
+    name: String,
+    /// The position among those that can be made.
+    made: Option<usize>,
+    parts: Vec<PartView>,
+}
+
+struct Robots<'a> {
+    plan: Plan<'a>,
+    makeable: &'a Makeable,
+    /// The module `robots`.
+    scope: NameScope<'a>,
+    types: PayloadTypes<'a>,
+    /// The path to the protocol's module.
+    protocol: String,
+}
+
+impl RobotsView {
     /// The robots of a protocol or an instance, whose module is `scope`.
     ///
     /// # Errors
     /// Why there are none.
     pub fn of(
-        view: View<'a>,
-        makeable: &'a Makeable,
-        scope: NameScope<'a>,
-    ) -> Result<Robots<'a>, Absent> {
+        view: View<'_>,
+        makeable: &Makeable,
+        scope: NameScope<'_>,
+    ) -> Result<RobotsView, Absent> {
         let plan = Plan::of(view, makeable)?;
         let scope = scope.inside(1);
         let payloads = plan.nodes.iter();
         let payloads = payloads.flat_map(|node| payloads_of(&plan, node, |_| true));
-        Ok(Robots {
+        let robots = Robots {
             types: PayloadTypes::of(scope.program, makeable, payloads),
             protocol: scope.protocol(view.protocol),
             plan,
             makeable,
             scope,
+        };
+        Ok(RobotsView {
+            roles: [(Side::Client, "Client"), (Side::Server, "Server")]
+                .map(|(side, name)| robots.role(side, name)),
+            name: robots.plan.name,
+            fingerprint: robots.plan.fingerprint,
         })
     }
+}
 
-    fn roles(&self) -> [Role; 2] {
-        [(Side::Client, "Client"), (Side::Server, "Server")].map(|(side, name)| {
-            let nodes = self.plan.nodes.iter().filter(|node| node.sender == side);
-            let sent = nodes.flat_map(|node| payloads_of(&self.plan, node, |is_made| is_made));
-            let made = self.types.made(sent);
-            Role { side, name, made }
-        })
+impl Robots<'_> {
+    fn role(&self, side: Side, name: &'static str) -> RoleView {
+        let nodes = || self.plan.nodes.iter();
+        let sent = nodes().filter(|node| node.sender == side);
+        let sent = sent.flat_map(|node| payloads_of(&self.plan, node, |is_made| is_made));
+        let made = self.types.made(sent);
+        let made_hosts = made
+            .iter()
+            .map(|at| self.types.host(&self.types.all[*at].ty));
+        let made_hosts: BTreeSet<TypeId> = made_hosts.flatten().collect();
+        let hosts = self.hosts().into_iter().map(|id| HostView {
+            written: self.scope.program.ty(id).name.text().to_owned(),
+            name: self.host(id),
+            path: self.scope.ty(&Type::Named(id), &[]),
+            is_made: made_hosts.contains(&id),
+        });
+        let types = self.types.all.iter().enumerate();
+        let types = types.map(|(at, own)| TypeView {
+            path: self.scope.ty(&own.ty, &[]),
+            is_made: made.contains(&at),
+            shape: self.shape(own),
+        });
+        RoleView {
+            side: side.word(),
+            name,
+            is_client: side == Side::Client,
+            hosts: hosts.collect(),
+            needs_program: !made_hosts.is_empty(),
+            nodes: nodes().map(|node| self.node(node, side)).collect(),
+            types: types.collect(),
+        }
     }
 
     /// All types of the host program, in the order in which they are needed.
@@ -81,107 +191,86 @@ impl<'a> Robots<'a> {
         hosts.filter(|id| seen.insert(*id)).collect()
     }
 
-    /// Whether the robot of a side makes values of a type of the host program.
-    fn makes(&self, role: &Role, host: &TypeId) -> bool {
-        let mut made = role.made.iter();
-        made.any(|at| self.types.host(&self.types.all[*at].ty) == Some(*host))
-    }
-
-    /// Whether the host program has to implement the trait of a side.
-    fn needs_program(&self, role: &Role) -> bool {
-        self.hosts().iter().any(|host| self.makes(role, host))
-    }
-
-    /// The suffix of the methods for a type of the host program.
-    fn host(&self, id: &TypeId) -> String {
-        let name = |id: &TypeId| bare_name(&self.scope.program.ty(*id).name);
-        let own = name(id);
-        let hosts = self.hosts();
-        let before = hosts.iter().take_while(|other| *other != id);
-        match before.filter(|other| name(other) == own).count() {
-            0 => own,
-            count => format!("{own}__{}", count + 1),
+    fn host(&self, id: TypeId) -> String {
+        let name = |id: TypeId| bare_name(&self.scope.program.ty(id).name);
+        let hosts = self.hosts().into_iter();
+        let before = hosts.take_while(|other| *other != id);
+        match before.filter(|other| name(*other) == name(id)).count() {
+            0 => name(id),
+            count => format!("{}__{}", name(id), count + 1),
         }
     }
 
-    fn host_path(&self, id: &TypeId) -> String {
-        self.ty(&Type::Named(*id))
-    }
-
-    /// The name of a type of the host program in the protocol.
-    fn written(&self, id: &TypeId) -> &Name {
-        &self.scope.program.ty(*id).name
-    }
-
-    fn ty(&self, ty: &Type) -> String {
-        self.scope.ty(ty, &[])
-    }
-
-    /// The method that checks the messages of a node.
-    fn property(&self, node: &Node) -> String {
-        let name = bare_name(&self.plan.state(node).name);
-        let nodes = self.plan.nodes.iter();
-        let same: Vec<&Node> = nodes.filter(|other| other.state == node.state).collect();
-        match same.iter().position(|other| std::ptr::eq(*other, node)) {
-            Some(at) if same.len() > 1 => format!("on_{name}__{}", at + 1),
-            _ => format!("on_{name}"),
+    fn node(&self, node: &Node, side: Side) -> NodeView {
+        let state = self.plan.state(node);
+        let name = type_name(&state.name);
+        let arguments = self.scope.types(&node.arguments, &[]);
+        let used: Vec<String> = used_parameters(state)
+            .map(|at| arguments[at].clone())
+            .collect();
+        let (protocol, word) = (&self.protocol, side.word());
+        let same = self
+            .plan
+            .nodes
+            .iter()
+            .filter(|other| other.state == node.state);
+        let same: Vec<&Node> = same.collect();
+        let number = same.iter().position(|other| std::ptr::eq(*other, node));
+        let property = format!("on_{}", bare_name(&state.name));
+        let edges = self.plan.messages(node).map(|(message, edge)| EdgeView {
+            text: message.name.text().to_owned(),
+            variant: type_name(&message.name),
+            method: value_name(&message.name),
+            next: position(edge.next),
+            has_next: edge.next.is_some(),
+            position: match Entry::are_named(&message.entries) {
+                true => String::new(),
+                false => format!("{}: ", message.entries.len()),
+            },
+            is_makeable: edge.is_makeable,
+            is_coverable: edge.is_coverable,
+            payload: self.payload(message, node),
+        });
+        NodeView {
+            text: node.name.clone(),
+            sends: node.sender == side,
+            way_out: position(node.way_out),
+            endpoint: format!("{protocol}{word}::{name}{}", generics(&arguments)),
+            messages: format!("{protocol}{name}"),
+            messages_type: format!("{protocol}{name}{}", generics(&used)),
+            property: match number {
+                Some(at) if same.len() > 1 => format!("{property}__{}", at + 1),
+                _ => property,
+            },
+            edges: edges.collect(),
         }
     }
 
-    /// The endpoint of a side in a node.
-    fn endpoint(&self, node: &Node, role: &Role) -> String {
-        let name = type_name(&self.plan.state(node).name);
-        let arguments = generics(&self.scope.types(&node.arguments, &[]));
-        format!("{}{}::{name}{arguments}", self.protocol, role.side.word())
-    }
-
-    /// The enum of the messages of a node, without and with type arguments.
-    fn messages(&self, node: &Node) -> String {
-        self.protocol.clone() + &type_name(&self.plan.state(node).name)
-    }
-
-    fn messages_type(&self, node: &Node) -> String {
-        let state: &State = self.plan.state(node);
-        let used = used_parameters(state).map(|at| self.ty(&node.arguments[at]));
-        self.messages(node) + &generics(&used.collect::<Vec<_>>())
-    }
-
-    /// The values of a message, each with the field of its variant.
-    fn payload(&self, message: &Message, node: &Node) -> Vec<(String, Value)> {
+    fn payload(&self, message: &Message, node: &Node) -> Vec<PartView> {
         let is_named = Entry::are_named(&message.entries);
         let entries = message.entries.iter().enumerate();
-        let entries = entries.map(|(at, entry)| {
+        let part = |(at, entry): (usize, &Entry)| {
             let field = if is_named {
                 fields::of_entry(entry)
             } else {
                 at.to_string()
             };
-            (
+            self.part(
+                &entry.name,
                 field,
-                self.value(&entry.ty.substitute(&node.arguments), &entry.lengths),
+                &entry.ty.substitute(&node.arguments),
+                &entry.lengths,
             )
-        });
-        entries.collect()
+        };
+        entries.map(part).collect()
     }
 
-    /// The values of an enum's variant, each with its field.
-    fn fields(&self, variant: &Variant) -> Vec<(String, Value)> {
-        let names = fields::of_variant(&variant.entries);
-        let entries = variant.entries.iter().enumerate();
-        let entries = entries.map(|(at, entry)| {
-            let field = names
-                .as_ref()
-                .map_or(at.to_string(), |names| names[at].clone());
-            (field, self.value(&entry.ty, &entry.lengths))
-        });
-        entries.collect()
-    }
-
-    /// The items of a tuple.
-    fn items(&self, types: &[Type], lengths: &Lengths) -> Vec<Value> {
-        let types = types.iter().enumerate();
-        let items = types.map(|(at, ty)| self.value(ty, lengths.part(at)));
-        items.collect()
+    fn part(&self, name: &Name, field: String, ty: &Type, lengths: &Lengths) -> PartView {
+        PartView {
+            text: name.text().to_owned(),
+            field,
+            value: self.value(ty, lengths),
+        }
     }
 
     fn value(&self, ty: &Type, lengths: &Lengths) -> Value {
@@ -195,31 +284,75 @@ impl<'a> Robots<'a> {
         }
     }
 
-    fn definition(&self, id: &TypeId) -> &Definition {
-        &self.scope.program.ty(*id).definition
+    fn shape(&self, own: &PayloadType) -> Shape {
+        let value = |at: usize, ty: &Type| self.value(ty, own.lengths.part(at));
+        match &own.ty {
+            Type::List(item) => {
+                Shape::List(most(&own.lengths), value(0, item), self.makeable.is(item))
+            }
+            Type::Option(item) => Shape::Option(value(0, item), self.makeable.is(item)),
+            Type::Tuple(items) => {
+                let items = items.iter().enumerate();
+                let items = items.map(|(at, ty)| PartView {
+                    text: String::new(),
+                    field: at.to_string(),
+                    value: value(at, ty),
+                });
+                Shape::Tuple(items.collect())
+            }
+            Type::Named(id) => match &self.scope.program.ty(*id).definition {
+                Definition::Struct(fields) => {
+                    let fields = fields.iter().map(|field| {
+                        let name = value_name(&field.name);
+                        self.part(&field.name, name, &field.ty, &field.lengths)
+                    });
+                    Shape::Struct(fields.collect())
+                }
+                Definition::Enum(variants) => self.of_enum(variants),
+                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
+                    Shape::Host(self.host(*id))
+                }
+            },
+            Type::Endpoint(endpoint) => {
+                let protocol = self.scope.program.protocol(endpoint.protocol);
+                let state = &protocol.state(endpoint.state).name;
+                let arguments = turbofish(&self.scope.types(&endpoint.arguments, &[]));
+                let init = format!("{}init{arguments}", self.scope.protocol(endpoint.protocol));
+                let (side, dual) = (endpoint.side.word(), endpoint.side.dual().word());
+                Shape::Endpoint(
+                    init,
+                    side,
+                    dual,
+                    format!("{}.{side}.{state}", protocol.name),
+                )
+            }
+            Type::Builtin(_) | Type::Parameter(_) | Type::Error => Shape::Tuple(Vec::new()),
+        }
     }
 
-    /// The variants that can be made, and the position of the smallest one among these.
-    fn made<'v>(&self, variants: &'v [Variant]) -> Vec<&'v Variant> {
-        let all = variants.iter();
-        all.filter(|variant| self.makeable.has(variant)).collect()
-    }
-
-    fn smallest(&self, variants: &[Variant]) -> usize {
+    fn of_enum(&self, variants: &[Variant]) -> Shape {
+        let count = |variants: &[Variant]| {
+            let made = variants.iter().filter(|variant| self.makeable.has(variant));
+            made.count()
+        };
+        let view = |(at, variant): (usize, &Variant)| {
+            let names = fields::of_variant(&variant.entries);
+            let parts = variant.entries.iter().enumerate().map(|(at, entry)| {
+                let field = names
+                    .as_ref()
+                    .map_or(at.to_string(), |names| names[at].clone());
+                self.part(&entry.name, field, &entry.ty, &entry.lengths)
+            });
+            VariantView {
+                text: variant.name.text().to_owned(),
+                name: type_name(&variant.name),
+                made: self.makeable.has(variant).then(|| count(&variants[..at])),
+                parts: parts.collect(),
+            }
+        };
         let smallest = self.makeable.shallow(variants).unwrap_or(0);
-        self.made(&variants[..smallest]).len()
-    }
-
-    /// The function that begins a session with an endpoint, and the name of the endpoint for people.
-    fn init(&self, endpoint: &EndpointType) -> String {
-        let arguments = self.scope.types(&endpoint.arguments, &[]);
-        self.scope.protocol(endpoint.protocol) + "init" + &turbofish(&arguments)
-    }
-
-    fn title(&self, endpoint: &EndpointType) -> String {
-        let protocol = self.scope.program.protocol(endpoint.protocol);
-        let state = &protocol.state(endpoint.state).name;
-        format!("{}.{}.{state}", protocol.name, endpoint.side.word())
+        let views = variants.iter().enumerate().map(view).collect();
+        Shape::Enum(count(variants), count(&variants[..smallest]), views)
     }
 }
 
@@ -239,6 +372,11 @@ fn payloads_of<'p>(
 /// A name as the suffix of a method.
 fn bare_name(name: &Name) -> String {
     value_name(name).trim_start_matches("r#").to_owned()
+}
+
+/// A position, or -1.
+fn position(at: Option<usize>) -> i64 {
+    at.and_then(|at| i64::try_from(at).ok()).unwrap_or(-1)
 }
 
 /// The most items, or a number that no list has.

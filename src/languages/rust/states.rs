@@ -15,6 +15,9 @@ use crate::protocol::{Entry, Message, Next, Protocol, Side, State, StateId, Type
 use crate::wire::{Encoding, Plan, Sizes};
 use std::collections::BTreeSet;
 
+/// A sentence lists at most this many messages.
+const MANY: usize = 8;
+
 /// The states of a protocol, and where its module is.
 #[derive(Clone, Copy)]
 pub(super) struct States<'a> {
@@ -63,17 +66,12 @@ pub(super) struct StateView {
     pub(super) leaves: bool,
     pub(super) opens: bool,
     pub(super) messages: Vec<MessageView>,
-}
-
-impl StateView {
-    pub(super) fn is_terminal(&self) -> bool {
-        self.sender.is_empty()
-    }
-
-    /// Whether each index that a byte can hold is that of a message.
-    pub(super) fn is_full(&self) -> bool {
-        self.messages.len() == 256
-    }
+    /// How many messages there are, whether these are too many for a sentence, and whether each index that a byte can hold is that
+    /// of one.
+    pub(super) count: usize,
+    pub(super) has_many: bool,
+    pub(super) is_full: bool,
+    pub(super) is_terminal: bool,
 }
 
 pub(super) struct ParameterView {
@@ -113,29 +111,14 @@ pub(super) struct MessageView {
     pub(super) parts: Vec<String>,
     /// The endpoint that follows; `None` at the end of the protocol.
     pub(super) next: Option<NextView>,
+    /// Its name and its type at the same side.
+    pub(super) next_name: String,
+    pub(super) next_ty: String,
+    /// Whether the same side sends the next message, and whether the other one does.
+    pub(super) stays: bool,
+    pub(super) turns: bool,
     /// How a far end encodes the payload, if that has bounds.
     pub(super) limit: Option<remote::Limit>,
-}
-
-impl MessageView {
-    /// The type of the endpoint that follows at the same side.
-    pub(super) fn next_ty(&self) -> &str {
-        self.next.as_ref().map_or("()", |next| &next.ty)
-    }
-
-    /// The name of the state that follows.
-    pub(super) fn next_name(&self) -> &str {
-        self.next.as_ref().map_or("", |next| &next.name)
-    }
-
-    /// Whether the same side sends the next message, and whether the other one does.
-    pub(super) fn stays(&self) -> bool {
-        self.next.as_ref().is_some_and(|next| next.edge == "Stay")
-    }
-
-    pub(super) fn turns(&self) -> bool {
-        self.next.as_ref().is_some_and(|next| next.edge == "Turn")
-    }
 }
 
 pub(super) struct EntryView {
@@ -148,7 +131,6 @@ pub(super) struct EntryView {
 }
 
 pub(super) struct NextView {
-    pub(super) name: String,
     pub(super) ty: String,
     pub(super) outer_ty: String,
     /// `Finish`, `Stay` or `Turn`.
@@ -164,7 +146,7 @@ impl<'a> States<'a> {
     pub(super) fn views(self) -> Vec<StateView> {
         let protocol = self.protocol();
         let waits = endpoint::may_wait(protocol, super::ALWAYS_FIT);
-        let (starts, carried) = (self.starts(), self.carried());
+        let (starts, carried) = (self.starts(), remote::carried(&protocol.states));
         let view = |(id, starts): (StateId, Option<Vec<usize>>)| {
             let at = id.index();
             self.view(id, waits[at], starts, &carried[at])
@@ -234,6 +216,10 @@ impl<'a> States<'a> {
             leaves: self.plan.is_some() && self.checked.is_reachable(id),
             opens: self.plan.is_some() && id == StateId::new(0),
             messages: messages.collect(),
+            count: state.messages.len(),
+            has_many: state.messages.len() > MANY,
+            is_full: state.messages.len() == 256,
+            is_terminal: sender.is_none(),
             name,
         }
     }
@@ -258,26 +244,23 @@ impl<'a> States<'a> {
         let all = |part: fn(&EntryView) -> &String| -> Vec<String> {
             entries.iter().map(part).cloned().collect()
         };
+        let following = endpoint::next(self.protocol(), &message.next);
+        let next_name = following.map_or(String::new(), |state| type_name(&state.name));
+        let edge = Edge::of(state, following);
         let next = match &message.next {
             Next::End | Next::Error => None,
-            Next::State {
-                state: to,
-                arguments,
-            } => {
-                let to = self.protocol().state(*to);
-                let name = type_name(&to.name);
+            Next::State { arguments, .. } => {
                 let ty = |scope: NameScope| {
-                    name.clone() + &generics(&scope.types(arguments, parameters))
+                    next_name.clone() + &generics(&scope.types(arguments, parameters))
                 };
                 Some(NextView {
                     ty: ty(inner),
                     outer_ty: ty(outer),
-                    edge: match Edge::of(state, Some(to)) {
+                    edge: match edge {
                         Edge::End => "Finish",
                         Edge::Stay => "Stay",
                         Edge::Turn => "Turn",
                     },
-                    name,
                 })
             }
         };
@@ -293,6 +276,12 @@ impl<'a> States<'a> {
             async_method,
             try_method,
             is_named: Entry::are_named(&message.entries),
+            next_name,
+            next_ty: next
+                .as_ref()
+                .map_or("()".to_owned(), |next| next.ty.clone()),
+            stays: edge == Edge::Stay,
+            turns: edge == Edge::Turn,
             payload: tuple(&all(|entry| &entry.ty)),
             values: tuple(&all(|entry| &entry.name)),
             fields,

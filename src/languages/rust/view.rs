@@ -3,7 +3,7 @@
 use super::derive::Derivable;
 use super::docs::Docs;
 use super::remote::StartView;
-use super::robots::Robots;
+use super::robots::RobotsView;
 use super::spelling::{NameScope, parameter_names, prelude, tuple, turbofish, type_name};
 use super::states::{StateView, States};
 use crate::check::CheckedProtocol;
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// The module of one protocol.
 #[derive(Template)]
 #[template(path = "rust/protocol.rs.jinja")]
-pub struct ProtocolView<'a> {
+pub struct ProtocolView {
     source: String,
     name: String,
     docs: Docs,
@@ -25,6 +25,7 @@ pub struct ProtocolView<'a> {
     capacity: Option<u32>,
     /// The name of `Result` here.
     result: &'static str,
+    sides: [SideView; 2],
     states: Vec<StateView>,
     /// The type arguments with which `init` calls the function that creates the slot.
     turbofish: String,
@@ -33,10 +34,16 @@ pub struct ProtocolView<'a> {
     choices: usize,
     /// How sessions begin between processes, if they do.
     start: Option<StartView>,
-    pub(super) robots: Option<Robots<'a>>,
+    pub(super) robots: Option<RobotsView>,
 }
 
-impl<'a> ProtocolView<'a> {
+/// A side, and whether it receives in some state.
+struct SideView {
+    name: &'static str,
+    receives: bool,
+}
+
+impl ProtocolView {
     /// The module of a checked protocol, whose position in the tree is `scope`.
     pub fn of(
         checked: CheckedProtocol,
@@ -44,7 +51,7 @@ impl<'a> ProtocolView<'a> {
         derivable: &Derivable,
         plan: Option<Plan>,
         sizes: Option<&Sizes>,
-    ) -> ProtocolView<'a> {
+    ) -> ProtocolView {
         let (program, protocol) = (scope.program, checked.protocol());
         let file = program.file(protocol.file);
         let names = parameter_names(protocol.start(), scope.taken);
@@ -71,6 +78,11 @@ impl<'a> ProtocolView<'a> {
             file_docs: Docs::of_module(&file.docs),
             capacity: checked.capacity().most(),
             result: prelude("Result", scope.taken),
+            sides: [Side::Client, Side::Server].map(|side| SideView {
+                name: side.word(),
+                receives: (protocol.states.iter())
+                    .any(|state| state.active_side() == Some(side.dual())),
+            }),
             states: states.views(),
             turbofish: turbofish(&names),
             payloads: states.payloads(&names),
@@ -78,21 +90,6 @@ impl<'a> ProtocolView<'a> {
             start: plan.and_then(start),
             robots: None,
         }
-    }
-
-    fn sides(&self) -> [&'static str; 2] {
-        [Side::Client, Side::Server].map(Side::word)
-    }
-
-    /// The state in which sessions begin.
-    fn first(&self) -> &StateView {
-        &self.states[0]
-    }
-
-    /// The sides that receive in some state.
-    fn receivers(&self) -> impl Iterator<Item = &'static str> {
-        let receives = |side: &&str| self.states.iter().any(|state| state.receiver == *side);
-        self.sides().into_iter().filter(move |side| receives(side))
     }
 }
 
