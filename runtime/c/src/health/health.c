@@ -26,28 +26,28 @@ static const duo_type duo_said_layout_of_duologue_health_3 =
 
 const duo_message duo_messages_of_duologue_health[] = {
     {&duo_said_layout_of_duologue_health_0, DUO_BEFORE_NEXT(duologue_health_ask_t, check),
-     &duo_states_of_duologue_health[1], DUO_TURN,
-     0 DUO_NAMED_IN(&duo_states_of_duologue_health[0], "check")},
+        &duo_states_of_duologue_health[1], DUO_TURN,
+        0 DUO_NAMED_IN(&duo_states_of_duologue_health[0], "check")},
     {&duo_said_layout_of_duologue_health_1, DUO_BEFORE_NEXT(duologue_health_ask_t, wait),
-     &duo_states_of_duologue_health[1], DUO_TURN,
-     1 DUO_NAMED_IN(&duo_states_of_duologue_health[0], "wait")},
+        &duo_states_of_duologue_health[1], DUO_TURN,
+        1 DUO_NAMED_IN(&duo_states_of_duologue_health[0], "wait")},
     {NULL, 0, NULL, DUO_END, 2 DUO_NAMED_IN(&duo_states_of_duologue_health[0], "quit")},
     {&duo_said_layout_of_duologue_health_3, DUO_BEFORE_NEXT(duologue_health_answer_t, status),
-     &duo_states_of_duologue_health[0], DUO_TURN,
-     0 DUO_NAMED_IN(&duo_states_of_duologue_health[1], "status")},
+        &duo_states_of_duologue_health[0], DUO_TURN,
+        0 DUO_NAMED_IN(&duo_states_of_duologue_health[1], "status")},
     {NULL, 0, NULL, DUO_END, 1 DUO_NAMED_IN(&duo_states_of_duologue_health[1], "draining")},
 };
 
 const duo_state duo_states_of_duologue_health[] = {
     {&duo_messages_of_duologue_health[0], offsetof(duologue_health_ask_t, as), DUO_CLIENT, false,
-     DUO_TAG_SIZE(duologue_health_ask_t) DUO_NAMED("health.ask")},
+        DUO_TAG_SIZE(duologue_health_ask_t) DUO_NAMED("health.ask")},
     {&duo_messages_of_duologue_health[3], offsetof(duologue_health_answer_t, as), DUO_SERVER,
-     false, DUO_TAG_SIZE(duologue_health_answer_t) DUO_NAMED("health.answer")},
+        false, DUO_TAG_SIZE(duologue_health_answer_t) DUO_NAMED("health.answer")},
 };
 
-const duo_protocol duo_protocol_of_duologue_health = {
-    DUOLOGUE_HEALTH_CAPACITY, false, sizeof(union duo_payload_of_duologue_health), 3,
-    duo_states_of_duologue_health, 0, &duo_shape_of_duologue_health_shape};
+const duo_protocol duo_protocol_of_duologue_health = {DUOLOGUE_HEALTH_CAPACITY, false,
+    sizeof(union duo_payload_of_duologue_health), 3, duo_states_of_duologue_health, 0,
+    &duo_shape_of_duologue_health_shape};
 
 #ifdef __cplusplus
 }

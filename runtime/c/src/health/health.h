@@ -32,62 +32,49 @@ extern "C" {
 /** The name of the protocol. */
 #define DUOLOGUE_HEALTH_NAME "health"
 
-/**
- * The dialogue of a client that asks a server about its services, or waits for changes.
+/** The dialogue of a client that asks a server about its services, or waits for changes.
  *
- * At most one message is in flight, so a send never waits.
- */
+ * At most one message is in flight, so a send never waits. */
 enum { DUOLOGUE_HEALTH_CAPACITY = 1 };
 
 extern const duo_protocol duo_protocol_of_duologue_health;
 extern const duo_state duo_states_of_duologue_health[];
 extern const duo_message duo_messages_of_duologue_health[];
 
-/**
- * The client in state `ask`: it sends.
- * Over sockets, the session ends if no message arrives within 1 min.
- */
+/** The client in state `ask`: it sends.
+ * Over sockets, the session ends if no message arrives within 1 min. */
 typedef struct duologue_health_client_ask_t {
     duo_endpoint sends;
 } duologue_health_client_ask_t;
 
-/**
- * The server in state `ask`: it receives.
- * Over sockets, the session ends if no message arrives within 1 min.
- */
+/** The server in state `ask`: it receives.
+ * Over sockets, the session ends if no message arrives within 1 min. */
 typedef struct duologue_health_server_ask_t {
     duo_endpoint receives;
 } duologue_health_server_ask_t;
 
-/**
- * The client in state `answer`: it receives.
- * Over sockets, the session ends if no message arrives within 1 min.
- */
+/** The client in state `answer`: it receives.
+ * Over sockets, the session ends if no message arrives within 1 min. */
 typedef struct duologue_health_client_answer_t {
     duo_endpoint receives;
 } duologue_health_client_answer_t;
 
-/**
- * The server in state `answer`: it sends.
- * Over sockets, the session ends if no message arrives within 1 min.
- */
+/** The server in state `answer`: it sends.
+ * Over sockets, the session ends if no message arrives within 1 min. */
 typedef struct duologue_health_server_answer_t {
     duo_endpoint sends;
 } duologue_health_server_answer_t;
 
 /** What the server receives in state `ask`. */
 typedef enum duologue_health_ask_tag_t {
-    /**
-     * Asks about a service; an empty name is the whole server.
+    /** Asks about a service; an empty name is the whole server.
      *
-     * Between processes, `service` is limited to `str<256>`.
-     */
+     * Between processes, `service` is limited to `str<256>`. */
     DUOLOGUE_HEALTH_ASK_CHECK = 1,
-    /**
-     * The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+    /** The same, but the server answers when the status is another one than this, or when 20
+     * seconds have passed.
      *
-     * Between processes, `service` is limited to `str<256>`.
-     */
+     * Between processes, `service` is limited to `str<256>`. */
     DUOLOGUE_HEALTH_ASK_WAIT,
     DUOLOGUE_HEALTH_ASK_QUIT,
 } duologue_health_ask_tag_t;
@@ -160,14 +147,14 @@ union duo_payload_of_duologue_health {
 };
 
 DUO_SHAPE(duo_shape_of_duologue_health, DUOLOGUE_HEALTH_CAPACITY, false,
-          sizeof(union duo_payload_of_duologue_health), 3);
+    sizeof(union duo_payload_of_duologue_health), 3);
 
 /**
  * Starts a session. Each of its endpoints is used once, and replaced by the next.
  * DUO_NO_MEMORY: no session was started, and both endpoints count as used.
  */
 DUO_MUST_CHECK DUO_API duo_status duologue_health_init(duologue_health_server_ask_t *server,
-                                                       duologue_health_client_ask_t *client)
+    duologue_health_client_ask_t *client)
 {
     return duo_open(&duo_protocol_of_duologue_health, &server->receives, &client->sends);
 }
@@ -188,7 +175,7 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_send_check(
     duologue_health_ask_t message;
     message.as.check.service = service;
     return duo_send(self.sends, &duo_messages_of_duologue_health[0], &message.as.check,
-                    DUO_FOREVER, &next->receives);
+        DUO_FOREVER, &next->receives);
 }
 
 /**
@@ -208,7 +195,7 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_send_check_within(
     duologue_health_ask_t message;
     message.as.check.service = service;
     return duo_send(self.sends, &duo_messages_of_duologue_health[0], &message.as.check,
-                    nanoseconds, &next->receives);
+        nanoseconds, &next->receives);
 }
 
 /**
@@ -227,11 +214,12 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_try_send_check(
     duologue_health_ask_t message;
     message.as.check.service = service;
     return duo_send(self.sends, &duo_messages_of_duologue_health[0], &message.as.check,
-                    DUO_AT_ONCE, &next->receives);
+        DUO_AT_ONCE, &next->receives);
 }
 
 /**
- * The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+ * The same, but the server answers when the status is another one than this, or when 20 seconds
+ * have passed.
  *
  * Between processes, `service` is limited to `str<256>`.
  *
@@ -247,12 +235,13 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_send_wait(
     duologue_health_ask_t message;
     message.as.wait.service = service;
     message.as.wait.status = status;
-    return duo_send(self.sends, &duo_messages_of_duologue_health[1], &message.as.wait,
-                    DUO_FOREVER, &next->receives);
+    return duo_send(self.sends, &duo_messages_of_duologue_health[1], &message.as.wait, DUO_FOREVER,
+        &next->receives);
 }
 
 /**
- * The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+ * The same, but the server answers when the status is another one than this, or when 20 seconds
+ * have passed.
  *
  * Between processes, `service` is limited to `str<256>`.
  *
@@ -268,12 +257,13 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_send_wait_within(
     duologue_health_ask_t message;
     message.as.wait.service = service;
     message.as.wait.status = status;
-    return duo_send(self.sends, &duo_messages_of_duologue_health[1], &message.as.wait,
-                    nanoseconds, &next->receives);
+    return duo_send(self.sends, &duo_messages_of_duologue_health[1], &message.as.wait, nanoseconds,
+        &next->receives);
 }
 
 /**
- * The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
+ * The same, but the server answers when the status is another one than this, or when 20 seconds
+ * have passed.
  *
  * Between processes, `service` is limited to `str<256>`.
  *
@@ -289,8 +279,8 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_ask_try_send_wait(
     duologue_health_ask_t message;
     message.as.wait.service = service;
     message.as.wait.status = status;
-    return duo_send(self.sends, &duo_messages_of_duologue_health[1], &message.as.wait,
-                    DUO_AT_ONCE, &next->receives);
+    return duo_send(self.sends, &duo_messages_of_duologue_health[1], &message.as.wait, DUO_AT_ONCE,
+        &next->receives);
 }
 
 /**
@@ -417,13 +407,13 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_client_answer_recv_within(
 {
     duo_cursor cursor;
     unsigned tag = duo_arrived_tag(&cursor, self.receives, DUO_CLIENT,
-                                   &duo_shape_of_duologue_health_shape, nanoseconds);
+        &duo_shape_of_duologue_health_shape, nanoseconds);
     if (tag == DUOLOGUE_HEALTH_ANSWER_STATUS && duo_may_step(&cursor, DUO_TURN)) {
         message->tag = DUOLOGUE_HEALTH_ANSWER_STATUS;
         message->block = NULL;
         memcpy(&message->as.status.status,
-               cursor.slot + DUO_ENTRY(duologue_health_answer_t, status, status),
-               sizeof message->as.status.status);
+            cursor.slot + DUO_ENTRY(duologue_health_answer_t, status, status),
+            sizeof message->as.status.status);
         message->as.status.next.sends = duo_taken(&cursor, self.receives, DUO_TURN, false);
         return DUO_OK;
     }
@@ -480,18 +470,18 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_server_answer_send_status(
     duologue_health_server_ask_t *next)
 {
     duo_cursor cursor;
-    if (duo_is_tag(status, 3) &&
-        duo_may_send(&cursor, self.sends, DUO_SERVER, &duo_shape_of_duologue_health_shape,
-                     DUO_TURN)) {
+    if (duo_is_tag(status, 3)
+            && duo_may_send(&cursor, self.sends, DUO_SERVER, &duo_shape_of_duologue_health_shape,
+            DUO_TURN)) {
         memcpy(cursor.slot + DUO_ENTRY(duologue_health_answer_t, status, status), &status,
-               sizeof status);
+            sizeof status);
         return duo_publish(&cursor, self.sends, DUO_SERVER, DUO_TURN, 0, true, false,
-                           &next->receives);
+            &next->receives);
     }
     duologue_health_answer_t message;
     message.as.status.status = status;
     return duo_send_apart(self.sends, &duo_messages_of_duologue_health[3], &message.as.status,
-                          DUO_FOREVER, &next->receives);
+        DUO_FOREVER, &next->receives);
 }
 
 /**
@@ -507,7 +497,7 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_server_answer_send_status_with
     duologue_health_answer_t message;
     message.as.status.status = status;
     return duo_send(self.sends, &duo_messages_of_duologue_health[3], &message.as.status,
-                    nanoseconds, &next->receives);
+        nanoseconds, &next->receives);
 }
 
 /**
@@ -521,18 +511,18 @@ DUO_MUST_CHECK DUO_API duo_status duologue_health_server_answer_try_send_status(
     duologue_health_server_ask_t *next)
 {
     duo_cursor cursor;
-    if (duo_is_tag(status, 3) &&
-        duo_may_send(&cursor, self.sends, DUO_SERVER, &duo_shape_of_duologue_health_shape,
-                     DUO_TURN)) {
+    if (duo_is_tag(status, 3)
+            && duo_may_send(&cursor, self.sends, DUO_SERVER, &duo_shape_of_duologue_health_shape,
+            DUO_TURN)) {
         memcpy(cursor.slot + DUO_ENTRY(duologue_health_answer_t, status, status), &status,
-               sizeof status);
+            sizeof status);
         return duo_publish(&cursor, self.sends, DUO_SERVER, DUO_TURN, 0, true, false,
-                           &next->receives);
+            &next->receives);
     }
     duologue_health_answer_t message;
     message.as.status.status = status;
     return duo_send_apart(self.sends, &duo_messages_of_duologue_health[3], &message.as.status,
-                          DUO_AT_ONCE, &next->receives);
+        DUO_AT_ONCE, &next->receives);
 }
 
 /**

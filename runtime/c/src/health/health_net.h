@@ -19,101 +19,105 @@ extern "C" {
 #endif
 
 DUO_API void duo_call_of_duologue_health_client(duo_endpoint endpoint, const duo_peer *peer,
-                                                duo_handler *handler, void *context)
+    duo_handler *handler, void *context)
 {
     duologue_health_client_ask_t client = {endpoint};
-    ((void (*)(duologue_health_client_ask_t client, const duo_peer *peer, void *context))handler)(client, peer, context);
+    ((void (*)(duologue_health_client_ask_t client, const duo_peer *peer,
+        void *context))handler)(client, peer, context);
 }
 
 /** Connects to an address as the client: see `duo_net_connect`. */
-DUO_MUST_CHECK DUO_API duo_status duologue_health_client_connect(
-    const char *address, const duo_net_options *options, duologue_health_client_ask_t *client)
+DUO_MUST_CHECK DUO_API duo_status duologue_health_client_connect(const char *address,
+    const duo_net_options *options, duologue_health_client_ask_t *client)
 {
     return duo_net_connect(address, &duo_wire_of_duologue_health, DUO_CLIENT, options,
-                           &client->sends);
+        &client->sends);
 }
 
 /** Connects over an existing connection as the client: see `duo_net_connect_over`. */
-DUO_MUST_CHECK DUO_API duo_status duologue_health_client_connect_over(
-    int descriptor, const duo_net_options *options, duologue_health_client_ask_t *client)
+DUO_MUST_CHECK DUO_API duo_status duologue_health_client_connect_over(int descriptor,
+    const duo_net_options *options, duologue_health_client_ask_t *client)
 {
     return duo_net_connect_over(descriptor, &duo_wire_of_duologue_health, DUO_CLIENT, options,
-                                &client->sends);
+        &client->sends);
 }
 
 /** Accepts one session as the client: see `duo_net_accept`. */
-DUO_MUST_CHECK DUO_API duo_status duologue_health_client_accept(
-    duo_listener *listener, uint64_t nanoseconds, duologue_health_client_ask_t *client)
+DUO_MUST_CHECK DUO_API duo_status duologue_health_client_accept(duo_listener *listener,
+    uint64_t nanoseconds, duologue_health_client_ask_t *client)
 {
     return duo_net_accept(listener, &duo_wire_of_duologue_health, DUO_CLIENT, nanoseconds,
-                          &client->sends);
+        &client->sends);
 }
 
 /** Accepts a session over an existing connection as the client: see `duo_net_accept_over`. */
-DUO_MUST_CHECK DUO_API duo_status duologue_health_client_accept_over(
-    int descriptor, const duo_net_options *options, duologue_health_client_ask_t *client)
+DUO_MUST_CHECK DUO_API duo_status duologue_health_client_accept_over(int descriptor,
+    const duo_net_options *options, duologue_health_client_ask_t *client)
 {
     return duo_net_accept_over(descriptor, &duo_wire_of_duologue_health, DUO_CLIENT, options,
-                               &client->sends);
+        &client->sends);
 }
 
-/** Calls a handler for each session in which this process is the client: see `duo_listener_serve`. */
-DUO_MUST_CHECK DUO_API duo_status duologue_health_client_serve(
-    duo_listener *listener, const duo_net_options *options,
+/** Calls a handler for each session in which this process is the client: see
+ * `duo_listener_serve`. */
+DUO_MUST_CHECK DUO_API duo_status duologue_health_client_serve(duo_listener *listener,
+    const duo_net_options *options,
     void (*handler)(duologue_health_client_ask_t client, const duo_peer *peer, void *context),
     void *context)
 {
     return duo_listener_serve(listener, &duo_wire_of_duologue_health, DUO_CLIENT, options,
-                              duo_call_of_duologue_health_client, (duo_handler *)handler, context);
+        duo_call_of_duologue_health_client, (duo_handler *)handler, context);
 }
 
 DUO_API void duo_call_of_duologue_health_server(duo_endpoint endpoint, const duo_peer *peer,
-                                                duo_handler *handler, void *context)
+    duo_handler *handler, void *context)
 {
     duologue_health_server_ask_t server = {endpoint};
-    ((void (*)(duologue_health_server_ask_t server, const duo_peer *peer, void *context))handler)(server, peer, context);
+    ((void (*)(duologue_health_server_ask_t server, const duo_peer *peer,
+        void *context))handler)(server, peer, context);
 }
 
 /** Connects to an address as the server: see `duo_net_connect`. */
-DUO_MUST_CHECK DUO_API duo_status duologue_health_server_connect(
-    const char *address, const duo_net_options *options, duologue_health_server_ask_t *server)
+DUO_MUST_CHECK DUO_API duo_status duologue_health_server_connect(const char *address,
+    const duo_net_options *options, duologue_health_server_ask_t *server)
 {
     return duo_net_connect(address, &duo_wire_of_duologue_health, DUO_SERVER, options,
-                           &server->receives);
+        &server->receives);
 }
 
 /** Connects over an existing connection as the server: see `duo_net_connect_over`. */
-DUO_MUST_CHECK DUO_API duo_status duologue_health_server_connect_over(
-    int descriptor, const duo_net_options *options, duologue_health_server_ask_t *server)
+DUO_MUST_CHECK DUO_API duo_status duologue_health_server_connect_over(int descriptor,
+    const duo_net_options *options, duologue_health_server_ask_t *server)
 {
     return duo_net_connect_over(descriptor, &duo_wire_of_duologue_health, DUO_SERVER, options,
-                                &server->receives);
+        &server->receives);
 }
 
 /** Accepts one session as the server: see `duo_net_accept`. */
-DUO_MUST_CHECK DUO_API duo_status duologue_health_server_accept(
-    duo_listener *listener, uint64_t nanoseconds, duologue_health_server_ask_t *server)
+DUO_MUST_CHECK DUO_API duo_status duologue_health_server_accept(duo_listener *listener,
+    uint64_t nanoseconds, duologue_health_server_ask_t *server)
 {
     return duo_net_accept(listener, &duo_wire_of_duologue_health, DUO_SERVER, nanoseconds,
-                          &server->receives);
+        &server->receives);
 }
 
 /** Accepts a session over an existing connection as the server: see `duo_net_accept_over`. */
-DUO_MUST_CHECK DUO_API duo_status duologue_health_server_accept_over(
-    int descriptor, const duo_net_options *options, duologue_health_server_ask_t *server)
+DUO_MUST_CHECK DUO_API duo_status duologue_health_server_accept_over(int descriptor,
+    const duo_net_options *options, duologue_health_server_ask_t *server)
 {
     return duo_net_accept_over(descriptor, &duo_wire_of_duologue_health, DUO_SERVER, options,
-                               &server->receives);
+        &server->receives);
 }
 
-/** Calls a handler for each session in which this process is the server: see `duo_listener_serve`. */
-DUO_MUST_CHECK DUO_API duo_status duologue_health_server_serve(
-    duo_listener *listener, const duo_net_options *options,
+/** Calls a handler for each session in which this process is the server: see
+ * `duo_listener_serve`. */
+DUO_MUST_CHECK DUO_API duo_status duologue_health_server_serve(duo_listener *listener,
+    const duo_net_options *options,
     void (*handler)(duologue_health_server_ask_t server, const duo_peer *peer, void *context),
     void *context)
 {
     return duo_listener_serve(listener, &duo_wire_of_duologue_health, DUO_SERVER, options,
-                              duo_call_of_duologue_health_server, (duo_handler *)handler, context);
+        duo_call_of_duologue_health_server, (duo_handler *)handler, context);
 }
 
 #ifdef __cplusplus

@@ -2,9 +2,8 @@
 #ifndef DUO_TYPES_H_OF_HEALTH_TYPES
 #define DUO_TYPES_H_OF_HEALTH_TYPES
 
-/**
- * Whether a server can be used. The runtimes serve this protocol next to those of the program: see docs/networking.md.
- */
+/** Whether a server can be used. The runtimes serve this protocol next to those of the program: see
+ * docs/networking.md. */
 
 #include "duologue.h"
 #ifndef DUO_AMALGAMATION

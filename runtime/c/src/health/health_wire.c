@@ -10,31 +10,33 @@ extern "C" {
 extern const duo_wire duo_wires_of_duologue_health[];
 
 static const duo_wire_part duo_parts_of_duologue_health[] = {
+    {&duo_wires_of_duologue_health[3], 0, 0},
+    {&duo_wires_of_duologue_health[3], 0, 0},
     {&duo_wires_of_duologue_health[0], DUO_ENTRY(duologue_health_ask_t, check, service), 0},
-    {&duo_wires_of_duologue_health[1], 0, 0},
-    {&duo_wires_of_duologue_health[0], DUO_ENTRY(duologue_health_ask_t, wait, service), 0},
-    {&duo_wires_of_duologue_health[3], DUO_ENTRY(duologue_health_ask_t, wait, status), 0},
     {&duo_wires_of_duologue_health[4], 0, 0},
-    {&duo_wires_of_duologue_health[3], DUO_ENTRY(duologue_health_answer_t, status, status), 0},
-    {&duo_wires_of_duologue_health[7], 0, 0},
+    {&duo_wires_of_duologue_health[1], DUO_ENTRY(duologue_health_ask_t, wait, service), 0},
+    {&duo_wires_of_duologue_health[2], DUO_ENTRY(duologue_health_ask_t, wait, status), 0},
+    {&duo_wires_of_duologue_health[6], 0, 0},
+    {&duo_wires_of_duologue_health[2], DUO_ENTRY(duologue_health_answer_t, status, status), 0},
 };
 
 const duo_wire duo_wires_of_duologue_health[] = {
-    {DUO_WIRE_LENGTH, sizeof(duo_str), 1, &duo_parts_of_duologue_health[6], 256, 0, 0},
-    {DUO_WIRE_STRUCT, 0, 1, &duo_parts_of_duologue_health[0], 1, 0, 0},
-    {DUO_WIRE_LIMIT, 0, 1, &duo_parts_of_duologue_health[1], 258, 0, 0},
+    {DUO_WIRE_LENGTH, sizeof(duo_str), 1, &duo_parts_of_duologue_health[0], 256, 0, 0},
+    {DUO_WIRE_LENGTH, sizeof(duo_str), 1, &duo_parts_of_duologue_health[1], 256, 0, 0},
     {DUO_WIRE_ENUM, sizeof(duologue_status_t), 1, NULL, 0, 3, sizeof(duologue_status_t)},
-    {DUO_WIRE_STRUCT, 0, 2, &duo_parts_of_duologue_health[2], 2, 0, 0},
-    {DUO_WIRE_LIMIT, 0, 2, &duo_parts_of_duologue_health[4], 259, 0, 0},
-    {DUO_WIRE_STRUCT, 0, 1, &duo_parts_of_duologue_health[5], 1, 0, 0},
     {DUO_WIRE_TEXT, sizeof(duo_str), 1, NULL, 0, 0, 0},
+    {DUO_WIRE_STRUCT, 0, 1, &duo_parts_of_duologue_health[2], 1, 0, 0},
+    {DUO_WIRE_LIMIT, 0, 1, &duo_parts_of_duologue_health[3], 258, 0, 0},
+    {DUO_WIRE_STRUCT, 0, 2, &duo_parts_of_duologue_health[4], 2, 0, 0},
+    {DUO_WIRE_LIMIT, 0, 2, &duo_parts_of_duologue_health[6], 259, 0, 0},
+    {DUO_WIRE_STRUCT, 0, 1, &duo_parts_of_duologue_health[7], 1, 0, 0},
 };
 
 static const duo_wire_message duo_encodings_of_duologue_health[] = {
-    {&duo_wires_of_duologue_health[2], 0, 0, 1, DUO_WIRE_UNBOUNDED},
-    {&duo_wires_of_duologue_health[5], 0, 0, 2, DUO_WIRE_UNBOUNDED},
+    {&duo_wires_of_duologue_health[5], 0, 0, 1, DUO_WIRE_UNBOUNDED},
+    {&duo_wires_of_duologue_health[7], 0, 0, 2, DUO_WIRE_UNBOUNDED},
     {NULL, 0, 0, 0, 0},
-    {&duo_wires_of_duologue_health[6], 0, 0, 1, 1},
+    {&duo_wires_of_duologue_health[8], 0, 0, 1, 1},
     {NULL, 0, 0, 0, 0},
 };
 
@@ -42,20 +44,33 @@ static const unsigned short duo_counts_of_duologue_health[] = {3, 2};
 
 static const uint32_t duo_within_of_duologue_health[] = {60000, 60000};
 
-static const char *const duo_state_names_of_duologue_health[] = {"health.ask", "health.answer"};
+static const char *const duo_state_names_of_duologue_health[] = {
+    "health.ask",
+    "health.answer",
+};
 
-static const char *const duo_message_names_of_duologue_health[] = {"check", "wait", "quit",
-                                                                   "status", "draining"};
+static const char *const duo_message_names_of_duologue_health[] = {
+    "check",
+    "wait",
+    "quit",
+    "status",
+    "draining",
+};
 
-const duo_wire_protocol duo_wire_of_duologue_health = {duo_states_of_duologue_health,
-                                                       duo_counts_of_duologue_health,
-                                                       duo_messages_of_duologue_health,
-                                                       duo_encodings_of_duologue_health,
-                                                       DUOLOGUE_HEALTH_FINGERPRINT, DUO_CLIENT,
-                                                       "health", duo_within_of_duologue_health,
-                                                       duo_state_names_of_duologue_health,
-                                                       duo_message_names_of_duologue_health,
-                                                       {NULL, NULL}, {0, 0}};
+const duo_wire_protocol duo_wire_of_duologue_health = {
+    duo_states_of_duologue_health,
+    duo_counts_of_duologue_health,
+    duo_messages_of_duologue_health,
+    duo_encodings_of_duologue_health,
+    DUOLOGUE_HEALTH_FINGERPRINT,
+    DUO_CLIENT,
+    "health",
+    duo_within_of_duologue_health,
+    duo_state_names_of_duologue_health,
+    duo_message_names_of_duologue_health,
+    {NULL, NULL},
+    {0, 0},
+};
 
 #ifdef __cplusplus
 }
