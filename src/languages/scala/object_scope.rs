@@ -141,7 +141,7 @@ impl<'a> ObjectScope<'a> {
     }
 
     /// A type of the standard library.
-    fn standard(&self, name: &'static str) -> String {
+    pub fn standard(&self, name: &'static str) -> String {
         if !self.is_distant && !self.hidden.contains(name) {
             return name.to_owned();
         }
