@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+/// How names of one kind are written.
+pub type Spell = fn(&str) -> String;
+
 /// The hard keywords of either version. Soft keywords (`end`, `using`, `extension`, ...) need no escape.
 const KEYWORDS: &str = "abstract case catch class def do else enum export extends false final finally for forSome \
     given if implicit import lazy macro match new null object override package private protected return sealed super \
