@@ -107,10 +107,8 @@ fn inside(
     for id in &file.types {
         let declared = program.ty(*id);
         let name = type_name(declared.name.text());
-        declare(
-            &object,
-            vec![spelled(name.clone(), &declared.name, "a type")],
-        );
+        let own = spelled(name.clone(), &declared.name, "a type");
+        declare(&object, vec![own]);
         if is_remote {
             let wire = wire_object(declared.name.text());
             declare(&format!("{object}.{wire}"), ["put", "get"].map(ours).into());
@@ -131,10 +129,8 @@ fn inside(
                 }
                 for variant in variants {
                     let name = type_name(variant.name.text());
-                    declare(
-                        &path,
-                        vec![spelled(name.clone(), &variant.name, "a variant")],
-                    );
+                    let own = spelled(name.clone(), &variant.name, "a variant");
+                    declare(&path, vec![own]);
                     let fields = variant.entries.iter().map(|entry| &entry.name);
                     let fields =
                         fields.map(|name| spelled(case_field(name.text()), name, "a field"));
@@ -165,10 +161,8 @@ fn of_protocol(
         for message in &state.messages {
             let class = type_name(message.name.text());
             let path = format!("{object}.{name}");
-            declare(
-                &path,
-                vec![spelled(class.clone(), &message.name, "a message")],
-            );
+            let own = spelled(class.clone(), &message.name, "a message");
+            declare(&path, vec![own]);
             let fields = message.entries.iter().map(|entry| &entry.name);
             let fields = fields.map(|name| spelled(entry_name(name.text()), name, "an entry"));
             let next = std::iter::once(ours("next"));
@@ -198,24 +192,15 @@ fn of_remote(object: &str, protocol: &Protocol, declare: &mut dyn FnMut(&str, Ve
     for side in side_objects(protocol) {
         declare(&format!("{object}.{side}"), roles.map(ours).into());
     }
-    let longest = protocol
-        .states
-        .iter()
-        .map(|state| state.messages.len())
-        .max();
+    let longest = protocol.states.iter().map(|state| state.messages.len());
+    let longest = longest.max();
     for position in 0..protocol.states.len() + MORE {
         let state = format!("$state{position}");
         let parts = (0..longest.unwrap_or(0))
             .flat_map(|index| [ours(&format!("put${index}")), ours(&format!("get${index}"))]);
         let path = format!("{object}.{state}");
-        declare(
-            &path,
-            ["put", "get", "limit", "within"]
-                .map(ours)
-                .into_iter()
-                .chain(parts)
-                .collect(),
-        );
+        let own = ["put", "get", "limit", "within"].map(ours).into_iter();
+        declare(&path, own.chain(parts).collect());
         declare(object, vec![ours(&state)]);
     }
     declare(&format!("{object}.$wire"), vec![ours("protocol")]);

@@ -141,7 +141,7 @@ impl<'a> ObjectScope<'a> {
     }
 
     /// A type of the standard library.
-    fn standard(&self, name: &'static str) -> String {
+    pub fn standard(&self, name: &'static str) -> String {
         if !self.is_distant && !self.hidden.contains(name) {
             return name.to_owned();
         }
@@ -161,7 +161,7 @@ impl<'a> ObjectScope<'a> {
             Type::Option(item) => {
                 format!("{}[{}]", self.standard("Option"), self.payload_type(item))
             }
-            Type::Tuple(items) => self.tuple(items.iter()),
+            Type::Tuple(items) => self.payload(items),
             Type::Named(id) => self.named(*id),
             Type::Parameter(index) => self.parameters[*index as usize].clone(),
             Type::Endpoint(endpoint) => self.endpoint(endpoint),
@@ -182,18 +182,12 @@ impl<'a> ObjectScope<'a> {
         }
     }
 
-    /// Scala has tuples of up to 22 values; longer ones are nested.
-    fn tuple<'t>(&self, items: impl Iterator<Item = &'t Type>) -> String {
-        let parts = items.map(|item| self.payload_type(item));
-        nested(parts.collect(), &|parts| format!("({})", parts.join(", ")))
-    }
-
-    /// The type of several values: a tuple, except for one.
+    /// The type of several values: a tuple, except for one. Scala has tuples of up to 22 values; longer ones are nested.
     pub fn payload<'t>(&self, types: impl IntoIterator<Item = &'t Type>) -> String {
-        let types: Vec<&Type> = types.into_iter().collect();
-        match types.as_slice() {
-            [only] => self.payload_type(only),
-            several => self.tuple(several.iter().copied()),
+        let types = types.into_iter().map(|ty| self.payload_type(ty));
+        match types.collect::<Vec<_>>() {
+            mut only if only.len() == 1 => only.remove(0),
+            several => nested(several, &|parts| format!("({})", parts.join(", "))),
         }
     }
 

@@ -37,6 +37,8 @@ pub struct ProtocolView<'a> {
     states: Vec<StateView>,
     sides: [SideView<'a>; 2],
     group_size: usize,
+    /// What a method returns after which the session is over.
+    unit: String,
     /// Whether the objects of instances need a way to create the first endpoints.
     is_opened: bool,
     remote: Option<RemoteView>,
@@ -190,6 +192,7 @@ impl<'a> ProtocolView<'a> {
             states,
             sides,
             group_size: MESSAGES_IN_ONE_METHOD,
+            unit: writer.scope.standard("Unit"),
             is_opened: whole.options.remote && !parameters.is_empty(),
             parameters,
             remote,

@@ -2,7 +2,7 @@
 
 use super::object_scope::{ObjectScope, nested};
 use super::payload::is_object;
-use super::spelling::{entry_name, field_name, method_name, object_name, type_name};
+use super::spelling::{Spell, entry_name, field_name, method_name, object_name, type_name};
 use super::whole::{Whole, robots_object};
 use super::wire::{Matching, most, parts};
 use crate::protocol::{Builtin, Definition, Entry, Lengths, Side, Type, Variant};
@@ -317,12 +317,7 @@ impl Writer<'_> {
         }
     }
 
-    fn entries(
-        &self,
-        entries: &[Entry],
-        arguments: &[Type],
-        spell: fn(&str) -> String,
-    ) -> Vec<PartView> {
+    fn entries(&self, entries: &[Entry], arguments: &[Type], spell: Spell) -> Vec<PartView> {
         let parts = entries.iter().map(|entry| {
             let ty = entry.ty.substitute(arguments);
             self.part(entry.name.text(), spell, &ty, &entry.lengths)
@@ -330,13 +325,7 @@ impl Writer<'_> {
         parts.collect()
     }
 
-    fn part(
-        &self,
-        name: &str,
-        spell: fn(&str) -> String,
-        ty: &Type,
-        lengths: &Lengths,
-    ) -> PartView {
+    fn part(&self, name: &str, spell: Spell, ty: &Type, lengths: &Lengths) -> PartView {
         PartView {
             name: name.to_owned(),
             field: spell(name),
@@ -434,13 +423,11 @@ impl Writer<'_> {
                     items,
                     is_group: true,
                 };
-                match nested(items.collect(), &group) {
-                    Codec::Tuple { items, .. } => Codec::Tuple {
-                        items,
-                        is_group: false,
-                    },
-                    other => other,
+                let mut tuple = nested(items.collect(), &group);
+                if let Codec::Tuple { is_group, .. } = &mut tuple {
+                    *is_group = false;
                 }
+                tuple
             }
             Type::Endpoint(endpoint) => {
                 let protocol = self.scope.whole.program.protocol(endpoint.protocol);

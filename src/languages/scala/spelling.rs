@@ -5,21 +5,26 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+/// How names of one kind are written.
+pub type Spell = fn(&str) -> String;
+
 /// The hard keywords of either version. Soft keywords (`end`, `using`, `extension`, ...) need no escape.
-const KEYWORDS: &str = "abstract case catch class def do else enum export extends false final finally for forSome given if implicit import lazy \
-    macro match new null object override package private protected return sealed super then this throw trait true try type \
-    val var while with yield _ derives inline";
+const KEYWORDS: &str = "abstract case catch class def do else enum export extends false final finally for forSome \
+    given if implicit import lazy macro match new null object override package private protected return sealed super \
+    then this throw trait true try type val var while with yield _ derives inline";
 
 /// Members that every object has. A method or field with such a name gets a trailing `_`, whatever its arguments are.
-const OBJECT_MEMBERS: &str = "asInstanceOf clone eq equals finalize getClass hashCode isInstanceOf ne notify notifyAll synchronized toString";
+const OBJECT_MEMBERS: &str = "asInstanceOf clone eq equals finalize getClass hashCode isInstanceOf ne notify notifyAll \
+    synchronized toString";
 
 /// Members that every case class has in addition.
-const CASE_CLASS_MEMBERS: &str = "canEqual copy productArity productElement productElementName productElementNames productIterator productPrefix";
+const CASE_CLASS_MEMBERS: &str = "canEqual copy productArity productElement productElementName productElementNames \
+    productIterator productPrefix";
 
 /// Terms that may refer to something in a nearer scope than an object of the package, which then needs its full path: what
 /// generated objects themselves declare, the parameters and values of what they contain, and what endpoints inherit.
-const TERMS_IN_SIGHT: &str = "client client_ index init next number on onOrClosed open payload previous recv recvAsync recvOrClosed recvThen \
-    recvWithin robots robots_ server server_ start tryRecv values wait";
+const TERMS_IN_SIGHT: &str = "client client_ index init next number on onOrClosed open payload previous recv recvAsync \
+    recvOrClosed recvThen recvWithin robots robots_ server server_ start tryRecv values wait";
 
 /// Types that are in scope everywhere (`scala`, `Predef`, `java.lang`). A type parameter with such a name would shadow the type,
 /// which 2.13 warns about. If a state or message has such a name, generated code uses the full path of the type.

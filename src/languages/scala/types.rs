@@ -2,7 +2,7 @@
 
 use super::object_scope::ObjectScope;
 use super::payload::{Check, Moved, check, moved};
-use super::spelling::{self, type_name};
+use super::spelling::{self, Spell, type_name};
 use super::view::{Head, Parameters, docs};
 use super::wire::{WireBody, WireView, is_split};
 use crate::protocol::{Definition, Type, TypeId};
@@ -168,7 +168,7 @@ impl Values {
     /// Values with these names and types. Code refers to each with `base` before its name.
     fn of<'t>(
         scope: &mut ObjectScope,
-        spell: fn(&str) -> String,
+        spell: Spell,
         values: impl Iterator<Item = (&'t str, &'t Type)>,
         base: &str,
     ) -> Values {

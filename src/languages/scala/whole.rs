@@ -1,6 +1,6 @@
 //! Facts about a whole program that are computed once, however many files are generated for it.
 
-use super::spelling::{case_field_name, field_name, is_common_type, type_name};
+use super::spelling::{Spell, case_field_name, field_name, is_common_type, type_name};
 use crate::languages::aliases::Aliases;
 use crate::languages::{Options, ScalaVersion};
 use crate::protocol::{Definition, Program, Protocol, ProtocolId, Side, Type, TypeId};
@@ -55,7 +55,7 @@ impl<'a> Whole<'a> {
     }
 
     /// How the values of variants are spelled.
-    pub fn variant_field(&self) -> fn(&str) -> String {
+    pub fn variant_field(&self) -> Spell {
         if self.is_for_three() {
             case_field_name
         } else {

@@ -54,10 +54,9 @@ object health {
     def $open(start: _root_.duologue.Endpoint): Ask = new Ask(start)
 
     /** Over sockets, the session ends if no message arrives within 1 min. */
-    final class Ask private[health] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.SendEndpoint(previous) {
+    final class Ask private[health] ($previous: _root_.duologue.Endpoint)
+        extends _root_.duologue.SendEndpoint($previous) {
       def $state(): _root_.scala.Predef.String = "ask"
-
       override def $messages(): _root_.scala.Predef.String = "check wait quit"
 
       /** Asks about a service; an empty name is the whole server.
@@ -78,18 +77,24 @@ object health {
         new Answer(this)
       }
 
-      def quit(): Unit = _root_.duologue.generated.end(this, 2, null)
+      def quit(): Unit = {
+        _root_.duologue.generated.end(this, 2, null)
+      }
     }
 
     /** Over sockets, the session ends if no message arrives within 1 min. */
-    final class Answer private[health] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.RecvEndpoint[health.Answer](previous) {
+    final class Answer private[health] ($previous: _root_.duologue.Endpoint)
+        extends _root_.duologue.RecvEndpoint[health.Answer]($previous) {
       def $state(): _root_.scala.Predef.String = "answer"
-
       override def $messages(): _root_.scala.Predef.String = "status draining"
 
-      protected def open(index: Int, payload: Any, number: Long): health.Answer = index match {
-        case 0 => health.Answer.Status(payload.asInstanceOf[healthTypes.Status], new Ask(this))
+      protected def open(
+          index: _root_.scala.Int,
+          payload: _root_.scala.Any,
+          number: _root_.scala.Long
+      ): health.Answer = index match {
+        case 0 =>
+          health.Answer.Status(payload.asInstanceOf[healthTypes.Status], new Ask(this))
         case 1 => health.Answer.Draining
         case _ => _root_.duologue.generated.unknown(index)
       }
@@ -103,14 +108,18 @@ object health {
     def $open(start: _root_.duologue.Endpoint): Ask = new Ask(start)
 
     /** Over sockets, the session ends if no message arrives within 1 min. */
-    final class Ask private[health] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.RecvEndpoint[health.Ask](previous) {
+    final class Ask private[health] ($previous: _root_.duologue.Endpoint)
+        extends _root_.duologue.RecvEndpoint[health.Ask]($previous) {
       def $state(): _root_.scala.Predef.String = "ask"
-
       override def $messages(): _root_.scala.Predef.String = "check wait quit"
 
-      protected def open(index: Int, payload: Any, number: Long): health.Ask = index match {
-        case 0 => health.Ask.Check(payload.asInstanceOf[String], new Answer(this))
+      protected def open(
+          index: _root_.scala.Int,
+          payload: _root_.scala.Any,
+          number: _root_.scala.Long
+      ): health.Ask = index match {
+        case 0 =>
+          health.Ask.Check(payload.asInstanceOf[String], new Answer(this))
         case 1 =>
           val values = payload.asInstanceOf[(String, healthTypes.Status)]
           health.Ask.Wait(values._1, values._2, new Answer(this))
@@ -120,10 +129,9 @@ object health {
     }
 
     /** Over sockets, the session ends if no message arrives within 1 min. */
-    final class Answer private[health] (previous: _root_.duologue.Endpoint)
-        extends _root_.duologue.SendEndpoint(previous) {
+    final class Answer private[health] ($previous: _root_.duologue.Endpoint)
+        extends _root_.duologue.SendEndpoint($previous) {
       def $state(): _root_.scala.Predef.String = "answer"
-
       override def $messages(): _root_.scala.Predef.String = "status draining"
 
       def status(status: healthTypes.Status): Ask = {
@@ -132,7 +140,9 @@ object health {
       }
 
       /** The server accepts no further sessions, and ends soon. */
-      def draining(): Unit = _root_.duologue.generated.end(this, 1, null)
+      def draining(): Unit = {
+        _root_.duologue.generated.end(this, 1, null)
+      }
     }
   }
 
@@ -147,19 +157,29 @@ object health {
   }
 
   private object $state0
-      extends _root_.duologue.WireState("ask", true, "check wait quit", 1L, -1L, 1L, 2L, -1L, 1L, 0L, 0L, -1L) {
+      extends _root_.duologue.WireState(
+        "ask",
+        true,
+        "check wait quit",
+        1L, -1L, 1L,
+        2L, -1L, 1L,
+        0L, 0L, -1L
+      ) {
     def put(
         index: _root_.scala.Int,
         payload: _root_.scala.Any,
         number: _root_.scala.Long,
         out: _root_.duologue.PayloadWriter
     ): _root_.scala.Unit = index match {
-      case 0 => out.str(payload.asInstanceOf[String], 256L)
+      case 0 =>
+        val value = payload.asInstanceOf[String]
+        out.str(value, 256L)
       case 1 =>
-        val values = payload.asInstanceOf[(String, healthTypes.Status)]
-        out.str(values._1, 256L)
-        healthTypes.$Status.put(out, values._2)
-      case 2 => ()
+        val value = payload.asInstanceOf[(String, healthTypes.Status)]
+        out.str(value._1, 256L)
+        healthTypes.$Status.put(out, value._2)
+      case 2 =>
+        ()
       case _ => _root_.duologue.generated.unknown(index)
     }
 
@@ -180,15 +200,24 @@ object health {
   }
 
   private object $state1
-      extends _root_.duologue.WireState("answer", false, "status draining", 1L, 1L, 0L, 0L, 0L, -1L) {
+      extends _root_.duologue.WireState(
+        "answer",
+        false,
+        "status draining",
+        1L, 1L, 0L,
+        0L, 0L, -1L
+      ) {
     def put(
         index: _root_.scala.Int,
         payload: _root_.scala.Any,
         number: _root_.scala.Long,
         out: _root_.duologue.PayloadWriter
     ): _root_.scala.Unit = index match {
-      case 0 => healthTypes.$Status.put(out, payload.asInstanceOf[healthTypes.Status])
-      case 1 => ()
+      case 0 =>
+        val value = payload.asInstanceOf[healthTypes.Status]
+        healthTypes.$Status.put(out, value)
+      case 1 =>
+        ()
       case _ => _root_.duologue.generated.unknown(index)
     }
 

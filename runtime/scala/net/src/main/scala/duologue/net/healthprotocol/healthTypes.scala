@@ -22,13 +22,15 @@ object healthTypes {
   }
 
   object $Status extends _root_.duologue.Wire[Status] {
-    def put(out: _root_.duologue.PayloadWriter, value: Status): _root_.scala.Unit = {
+    def put(out: _root_.duologue.PayloadWriter, value: Status): _root_.scala.Unit =
       value match {
-        case Status.Unknown => out.count(0L)
-        case Status.Serving => out.count(1L)
-        case Status.NotServing => out.count(2L)
+        case Status.Unknown =>
+          out.count(0L)
+        case Status.Serving =>
+          out.count(1L)
+        case Status.NotServing =>
+          out.count(2L)
       }
-    }
 
     def get(in: _root_.duologue.PayloadReader): Status =
       in.variant(3) match {
