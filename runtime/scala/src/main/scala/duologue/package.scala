@@ -79,9 +79,19 @@ package object duologue {
     * val client = duologue.service(bank.init())(serve)
     * }}}
     */
-  def service[S <: Endpoint, C <: Endpoint](session: (S, C))(serve: S => Unit)(implicit executor: ExecutionContext): C = {
+  def service[S <: Endpoint, C <: Endpoint](session: (S, C))(serve: S => Unit)(implicit executor: ExecutionContext): C =
+    serviceWith(session)(serve)(executor.execute(_))
+
+  /** Like `service`, with a function that begins what it is given: in a virtual thread, or in a fork of ox. If the function throws,
+    * `serviceWith` closes the session and throws the same.
+    *
+    * {{{
+    * val client = duologue.serviceWith(bank.init())(serve)(Thread.startVirtualThread(_))
+    * }}}
+    */
+  def serviceWith[S <: Endpoint, C <: Endpoint](session: (S, C))(serve: S => Unit)(begin: Runnable => Any): C = {
     val (server, client) = session
-    try executor.execute(() => Using.resource(server)(serve))
+    try begin(() => Using.resource(server)(serve)): Unit
     catch {
       case refused: Throwable =>
         abandon(server)

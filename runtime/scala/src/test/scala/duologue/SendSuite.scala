@@ -106,6 +106,11 @@ final class SendSuite extends RuntimeSuite {
       }(beside)
       closed(client.login("holk", "1234").recv())
     }
+    val begun = serviceWith(bank.init())(server => abandon(server.recv().next.invalid()))(new Thread(_).start())
+    begun.login("holk", "1234").recv() match {
+      case bank.LoginResponse.Invalid(next) => closed(next.login("holk", "1234").recv())
+      case bank.LoginResponse.Ok(_)         => fail("nobody logs in")
+    }
     val (server, client) = bank.init()
     val refusing: Executor = _ => throw new RejectedExecutionException()
     intercept[RejectedExecutionException](service((server, client))(_ => ())(ExecutionContext.fromExecutor(refusing))): Unit
