@@ -35,6 +35,7 @@ mod oldest;
 mod outputs;
 mod packages;
 mod pages;
+mod patterns;
 mod pictures;
 mod plugins;
 mod programs;
