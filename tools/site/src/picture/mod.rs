@@ -98,10 +98,21 @@ pub struct Arrow {
     pub lines: Vec<String>,
     /// For each of these lines the message, but for a last one that counts messages.
     pub steps: Vec<Step>,
+    /// For each of these messages whether it is marked as missing.
+    pub missing: Vec<bool>,
+}
+
+impl Picture {
+    /// Marks the messages that something lacks, for example that no test has sent.
+    pub fn mark_missing(&mut self, is_missing: impl Fn(Step) -> bool) {
+        for arrow in &mut self.arrows {
+            arrow.missing = arrow.steps.iter().map(|step| is_missing(*step)).collect();
+        }
+    }
 }
 
 /// The message at a position in a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step {
     /// The state.
     pub state: StateId,
@@ -281,6 +292,7 @@ fn picture(
                 active: protocol.state(*from).active_side(),
                 lines,
                 steps: steps.collect(),
+                missing: Vec::new(),
             });
         }
     }
@@ -292,6 +304,7 @@ fn picture(
             active: None,
             lines: Vec::new(),
             steps: Vec::new(),
+            missing: Vec::new(),
         });
     }
     Picture {
