@@ -206,3 +206,61 @@ impl<'e> Tree<'e> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Edge, solve};
+
+    const VERTICES: usize = 4;
+    /// As many positions as the longest edges can need.
+    const POSITIONS: usize = 8;
+
+    /// The sum of all edges; `None` if one is too short.
+    fn cost(at: &[i32], edges: &[Edge]) -> Option<i32> {
+        let mut sum = 0;
+        for edge in edges {
+            let length = at[edge.to] - at[edge.from];
+            if length < edge.least {
+                return None;
+            }
+            sum += edge.weight * (length - edge.least);
+        }
+        Some(sum)
+    }
+
+    #[test]
+    fn no_other_positions_are_better() {
+        let mut number = 1_u32;
+        let mut next = |below: u32| {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (number >> 16) % below
+        };
+        for _ in 0..300 {
+            let mut edges = Vec::new();
+            for from in 0..VERTICES {
+                for to in from + 1..VERTICES {
+                    if next(2) == 0 {
+                        let least = i32::try_from(next(4)).unwrap_or_default() - 1;
+                        let weight = i32::try_from(next(5)).unwrap_or_default();
+                        edges.push(Edge {
+                            from,
+                            to,
+                            least,
+                            weight,
+                        });
+                    }
+                }
+            }
+            let found = cost(&solve(VERTICES, &edges), &edges).expect("no edge is too short");
+            let all = (0..POSITIONS.pow(4)).filter_map(|mut code| {
+                let at = [(); VERTICES].map(|()| {
+                    let position = code % POSITIONS;
+                    code /= POSITIONS;
+                    i32::try_from(position).unwrap_or_default()
+                });
+                cost(&at, &edges)
+            });
+            assert_eq!(Some(found), all.min());
+        }
+    }
+}
