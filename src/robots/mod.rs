@@ -5,7 +5,7 @@ mod makeable;
 mod payloads;
 
 pub use makeable::Makeable;
-pub(crate) use payloads::{PayloadTypes, builtin_word};
+pub(crate) use payloads::{PayloadType, PayloadTypes, builtin_word};
 
 use crate::fingerprint::Fingerprint;
 use crate::protocol::text::type_text;

@@ -4,13 +4,18 @@ use crate::args::named::{Named, find_state, select};
 use crate::args::{Sources, TEMPLATE};
 use crate::terminal::Terminal;
 use clap::{Args, ValueEnum};
+use duologue::fingerprint::Fingerprint;
 use duologue::graph::diagram;
 use duologue::graph::promela::promela;
-use duologue::protocol::Protocol;
+use duologue::protocol::{Program, Protocol, ProtocolId};
+use duologue::relation::View;
 use duologue::source;
 use duologue_project::{Failure, Outcome};
-use duologue_site::picture::{self, Layout, MOST_ARROWS, MOST_STATES, TooLarge};
-use std::path::PathBuf;
+use duologue_site::picture::{self, Layout, MOST_ARROWS, MOST_STATES, Picture, Step, TooLarge};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
@@ -18,6 +23,8 @@ const EXAMPLES: &str = "\
                                       a picture, for light and dark pages
   duologue graph bank.proto#bank/connected --format svg > connected.svg
                                       a state with the states nearest to it
+  duologue graph bank.proto --format svg --coverage coverage.json > bank.svg
+                                      messages that no robot has sent are red and dashed
   duologue graph bank.proto | dot -Tpng > bank.png
                                       the same, drawn by Graphviz
   duologue graph bank.proto bank --format mermaid
@@ -44,6 +51,9 @@ pub struct Graph {
         value_name = "LANGUAGE"
     )]
     format: Language,
+    /// Mark the messages that robots have neither sent nor received, by a file with their coverage; only with svg
+    #[arg(long, value_name = "FILE")]
+    coverage: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
 }
@@ -69,6 +79,10 @@ impl Graph {
             let words = "only `--format svg` draws a state with the states nearest to it";
             return Err(Failure::Usage(words.to_owned()));
         }
+        if self.coverage.is_some() && !matches!(self.format, Language::Svg) {
+            let words = "only `--format svg` shows coverage";
+            return Err(Failure::Usage(words.to_owned()));
+        }
         let compiled = named.compile(self.sources, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
         let selected = select(checked, named.protocol.as_deref())?;
@@ -87,7 +101,14 @@ impl Graph {
         for id in selected {
             let protocol = checked.program().protocol(id);
             terminal.print(match self.format {
-                Language::Svg => draw(protocol, &compiled.sources, state.as_deref())?,
+                Language::Svg => {
+                    let mut picture = draw(protocol, &compiled.sources, state.as_deref())?;
+                    if let Some(path) = &self.coverage {
+                        let seen = seen(checked.program(), id, path)?;
+                        picture.mark_missing(|step| !seen.contains(&step));
+                    }
+                    picture::svg(&picture, &Layout::of(&picture))
+                }
                 Language::Dot => diagram::dot(protocol, &compiled.sources),
                 Language::Mermaid => diagram::mermaid(protocol, &compiled.sources),
                 Language::Promela => promela(protocol),
@@ -97,13 +118,70 @@ impl Graph {
     }
 }
 
-/// A protocol, or a state of it with those nearest to it, as SVG.
+/// The messages that a coverage of robots has seen of a protocol.
+fn seen(program: &Program, id: ProtocolId, path: &Path) -> Result<BTreeSet<Step>, Failure> {
+    let protocol = program.protocol(id);
+    let name = program.full_name(protocol.file, protocol.name.text());
+    let fail = |why: String| Failure::Environment(format!("{}: {why}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let own = || Fingerprint::of(View::of(program, id)).to_string();
+    let fingerprint = (!protocol.is_generic()).then(own);
+    let mut seen = None;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let report: Report = serde_json::from_str(line)
+            .map_err(|error| fail(format!("this is not the coverage of a robot: {error}")))?;
+        if report.protocol != name {
+            continue;
+        }
+        if fingerprint
+            .as_ref()
+            .is_some_and(|own| *own != report.fingerprint)
+        {
+            return Err(fail(format!(
+                "this is the coverage of another version of `{name}`"
+            )));
+        }
+        let seen: &mut BTreeSet<Step> = seen.get_or_insert_default();
+        let is_seen = |found: &&Transition| found.sent > 0 || found.received > 0;
+        for found in report.transitions.iter().filter(is_seen) {
+            // A state of an instance has its type arguments in its name.
+            let state = found.state.split('<').next().unwrap_or_default();
+            let states = protocol
+                .state_ids()
+                .filter(|id| protocol.state(*id).name.text() == state);
+            seen.extend(states.flat_map(|state| {
+                let messages = protocol.state(state).messages.iter().enumerate();
+                let own = messages.filter(|(_, message)| message.name.text() == found.message);
+                own.map(move |(message, _)| Step { state, message })
+            }));
+        }
+    }
+    seen.ok_or_else(|| fail(format!("there is no coverage of `{name}`")))
+}
+
+/// What a line of a coverage says.
+#[derive(Deserialize)]
+struct Report {
+    protocol: String,
+    fingerprint: String,
+    transitions: Vec<Transition>,
+}
+
+#[derive(Deserialize)]
+struct Transition {
+    state: String,
+    message: String,
+    sent: u64,
+    received: u64,
+}
+
+/// A protocol, or a state of it with those nearest to it.
 fn draw(
     protocol: &Protocol,
     sources: &source::Sources,
     state: Option<&str>,
-) -> Result<String, Failure> {
-    let picture = match state {
+) -> Result<Picture, Failure> {
+    Ok(match state {
         Some(state) => picture::surroundings(protocol, sources, find_state(protocol, state)?),
         None => picture::whole(protocol, sources).map_err(|TooLarge { states, arrows }| {
             let (name, first) = (&protocol.name, &protocol.start().name);
@@ -113,6 +191,5 @@ fn draw(
                  {file}#{name}/{first}, to draw the states nearest to it, or use `--format dot` and Graphviz"
             ))
         })?,
-    };
-    Ok(picture::svg(&picture, &Layout::of(&picture)))
+    })
 }

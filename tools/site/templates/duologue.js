@@ -251,6 +251,13 @@ function stepper(section, table, picture, place) {
       const state = Number(box.getAttribute("data-state"));
       box.classList.toggle("now", position.at.includes(state));
     }
+    // A state that is out of sight is scrolled to the middle.
+    const seen = picture.getBoundingClientRect();
+    for (const now of picture.querySelectorAll(".now")) {
+      const box = now.getBoundingClientRect();
+      if (box.top < seen.top || box.bottom > seen.bottom) picture.scrollTop += (box.top + box.bottom - seen.top - seen.bottom) / 2;
+      if (box.left < seen.left || box.right > seen.right) picture.scrollLeft += (box.left + box.right - seen.left - seen.right) / 2;
+    }
     for (const label of picture.querySelectorAll("[data-step]")) {
       label.classList.toggle("can", meant(label, possible) !== undefined);
     }

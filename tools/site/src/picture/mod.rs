@@ -3,13 +3,16 @@
 //! The time that a layout takes grows faster than the graph, so there is a largest graph. Of a larger one, the surroundings of a
 //! state can be drawn.
 
+mod layers;
 mod layout;
+mod simplex;
 mod svg;
 
 use duologue::graph::diagram::{message_text, title, turn};
 use duologue::protocol::{Message, Next, Protocol, Side, StateId};
 use duologue::source::Sources;
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 
 pub use layout::{Area, Layout};
 pub use svg::{Links, inline, svg};
@@ -32,6 +35,19 @@ pub struct TooLarge {
     pub states: usize,
     /// The arrows.
     pub arrows: usize,
+}
+
+/// The most arrows to an end. If there are more, each has an end of its own.
+const ONE_END: usize = 3;
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TooLarge { states, arrows } = self;
+        write!(
+            f,
+            "{states} states and {arrows} arrows are too many for a picture, which has at most {MOST_STATES} and {MOST_ARROWS}"
+        )
+    }
 }
 
 /// What is drawn.
@@ -82,10 +98,21 @@ pub struct Arrow {
     pub lines: Vec<String>,
     /// For each of these lines the message, but for a last one that counts messages.
     pub steps: Vec<Step>,
+    /// For each of these messages whether it is marked as missing.
+    pub missing: Vec<bool>,
+}
+
+impl Picture {
+    /// Marks the messages that something lacks, for example that no test has sent.
+    pub fn mark_missing(&mut self, is_missing: impl Fn(Step) -> bool) {
+        for arrow in &mut self.arrows {
+            arrow.missing = arrow.steps.iter().map(|step| is_missing(*step)).collect();
+        }
+    }
 }
 
 /// The message at a position in a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step {
     /// The state.
     pub state: StateId,
@@ -99,28 +126,27 @@ pub struct Step {
 /// It is too large.
 pub fn whole(protocol: &Protocol, sources: &Sources) -> Result<Picture, TooLarge> {
     let all: Vec<StateId> = protocol.state_ids().collect();
-    let arrows = groups(protocol).len();
-    if all.len() > MOST_STATES || arrows > MOST_ARROWS {
-        return Err(TooLarge {
-            states: all.len(),
-            arrows,
-        });
+    let groups = groups(protocol);
+    let (states, arrows) = (all.len(), groups.len());
+    if states > MOST_STATES || arrows > MOST_ARROWS {
+        return Err(TooLarge { states, arrows });
     }
     let summary = format!(
         "The states of the protocol {} and its messages",
         protocol.name
     );
-    Ok(picture(protocol, sources, &all, summary))
+    Ok(picture(protocol, sources, &groups, &all, summary))
 }
 
 /// A state with the states nearest to it, whichever way messages lead.
 #[must_use]
 pub fn surroundings(protocol: &Protocol, sources: &Sources, center: StateId) -> Picture {
     let mut near: Vec<Vec<StateId>> = vec![Vec::new(); protocol.states.len()];
-    for ((from, to), _) in groups(protocol) {
+    let groups = groups(protocol);
+    for (from, to) in groups.keys() {
         if let Some(to) = to {
-            near[from.index()].push(to);
-            near[to.index()].push(from);
+            near[from.index()].push(*to);
+            near[to.index()].push(*from);
         }
     }
     let mut found = vec![center];
@@ -138,7 +164,43 @@ pub fn surroundings(protocol: &Protocol, sources: &Sources, center: StateId) -> 
     found.sort_unstable();
     let (state, name) = (&protocol.state(center).name, &protocol.name);
     let summary = format!("The state {state} of the protocol {name}, and the states nearest to it");
-    picture(protocol, sources, &found, summary)
+    picture(protocol, sources, &groups, &found, summary)
+}
+
+/// A state with the messages that lead to it, which are given, and those that leave it.
+#[must_use]
+pub fn beside(
+    protocol: &Protocol,
+    sources: &Sources,
+    center: StateId,
+    leading: &[(StateId, usize)],
+) -> Picture {
+    let mut groups = Groups::new();
+    let out = (0..protocol.state(center).messages.len()).map(|position| (center, position));
+    let into = leading.iter().copied().filter(|(from, _)| *from != center);
+    for (from, position) in out.chain(into) {
+        let message = &protocol.state(from).messages[position];
+        let group = groups.entry((from, target(message))).or_default();
+        group.push((position, message));
+    }
+    let mut states = vec![center];
+    for (from, to) in groups.keys() {
+        for state in [Some(*from), *to].into_iter().flatten() {
+            if states.len() < NEAR && !states.contains(&state) {
+                states.push(state);
+            }
+        }
+    }
+    let (state, name) = (&protocol.state(center).name, &protocol.name);
+    let summary =
+        format!("The state {state} of the protocol {name}, with the messages to it and from it");
+    let mut picture = picture(protocol, sources, &groups, &states, summary);
+    for node in &mut picture.nodes {
+        if let Node::State { id, is_whole, .. } = node {
+            *is_whole &= *id == center;
+        }
+    }
+    picture
 }
 
 /// Messages with their positions, by the states between which they lead.
@@ -149,21 +211,28 @@ fn groups(protocol: &Protocol) -> Groups<'_> {
     let mut groups = Groups::new();
     for id in protocol.state_ids() {
         for (position, message) in protocol.state(id).messages.iter().enumerate() {
-            let to = match &message.next {
-                Next::End | Next::Error => None,
-                Next::State { state, .. } => Some(*state),
-            };
-            groups
-                .entry((id, to))
-                .or_default()
-                .push((position, message));
+            let group = groups.entry((id, target(message))).or_default();
+            group.push((position, message));
         }
     }
     groups
 }
 
-fn picture(protocol: &Protocol, sources: &Sources, states: &[StateId], summary: String) -> Picture {
-    let groups = groups(protocol);
+/// The state that a message leads to; `None` at the end.
+fn target(message: &Message) -> Option<StateId> {
+    match &message.next {
+        Next::End | Next::Error => None,
+        Next::State { state, .. } => Some(*state),
+    }
+}
+
+fn picture(
+    protocol: &Protocol,
+    sources: &Sources,
+    groups: &Groups<'_>,
+    states: &[StateId],
+    summary: String,
+) -> Picture {
     let mut place = vec![None; protocol.states.len()];
     for (index, id) in states.iter().enumerate() {
         place[id.index()] = Some(index);
@@ -187,17 +256,23 @@ fn picture(protocol: &Protocol, sources: &Sources, states: &[StateId], summary: 
     });
     let mut nodes: Vec<Node> = nodes.collect();
     let mut arrows = Vec::new();
+    let is_ending =
+        |(from, to): &&(StateId, Option<StateId>)| to.is_none() && place[from.index()].is_some();
+    let has_one_end = groups.keys().filter(is_ending).count() <= ONE_END;
     let mut end = None;
-    for ((from, to), messages) in &groups {
+    for ((from, to), messages) in groups {
         let Some(from_place) = place[from.index()] else {
             continue;
         };
         let to = match to {
             Some(to) => place[to.index()],
-            None => Some(*end.get_or_insert_with(|| {
-                nodes.push(Node::End);
-                nodes.len() - 1
-            })),
+            None => {
+                end = end.filter(|_| has_one_end).or(Some(nodes.len()));
+                if end == Some(nodes.len()) {
+                    nodes.push(Node::End);
+                }
+                end
+            }
         };
         let shown = messages.iter().take(MESSAGES);
         let mut lines: Vec<String> = shown
@@ -217,6 +292,7 @@ fn picture(protocol: &Protocol, sources: &Sources, states: &[StateId], summary: 
                 active: protocol.state(*from).active_side(),
                 lines,
                 steps: steps.collect(),
+                missing: Vec::new(),
             });
         }
     }
@@ -228,6 +304,7 @@ fn picture(protocol: &Protocol, sources: &Sources, states: &[StateId], summary: 
             active: None,
             lines: Vec::new(),
             steps: Vec::new(),
+            missing: Vec::new(),
         });
     }
     Picture {

@@ -6,10 +6,11 @@ use duologue::protocol::{Side, StateId};
 use std::fmt::Write;
 
 const STYLE: &str = "\
-svg{--text:#1f2328;--line:#656d76;--paper:#ffffff;--client:#ddf4ff;--client-line:#0969da;--server:#fff1e5;--server-line:#bc4c00;--over:#eaeef2}\
-@media(prefers-color-scheme:dark){svg{--text:#e6edf3;--line:#9198a1;--paper:#0d1117;--client:#0c2d6b;--client-line:#79c0ff;--server:#5a1e02;--server-line:#ffa657;--over:#30363d}}\
+svg{--text:#1f2328;--line:#656d76;--paper:#ffffff;--client:#ddf4ff;--client-line:#0969da;--server:#fff1e5;--server-line:#bc4c00;--over:#eaeef2;--missing:#cf222e}\
+@media(prefers-color-scheme:dark){svg{--text:#e6edf3;--line:#9198a1;--paper:#0d1117;--client:#0c2d6b;--client-line:#79c0ff;--server:#5a1e02;--server-line:#ffa657;--over:#30363d;--missing:#ff7b72}}\
 text{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:var(--text);text-anchor:middle}\
 .name{font-weight:bold}\
+.label{text-anchor:start}\
 .state{stroke:var(--line);stroke-width:1.5;fill:var(--over)}\
 .client{fill:var(--client);stroke:var(--client-line)}\
 .server{fill:var(--server);stroke:var(--server-line)}\
@@ -17,7 +18,9 @@ text{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',m
 .arrow{fill:none;stroke:var(--line);stroke-width:1.3;marker-end:url(#tip)}\
 .tip,.dot{fill:var(--line)}\
 .ring{fill:none;stroke:var(--line);stroke-width:1.5}\
-.paper{fill:var(--paper)}";
+.paper{fill:var(--paper)}\
+path.missing{stroke:var(--missing);stroke-dasharray:3 3}\
+text.missing{fill:var(--missing)}";
 
 /// The head of an arrow.
 const TIP: &str = "<defs><marker id=\"tip\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">\
@@ -58,17 +61,17 @@ pub fn inline(picture: &Picture, layout: &Layout, links: &Links<'_>) -> String {
 }
 
 fn body(text: &mut String, picture: &Picture, layout: &Layout, links: Option<&Links<'_>>) {
-    for points in &layout.points {
-        let _ = writeln!(text, "<path class=\"arrow\" d=\"{}\"/>", curve(points));
+    text.push_str("<g class=\"arrow\">\n");
+    for (arrow, points) in picture.arrows.iter().zip(&layout.curves) {
+        let is_missing = !arrow.missing.is_empty() && !arrow.missing.contains(&false);
+        let class = if is_missing { " class=\"missing\"" } else { "" };
+        let _ = writeln!(text, "<path{class} d=\"{}\"/>", curve(points));
     }
+    text.push_str("</g>\n");
     for (arrow, label) in picture.arrows.iter().zip(&layout.labels) {
         let Some(area) = label else { continue };
-        // The line of another arrow may pass under a label. A style sheet can give letters a rim; not every program draws it.
-        if links.is_none() {
-            text.push_str(&rectangle(area, "paper", 0.0));
-        }
         let steps = links.map(|_| &arrow.steps[..]);
-        lines(text, area, &arrow.lines, "", steps);
+        lines(text, area, &arrow.lines, Some(&arrow.missing), steps);
     }
     for (node, area) in picture.nodes.iter().zip(&layout.nodes) {
         let (x, y) = (number(area.x), number(area.y));
@@ -105,7 +108,7 @@ fn body(text: &mut String, picture: &Picture, layout: &Layout, links: Option<&Li
                 }
                 text.push_str(&rectangle(area, &class, 8.0));
                 let both = [name.clone(), turn.clone()];
-                lines(text, area, &both, "name", links.map(|_| &[][..]));
+                lines(text, area, &both, None, links.map(|_| &[][..]));
                 if links.is_some() {
                     text.push_str("</a>\n");
                 }
@@ -114,20 +117,22 @@ fn body(text: &mut String, picture: &Picture, layout: &Layout, links: Option<&Li
     }
 }
 
-/// Lines of text in the middle of an area; the first has a class. Inside a page, those of messages say which.
+/// The lines of a label, or the name of a state in the middle of its box and what is below it. Inside a page, those of messages say which.
 fn lines(
     text: &mut String,
     area: &Area,
     lines: &[String],
-    first_class: &str,
+    missing: Option<&[bool]>,
     steps: Option<&[Step]>,
 ) {
     let all: f64 = lines.iter().map(|_| LINE).sum();
     let mut y = area.y - all / 2.0 + LINE * 0.75;
     for (index, line) in lines.iter().enumerate() {
-        let class = match (index, first_class) {
-            (0, class) if !class.is_empty() => format!(" class=\"{class}\""),
-            _ => String::new(),
+        let class = match (missing.map(|missing| missing.get(index)), index) {
+            (Some(Some(true)), _) => " class=\"label missing\"",
+            (Some(_), _) => " class=\"label\"",
+            (None, 0) => " class=\"name\"",
+            (None, _) => "",
         };
         let fit = match steps {
             // The style sheet of the page sets a font with characters of the width that was laid out.
@@ -144,7 +149,11 @@ fn lines(
         let _ = writeln!(
             text,
             "<text{class}{step} x=\"{}\" y=\"{}\"{fit}>{}</text>",
-            number(area.x),
+            number(if missing.is_some() {
+                area.x - area.width / 2.0
+            } else {
+                area.x
+            }),
             number(y),
             escaped(line)
         );
@@ -168,19 +177,20 @@ fn rectangle(area: &Area, class: &str, radius: f64) -> String {
     format!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{round}/>\n")
 }
 
-/// A path that bends at each point, and begins and ends straight.
+/// A path of Bézier curves. Those that are straight are lines.
 fn curve(points: &[(f64, f64)]) -> String {
     let [first, rest @ ..] = points else {
         return String::new();
     };
     let at = |(x, y): (f64, f64)| format!("{} {}", number(x), number(y));
     let mut path = format!("M{}", at(*first));
-    for pair in rest.windows(2) {
-        let middle = ((pair[0].0 + pair[1].0) / 2.0, (pair[0].1 + pair[1].1) / 2.0);
-        let _ = write!(path, "Q{} {}", at(pair[0]), at(middle));
-    }
-    if let Some(last) = rest.last() {
-        let _ = write!(path, "L{}", at(*last));
+    let mut from = *first;
+    for piece in rest.chunks_exact(3) {
+        let _ = match piece.iter().all(|point| number(point.0) == number(from.0)) {
+            true => write!(path, "V{}", number(piece[2].1)),
+            false => write!(path, "C{} {} {}", at(piece[0]), at(piece[1]), at(piece[2])),
+        };
+        from = piece[2];
     }
     path
 }

@@ -8,8 +8,7 @@ use crate::doc::context::Context;
 use crate::doc::html::Html;
 use crate::doc::markdown::summary;
 use askama::Template;
-use duologue::name::Name;
-use duologue::protocol::{Definition, Docs, FileId, ProtocolId, TypeId};
+use duologue::protocol::{Definition, Docs, ProtocolId, TypeId};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -17,28 +16,20 @@ use std::collections::BTreeMap;
 #[template(path = "index.html")]
 struct Index<'a> {
     title: &'a str,
-    files: Vec<FileView>,
+    folders: Vec<Folder>,
     findings: Vec<FindingView>,
     against: &'a str,
     changes: Vec<ChangeView>,
 }
 
-struct FileView {
-    path: Html,
-    package: String,
-    docs: Html,
-    protocols: Vec<ProtocolView>,
-    types: Vec<Item>,
+struct Folder {
+    path: String,
+    rows: Vec<Row>,
 }
 
-struct ProtocolView {
-    item: Item,
-    states: Vec<Html>,
-}
-
-struct Item {
-    kind: &'static str,
+struct Row {
     name: Html,
+    kind: String,
     summary: Html,
 }
 
@@ -54,7 +45,6 @@ impl Context<'_> {
         findings: Vec<FindingView>,
         versions: Option<&Comparison<'_>>,
     ) -> Page {
-        let files = (0..self.program.files.len()).map(FileId::new);
         let compared = versions.map_or(&[][..], |versions| versions.compared);
         let pages = self.pages();
         let changes = compared.iter().map(|compared| {
@@ -69,7 +59,7 @@ impl Context<'_> {
         });
         let template = Index {
             title,
-            files: files.map(|id| self.file(id)).collect(),
+            folders: self.folders(),
             findings,
             against: versions.map_or("", |versions| versions.against),
             changes: changes.collect(),
@@ -103,56 +93,63 @@ impl Context<'_> {
         protocols.chain(instances).collect()
     }
 
-    fn file(&self, id: FileId) -> FileView {
-        let file = self.program.file(id);
-        let item = |kind, address: &str, name: &str, docs: &Docs| {
-            let mut html = Html::default();
-            html.link(address, name);
-            Item {
-                kind,
-                name: html,
-                summary: Html::text(&summary(docs)),
+    /// The folders in order, each with its protocols before all else.
+    fn folders(&self) -> Vec<Folder> {
+        let mut folders: BTreeMap<&str, [Vec<Row>; 3]> = BTreeMap::new();
+        for (index, file) in self.program.files.iter().enumerate() {
+            let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let [protocols, others, files] = folders.entry(folder).or_default();
+            let row = |kind: &str, address: &str, name: &str, docs: &Docs| {
+                let mut html = Html::default();
+                html.link(address, name);
+                Row {
+                    kind: kind.to_owned(),
+                    name: html,
+                    summary: Html::text(&first_sentence(&summary(docs))),
+                }
+            };
+            for id in &file.protocols {
+                let protocol = self.program.protocol(*id);
+                let address = self.addresses.protocol(*id);
+                let states = match protocol.states.len() {
+                    1 => "1 state".to_owned(),
+                    many => format!("{many} states"),
+                };
+                protocols.push(row(&states, address, protocol.name.text(), &protocol.docs));
             }
-        };
-        let protocols = file.protocols.iter().map(|id| {
-            let protocol = self.program.protocol(*id);
-            let address = self.addresses.protocol(*id);
-            let states = protocol.state_ids();
-            ProtocolView {
-                item: item("protocol", address, protocol.name.text(), &protocol.docs),
-                states: states.map(|state| self.state(*id, state)).collect(),
+            for id in &file.types {
+                let declared = self.program.ty(*id);
+                let address = self.addresses.ty(*id);
+                let kind = kind(&declared.definition);
+                others.push(row(kind, address, declared.name.text(), &declared.docs));
             }
-        });
-        let types = file.types.iter().map(|id| {
-            let declared = self.program.ty(*id);
-            let kind = kind(&declared.definition);
-            item(
-                kind,
-                self.addresses.ty(*id),
-                declared.name.text(),
-                &declared.docs,
-            )
-        });
-        let instances = file.instances.iter().map(|id| {
-            let instance = self.program.instance(*id);
-            let address = self.addresses.protocol(instance.protocol);
-            item("instance", address, instance.name.text(), &instance.docs)
-        });
-        let bounds = file.bounds.iter().map(|id| {
-            let bound = self.program.bound(*id);
-            let address = self.source_address(bound.name.span).unwrap_or_default();
-            item("bound", &address, bound.name.text(), &bound.docs)
-        });
-        let mut path = Html::default();
-        path.link(self.addresses.file(id.index()), &file.path);
-        let package: Vec<&str> = file.package.iter().map(Name::text).collect();
-        FileView {
-            path,
-            package: package.join("."),
-            docs: self.docs(&file.docs),
-            protocols: protocols.collect(),
-            types: types.chain(instances).chain(bounds).collect(),
+            for id in &file.instances {
+                let instance = self.program.instance(*id);
+                let address = self.addresses.protocol(instance.protocol);
+                others.push(row(
+                    "instance",
+                    address,
+                    instance.name.text(),
+                    &instance.docs,
+                ));
+            }
+            for id in &file.bounds {
+                let bound = self.program.bound(*id);
+                let address = self.source_address(bound.name.span).unwrap_or_default();
+                others.push(row("bound", &address, bound.name.text(), &bound.docs));
+            }
+            files.push(row(
+                "file",
+                self.addresses.file(index),
+                &file.path,
+                &file.docs,
+            ));
         }
+        let folders = folders.into_iter().map(|(path, rows)| Folder {
+            path: path.to_owned(),
+            rows: rows.into_iter().flatten().collect(),
+        });
+        folders.collect()
     }
 
     /// The list for the search, for the script: name, kind, address and summary.
@@ -191,6 +188,11 @@ impl Context<'_> {
         }
         text + "];\n"
     }
+}
+
+fn first_sentence(text: &str) -> String {
+    text.split_once(". ")
+        .map_or_else(|| text.to_owned(), |(first, _)| format!("{first}."))
 }
 
 fn kind(definition: &Definition) -> &'static str {

@@ -4,20 +4,26 @@ use super::page::Page;
 use crate::doc::context::Context;
 use crate::doc::html::Html;
 use askama::Template;
+use duologue::name::Name;
 use duologue::protocol::{FileId, Referent};
 
 #[derive(Template)]
 #[template(path = "source.html")]
 struct SourcePage {
     path: Html,
+    package: String,
+    docs: Html,
     lines: Vec<Html>,
 }
 
 impl Context<'_> {
     pub fn source_page(&self, id: FileId) -> Page {
         let file = self.program.file(id);
+        let package: Vec<&str> = file.package.iter().map(Name::text).collect();
         let template = SourcePage {
             path: Html::text(&file.path),
+            package: package.join("."),
+            docs: self.docs(&file.docs),
             lines: self.lines(id),
         };
         Page {

@@ -8,7 +8,8 @@ use crate::picture::{self, Layout, Links};
 use askama::Template;
 use duologue::fingerprint::Fingerprint;
 use duologue::graph::Capacity;
-use duologue::protocol::{ProtocolId, Side};
+use duologue::graph::diagram::turn;
+use duologue::protocol::ProtocolId;
 use duologue::relation::{View, canonical};
 
 #[derive(Template)]
@@ -20,6 +21,8 @@ struct ProtocolPage<'a> {
     verdict: Option<VerdictView>,
     findings: Vec<FindingView>,
     picture: Option<Html>,
+    /// Why there is no picture.
+    no_picture: String,
     states: Vec<StateRow>,
     table: Html,
 }
@@ -31,8 +34,7 @@ struct Fact {
 
 struct StateRow {
     state: Html,
-    client: &'static str,
-    server: &'static str,
+    turn: String,
     summary: Html,
     messages: Vec<MessageRow>,
 }
@@ -40,6 +42,7 @@ struct StateRow {
 struct MessageRow {
     signature: Html,
     next: Html,
+    docs: Html,
 }
 
 impl Context<'_> {
@@ -54,22 +57,23 @@ impl Context<'_> {
         let links = Links {
             state: &|state| self.addresses.state(id, state).to_owned(),
         };
-        let picture = picture::whole(protocol, self.sources).ok();
+        let (picture, no_picture) = match picture::whole(protocol, self.sources) {
+            Ok(picture) => {
+                let drawn = picture::inline(&picture, &Layout::of(&picture), &links);
+                (Some(Html::markup(drawn)), String::new())
+            }
+            Err(too_large) => (None, too_large.to_string()),
+        };
         let states = protocol.state_ids().map(|state| {
             let declared = protocol.state(state);
-            let does = |side: Side| match declared.active_side() {
-                Some(active) if active == side => "sends",
-                Some(_) => "receives",
-                None => "is done",
-            };
             let messages = declared.messages.iter().map(|message| MessageRow {
                 signature: self.signature(message),
                 next: self.next(message),
+                docs: self.docs(&message.docs),
             });
             StateRow {
                 state: self.state(id, state),
-                client: does(Side::Client),
-                server: does(Side::Server),
+                turn: turn(declared),
                 summary: Html::text(&crate::doc::markdown::summary(&declared.docs)),
                 messages: messages.collect(),
             }
@@ -80,9 +84,8 @@ impl Context<'_> {
             facts: self.facts(id),
             verdict,
             findings,
-            picture: picture
-                .map(|picture| picture::inline(&picture, &Layout::of(&picture), &links))
-                .map(Html::markup),
+            picture,
+            no_picture,
             states: states.collect(),
             table: self.table(id),
         };

@@ -4,6 +4,7 @@ use super::page::{Crumb, Page};
 use crate::doc::context::{Context, bytes, the};
 use crate::doc::html::Html;
 use crate::doc::talk::{self, Talk};
+use crate::picture::{self, Layout, Links};
 use askama::Template;
 use duologue::endpoint::{Activity, Endpoint};
 use duologue::graph::diagram::title;
@@ -21,6 +22,7 @@ struct StatePage {
     docs: Html,
     turn: String,
     place: Html,
+    picture: Html,
     within: Option<u64>,
     is_reachable: bool,
     /// Whether a message has documentation.
@@ -98,7 +100,12 @@ impl Context<'_> {
         let encodings = self.sizes.messages(declared, &[]);
         let messages = encodings.zip(&declared.messages);
         let full_name = self.program.full_name(protocol.file, protocol.name.text());
+        let links = Links {
+            state: &|state| self.addresses.state(id, state).to_owned(),
+        };
+        let picture = picture::beside(protocol, self.sources, state, leading);
         let template = StatePage {
+            picture: Html::markup(picture::inline(&picture, &Layout::of(&picture), &links)),
             title: title(declared),
             docs: self.docs(&declared.docs),
             turn,
