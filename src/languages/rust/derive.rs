@@ -49,13 +49,13 @@ impl Derivable {
         let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
         let ids = (0..program.types.len()).map(TypeId::new);
         for id in ids.clone() {
-            for_each_part(&program.ty(id).definition, &mut |part| {
+            for part in program.ty(id).definition.parts() {
                 part.walk(&mut |ty| {
                     if let Type::Named(used) = ty {
                         users[used.index()].push(id);
                     }
                 });
-            });
+            }
         }
         let mut waiting: Vec<TypeId> = ids.collect();
         while let Some(id) = waiting.pop() {
@@ -79,15 +79,15 @@ impl Derivable {
     }
 
     fn of_definition(&self, definition: &Definition) -> Abilities {
-        let mut all = match definition {
+        let own = match definition {
             Definition::Extern(_, bounds) => {
                 bounds.iter().fold(0, |all, bound| all | of_bound(*bound))
             }
             Definition::Undeclared => 0,
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => ALL,
         };
-        for_each_part(definition, &mut |part| all &= self.of_type(part));
-        Abilities(all)
+        let parts = definition.parts().into_iter();
+        Abilities(parts.fold(own, |all, part| all & self.of_type(part)))
     }
 
     fn of_type(&self, ty: &Type) -> u8 {
@@ -113,17 +113,5 @@ fn of_bound(bound: Bound) -> u8 {
         Bound::Ord => PARTIAL_EQ | EQ | PARTIAL_ORD | ORD,
         Bound::Hash => HASH,
         Bound::Debug => DEBUG,
-    }
-}
-
-fn for_each_part<'a>(definition: &'a Definition, visit: &mut impl FnMut(&'a Type)) {
-    match definition {
-        Definition::Alias(ty) => visit(ty),
-        Definition::Struct(fields) => fields.iter().for_each(|field| visit(&field.ty)),
-        Definition::Enum(variants) => {
-            let entries = variants.iter().flat_map(|variant| &variant.entries);
-            entries.for_each(|entry| visit(&entry.ty));
-        }
-        Definition::Extern(..) | Definition::Undeclared => {}
     }
 }

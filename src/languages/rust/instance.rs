@@ -66,8 +66,7 @@ impl InstanceView {
         let (path, inner) = (module(scope), scope.inside(1));
         let alias = |id: StateId| {
             let state = protocol.state(id);
-            let sides = [Side::Client, Side::Server].into_iter();
-            let mut sharing = sides.filter(|side| Endpoint::of(protocol, *side).can_be_shared(id));
+            let can_be_shared = |side: &Side| Endpoint::of(protocol, *side).can_be_shared(id);
             let of_all = |all: &[Type]| {
                 let used: Vec<Type> = used_parameters(state).map(|at| all[at].clone()).collect();
                 let used = scope.types(&used, &[]);
@@ -76,10 +75,13 @@ impl InstanceView {
             AliasView {
                 name: type_name(&state.name),
                 is_terminal: state.active_side().is_none(),
-                shared: sharing.next().map(|side| SharedView {
-                    side: side.word(),
-                    name: shared_name(state, scope.taken),
-                }),
+                shared: state
+                    .active_side()
+                    .filter(can_be_shared)
+                    .map(|side| SharedView {
+                        side: side.word(),
+                        name: shared_name(state, scope.taken),
+                    }),
                 generics: only_arguments(&reached, id).map(of_all),
             }
         };
