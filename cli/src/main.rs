@@ -148,7 +148,7 @@ fn command() -> clap::Command {
         ("fmt", "Also print the path of each file that was formatted"),
         (
             "breaking",
-            "Print the table of versions even if every pair is sound",
+            "Print the table of versions even if every pair is sound, and which side may accept older fingerprints",
         ),
     ];
     let mut command = Cli::command();

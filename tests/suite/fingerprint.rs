@@ -194,7 +194,7 @@ fn exchanged_sides_are_not_the_old_version() {
     scratch.said(
         "breaking new.proto --against old.proto",
         1,
-        &["client and server have swapped roles"],
+        &["old clients and new servers of `p` send at the same time"],
     );
     scratch.said("breaking old.proto --against old.proto", 0, &["p: same"]);
 }

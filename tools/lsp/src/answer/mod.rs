@@ -6,17 +6,16 @@
 
 mod actions;
 mod complete;
-mod tree;
-// Most kinds of nodes cannot occur at a given position.
 mod hints;
 mod hover;
 mod names;
 mod position;
 mod rename;
 // Most kinds of nodes cannot occur at a given position.
+#[allow(clippy::wildcard_enum_match_arm)]
+mod semantic;
 mod snapshot;
-// Most kinds of nodes cannot occur at a given position.
-// Most kinds of nodes cannot occur at a given position.
+mod tree;
 
 pub use actions::{Fix, automatic_fixes, fixes, formatted};
 pub use complete::{Completion, CompletionKind, complete};
@@ -25,8 +24,8 @@ pub use hover::{Hover, hover};
 pub use names::{definition, highlights, name_at, references};
 pub use position::{Encoding, Lines, Place};
 pub use rename::{Renaming, prepare, rename};
+pub use semantic::{SemanticKind, SemanticToken, semantic_tokens};
 pub use snapshot::{Snapshot, protocol_at};
-pub use tree::semantic::{SemanticKind, SemanticToken, semantic_tokens};
 pub use tree::shape::{Fold, FoldKind, folds, selections};
 pub use tree::symbols::{Item, ItemKind, outline};
 pub use tree::text::{Heads, heads};
