@@ -7,6 +7,7 @@ use crate::reports::{self, Reports};
 use crate::terminal::Terminal;
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};
+use duologue::diagnostic::Level;
 use duologue::files::Disk;
 use duologue::languages::{Attribute, Options, ScalaVersion};
 use duologue::repair;
@@ -117,6 +118,11 @@ impl Sources {
         self.config.read(paths, terminal)
     }
 
+    /// The levels of rules that the command line sets.
+    pub fn levels(self) -> Result<Vec<(String, Level)>, Failure> {
+        self.levels.checked()
+    }
+
     /// Checks the files that can be read. If there are others, fails only after the findings have been printed.
     pub fn leaving_out_unreadable(self) -> Sources {
         Sources {
@@ -214,10 +220,24 @@ impl Format {
     }
 }
 
+/// The options for generated code that its public names depend on.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Generated code")]
+pub struct Names {
+    /// Scala: the package for files without `package` [default: protocols]
+    #[arg(long, value_name = "NAME")]
+    scala_package: Option<String>,
+    /// C: add this prefix to every name
+    #[arg(long, value_name = "PREFIX")]
+    c_prefix: Option<String>,
+}
+
 /// The options for generated code.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Generated code")]
 pub struct Choices {
+    #[command(flatten)]
+    names: Names,
     /// Rust: the module that defines types that no protocol file declares, such as crate::host
     #[arg(long, value_name = "PATH")]
     rust_host: Option<String>,
@@ -230,15 +250,9 @@ pub struct Choices {
     /// Also generate robots, which play one side of a protocol in tests
     #[arg(long)]
     robots: bool,
-    /// Scala: the package for files without `package` [default: protocols]
-    #[arg(long, value_name = "NAME")]
-    scala_package: Option<String>,
     /// Scala: generate for this version alone, with its enums and opaque types [default: for 2.13 and 3]
     #[arg(long, value_name = "VERSION")]
     scala_version: Option<OnlyScala>,
-    /// C: add this prefix to every name
-    #[arg(long, value_name = "PREFIX")]
-    c_prefix: Option<String>,
     /// C: also generate what sessions in shared memory need
     #[arg(long)]
     c_shm: bool,
@@ -260,17 +274,24 @@ enum OnlyScala {
     Three,
 }
 
+impl From<Names> for Options {
+    fn from(names: Names) -> Options {
+        let mut options = Options::default();
+        options.c.prefix = names.c_prefix;
+        options.scala.package = names.scala_package;
+        options
+    }
+}
+
 impl From<Choices> for Options {
     fn from(choices: Choices) -> Options {
-        let mut options = Options::default();
+        let mut options = Options::from(choices.names);
         options.rust.host = choices.rust_host;
         options.rust.attributes = choices.rust_derive;
-        options.c.prefix = choices.c_prefix;
         options.c.shm = choices.c_shm;
         options.c.ring = choices.c_ring;
         options.c.inline_bounds = choices.c_inline_bounds;
         options.c.events = choices.c_events;
-        options.scala.package = choices.scala_package;
         options.scala.version = match choices.scala_version {
             Some(OnlyScala::Three) => ScalaVersion::Three,
             None => ScalaVersion::Cross,

@@ -11,6 +11,7 @@ mod levels;
 mod named;
 mod protoc;
 mod protocol_table;
+mod renamed;
 mod reports;
 mod summary;
 mod terminal;
@@ -46,7 +47,7 @@ const EXITS: &str = "\
 
 /// The commands by what they are for.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Check", &["check", "fmt", "explain", "rules", "guarantee"]),
+    ("Check", &["check", "fmt", "explain"]),
     ("Generate", &["gen", "dual", "model"]),
     ("Look", &["graph", "doc", "play", "talk"]),
     ("Test and observe", &["robots", "trace", "attack", "top"]),
@@ -82,11 +83,9 @@ enum Command {
     Gen(r#gen::Gen),
     Fmt(fmt::Fmt),
     Explain(explain::Explain),
-    Rules(rules::Rules),
     Dual(dual::Dual),
     Graph(graph::Graph),
     Doc(doc::Doc),
-    Guarantee(guarantee::Guarantee),
     Breaking(breaking::Breaking),
     Fingerprint(fingerprint::Fingerprint),
     Model(model::Model),
@@ -116,6 +115,12 @@ fn main() -> ExitCode {
 /// Runs the command that the arguments ask for. The first argument is the program's own name.
 fn run(arguments: Vec<OsString>) -> ExitCode {
     let program = command();
+    if let Some(words) = renamed::instead(&arguments, &program) {
+        return ExitCode::from(exit_code(
+            Err(Failure::Usage(words)),
+            &Terminal::new(false, false, false),
+        ));
+    }
     let arguments = protoc::as_gen(arguments, &program);
     let parsed = program.try_get_matches_from(arguments);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -130,11 +135,9 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Gen(generation) => generation.run(&terminal),
         Command::Fmt(fmt) => fmt.run(&terminal),
         Command::Explain(explain) => explain.run(&terminal),
-        Command::Rules(rules) => rules.run(&terminal),
         Command::Dual(dual) => dual.run(&terminal),
         Command::Graph(graph) => graph.run(&terminal),
         Command::Doc(doc) => doc.run(&terminal),
-        Command::Guarantee(guarantee) => guarantee.run(&terminal),
         Command::Breaking(breaking) => breaking.run(&terminal),
         Command::Fingerprint(fingerprint) => fingerprint.run(&terminal),
         Command::Model(model) => model.run(&terminal),
@@ -153,12 +156,10 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
 
 /// The command line, in which each command lists only the options that it uses.
 fn command() -> clap::Command {
-    let unused: [(&str, &[&str]); 17] = [
+    let unused: [(&str, &[&str]); 15] = [
         ("explain", &["quiet", "verbose"]),
-        ("rules", &["quiet", "verbose"]),
         ("dual", &["verbose"]),
         ("graph", &["quiet", "verbose"]),
-        ("guarantee", &["quiet", "verbose"]),
         ("fingerprint", &["verbose"]),
         ("model", &["quiet", "verbose"]),
         ("play", &["verbose"]),
@@ -182,7 +183,7 @@ fn command() -> clap::Command {
         ("fmt", "Also print the path of each file that was formatted"),
         (
             "breaking",
-            "Print the table of versions even if every pair is sound",
+            "Print the table of versions even if every pair is sound, and which side may accept older fingerprints",
         ),
     ];
     let mut command = Cli::command();

@@ -5,6 +5,8 @@ pub use duologue_project::terminal::*;
 use anstyle::AnsiColor;
 use clap::builder::Styles;
 use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::io;
 
 /// The colors of help texts.
 pub const STYLES: Styles = Styles::styled()
@@ -57,4 +59,10 @@ impl Arguments {
         }
         Terminal::new(self.ascii, self.quiet, self.verbose)
     }
+}
+
+/// Prints a document for programs.
+pub fn print_json(document: &impl Serialize, terminal: &Terminal) -> io::Result<()> {
+    let json = serde_json::to_string_pretty(document);
+    terminal.print_exactly(&(json.expect("names can be written as JSON") + "\n"))
 }

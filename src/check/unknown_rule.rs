@@ -26,7 +26,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 )
                 .label("not a rule")
                 .note("no code can be generated from a protocol with an error")
-                .help("remove it; `duologue rules` lists the rules that have a level"),
+                .help("remove it; `duologue explain` lists the rules that have a level"),
             ),
             Some(_) => {}
             None if name.text() == "all" => {}
@@ -38,7 +38,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 Diagnostic::error(RULE.name, name.span, message).did_you_mean(
                     name.span,
                     near,
-                    "`duologue rules` lists all rules",
+                    "`duologue explain` lists all rules",
                 )
             }),
         }

@@ -105,7 +105,7 @@ fn all(accepts: &[Accepted], view: View<'_>, is_known: bool, findings: &mut Find
                 .related(first.span, format!("the {} does", first.side.word()))
                 .note("if two versions differ, at most one side of the new version can talk to the old one");
             findings
-                .error(error.help("`duologue fingerprint --against OLD` reports which side it is"));
+                .error(error.help("`duologue breaking --against OLD -v` reports which side it is"));
         } else if *count == MOST_ACCEPTED + 1 {
             let error = error(format!(
                 "the {side} accepts more than {MOST_ACCEPTED} fingerprints"

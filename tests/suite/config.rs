@@ -30,10 +30,7 @@ fn levels_come_from_the_configuration_attributes_and_flags() {
         scratch.transcript("check protocols --format short -W never-ends")
     );
     assert_snapshot!("without", scratch.transcript("check protocols --no-config"));
-    assert_snapshot!(
-        "rules",
-        scratch.transcript("rules protocols -W stuck-state")
-    );
+    assert_snapshot!("rules", scratch.transcript("explain -W stuck-state"));
 }
 
 /// `-D warnings` fails on what is reported, and reports nothing else.
@@ -57,7 +54,7 @@ fn warnings_can_be_made_to_fail() {
     assert_eq!(without_head(&denied), expected);
     assert!(check("-D all").contains("missing-docs"));
     assert!(check("-D warnings -W stuck-state").ends_with("--- exit 0 ---\n"));
-    let rules = scratch.transcript("rules . -D warnings");
+    let rules = scratch.transcript("explain -D warnings");
     let line = |rule: &str| {
         rules
             .lines()

@@ -169,10 +169,12 @@ fn an_older_version_may_be_accepted() {
                proto! added { s:send { a -> ! } }\n";
     let files = [("old/all.proto", old), ("all.proto", new)];
     let scratch = Scratch::with("accepts", &files);
-    insta::assert_snapshot!(scratch.transcript("fingerprint all.proto --against old/all.proto"));
-    insta::assert_snapshot!(scratch.transcript("fingerprint old/all.proto --against old"));
+    insta::assert_snapshot!(
+        scratch.transcript("breaking all.proto --against old/all.proto -v --format short")
+    );
+    insta::assert_snapshot!(scratch.transcript("breaking old/all.proto --against old -v"));
     scratch.git(&["init", "--quiet"]);
-    insta::assert_snapshot!(scratch.transcript("fingerprint all.proto --against nowhere"));
+    insta::assert_snapshot!(scratch.transcript("breaking all.proto --against nowhere"));
 }
 
 /// A protocol and its dual have the same fingerprint, but a client of one cannot talk to a server of the other.
@@ -190,18 +192,14 @@ fn exchanged_sides_are_not_the_old_version() {
     ];
     let scratch = Scratch::with("exchanged-sides", &files);
     scratch.said(
-        "fingerprint new.proto --against old.proto",
+        "breaking new.proto --against old.proto",
         1,
-        &["client and server have swapped roles"],
+        &["old clients and new servers of `p` send at the same time"],
     );
-    let same = scratch.transcript("fingerprint old.proto --against old.proto");
-    assert!(
-        same.ends_with("as in the old version\n--- exit 0 ---\n"),
-        "{same}"
-    );
+    scratch.said("breaking old.proto --against old.proto", 0, &["p: same"]);
 }
 
-/// What `--write` adds, keeps and corrects, and what `breaking` says before and afterwards.
+/// What `--accept` adds, keeps and corrects, and what `breaking` says before and afterwards.
 #[test]
 fn older_fingerprints_are_written_into_the_files() {
     let old = "package shop;\n\
@@ -225,9 +223,8 @@ fn older_fingerprints_are_written_into_the_files() {
     let scratch = Scratch::with("older", &files);
     let mut told = String::new();
     for arguments in [
-        "fingerprint all.proto --against old/all.proto",
         "breaking all.proto --against old/all.proto",
-        "fingerprint all.proto --against old/all.proto --write",
+        "breaking all.proto --against old/all.proto --accept --format short",
     ] {
         told += &scratch.transcript(arguments);
     }
@@ -238,11 +235,11 @@ fn older_fingerprints_are_written_into_the_files() {
     );
     told += &written.replace('\r', "");
     for arguments in [
-        "fingerprint all.proto --against old/all.proto --write",
-        "breaking all.proto --against old/all.proto",
+        "breaking all.proto --against old/all.proto --accept -q",
         "check -v all.proto",
         "dual all.proto",
         "fingerprint all.proto --write",
+        "breaking all.proto --accept",
     ] {
         told += &scratch.transcript(arguments);
     }
@@ -272,7 +269,7 @@ fn a_side_that_is_full_gets_no_further_fingerprint() {
     let new = "proto! p { s:send { a -> !, b -> ! } }\r\n";
     let scratch = Scratch::with("older-full", &[("old.proto", old)]);
     scratch.write("new.proto", head(16) + new);
-    let command = "fingerprint new.proto --against old.proto --write";
+    let command = "breaking new.proto --against old.proto --accept";
     let told = scratch.transcript(command);
     assert!(told.contains("`p` accepts 16 fingerprints"), "{told}");
     assert_eq!(scratch.read("new.proto"), head(16) + new);

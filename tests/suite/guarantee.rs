@@ -1,4 +1,4 @@
-//! `explain` of states, and `guarantee`: what is said about protocols is so, and every place that is named exists.
+//! `explain` of states and protocols: what is said about protocols is so, and every place that is named exists.
 
 use crate::support::program::{Scratch, run};
 use crate::support::repository;
@@ -73,14 +73,11 @@ fn states_are_explained() {
 fn what_cannot_be_explained() {
     let scratch = scratch("explain-wrong");
     for (topic, words) in [
-        (
-            "bank.proto#bank",
-            "no state is given: name one, as in bank.proto#bank/login",
-        ),
         ("bank.proto#bank/conected", "did you mean `connected`?"),
         ("bank.proto#bank/x", "only `login`, `login_response`"),
         ("bank.proto#bnk/login", "there is no protocol `bnk`"),
-        ("bank.proto", "write bank.proto#PROTOCOL/STATE"),
+        ("bank.proto#", "write the name of a protocol after `#`"),
+        ("bank", "there is no rule `bank`"),
     ] {
         scratch.said(format!("explain {topic}"), 2, &[words]);
     }
@@ -90,15 +87,11 @@ fn what_cannot_be_explained() {
     );
     for (command, words) in [
         (
-            "guarantee bank.proto#bank/login",
-            "leave out what follows the protocol",
+            "graph bank.proto#bank/login --format dot",
+            "only `--format svg` draws a state",
         ),
         (
-            "guarantee bank.proto#",
-            "write the name of a protocol after `#`",
-        ),
-        (
-            "guarantee some.proto#c",
+            "explain some.proto#c",
             "`c` is an instance of `b`: name `b`",
         ),
         ("model bank.proto#bank", "leave out `#` and what follows it"),
@@ -107,7 +100,7 @@ fn what_cannot_be_explained() {
     }
     let stuck = "#[allow(stuck-state)] proto! d { s:send { x -> t, y -> ! } t:recv { } }\n";
     scratch.write("stuck.proto", stuck);
-    let text = scratch.transcript("guarantee stuck.proto");
+    let text = scratch.transcript("explain stuck.proto");
     assert!(text.contains("Nothing can be sent in `t`"), "{text}");
     scratch.said("explain missing.proto#p/s", 3, &[]);
     scratch.said("explain bank.proto#bank/login --format xml", 2, &[]);
@@ -222,9 +215,9 @@ fn guarantees_are_printed() {
     let scratch = scratch("guarantee");
     assert_snapshot!(
         "guarantees of the bank",
-        scratch.transcript("guarantee bank.proto")
+        scratch.transcript("explain bank.proto")
     );
-    let json = printed(&scratch, "guarantee odd.proto#odd --format json");
+    let json = printed(&scratch, "explain odd.proto#odd --format json");
     let claims = json["protocols"][0]["claims"].as_array().expect("a list");
     let claim = |id: &str| {
         let found = claims.iter().find(|claim| claim["id"] == id);
@@ -241,14 +234,14 @@ fn guarantees_are_printed() {
     assert_eq!(claim("time-limits").0, "not_applicable");
     let obstacle = "sessions stay in one process: message `hand` of state `go` carries an endpoint";
     assert_eq!(claim("same-protocol"), is("not_applicable", obstacle));
-    scratch.said("guarantee bank.proto#bnk", 2, &[]);
+    scratch.said("explain bank.proto#bnk", 2, &[]);
 }
 
 /// A protocol for which every claim holds names all places: each file is there, and each test and heading is in its file.
 #[test]
 fn places_of_guarantees_exist() {
     let scratch = scratch("guarantee-places");
-    let json = printed(&scratch, "guarantee journal.proto --format json");
+    let json = printed(&scratch, "explain journal.proto --format json");
     let claims = json["protocols"][0]["claims"].as_array().expect("a list");
     let mut places = 0;
     for claim in claims {

@@ -67,7 +67,7 @@ fn transcripts_of_all_languages_are_played_as_they_are() {
             expected,
             "{conversation}"
         );
-        let mut check = scratch.duologue("trace check session.jsonl --protocol");
+        let mut check = scratch.duologue("trace session.jsonl --protocol");
         check.arg(protocol(name));
         let output = run(check, b"");
         let report = String::from_utf8_lossy(&output.stdout);

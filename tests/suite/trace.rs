@@ -1,4 +1,4 @@
-//! `trace check`: logs of sessions against their protocols.
+//! `trace`: logs of sessions against their protocols.
 
 mod hostile;
 mod mutations;
@@ -45,15 +45,12 @@ fn scratch(name: &str) -> Scratch {
 #[test]
 fn the_first_wrong_event_of_each_session_is_reported() {
     let scratch = scratch("trace-check");
-    assert_snapshot!(scratch.transcript("trace check log.jsonl --protocol bank.proto --ascii"));
+    assert_snapshot!(scratch.transcript("trace log.jsonl --protocol bank.proto --ascii"));
     for format in ["short", "json", "junit", "github"] {
-        let line = format!("trace check log.jsonl --protocol bank --format {format}");
+        let line = format!("trace log.jsonl --protocol bank --format {format}");
         assert_snapshot!(format, scratch.transcript(&line));
     }
-    let sarif = run(
-        scratch.duologue("trace check log.jsonl --format sarif -q"),
-        b"",
-    );
+    let sarif = run(scratch.duologue("trace log.jsonl --format sarif -q"), b"");
     let sarif: Value = serde_json::from_slice(&sarif.stdout).expect("it is JSON");
     let results = sarif["runs"][0]["results"].as_array().expect("results");
     assert_eq!(results.len(), 4);
@@ -76,8 +73,8 @@ fn legal_sessions_are_counted() {
 {"session":"c","protocol":"bank","message":"login"}
 "#;
     scratch.write("legal.jsonl", log);
-    assert_snapshot!(scratch.transcript("trace check legal.jsonl --ascii"));
-    let quiet = scratch.transcript("trace check legal.jsonl --require-finished --format short -q");
+    assert_snapshot!(scratch.transcript("trace legal.jsonl --ascii"));
+    let quiet = scratch.transcript("trace legal.jsonl --require-finished --format short -q");
     assert_snapshot!(quiet);
 }
 
@@ -89,7 +86,7 @@ fn other_members_are_ignored() {
                {\"time\":1,\"session\":\"a\",\"message\":\"o\\u006b\",\"kind\":null}\n\
                {\"message\":\"invalid\",\"message\":\"quit\",\"session\":\"a\"}";
     let output = run(
-        scratch.duologue("trace check - --protocol bank.proto -q"),
+        scratch.duologue("trace - --protocol bank.proto -q"),
         log.as_bytes(),
     );
     assert_eq!(transcript("", &output), "$ duologue \n--- exit 0 ---\n");
@@ -114,10 +111,10 @@ fn what_cannot_be_checked() {
         "log.jsonl --protocol bank.proto --max-sessions 1",
         ".",
     ] {
-        text += &scratch.transcript(&format!("trace check {line} -q"));
+        text += &scratch.transcript(&format!("trace {line} -q"));
     }
     scratch.write("wrong.proto", "proto! p { s:send { m -> t } }\n");
-    text += &scratch.transcript("trace check log.jsonl --protocol wrong.proto --format short -q");
+    text += &scratch.transcript("trace log.jsonl --protocol wrong.proto --format short -q");
     assert_snapshot!(text);
 }
 
@@ -151,7 +148,7 @@ not JSON
 "#;
     scratch.write("duologue.toml", config);
     scratch.write("gateway.log", log);
-    let line = "trace check gateway.log --mapping gateway --protocol bank.proto";
+    let line = "trace gateway.log --mapping gateway --protocol bank.proto";
     assert_snapshot!(scratch.transcript(&format!("{line} --format short")));
     for (name, from, to) in [
         ("pointer", "\"/what\"", "\"what\""),
@@ -213,7 +210,7 @@ fn traces_and_logs_of_opentelemetry_are_read() {
     );
     scratch.write("logs.json", logs);
     for log in ["whole.json", "lines.json", "logs.json"] {
-        let line = format!("trace check {log} --format short -q");
+        let line = format!("trace {log} --format short -q");
         assert_snapshot!(log, scratch.transcript(&line));
     }
 }
@@ -222,8 +219,7 @@ fn traces_and_logs_of_opentelemetry_are_read() {
 #[test]
 fn a_followed_log_is_reported_at_once() {
     let scratch = scratch("trace-follow");
-    let mut command =
-        scratch.duologue("trace check - --follow --protocol bank.proto --format short");
+    let mut command = scratch.duologue("trace - --follow --protocol bank.proto --format short");
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -253,7 +249,7 @@ fn a_file_is_followed_as_it_grows() {
     let scratch = scratch("trace-grows");
     scratch.write("grows.jsonl", "{\"session\":\"a\",\"mess");
     let mut command =
-        scratch.duologue("trace check grows.jsonl --follow --protocol bank.proto --format short");
+        scratch.duologue("trace grows.jsonl --follow --protocol bank.proto --format short");
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().expect("it starts");
     let mut output = BufReader::new(child.stdout.take().expect("its output is a pipe"));
@@ -294,7 +290,7 @@ fn the_page_is_true() {
         .nth(1)
         .and_then(|rest| rest.split("```").next());
     scratch.write("example.jsonl", block.expect("an example"));
-    let answer = scratch.transcript("trace check example.jsonl");
+    let answer = scratch.transcript("trace example.jsonl");
     assert!(
         answer.contains("1 session, 2 messages: 1 left early"),
         "{answer}"
@@ -352,26 +348,20 @@ fn lines_that_are_unusual_are_read_exactly() {
         "{\"session\":1,\"protocol\":\"bank\",\"message\":\"login\"}\n",
     );
     for (name, line) in [
-        ("cut", "trace check cut.json --format short -q"),
+        ("cut", "trace cut.json --format short -q"),
         (
             "numbers",
-            "trace check numbers.jsonl --protocol bank.proto --format short -q",
+            "trace numbers.jsonl --protocol bank.proto --format short -q",
         ),
         (
             "escapes",
-            "trace check numbers.jsonl --protocol bank.proto --max-sessions 1 --color always",
+            "trace numbers.jsonl --protocol bank.proto --max-sessions 1 --color always",
         ),
-        (
-            "package",
-            "trace check names.jsonl --protocol . --format short",
-        ),
-        (
-            "side",
-            "trace check cleint=names.jsonl --protocol bank.proto",
-        ),
+        ("package", "trace names.jsonl --protocol . --format short"),
+        ("side", "trace cleint=names.jsonl --protocol bank.proto"),
         (
             "reports",
-            "trace check names.jsonl --follow --report json=report.json",
+            "trace names.jsonl --follow --report json=report.json",
         ),
     ] {
         assert_snapshot!(format!("unusual_{name}"), scratch.transcript(line));
@@ -401,7 +391,7 @@ cut off
     let scratch = scratch("trace-partial");
     scratch.write("logs/duologue.toml", config);
     scratch.write("logs/gateway.log", log);
-    let line = "trace check logs/gateway.log --mapping gateway --protocol bank.proto --ascii";
+    let line = "trace logs/gateway.log --mapping gateway --protocol bank.proto --ascii";
     assert_snapshot!("partial", scratch.transcript(line));
     let without = log.lines().take(9).collect::<Vec<_>>().join("\n");
     scratch.write("logs/gateway.log", without);
@@ -419,7 +409,7 @@ fn a_followed_log_is_rotated_and_summed_up() {
     let wrong = |session: &str| format!("{{\"session\":\"{session}\",\"message\":\"quit\"}}\n");
     scratch.write("log.jsonl", wrong("a"));
     let mut command =
-        scratch.duologue("trace check log.jsonl --follow --protocol bank.proto --format short");
+        scratch.duologue("trace log.jsonl --follow --protocol bank.proto --format short");
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,7 +1,7 @@
 //! `duologue doc`: a site about protocols.
 
 use crate::answer::Answer;
-use crate::args::{Choices, Findings, Sources, Style};
+use crate::args::{Findings, Names, Sources, Style};
 use crate::drift;
 use crate::reports;
 use crate::summary::{self, Summary};
@@ -61,7 +61,7 @@ pub struct Doc {
     #[command(flatten)]
     sources: Sources,
     #[command(flatten)]
-    choices: Choices,
+    names: Names,
 }
 
 /// What has changed since an older version.
@@ -78,7 +78,7 @@ impl Answer for Changes {}
 impl Doc {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let started = Instant::now();
-        let options: Options = self.choices.into();
+        let options: Options = self.names.into();
         let is_asked = self.against.is_some();
         let against = match self.no_against {
             true => None,

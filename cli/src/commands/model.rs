@@ -1,6 +1,6 @@
 //! `duologue model`: the checked program as JSON.
 
-use crate::args::{Choices, Findings, Format, Sources};
+use crate::args::{Findings, Format, Names, Sources};
 use crate::terminal::Terminal;
 use crate::vocabulary::TEMPLATE;
 use clap::Args;
@@ -30,7 +30,7 @@ pub struct Model {
     #[command(flatten)]
     sources: Sources,
     #[command(flatten)]
-    choices: Choices,
+    names: Names,
 }
 
 impl Model {
@@ -46,7 +46,7 @@ impl Model {
                 part.display()
             )));
         }
-        let options: Options = self.choices.into();
+        let options: Options = self.names.into();
         let (format, findings) = (Format::Human, Findings::Reason);
         let compiled =
             self.sources

@@ -27,7 +27,7 @@ const EXAMPLES: &str = "\
   duologue talk bank.proto --robot both --messages 50
                                       print a dialogue that the protocol allows
   duologue talk bank.proto --script session.txt --record session.jsonl
-                                      play a transcript, and record it for `duologue trace check`
+                                      play a transcript, and record it for `duologue trace`
   duologue talk bank.proto --connect tcp://localhost:7000 --script session.txt
                                       be the client of a server, and compare what it sends with the script
 ";
@@ -35,7 +35,7 @@ const EXAMPLES: &str = "\
 /// Play a session of a protocol in the terminal
 ///
 /// Only what the protocol allows can be sent, and values must have the right types. What was sent is printed as a transcript, which
-/// `--script` and `duologue trace check` read.
+/// `--script` and `duologue trace` read.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, after_help = LINES, help_template = TEMPLATE)]
 pub struct TalkArguments {
@@ -77,7 +77,7 @@ pub struct TalkArguments {
     /// Read lines from this file, or from standard input for `-`, and fail at the first that is wrong
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Write the session to this file: as JSON lines for `trace check` if its name ends in .jsonl, otherwise as a transcript
+    /// Write the session to this file: as JSON lines for `trace` if its name ends in .jsonl, otherwise as a transcript
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// How the session is printed: human, a transcript, or json, an event on each line

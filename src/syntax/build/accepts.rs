@@ -12,7 +12,7 @@ const DIGITS: usize = 32;
 
 /// What the attribute looks like.
 const WRITE: &str = "write a side and a fingerprint, such as `#[accepts(server, 5587fde1ea262a7f6f78ddc9dc6d1f83)]`; \
-                     `duologue fingerprint --against OLD --write` writes the attribute";
+                     `duologue breaking --against OLD --accept` writes the attribute";
 
 impl Builder<'_> {
     /// `#[accepts(server, 5587fde1ea262a7f6f78ddc9dc6d1f83)]`

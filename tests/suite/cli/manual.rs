@@ -28,7 +28,6 @@ fn options_without_an_effect_are_not_listed() {
     };
     for command in [
         "explain",
-        "rules",
         "dual",
         "graph",
         "fingerprint",
@@ -40,7 +39,7 @@ fn options_without_an_effect_are_not_listed() {
     for command in ["check", "gen", "fmt", "breaking"] {
         assert!(help(command).contains("--verbose"), "{command}");
     }
-    for command in ["explain", "rules", "graph", "completions", "man"] {
+    for command in ["explain", "graph", "completions", "man"] {
         assert!(!help(command).contains("--quiet"), "{command}");
     }
     for line in [
@@ -106,7 +105,7 @@ fn manual_pages() {
         check.stdout
     );
     let listed = page.matches("duologue\\-").count();
-    assert_eq!(pages.len() - 1, 24, "{listed}");
+    assert_eq!(pages.len() - 1, 21, "{listed}");
     let wrong = scratch.transcript("man chek");
     assert!(wrong.contains("did you mean `check`?"), "{wrong}");
 }

@@ -5,17 +5,15 @@ use crate::support::repository;
 use std::collections::BTreeSet;
 use std::fs;
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 22] = [
     "",
     "check",
     "gen",
     "fmt",
     "explain",
-    "rules",
     "dual",
     "graph",
     "doc",
-    "guarantee",
     "breaking",
     "fingerprint",
     "model",
@@ -23,7 +21,6 @@ const COMMANDS: [&str; 25] = [
     "talk",
     "attack",
     "trace",
-    "trace check",
     "top",
     "robots",
     "robots report",

@@ -30,7 +30,7 @@ fn a_closed_pipe_ends_it_quietly() {
         ("gen many.proto --rust out", 1),
         ("check missing.proto many.proto", 3),
         ("dual ugly.proto", 0),
-        ("rules", 0),
+        ("explain", 0),
         ("fingerprint ugly.proto", 0),
         ("completions bash", 0),
         ("--help", 0),

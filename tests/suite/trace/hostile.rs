@@ -36,17 +36,17 @@ fn lines_of_any_length_and_depth() {
     let mut bytes = log.join("\n").into_bytes();
     bytes.extend(b"\n{\"session\":\"\xff\",\"message\":\"login\"}\n\0\r\n\xff\xfe");
     let answer = run(
-        scratch.duologue("trace check - --protocol bank.proto --format short --log-format json"),
+        scratch.duologue("trace - --protocol bank.proto --format short --log-format json"),
         &bytes,
     );
     assert!(!answer.stdout.contains(&0x1b));
     let human = run(
-        scratch.duologue("trace check - --protocol bank.proto --log-format json --color never"),
+        scratch.duologue("trace - --protocol bank.proto --log-format json --color never"),
         &bytes,
     );
     assert!(!human.stdout.contains(&0x1b), "a terminal would obey it");
     assert_eq!(human.status.code(), Some(1));
-    insta::assert_snapshot!(transcript("trace check -", &answer));
+    insta::assert_snapshot!(transcript("trace -", &answer));
 }
 
 /// Bytes are changed, removed and added at random, in logs of all kinds.
@@ -200,12 +200,12 @@ fn logs_that_are_too_far_apart() {
     let line = |kind: &str| format!("{{\"session\":1,\"kind\":\"{kind}\",\"message\":\"m\"}}\n");
     scratch.write("client.jsonl", line("send").repeat(150_000));
     scratch.write("server.jsonl", line("receive"));
-    let answer = scratch
-        .transcript("trace check client=client.jsonl server=server.jsonl --protocol p.proto -q");
+    let answer =
+        scratch.transcript("trace client=client.jsonl server=server.jsonl --protocol p.proto -q");
     assert!(answer.contains("too far apart"), "{answer}");
     assert!(answer.ends_with("--- exit 3 ---\n"), "{answer}");
     scratch.said(
-        "trace check client=client.jsonl --protocol p.proto",
+        "trace client=client.jsonl --protocol p.proto",
         0,
         &["150000 messages: 1 unfinished"],
     );

@@ -1,4 +1,4 @@
-//! Records of sessions in the three languages: `trace check` accepts them, and blames the side that has sent a message which was changed.
+//! Records of sessions in the three languages: `trace` accepts them, and blames the side that has sent a message which was changed.
 
 use crate::support::program::{Scratch, run};
 use crate::support::repository;
@@ -7,13 +7,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The report of `trace check` about a log, as JSON, with the examples of the repository.
+/// The report of `trace` about a log, as JSON, with the examples of the repository.
 pub fn check(log: &Path, arguments: &[&str]) -> (bool, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_duologue"));
     command.current_dir(repository().join("protocols"));
-    command
-        .args(["trace", "check", "--format", "json"])
-        .arg(log);
+    command.args(["trace", "--format", "json"]).arg(log);
     let checked = run(
         {
             command.args(arguments);

@@ -142,7 +142,7 @@ fn the_sender_the_receiver_or_the_channel_is_to_blame() {
             scratch.write("client.jsonl", log(client, hour));
             scratch.write("server.jsonl", log(server, 0));
             let line =
-                "trace check client=client.jsonl server=server.jsonl --protocol pipe.proto --ascii";
+                "trace client=client.jsonl server=server.jsonl --protocol pipe.proto --ascii";
             answers.push(scratch.transcript(line));
         }
         assert_eq!(
@@ -151,10 +151,10 @@ fn the_sender_the_receiver_or_the_channel_is_to_blame() {
             "{name}: an hour apart"
         );
         let other = scratch.transcript(
-            "trace check server=server.jsonl client=client.jsonl --protocol pipe.proto --format short -q",
+            "trace server=server.jsonl client=client.jsonl --protocol pipe.proto --format short -q",
         );
         let usual = scratch.transcript(
-            "trace check client=client.jsonl server=server.jsonl --protocol pipe.proto --format short -q",
+            "trace client=client.jsonl server=server.jsonl --protocol pipe.proto --format short -q",
         );
         let lines = |answer: &str| {
             answer
@@ -179,5 +179,5 @@ fn one_log_can_be_that_of_both_sides() {
 {"session":"s","at":"client","kind":"receive","message":"invalid"}
 "#;
     scratch.write("both.jsonl", log);
-    assert_snapshot!(scratch.transcript("trace check both.jsonl --protocol bank.proto --ascii -q"));
+    assert_snapshot!(scratch.transcript("trace both.jsonl --protocol bank.proto --ascii -q"));
 }

@@ -308,7 +308,7 @@ pub fn instead_of(name: &str) -> String {
     };
     match near {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "`duologue rules` lists them all".to_owned(),
+        None => "`duologue explain` lists them all".to_owned(),
     }
 }
 

@@ -54,10 +54,11 @@ pub fn junit(diagnostics: &[Diagnostic], sources: &Sources) -> String {
         };
     }
     let tests = sources.iter().count();
-    let counts = format!("tests=\"{tests}\" skipped=\"0\" failures=\"{failures}\" errors=\"0\"");
+    let (failed, none) = (format!("failures=\"{failures}\""), "errors=\"0\"");
+    let counts = format!("tests=\"{tests}\" skipped=\"0\"");
     format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"duologue\" {counts}>\n    \
-         <testsuite name=\"duologue check\" {counts}>\n{cases}    </testsuite>\n</testsuites>\n"
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"duologue\" {counts} {failed} {none}>\n    \
+         <testsuite name=\"duologue check\" {counts} {none} {failed}>\n{cases}    </testsuite>\n</testsuites>\n"
     )
 }
 

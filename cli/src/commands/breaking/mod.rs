@@ -1,19 +1,19 @@
 //! `duologue breaking`: whether a change can be deployed, and which side first.
 
+mod accept;
+
 use crate::answer::Answer;
 use crate::args::{Findings, Format, Sources, Style};
 use crate::terminal::{ERROR, GOOD, NAME, QUIET, Terminal, WARNING, styled};
 use crate::vocabulary::TEMPLATE;
+use accept::Accepting;
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
 use duologue::endpoint::waits_more;
 use duologue::files::Disk;
-use duologue::fingerprint::Acceptance;
 use duologue::languages::Options;
-use duologue::relation::{
-    Fate, Outcome, Require, Rollout, Travel, Verdict, can_leave, tag_mismatch, versions,
-};
+use duologue::relation::{Fate, Outcome, Require, Rollout, Travel, Verdict, versions};
 use duologue::report::counted;
 use duologue_project::Failure;
 use duologue_project::baseline::{Old, checked};
@@ -27,6 +27,8 @@ const EXAMPLES: &str = "\
                                       also fail if the order matters
   duologue breaking bank.proto --against old/bank.proto
                                       compare two files
+  duologue breaking --against v1.2 --accept
+                                      write into the files that one side accepts the fingerprints of v1.2
 ";
 
 /// Compare with an older version: can the change be deployed, and which side first?
@@ -52,6 +54,10 @@ pub struct Breaking {
     /// Compare messages by position, as separate processes do: moving a message within its state is an error
     #[arg(long)]
     wire: bool,
+    /// Write into the files, as #[accepts(...)], which side accepts the fingerprint of the old version between processes; those already
+    /// there are kept
+    #[arg(long)]
+    accept: bool,
     #[command(flatten)]
     style: Style,
     #[command(flatten)]
@@ -77,23 +83,33 @@ impl Breaking {
         let against = self.against;
         let old = Old::find(&against, &self.paths)?;
         let here = old.still_here(&self.paths);
-        let by = |request: &Request| comparison(request, &self.paths, &old, require, travel);
+        let by = |request: &Request| {
+            comparison(request, &self.paths, &old, (require, travel), self.accept)
+        };
         let (options, format) = (Options::default(), self.style.format);
         let product = Findings::Product;
         let sources = self.sources;
-        let (compiled, verdicts) =
+        let (compiled, compared) =
             sources.compile_by(by, &here, options, format, product, terminal)?;
-        let (verdicts, unwritten, waiting) = match verdicts {
-            Compared::Verdicts(verdicts, unwritten, waiting) => (verdicts, unwritten, waiting),
+        let compared = match compared {
+            Compared::Both(compared) => compared,
             Compared::OldIsWrong => {
                 let words = format!("the old version, `{against}`, itself has errors");
                 return Err(Failure::Environment(words));
             }
             Compared::NewIsWrong => return Err(Failure::Findings),
         };
-        let table: String = verdicts
-            .iter()
-            .map(|verdict| text(verdict, terminal))
+        let shows_accepting = self.accept || terminal.verbose;
+        let lines = compared.verdicts.iter().zip(&compared.accepting);
+        let table: String = lines
+            .map(|(verdict, accepting)| {
+                let accepting = if shows_accepting {
+                    accepting.as_str()
+                } else {
+                    ""
+                };
+                text(verdict, terminal) + accepting
+            })
             .collect();
         match format {
             Format::Human => terminal.print(table)?,
@@ -101,7 +117,7 @@ impl Breaking {
                 terminal.tell(table)?;
             }
         }
-        if let [first, more @ ..] = &unwritten[..] {
+        if let [first, more @ ..] = &compared.unwritten[..] {
             let note = styled(WARNING, "note");
             let more = match more.len() {
                 0 => String::new(),
@@ -109,10 +125,10 @@ impl Breaking {
             };
             terminal.tell(format_args!(
                 "{note}: between processes the two versions of `{first}`{more} talk to each other only if one side accepts the other's \
-                 fingerprint: `duologue fingerprint --against {against} --write` writes that into the files\n"
+                 fingerprint: `duologue breaking --against {against} --accept` writes that into the files\n"
             ))?;
         }
-        for state in waiting {
+        for state in compared.waiting {
             let note = styled(WARNING, "note");
             terminal.tell(format_args!(
                 "{note}: in state `{state}` a send may now wait for its receiver, and block its thread: in tasks, send with the methods for \
@@ -128,17 +144,26 @@ impl Breaking {
 }
 
 enum Compared {
-    /// Also the names of the protocols of which a side may accept the old fingerprint, but the file does not say so; and the states in
-    /// which a send may have to wait, as it could not before.
-    Verdicts(Vec<Verdict>, Vec<String>, Vec<String>),
+    Both(Comparison),
     OldIsWrong,
     NewIsWrong,
+}
+
+#[derive(Default)]
+struct Comparison {
+    verdicts: Vec<Verdict>,
+    /// For each verdict, a line about the side that may accept the old fingerprint; may be empty.
+    accepting: Vec<String>,
+    /// The protocols of which a side may accept the old fingerprint, but the file does not say so.
+    unwritten: Vec<String>,
+    /// The states in which a send may have to wait, as it could not before.
+    waiting: Vec<String>,
 }
 
 impl Answer for Compared {
     fn verdicts(&self) -> Option<&[Verdict]> {
         match self {
-            Compared::Verdicts(verdicts, ..) => Some(verdicts),
+            Compared::Both(compared) => Some(&compared.verdicts),
             Compared::OldIsWrong | Compared::NewIsWrong => None,
         }
     }
@@ -149,18 +174,24 @@ fn comparison(
     request: &Request,
     paths: &[PathBuf],
     old_version: &Old<'_>,
-    require: Require,
-    travel: Travel,
+    (require, travel): (Require, Travel),
+    accept: bool,
 ) -> Result<(Compilation, Compared), Failure> {
     let mut new = checked(request, &Disk)?;
+    if new.checked.is_none() {
+        return Ok((new, Compared::NewIsWrong));
+    }
+    let mut old = old_version.check(request, paths)?;
+    let mut added = Vec::new();
+    if accept && let (Some(old), Some(own)) = (&old.checked, &new.checked) {
+        added = accept::write(request, old.program(), &new, own.program())?;
+        new = checked(request, &Disk)?;
+    }
     let Some(new_checked) = &new.checked else {
         return Ok((new, Compared::NewIsWrong));
     };
-    let mut old = old_version.check(request, paths)?;
-    let mut verdicts = Vec::new();
     let mut found = Vec::new();
-    let mut unwritten = Vec::new();
-    let mut waiting = Vec::new();
+    let mut compared = Comparison::default();
     let texts = std::mem::take(&mut old.sources);
     let named = |name: &str| old_version.name_of(name);
     let Some(old_checked) = &old.checked else {
@@ -171,30 +202,29 @@ fn comparison(
     let moved = new.sources.absorb(texts, named);
     for versions in versions(old_checked.program(), new_checked.program(), travel) {
         found.extend(versions.findings(require, moved));
-        // Versions with the same messages at the same positions have the same fingerprint.
-        let differ = |old, new| tag_mismatch(old, new).is_some();
+        let mut line = String::new();
         if let Fate::Kept(old, new, _) = versions.fate
-            && (differ(old, new) || differ(new, old))
-            && can_leave(old)
-            && can_leave(new)
+            && let Some(accepting) = Accepting::between(old, new)
         {
-            let may = Acceptance::between(old, new);
-            found.extend(may.unsound(old, new));
-            if may.unwritten(old, new).is_some() {
-                unwritten.push(versions.name.clone());
+            found.extend(accepting.may.unsound(old, new));
+            line = accepting.words(added.contains(&versions.name));
+            if accepting.missing.is_some() {
+                compared.unwritten.push(versions.name.clone());
             }
         }
+        compared.accepting.push(line);
         if let Fate::Kept(old, new, _) = versions.fate
             && new.instance.is_none()
         {
             let [old, new] = [old, new].map(|view| view.program.protocol(view.protocol));
             let states = waits_more(old, new).into_iter();
-            waiting.extend(states.map(|state| format!("{}.{}", versions.name, state.name)));
+            let states = states.map(|state| format!("{}.{}", versions.name, state.name));
+            compared.waiting.extend(states);
         }
-        verdicts.push(Verdict::on(&versions));
+        compared.verdicts.push(Verdict::on(&versions));
     }
     new.diagnostics = found;
-    Ok((new, Compared::Verdicts(verdicts, unwritten, waiting)))
+    Ok((new, Compared::Both(compared)))
 }
 
 /// The verdict for people, with the matrix unless every pair is sound.
@@ -222,7 +252,7 @@ fn text(verdict: &Verdict, terminal: &Terminal) -> String {
         let note = styled(WARNING, "note");
         text += &format!(
             "    {note}: between processes neither side may accept the other version: {wire}\n\
-             \x20         see `duologue fingerprint --against`; with `--wire` this is an error\n"
+             \x20         with `--wire` this is an error\n"
         );
     }
     let Outcome::Kept {

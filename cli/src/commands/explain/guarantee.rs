@@ -1,13 +1,9 @@
-//! `duologue guarantee`: what programs can rely on, and what makes sure of it.
-
-mod claims;
+//! What programs can rely on, for each protocol of a file, and what makes sure of it. What is the same for every protocol is in
+//! `claims.json`; `tests/suite/guarantee.rs` finds every test that is named there.
 
 use crate::args::{Shape, Sources};
 use crate::named::{Named, select};
-use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
-use claims::{About, By, CLAIMS, Claim, Proof};
-use clap::Args;
+use crate::terminal::{Terminal, print_json};
 use duologue::check::CheckedProtocol;
 use duologue::graph::{Capacity, StateGraph};
 use duologue::languages::Target;
@@ -16,36 +12,56 @@ use duologue::relation::View;
 use duologue::report::counted;
 use duologue::wire::{Plan, Sizes};
 use duologue_project::{Failure, Outcome};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
-  duologue guarantee bank.proto       what is proved about each protocol of a file, and by what
-  duologue guarantee bank.proto#bank > bank.md
-                                      the same for one protocol, as a page
-  duologue guarantee bank.proto --format json
-                                      for programs
-";
+/// Something that a program can rely on, or not.
+#[derive(Deserialize)]
+struct Claim {
+    id: &'static str,
+    about: About,
+    words: &'static str,
+    /// One for all languages, or one each for Rust, C and Scala.
+    proofs: Vec<Proof>,
+}
 
-/// Print what is guaranteed about protocols, for each language: by the checker, the compiler, the runtime or nobody
-#[derive(Debug, Args)]
-#[command(before_help = EXAMPLES, help_template = TEMPLATE)]
-pub struct Guarantee {
-    /// A protocol file, or - for standard input; FILE#PROTOCOL names a protocol in it
-    file: PathBuf,
-    /// How the sheet is printed: human, which is Markdown, or json
-    #[arg(
-        long,
-        value_enum,
-        default_value = "human",
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
-    format: Shape,
-    #[command(flatten)]
-    sources: Sources,
+/// What a protocol has to have so that a claim says something about it.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum About {
+    Stuck,
+    Turns,
+    Reachability,
+    Ends,
+    Capacity,
+    Waiting,
+    Fingerprint,
+    SizeLimits,
+    TimeLimits,
+    /// Every protocol, in the same words.
+    All,
+}
+
+/// Who proves a claim in a language, how, and where to read on.
+#[derive(Clone, Deserialize)]
+struct Proof {
+    by: By,
+    how: &'static str,
+    see: Vec<Place>,
+}
+
+/// What makes sure of something.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum By {
+    /// `duologue check`.
+    Checker,
+    /// The compiler of the target language.
+    Compiler,
+    /// The runtime, while the program runs.
+    Runtime,
+    /// Nothing: the program has to.
+    Nobody,
 }
 
 /// Within version 1, fields are only added.
@@ -91,7 +107,7 @@ struct ProofLine {
     see: Vec<Place>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 struct Place {
     /// In the repository.
     path: &'static str,
@@ -99,42 +115,39 @@ struct Place {
     name: &'static str,
 }
 
-impl Guarantee {
-    pub fn run(self, terminal: &Terminal) -> Outcome {
-        let named = Named::parse(&self.file);
-        let compiled = named.compile(self.sources, terminal)?;
-        let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let sizes = Sizes::of(checked.program());
-        let protocols = select(checked, named.protocol.as_deref())?.into_iter();
-        let document = Document {
-            version: 1,
-            protocols: protocols
-                .map(|id| sheet(checked.protocol(id), &sizes))
-                .collect(),
-        };
-        match self.format {
-            Shape::Human => terminal.print_exactly(&text(&document))?,
-            Shape::Json => {
-                let json = serde_json::to_string_pretty(&document);
-                terminal.print_exactly(&(json.expect("names can be written as JSON") + "\n"))?;
-            }
-        }
-        Ok(())
+/// Prints the sheets of the protocols that are named, which is Markdown for people.
+pub fn run(named: &Named, shape: Shape, sources: Sources, terminal: &Terminal) -> Outcome {
+    let compiled = named.compile(sources, terminal)?;
+    let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
+    let claims: Vec<Claim> =
+        serde_json::from_str(include_str!("claims.json")).expect("the claims are valid");
+    let sizes = Sizes::of(checked.program());
+    let protocols = select(checked, named.protocol.as_deref())?.into_iter();
+    let document = Document {
+        version: 1,
+        protocols: protocols
+            .map(|id| sheet(&claims, checked.protocol(id), &sizes))
+            .collect(),
+    };
+    match shape {
+        Shape::Human => terminal.print_exactly(&text(&document))?,
+        Shape::Json => print_json(&document, terminal)?,
     }
+    Ok(())
 }
 
-fn sheet(checked: CheckedProtocol<'_>, sizes: &Sizes) -> Sheet {
+fn sheet(claims: &[Claim], checked: CheckedProtocol<'_>, sizes: &Sizes) -> Sheet {
     let (program, protocol) = (checked.program(), checked.protocol());
-    let claims = CLAIMS.iter().map(|claim| {
+    let claims = claims.iter().map(|claim| {
         let (holds, detail) = fact(claim, checked, sizes);
-        let targets = Target::ALL.into_iter().zip(&claim.proofs);
+        let targets = Target::ALL.into_iter().zip(claim.proofs.iter().cycle());
         let proofs = targets.filter(|_| holds == Holds::Yes);
         ClaimLine {
             id: claim.id,
             claim: claim.words,
             holds,
             detail,
-            proofs: proofs.map(|(target, proof)| line(target, *proof)).collect(),
+            proofs: proofs.map(|(target, proof)| line(target, proof)).collect(),
         }
     });
     Sheet {
@@ -143,13 +156,12 @@ fn sheet(checked: CheckedProtocol<'_>, sizes: &Sizes) -> Sheet {
     }
 }
 
-fn line(target: Target, proof: Proof) -> ProofLine {
-    let see = proof.see.iter();
+fn line(target: Target, proof: &Proof) -> ProofLine {
     ProofLine {
         target: target.name(),
         by: proof.by,
         how: proof.how,
-        see: see.map(|(path, name)| Place { path, name }).collect(),
+        see: proof.see.clone(),
     }
 }
 
@@ -331,13 +343,7 @@ fn text(document: &Document) -> String {
 /// One line for each different proof.
 fn proofs(text: &mut String, proofs: &[ProofLine]) {
     let same = |one: &ProofLine, other: &ProofLine| {
-        let places = |line: &ProofLine| -> Vec<_> {
-            line.see
-                .iter()
-                .map(|place| (place.path, place.name))
-                .collect()
-        };
-        (one.by, one.how, places(one)) == (other.by, other.how, places(other))
+        (one.by, one.how, &one.see) == (other.by, other.how, &other.see)
     };
     for group in proofs.chunk_by(same) {
         let titles = group.iter().filter_map(|proof| {

@@ -1,9 +1,12 @@
-//! `duologue explain`: the page of a rule, or a state of a protocol.
+//! `duologue explain`: the rules, the page of a rule, what is guaranteed about a protocol, or a state of it.
 
+mod guarantee;
+mod rules;
 mod state;
 
 use crate::args::{Shape, Sources};
 use crate::levels::unknown;
+use crate::named::Named;
 use crate::terminal::{GOOD, QUIET, Terminal, styled};
 use crate::vocabulary::TEMPLATE;
 use clap::Args;
@@ -11,12 +14,16 @@ use duologue::check::rule;
 use duologue::files::has_protocol_extension;
 use duologue::pages;
 use duologue_project::{Failure, Outcome};
-use std::path::Path;
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
+  duologue explain                    all rules, their levels, and where these are set
+  duologue explain -D all             the levels that `duologue check -D all` would use
   duologue explain stuck-state        what the rule requires, a wrong protocol and a right one
-  duologue rules                      the names of all rules
+  duologue explain bank.proto         what is guaranteed about each protocol of a file, and by what
+  duologue explain bank.proto#bank > bank.md
+                                      the same for one protocol, as a page
   duologue explain bank.proto#bank/connected
                                       a state: the ways here and out, what each side may do, and what breaks without it
 ";
@@ -39,16 +46,19 @@ const TRACES: [&str; 5] = [
     "trace-unfinished",
 ];
 
-/// Explain a rule, or a state of a protocol
+/// Explain rules, what is guaranteed about protocols, or a state
 ///
-/// Of a rule: why it exists, what breaks it, and how to satisfy it. Of a state: the shortest ways from the start and to the end, what
-/// each side may do, what that is called in generated code, and what breaks if the state is removed.
+/// Without a topic: all errors and rules, with the level in force and where it is set. Of a rule: why it exists, what breaks it, and how to
+/// satisfy it. Of a file or a protocol: what is guaranteed, for each language: by the checker, the compiler, the runtime or nobody. Of a
+/// state: the shortest ways from the start and to the end, what each side may do, what that is called in generated code, and what breaks if
+/// the state is removed.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Explain {
-    /// A rule's name, as shown in brackets in a finding, or FILE#PROTOCOL/STATE
-    topic: String,
-    /// How a state is explained: human or json
+    /// A rule's name, as shown in brackets in a finding; a protocol file, or - for standard input; FILE#PROTOCOL, or
+    /// FILE#PROTOCOL/STATE
+    topic: Option<PathBuf>,
+    /// How the rules, the guarantees or a state are printed: human or json
     #[arg(
         long,
         value_enum,
@@ -63,21 +73,24 @@ pub struct Explain {
 
 impl Explain {
     pub fn run(self, terminal: &Terminal) -> Outcome {
-        if self.topic.contains('#') {
-            return state::run(&self.topic, self.format, self.sources, terminal);
-        }
-        let page = match rule(&self.topic) {
+        let Some(topic) = self.topic else {
+            return rules::run(self.format, self.sources, terminal);
+        };
+        let name = topic.to_string_lossy();
+        let page = match rule(&name) {
             Some(rule) => rule.page,
-            None if self.topic == "configuration" => CONFIGURATION,
-            None if self.topic == "plugin" => PLUGINS,
-            None if TRACES.contains(&self.topic.as_str()) => TRACING,
-            None if has_protocol_extension(Path::new(&self.topic)) => {
-                return Err(Failure::Usage(format!(
-                    "to explain a state, write {}#PROTOCOL/STATE",
-                    self.topic
-                )));
+            None if name == "configuration" => CONFIGURATION,
+            None if name == "plugin" => PLUGINS,
+            None if TRACES.contains(&&*name) => TRACING,
+            None if name == "-" || name.contains('#') || has_protocol_extension(&topic) => {
+                let mut named = Named::parse(&topic);
+                let (shape, sources) = (self.format, self.sources);
+                return match named.take_state() {
+                    Some(state) => state::run(&named, &state, shape, sources, terminal),
+                    None => guarantee::run(&named, shape, sources, terminal),
+                };
             }
-            None => return Err(Failure::Usage(unknown(&self.topic))),
+            None => return Err(Failure::Usage(unknown(&name))),
         };
         let page: String = page.lines().map(shown).collect();
         terminal.print(page)?;

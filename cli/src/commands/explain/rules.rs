@@ -1,45 +1,13 @@
-//! `duologue rules`: every error and rule, with the level in force and where it is set.
+//! Every error and rule, with the level in force and where it is set.
 
-use crate::args::Shape;
-use crate::config::{self, Config};
-use crate::levels::Levels;
-use crate::terminal::{ERROR, NAME, QUIET, Terminal, WARNING, styled};
-use crate::vocabulary::TEMPLATE;
-use clap::Args;
+use crate::args::{Shape, Sources};
+use crate::config::Config;
+use crate::terminal::{ERROR, NAME, QUIET, Terminal, WARNING, print_json, styled};
 use duologue::check::{Rule, WARNINGS, every_rule};
 use duologue::diagnostic::Level;
 use duologue_project::Outcome;
 use serde::Serialize;
 use std::path::PathBuf;
-
-const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
-  duologue rules                      all rules, their levels, and where they are set
-  duologue rules -D all               the levels that `duologue check -D all` would use
-  duologue rules --format json        the same as JSON, for programs
-";
-
-/// List all errors and rules, with the level in force and where it is set.
-#[derive(Debug, Args)]
-#[command(before_help = EXAMPLES, help_template = TEMPLATE)]
-pub struct Rules {
-    /// The files or directories whose configuration is used
-    #[arg(default_value = ".", hide_default_value = true)]
-    paths: Vec<PathBuf>,
-    /// How the list is printed: human or json
-    #[arg(
-        long,
-        value_enum,
-        default_value = "human",
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
-    format: Shape,
-    #[command(flatten)]
-    config: config::Choice,
-    #[command(flatten)]
-    levels: Levels,
-}
 
 /// A rule with its level in force.
 #[derive(Serialize)]
@@ -50,22 +18,18 @@ struct Line {
     summary: &'static str,
 }
 
-impl Rules {
-    pub fn run(self, terminal: &Terminal) -> Outcome {
-        let levels = self.levels.checked()?;
-        let config = self.config.read(&self.paths, terminal)?;
-        let lines: Vec<Line> = every_rule()
-            .map(|rule| line(rule, &config, &levels))
-            .collect();
-        let text = match self.format {
-            Shape::Json => {
-                serde_json::to_string_pretty(&lines).expect("names can be written as JSON") + "\n"
-            }
-            Shape::Human => table(&lines),
-        };
-        terminal.print(text)?;
-        Ok(())
+/// Lists them for a run in this directory.
+pub fn run(shape: Shape, sources: Sources, terminal: &Terminal) -> Outcome {
+    let config = sources.config(&[PathBuf::from(".")], terminal)?;
+    let levels = sources.levels()?;
+    let lines: Vec<Line> = every_rule()
+        .map(|rule| line(rule, &config, &levels))
+        .collect();
+    match shape {
+        Shape::Json => print_json(&lines, terminal)?,
+        Shape::Human => terminal.print(table(&lines))?,
     }
+    Ok(())
 }
 
 fn line(rule: &'static Rule, config: &Config, levels: &[(String, Level)]) -> Line {

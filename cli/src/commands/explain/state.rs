@@ -2,7 +2,7 @@
 
 use crate::args::{Shape, Sources};
 use crate::named::{Named, find_state};
-use crate::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, WARNING, styled};
+use crate::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, WARNING, print_json, styled};
 use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::diagram::message_text;
 use duologue::endpoint::{Activity, Endpoint, may_wait};
@@ -13,7 +13,6 @@ use duologue::source;
 use duologue_project::{Failure, Outcome};
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// What is known about a state. Within version 1, fields are only added.
 #[derive(Serialize)]
@@ -95,28 +94,23 @@ struct Without {
     carried_by: Vec<String>,
 }
 
-/// The file, the protocol and the state that `FILE#PROTOCOL/STATE` names.
-pub fn run(topic: &str, shape: Shape, sources: Sources, terminal: &Terminal) -> Outcome {
-    let mut named = Named::parse(Path::new(topic));
-    let state = named.take_state();
+/// Prints what is known about a state of the protocol that is named.
+pub fn run(
+    named: &Named,
+    state: &str,
+    shape: Shape,
+    sources: Sources,
+    terminal: &Terminal,
+) -> Outcome {
     let compiled = named.compile(sources, terminal)?;
     let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
     let found = named.find(checked)?;
-    let declared = checked.program().protocol(found);
-    let Some(state) = state else {
-        let first = &declared.start().name;
-        let words = format!("no state is given: name one, as in {topic}/{first}");
-        return Err(Failure::Usage(words));
-    };
-    let state = find_state(declared, &state)?;
+    let state = find_state(checked.program().protocol(found), state)?;
     let options = Options::default();
     let sheet = sheet(checked.protocol(found), state, &compiled.sources, &options);
     match shape {
         Shape::Human => terminal.print(text(&sheet, terminal))?,
-        Shape::Json => {
-            let json = serde_json::to_string_pretty(&sheet);
-            terminal.print_exactly(&(json.expect("names can be written as JSON") + "\n"))?;
-        }
+        Shape::Json => print_json(&sheet, terminal)?,
     }
     Ok(())
 }

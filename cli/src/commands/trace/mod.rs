@@ -8,7 +8,7 @@ use crate::args::{Findings, Format, Sources, Style};
 use crate::named::{Named, select};
 use crate::terminal::{GOOD, NAME, QUIET, Terminal, WARNING, styled};
 use crate::vocabulary::TEMPLATE;
-use clap::{Args, Subcommand};
+use clap::Args;
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
@@ -28,33 +28,20 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m
-  duologue trace check sessions.jsonl --protocol bank.proto
+  duologue trace sessions.jsonl --protocol bank.proto
                                       does each session in a log follow its protocol?
-  duologue trace check client=a.jsonl server=b.jsonl --protocol bank
+  duologue trace client=a.jsonl server=b.jsonl --protocol bank
                                       the logs of both sides: who is to blame?
-  duologue trace check gateway.log --mapping gateway
+  duologue trace gateway.log --mapping gateway
                                       a log of another program, which duologue.toml describes
-  tail -f sessions.jsonl | duologue trace check - --follow --protocol bank.proto
+  tail -f sessions.jsonl | duologue trace - --follow --protocol bank.proto
                                       report what is wrong as soon as it is logged
 ";
 
-/// Check recorded sessions against their protocols
-#[derive(Debug, Args)]
-#[command(help_template = TEMPLATE)]
-pub struct Trace {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    Check(Check),
-}
-
-/// Check logs: the first wrong event of each session, who is to blame, unfinished sessions, and coverage
+/// Check recorded sessions: the first wrong event of each, who is to blame, unfinished sessions, and coverage
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
-pub struct Check {
+pub struct Trace {
     /// The logs, or - for standard input; client=FILE and server=FILE say which side wrote a log
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
@@ -86,14 +73,6 @@ pub struct Check {
     style: Style,
     #[command(flatten)]
     sources: Sources,
-}
-
-impl Trace {
-    pub fn run(self, terminal: &Terminal) -> Outcome {
-        match self.command {
-            Command::Check(check) => check.run(terminal),
-        }
-    }
 }
 
 /// What a run has found.
@@ -148,8 +127,8 @@ impl Chosen {
     }
 }
 
-impl Check {
-    fn run(mut self, terminal: &Terminal) -> Outcome {
+impl Trace {
+    pub fn run(mut self, terminal: &Terminal) -> Outcome {
         let is_text = matches!(self.style.format, Format::Human | Format::Short);
         if self.follow && !is_text {
             let words =

@@ -187,7 +187,7 @@ typedef struct duo_observer {
 typedef struct duo_net_options {
     /*
      * Fingerprints of older versions that this side may accept, in addition to those that the protocol file names with
-     * `#[accepts(...)]`: see `duologue fingerprint --against`. At most 16.
+     * `#[accepts(...)]`: see `duologue breaking --against`. At most 16.
      */
     const duo_fingerprint *accepts;
     size_t accepts_count;

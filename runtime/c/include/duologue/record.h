@@ -69,7 +69,7 @@ typedef struct duo_monitor {
 void duo_monitor_with(const duo_monitor *monitor);
 
 /*
- * Writes the names of messages to a file, as lines of JSON that `duologue trace check` reads. The names of sessions begin with
+ * Writes the names of messages to a file, as lines of JSON that `duologue trace` reads. The names of sessions begin with
  * `prefix`: logs of several processes, or of several runs of a program, need different ones if they are checked together.
  * After `most` bytes, or if the file cannot be written, nothing more is recorded. The caller closes the file after
  * `duo_record_stop`. DUO_INVALID: the prefix has more than 64 bytes, or others than letters, digits, `-`, `_` and `.`.

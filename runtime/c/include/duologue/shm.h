@@ -25,7 +25,7 @@ typedef struct duo_shm_options {
     uint64_t wait;
     /*
      * Fingerprints of older versions that this side may accept, in addition to those that the protocol file names with
-     * `#[accepts(...)]`: see `duologue fingerprint --against`.
+     * `#[accepts(...)]`: see `duologue breaking --against`.
      */
     const duo_fingerprint *accepts;
     size_t accepts_count;

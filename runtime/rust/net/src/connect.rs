@@ -94,7 +94,7 @@ impl Connector {
     }
 
     /// Also accepts a listener with this older protocol, in addition to those that the protocol file names with
-    /// `#[accepts(...)]`. `duologue fingerprint --against` reports whether that is sound. At most 16 are sent, these
+    /// `#[accepts(...)]`. `duologue breaking --against` reports whether that is sound. At most 16 are sent, these
     /// first.
     #[must_use]
     pub fn accepts(mut self, older: Fingerprint) -> Connector {

@@ -236,7 +236,7 @@ impl Listener {
     }
 
     /// Like [`serve`](Listener::serve), and also accepts clients with these older protocols, which the protocol file
-    /// need not name. `duologue fingerprint --against` reports whether that is sound.
+    /// need not name. `duologue breaking --against` reports whether that is sound.
     pub fn serve_accepting<E: Open + 'static>(
         &mut self,
         older: &[Fingerprint],

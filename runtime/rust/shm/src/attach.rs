@@ -79,7 +79,7 @@ impl Attach {
     }
 
     /// Also accepts a side with this older protocol, in addition to those that the protocol file names with
-    /// `#[accepts(...)]`. `duologue fingerprint --against` reports whether that is sound.
+    /// `#[accepts(...)]`. `duologue breaking --against` reports whether that is sound.
     #[must_use]
     pub fn accepts(mut self, older: Fingerprint) -> Attach {
         self.accepts.push(older);

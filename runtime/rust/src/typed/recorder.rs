@@ -20,7 +20,7 @@ const BUFFER: usize = 1 << 20;
 /// The most bytes of the prefix of a session's name, which may have 256 bytes in all.
 const PREFIX: usize = 200;
 
-/// An observer that writes the messages of sessions as lines of JSON, which `duologue trace check` reads.
+/// An observer that writes the messages of sessions as lines of JSON, which `duologue trace` reads.
 ///
 /// It writes the names of messages, not their values. A thread of the recorder writes what waits in a buffer of limited size, so a slow
 /// destination does not hold up sessions. If the buffer is full, the rest of a session is left out: its log ends with an event `ended`,

@@ -171,7 +171,7 @@ impl<'a> Output<'a> {
         })
     }
 
-    /// The line of a log for `trace check`.
+    /// The line of a log for `trace`.
     fn json(&self, event: &Event) -> String {
         let line = match event {
             Event::Message {

@@ -7,7 +7,7 @@ import java.util.WeakHashMap
 import java.util.concurrent.locks.ReentrantLock
 
 /** Records of sessions, in a process that was started with the property `duologue.record`. Its value is a file, to which the names of
-  * messages are written as lines of JSON that `duologue trace check` reads; if it is empty, there are only monitors. What is recorded is
+  * messages are written as lines of JSON that `duologue trace` reads; if it is empty, there are only monitors. What is recorded is
   * what the sides in this process do: both of a session within the process, one of a session with another process.
   *
   * The property `duologue.record.prefix` is written before the numbers of sessions: logs of several processes, or of several runs of a

@@ -53,7 +53,7 @@ final class Listener private (
   /** Serves one side of a protocol: `handler` runs in a thread of its own for each session, whose endpoint is closed when the
     * handler ends, normally or not. An exception that it throws, other than `SessionClosed`, goes to the thread's uncaught
     * exception handler. `accepts` are fingerprints of older versions of the protocol that the handler can communicate
-    * with, in addition to those that the protocol file names with `#[accepts(...)]`: see `duologue fingerprint --against`. Call it before [[start]]. A listener may serve several protocols.
+    * with, in addition to those that the protocol file names with `#[accepts(...)]`: see `duologue breaking --against`. Call it before [[start]]. A listener may serve several protocols.
     */
   def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
     val begin: Begin = (channel, hello, verdict, incoming) => work(begun(role, channel, hello, verdict, incoming))(handler)

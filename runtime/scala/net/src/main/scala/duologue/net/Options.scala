@@ -12,7 +12,7 @@ import scala.concurrent.duration.{Duration, DurationInt, FiniteDuration}
   * @param memory
   *   how much memory the values of one payload may take
   * @param accepts
-  *   fingerprints of older versions of the protocol that this side can communicate with: see `duologue fingerprint --against`
+  *   fingerprints of older versions of the protocol that this side can communicate with: see `duologue breaking --against`
   * @param token
   *   what the listener may use to decide whether it admits this side; at most about 3,000 bytes
   * @param heartbeat
