@@ -1,45 +1,20 @@
 //! The rules that a protocol must follow. Only this module creates a [`CheckedProgram`], and code is generated from nothing else.
 //!
-//! A rule is one file here, one line in [`RULES`], one page in `docs/rules/` and one folder in `tests/fail/`.
+//! A rule is one file in a folder here, one line in [`RULES`], one page in `docs/rules/` and one folder in `tests/fail/`.
 
-mod bounds;
-mod cannot_finish;
+mod attributes;
 mod checked;
-mod clashing_names;
-mod deep_type;
-mod equivalent_states;
-mod expanding_recursion;
+mod declarations;
 mod findings;
 mod levels;
-mod misplaced_documentation;
-mod missing_direction;
-mod missing_docs;
-mod never_ends;
-mod not_dual;
-mod recursive_type;
-mod references;
+mod names;
 mod stage_errors;
-mod stuck_state;
-mod target_clash;
-mod target_names;
-mod too_many_messages;
-mod too_many_values;
-mod unbounded_run;
-mod undeclared_type;
-mod unknown_rule;
-mod unreachable_state;
-mod unsatisfied_bound;
-mod unusable_acceptance;
-mod unusable_limit;
-mod unused_declaration;
-mod unused_import;
-mod unused_suppression;
-mod unused_type_parameter;
-mod verbose_terminal;
+mod states;
+mod types;
 mod wording;
 
 pub use checked::{CheckedProgram, CheckedProtocol};
-pub use target_names::{Scope, Spelled};
+pub use names::target_names::{Scope, Spelled};
 
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::Program;
@@ -78,33 +53,33 @@ pub static RULES: &[Rule] = &[
     stage_errors::UNKNOWN_PROTOCOL,
     stage_errors::UNKNOWN_BOUND,
     stage_errors::TYPE_ARGUMENT_COUNT,
-    missing_direction::RULE,
-    too_many_messages::RULE,
-    too_many_values::RULE,
-    recursive_type::RULE,
-    expanding_recursion::RULE,
-    deep_type::RULE,
-    unusable_limit::RULE,
-    unsatisfied_bound::RULE,
-    not_dual::RULE,
-    unusable_acceptance::RULE,
-    clashing_names::RULE,
-    target_clash::RULE,
-    unreachable_state::RULE,
-    stuck_state::RULE,
-    cannot_finish::RULE,
-    never_ends::RULE,
-    verbose_terminal::RULE,
-    equivalent_states::RULE,
-    unbounded_run::RULE,
-    undeclared_type::RULE,
-    unused_type_parameter::RULE,
-    unused_declaration::RULE,
-    unused_import::RULE,
-    misplaced_documentation::RULE,
-    missing_docs::RULE,
-    unknown_rule::RULE,
-    unused_suppression::RULE,
+    states::missing_direction::RULE,
+    states::too_many_messages::RULE,
+    types::too_many_values::RULE,
+    types::recursive_type::RULE,
+    types::expanding_recursion::RULE,
+    types::deep_type::RULE,
+    attributes::unusable_limit::RULE,
+    types::unsatisfied_bound::RULE,
+    states::not_dual::RULE,
+    attributes::unusable_acceptance::RULE,
+    names::clashing_names::RULE,
+    names::target_clash::RULE,
+    states::unreachable_state::RULE,
+    states::stuck_state::RULE,
+    states::cannot_finish::RULE,
+    states::never_ends::RULE,
+    states::verbose_terminal::RULE,
+    states::equivalent_states::RULE,
+    states::unbounded_run::RULE,
+    types::undeclared_type::RULE,
+    declarations::unused_type_parameter::RULE,
+    declarations::unused_declaration::RULE,
+    declarations::unused_import::RULE,
+    declarations::misplaced_documentation::RULE,
+    declarations::missing_docs::RULE,
+    attributes::unknown_rule::RULE,
+    attributes::unused_suppression::RULE,
 ];
 
 /// The errors that are found only when two versions are compared.

@@ -1,9 +1,9 @@
 //! A state that no session can reach.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::Location;
-use super::wording::and;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
+use crate::check::wording::and;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Next, StateId};
 
@@ -11,7 +11,7 @@ pub const RULE: Rule = Rule {
     name: "unreachable-state",
     summary: "no dialogue leads to a state",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/unreachable-state.md"),
+    page: include_str!("../../../docs/rules/unreachable-state.md"),
     find: Some(find),
 };
 

@@ -1,7 +1,7 @@
 //! A type that contains itself without a list in between.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::graph::loops;
 use crate::protocol::{Definition, Program, Type, TypeId};
@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     name: "recursive-type",
     summary: "a type contains itself, but not through a list",
     default: None,
-    page: include_str!("../../docs/rules/recursive-type.md"),
+    page: include_str!("../../../docs/rules/recursive-type.md"),
     find: Some(find),
 };
 

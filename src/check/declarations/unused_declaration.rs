@@ -1,11 +1,11 @@
 //! A type or bound that nothing uses.
 
-use super::Rule;
-use super::clashing_names;
-use super::findings::{Findings, Subject};
-use super::levels::Location;
 use super::references::Uses;
-use super::undeclared_type::COMPARED;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
+use crate::check::names::clashing_names;
+use crate::check::types::undeclared_type::COMPARED;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::{Name, nearest};
 use crate::protocol::{Definition, LevelAttribute, Program};
@@ -14,7 +14,7 @@ pub const RULE: Rule = Rule {
     name: "unused-declaration",
     summary: "a declared type or bound is never used",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/unused-declaration.md"),
+    page: include_str!("../../../docs/rules/unused-declaration.md"),
     find: Some(find),
 };
 

@@ -1,7 +1,7 @@
 //! The values of a message, variant or struct become the parameters of one function in every target.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
 use crate::protocol::{Definition, Program};
@@ -10,7 +10,7 @@ pub const RULE: Rule = Rule {
     name: "too-many-values",
     summary: "a message, variant or struct has more than 100 values, or an enum is too large for Scala",
     default: None,
-    page: include_str!("../../docs/rules/too-many-values.md"),
+    page: include_str!("../../../docs/rules/too-many-values.md"),
     find: Some(find),
 };
 

@@ -9,9 +9,9 @@
 //! from passing parameters on are counted, up to a limit: first within each protocol, whatever arguments it may be given, then in
 //! the whole program, where endpoint types lead from one protocol to others.
 
-use super::Rule;
-use super::findings::{Case, Findings, Subject};
-use super::wording::type_text;
+use crate::check::Rule;
+use crate::check::findings::{Case, Findings, Subject};
+use crate::check::wording::type_text;
 use crate::diagnostic::Diagnostic;
 use crate::graph::loops;
 use crate::protocol::{Message, Next, ProtocolId, State, StateId, Type};
@@ -22,7 +22,7 @@ pub const RULE: Rule = Rule {
     name: "expanding-recursion",
     summary: "a type argument grows on every iteration of a loop",
     default: None,
-    page: include_str!("../../docs/rules/expanding-recursion.md"),
+    page: include_str!("../../../docs/rules/expanding-recursion.md"),
     find: Some(find),
 };
 

@@ -1,8 +1,8 @@
 //! States with equivalent behavior.
 
-use super::Rule;
-use super::findings::{Case, Findings, Subject};
-use super::levels::Location;
+use crate::check::Rule;
+use crate::check::findings::{Case, Findings, Subject};
+use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::partition::{Edge, coarsest};
 use crate::protocol::{Bound, Direction, Lengths, Message, Next, StateId, Type};
@@ -13,7 +13,7 @@ pub const RULE: Rule = Rule {
     name: "equivalent-states",
     summary: "two states are behaviorally equivalent",
     default: Some(Level::Allow),
-    page: include_str!("../../docs/rules/equivalent-states.md"),
+    page: include_str!("../../../docs/rules/equivalent-states.md"),
     find: Some(find),
 };
 

@@ -1,8 +1,8 @@
 //! A protocol without any terminal.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::Location;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Known, Next, Protocol};
 
@@ -11,7 +11,7 @@ pub const RULE: Rule = Rule {
     name: "never-ends",
     summary: "a protocol has no terminal: sessions end only when a side disconnects",
     default: Some(Level::Allow),
-    page: include_str!("../../docs/rules/never-ends.md"),
+    page: include_str!("../../../docs/rules/never-ends.md"),
     find: Some(find),
 };
 

@@ -1,8 +1,8 @@
 //! `done { }` where `!` would do.
 
-use super::Rule;
-use super::findings::{Case, Findings, Subject};
-use super::levels::Location;
+use crate::check::Rule;
+use crate::check::findings::{Case, Findings, Subject};
+use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Edit, Help, Level};
 use crate::protocol::{Definition, Entry, Message, Next, Program, ProtocolId, StateId, Type};
 use crate::source::Span;
@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     name: "verbose-terminal",
     summary: "a state without a direction or messages is used where `!` would do",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/verbose-terminal.md"),
+    page: include_str!("../../../docs/rules/verbose-terminal.md"),
     find: Some(find),
 };
 

@@ -1,8 +1,8 @@
 //! A loop in one direction.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::Location;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Direction, Known, Next, Side};
 
@@ -11,7 +11,7 @@ pub const RULE: Rule = Rule {
     name: "unbounded-run",
     summary: "a loop stays in one direction, so a sender can be made to wait",
     default: Some(Level::Allow),
-    page: include_str!("../../docs/rules/unbounded-run.md"),
+    page: include_str!("../../../docs/rules/unbounded-run.md"),
     find: Some(find),
 };
 

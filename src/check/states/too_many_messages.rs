@@ -1,14 +1,14 @@
 //! A message is identified by its position in its state, and a position is one byte.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 
 pub const RULE: Rule = Rule {
     name: "too-many-messages",
     summary: "a state has more than 256 messages",
     default: None,
-    page: include_str!("../../docs/rules/too-many-messages.md"),
+    page: include_str!("../../../docs/rules/too-many-messages.md"),
     find: Some(find),
 };
 

@@ -1,10 +1,10 @@
 //! States from which a session cannot reach an end, in a protocol that has one.
 
-use super::Rule;
-use super::findings::{Case, Findings, Subject};
-use super::levels::Location;
 use super::never_ends::has_terminal;
-use super::wording::and;
+use crate::check::Rule;
+use crate::check::findings::{Case, Findings, Subject};
+use crate::check::levels::Location;
+use crate::check::wording::and;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Known, Message, Next, StateId};
 
@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     name: "cannot-finish",
     summary: "no terminal can be reached from a state, in a protocol that has one",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/cannot-finish.md"),
+    page: include_str!("../../../docs/rules/cannot-finish.md"),
     find: Some(find),
 };
 

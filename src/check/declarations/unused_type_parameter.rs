@@ -1,8 +1,8 @@
 //! A type parameter that nothing uses.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::Location;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Next, State, Type};
 
@@ -10,7 +10,7 @@ pub const RULE: Rule = Rule {
     name: "unused-type-parameter",
     summary: "no message of a state uses one of its type parameters",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/unused-type-parameter.md"),
+    page: include_str!("../../../docs/rules/unused-type-parameter.md"),
     find: Some(find),
 };
 

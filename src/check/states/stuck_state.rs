@@ -1,8 +1,8 @@
 //! A state in which it is one side's turn to send, but which has no messages.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::Location;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Edit, Help, Level};
 use crate::protocol::{Direction, Known, StateId};
 use crate::source::Span;
@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     name: "stuck-state",
     summary: "a state has a direction, but no messages: both sides wait forever",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/stuck-state.md"),
+    page: include_str!("../../../docs/rules/stuck-state.md"),
     find: Some(find),
 };
 

@@ -1,7 +1,7 @@
 //! A limit that cannot hold: every message is larger, or a bound is written where types cannot have one.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::{Diagnostic, counted};
 use crate::name::Name;
 use crate::protocol::text::type_text;
@@ -16,7 +16,7 @@ pub const RULE: Rule = Rule {
     name: "unusable-limit",
     summary: "a limit cannot hold where it is written",
     default: None,
-    page: include_str!("../../docs/rules/unusable-limit.md"),
+    page: include_str!("../../../docs/rules/unusable-limit.md"),
     find: Some(find),
 };
 

@@ -1,15 +1,15 @@
 //! Documentation comments that are not attached to anything.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::Location;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 
 pub const RULE: Rule = Rule {
     name: "misplaced-documentation",
     summary: "a documentation comment is not attached to anything",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/misplaced-documentation.md"),
+    page: include_str!("../../../docs/rules/misplaced-documentation.md"),
     find: Some(find),
 };
 

@@ -1,7 +1,7 @@
 //! A state with messages must say which side sends them.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::protocol::State;
 
@@ -9,7 +9,7 @@ pub const RULE: Rule = Rule {
     name: "missing-direction",
     summary: "a state has messages, but does not say which side sends them",
     default: None,
-    page: include_str!("../../docs/rules/missing-direction.md"),
+    page: include_str!("../../../docs/rules/missing-direction.md"),
     find: Some(find),
 };
 

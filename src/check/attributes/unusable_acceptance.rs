@@ -1,8 +1,8 @@
 //! An `#[accepts(...)]` that cannot have the effect that it says.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::target_clash::TOO_BROKEN;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::names::target_clash::TOO_BROKEN;
 use crate::diagnostic::Diagnostic;
 use crate::fingerprint::{Fingerprint, MOST_ACCEPTED};
 use crate::protocol::{Accepted, Program, Protocol, ProtocolId, Side, Type};
@@ -13,7 +13,7 @@ pub const RULE: Rule = Rule {
     name: "unusable-acceptance",
     summary: "an older fingerprint cannot be accepted where it is written",
     default: None,
-    page: include_str!("../../docs/rules/unusable-acceptance.md"),
+    page: include_str!("../../../docs/rules/unusable-acceptance.md"),
     find: Some(find),
 };
 

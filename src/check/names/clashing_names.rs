@@ -4,8 +4,8 @@
 //! type parameters conflict with types, because they appear where types appear. Other names that a target would spell alike are
 //! found by [`super::target_clash`].
 
-use super::Rule;
-use super::findings::{Findings, Subject};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
 use crate::protocol::{Builtin, Definition, Entry, FileId, Program, Protocol, State};
@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
     name: "clashing-names",
     summary: "two names would become the same name in generated code",
     default: None,
-    page: include_str!("../../docs/rules/clashing-names.md"),
+    page: include_str!("../../../docs/rules/clashing-names.md"),
     find: Some(find),
 };
 

@@ -1,9 +1,9 @@
 //! An import from which nothing is used.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::Location;
 use super::references::Uses;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::FileId;
 
@@ -11,7 +11,7 @@ pub const RULE: Rule = Rule {
     name: "unused-import",
     summary: "a file uses nothing from an import",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/unused-import.md"),
+    page: include_str!("../../../docs/rules/unused-import.md"),
     find: Some(find),
 };
 

@@ -1,8 +1,8 @@
 //! A protocol, state, message or type without documentation.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::Location;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::Name;
 use crate::protocol::Docs;
@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     name: "missing-docs",
     summary: "a protocol, state, message or type has no documentation",
     default: Some(Level::Allow),
-    page: include_str!("../../docs/rules/missing-docs.md"),
+    page: include_str!("../../../docs/rules/missing-docs.md"),
     find: Some(find),
 };
 

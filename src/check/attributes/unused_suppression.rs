@@ -1,9 +1,9 @@
 //! `#[allow(...)]` that silences nothing.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::{Location, attributes_in, attributes_outside};
-use super::target_clash;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::{Location, attributes_in, attributes_outside};
+use crate::check::names::target_clash;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::LevelAttribute;
 
@@ -11,7 +11,7 @@ pub const RULE: Rule = Rule {
     name: "unused-suppression",
     summary: "an attribute allows a rule that is not broken there",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/unused-suppression.md"),
+    page: include_str!("../../../docs/rules/unused-suppression.md"),
     find: Some(find),
 };
 
@@ -24,7 +24,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let mut look = |attribute: &LevelAttribute, location: Location<'_>| {
         let name = &attribute.rule;
         let is_rule = name.text() == "all"
-            || super::rule(name.text()).is_some_and(|rule| rule.default.is_some());
+            || crate::check::rule(name.text()).is_some_and(|rule| rule.default.is_some());
         let is_own = name.text() == RULE.name;
         if attribute.level != Level::Allow || !is_rule || is_own || findings.is_heeded(attribute) {
             return;

@@ -1,9 +1,9 @@
 //! A payload type that no file declares.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::Location;
-use super::wording::type_text;
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
+use crate::check::wording::type_text;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::nearest;
 use crate::protocol::{
@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
     name: "undeclared-type",
     summary: "a type is not declared, so the host program has to supply it",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/undeclared-type.md"),
+    page: include_str!("../../../docs/rules/undeclared-type.md"),
     find: Some(find),
 };
 

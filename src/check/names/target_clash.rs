@@ -3,10 +3,12 @@
 //! In a target that was requested this is the error `clashing-names`, because the generated code would not compile. In other targets
 //! it is a warning with a level.
 
-use super::findings::{Findings, Subject};
-use super::levels::Location;
+use super::clashing_names;
 use super::target_names::{Scope, Spelled};
-use super::{Rule, clashing_names, too_many_values};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::Location;
+use crate::check::types::too_many_values;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Definition, Program};
 use crate::source::Span;
@@ -16,7 +18,7 @@ pub const RULE: Rule = Rule {
     name: "target-clash",
     summary: "two names would become the same name in a target that was not requested",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/target-clash.md"),
+    page: include_str!("../../../docs/rules/target-clash.md"),
     find: Some(find),
 };
 

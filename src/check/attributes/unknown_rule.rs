@@ -1,8 +1,8 @@
 //! `#[allow(...)]` and similar attributes with a name that is not the name of a rule.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
-use super::levels::{Location, attributes_in, attributes_outside};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::levels::{Location, attributes_in, attributes_outside};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::LevelAttribute;
 
@@ -10,14 +10,14 @@ pub const RULE: Rule = Rule {
     name: "unknown-rule",
     summary: "an attribute sets the level of a rule that does not exist",
     default: Some(Level::Warn),
-    page: include_str!("../../docs/rules/unknown-rule.md"),
+    page: include_str!("../../../docs/rules/unknown-rule.md"),
     find: Some(find),
 };
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let mut look = |attribute: &LevelAttribute, location: Location<'_>| {
         let name = &attribute.rule;
-        match super::rule(name.text()) {
+        match crate::check::rule(name.text()) {
             Some(rule) if rule.default.is_none() => findings.error(
                 Diagnostic::error(
                     "syntax",
@@ -32,7 +32,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             None if name.text() == "all" => {}
             None => findings.report(&RULE, location, || {
                 let message = format!("there is no rule `{name}`");
-                let near = super::nearest_rule(name.text()).and_then(super::rule);
+                let near = crate::check::nearest_rule(name.text()).and_then(crate::check::rule);
                 let near = near.filter(|rule| rule.default.is_some());
                 let near = near.map(|rule| rule.name);
                 Diagnostic::error(RULE.name, name.span, message).did_you_mean(

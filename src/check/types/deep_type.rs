@@ -1,7 +1,7 @@
 //! A type that is nested more deeply than the target languages' compilers accept.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::protocol::{Definition, Entry, Next, Program, Protocol, Type, TypeId};
 use crate::source::Span;
@@ -10,7 +10,7 @@ pub const RULE: Rule = Rule {
     name: "deep-type",
     summary: "a type is nested more deeply than compilers accept",
     default: None,
-    page: include_str!("../../docs/rules/deep-type.md"),
+    page: include_str!("../../../docs/rules/deep-type.md"),
     find: Some(find),
 };
 

@@ -1,7 +1,7 @@
 //! `#[dual_of(other)]`: one protocol is the other, seen from the opposite side.
 
-use super::Rule;
-use super::findings::{Findings, Subject};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Label;
 use crate::protocol::{Next, Type};
 use crate::relation::{Origin, View, not_dual};
@@ -10,7 +10,7 @@ pub const RULE: Rule = Rule {
     name: "not-dual",
     summary: "a protocol is not the dual of the one its attribute names",
     default: None,
-    page: include_str!("../../docs/rules/not-dual.md"),
+    page: include_str!("../../../docs/rules/not-dual.md"),
     find: Some(find),
 };
 

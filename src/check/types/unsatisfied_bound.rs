@@ -1,9 +1,9 @@
 //! A type argument must satisfy the bounds of its parameter.
 
-use super::Rule;
 use super::bounds::Satisfied;
-use super::findings::{Findings, Subject};
-use super::wording::{bound_word, type_text};
+use crate::check::Rule;
+use crate::check::findings::{Findings, Subject};
+use crate::check::wording::{bound_word, type_text};
 use crate::diagnostic::Diagnostic;
 use crate::protocol::{
     Bound, Definition, EndpointType, Next, Parameter, Program, State, Type, TypeId,
@@ -14,7 +14,7 @@ pub const RULE: Rule = Rule {
     name: "unsatisfied-bound",
     summary: "a type argument does not satisfy the bounds of the type parameter",
     default: None,
-    page: include_str!("../../docs/rules/unsatisfied-bound.md"),
+    page: include_str!("../../../docs/rules/unsatisfied-bound.md"),
     find: Some(find),
 };
 
