@@ -3,14 +3,14 @@
 use crate::check::{self, CheckedProgram, Levels, Scope};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::languages::{self, Options};
-use crate::load;
 use crate::protocol::Program;
 use crate::resolve;
+use crate::resolve::load;
 use crate::source::Sources;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use crate::load::{Files, Input, Unreadable};
+pub use crate::resolve::load::{Files, Input, Unreadable};
 
 /// What to compile, and how.
 #[derive(Clone, Debug, Default)]

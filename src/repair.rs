@@ -6,7 +6,7 @@
 
 use crate::compile::{Compilation, Files, Input, Request, Unreadable, compile};
 use crate::diagnostic::{Diagnostic, Edit, Help, Level};
-use crate::load::slashed;
+use crate::resolve::load::slashed;
 use crate::source::{SourceId, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

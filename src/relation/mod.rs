@@ -78,26 +78,23 @@
 mod canonical;
 mod explain;
 mod limits;
+pub(crate) mod partition;
 mod payload;
 mod quotient;
-mod rename;
-mod rollout;
 mod shape;
-mod verdict;
 mod versions;
 mod waits;
 mod walk;
-mod wire;
 
 pub use canonical::{Canonical, Obstacle, canonical};
 pub use explain::{Explanation, dialogue, not_dual};
 pub use payload::Part;
-pub use rename::Renamed;
-pub use rollout::{Change, Mixture, Rollout};
 pub use shape::Origin;
-pub use verdict::{Outcome, Verdict};
+pub use versions::rename::Renamed;
+pub use versions::rollout::{Change, Mixture, Rollout};
+pub use versions::verdict::{Outcome, Verdict};
+pub use versions::wire::refusal;
 pub use versions::{Fate, Require, Travel, Versions, can_leave, versions};
-pub use wire::refusal;
 
 use crate::name::Name;
 use crate::protocol::{

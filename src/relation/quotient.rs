@@ -4,8 +4,8 @@
 //! pairs as the product of their lengths. Usually their states behave alike, so there is one class on each side, and one pair.
 
 use super::limits::Limits;
+use super::partition::{Edge, coarsest};
 use super::shape::{Node, Origin, Shape, Shapes};
-use crate::partition::{Edge, coarsest};
 use crate::protocol::{Builtin, Definition, Direction, TypeId};
 use std::collections::HashMap;
 

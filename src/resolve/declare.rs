@@ -1,8 +1,8 @@
 //! Collects the declared names, before any name is looked up.
 
+use super::load::Loaded;
 use super::{Callee, Declared, FileNames, Resolver, StateHead};
 use crate::diagnostic::Diagnostic;
-use crate::load::Loaded;
 use crate::name::Name;
 use crate::protocol::{
     Bound, BoundDeclaration, BoundId, Builtin, Definition, File, FileId, Instance, InstanceId,

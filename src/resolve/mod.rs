@@ -4,10 +4,10 @@
 mod body;
 mod callees;
 mod declare;
+pub mod load;
 mod types;
 
 use crate::diagnostic::Diagnostic;
-use crate::load::Loaded;
 use crate::name::Name;
 use crate::protocol::{
     BoundId, FileId, InstanceId, Parameter, Program, ProtocolId, Referent, StateId, TypeId, Use,
@@ -15,6 +15,7 @@ use crate::protocol::{
 };
 use crate::source::Span;
 use crate::syntax::ast;
+use load::Loaded;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 

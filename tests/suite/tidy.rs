@@ -18,7 +18,7 @@ pub struct Source {
     pub path: String,
     /// The top-level module it belongs to.
     pub room: String,
-    /// How deeply its module is nested; `src/graph.rs` has 1.
+    /// How deeply its module is nested; `src/wire.rs` has 1.
     depth: usize,
     pub code: String,
 }

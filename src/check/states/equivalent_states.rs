@@ -4,8 +4,8 @@ use crate::check::Rule;
 use crate::check::findings::{Case, Findings, Subject};
 use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::partition::{Edge, coarsest};
 use crate::protocol::{Bound, Direction, Lengths, Message, Next, StateId, Type};
+use crate::relation::partition::{Edge, coarsest};
 use std::collections::{BTreeMap, HashMap};
 
 /// Allowed by default, because two names for one behavior often help a reader to follow the dialogue.

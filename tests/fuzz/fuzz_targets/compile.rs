@@ -4,7 +4,8 @@
 use duologue_compiler::protocol::FileId;
 use duologue_compiler::report::{self, json, sarif};
 use duologue_compiler::languages::{Target, generate};
-use duologue_compiler::{diagram, dual, promela};
+use duologue_compiler::dual;
+use duologue_compiler::graph::{diagram, promela};
 use duologue_fuzz::{Memory, assert_places, options};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeSet;

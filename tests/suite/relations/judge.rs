@@ -12,8 +12,8 @@ use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::diagnostic::Level;
 use duologue::files::{Disk, protocol_files};
+use duologue::graph::promela::promela;
 use duologue::graph::{Capacity, StateGraph};
-use duologue::promela::promela;
 use duologue::protocol::{Direction, Next, Protocol, ProtocolId};
 use std::collections::HashSet;
 

@@ -3,8 +3,8 @@
 use super::Snapshot;
 use super::names::name_at;
 use duologue::check;
-use duologue::diagram::message_text;
 use duologue::endpoint::{Activity, Endpoint, next};
+use duologue::graph::diagram::message_text;
 use duologue::graph::{Capacity, StateGraph, Step};
 use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::text::bounded_type_text;

@@ -3,7 +3,7 @@
 use crate::game::input::Text;
 use crate::talk::{Event, Talk, Value};
 use clap::ValueEnum;
-use duologue::diagram::message_text;
+use duologue::graph::diagram::message_text;
 use duologue::protocol::Side;
 use duologue::source::Sources;
 use duologue_project::Failure;

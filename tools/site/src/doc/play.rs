@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::html::Html;
-use duologue::diagram::message_text;
+use duologue::graph::diagram::message_text;
 use duologue::protocol::{Builtin, Definition, Next, ProtocolId, Type};
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@
 mod layout;
 mod svg;
 
-use duologue::diagram::{message_text, title, turn};
+use duologue::graph::diagram::{message_text, title, turn};
 use duologue::protocol::{Message, Next, Protocol, Side, StateId};
 use duologue::source::Sources;
 use std::collections::{BTreeMap, VecDeque};

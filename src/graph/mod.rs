@@ -1,6 +1,10 @@
-//! Queries about a protocol's states and transitions, in this crate's own terms; the only module that uses petgraph.
+//! Queries about a protocol's states and transitions, in this crate's own terms; the only module that uses petgraph. Graphs in the
+//! languages of other programs are in [`diagram`] and [`promela`].
 //!
 //! All queries are linear in states plus transitions.
+
+pub mod diagram;
+pub mod promela;
 
 use crate::protocol::{Direction, Next, Protocol, StateId};
 use petgraph::Direction as Along;

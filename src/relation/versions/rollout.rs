@@ -1,7 +1,7 @@
 //! Two versions of a protocol: whether they can be deployed side by side, and which side goes first.
 
 use super::rename::{Renamed, renaming};
-use super::{Disagreement, View, difference, misfits};
+use crate::relation::{Disagreement, View, difference, misfits};
 use crate::sizes::Sizes;
 use std::rc::Rc;
 

@@ -1,5 +1,10 @@
 //! Two versions of everything that some files declare.
 
+pub mod rename;
+pub mod rollout;
+pub mod verdict;
+pub mod wire;
+
 use super::explain::misfit;
 use super::limits::has_limits;
 use super::waits::has_waits;

@@ -1,6 +1,6 @@
 //! The verdict on a change to a protocol, in a few words.
 
-use super::{Change, Fate, Mixture, Renamed, Rollout, Versions, can_leave, refusal};
+use crate::relation::{Change, Fate, Mixture, Renamed, Rollout, Versions, can_leave, refusal};
 
 /// The verdict on a change to a protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]

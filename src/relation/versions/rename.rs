@@ -3,13 +3,13 @@
 //! Programs name states, values, declared types and the modules and headers that contain them, and generic programs rely on bounds.
 //! None of that is transmitted, so equal versions may differ in it.
 
-use super::View;
-use super::shape::{Node, Origin, Shape, Shapes, StateInstance, matches};
-use super::walk::{Demand, Walk};
 use crate::protocol::{
     Bound, Definition, Entry, FileId, Language, Mapping, Mappings, Parameter, Program, Side, State,
     Type, TypeDeclaration, TypeId, text,
 };
+use crate::relation::View;
+use crate::relation::shape::{Node, Origin, Shape, Shapes, StateInstance, matches};
+use crate::relation::walk::{Demand, Walk};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Something that has a different name for programs, or requires something different of them.

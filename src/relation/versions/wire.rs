@@ -1,7 +1,7 @@
 //! Two versions between processes, where a message travels as its position in its state.
 
-use super::{Disagreement, Position, View, difference, misfit, tag_mismatch};
 use crate::protocol::Message;
+use crate::relation::{Disagreement, Position, View, difference, misfit, tag_mismatch};
 
 /// Why neither side may accept the other version's fingerprint; `None` if one may.
 #[must_use]
