@@ -1,6 +1,6 @@
 //! `check --fix`: applies the repairs that keep the meaning, and checks again.
 
-use crate::answer::Answer;
+use crate::output::answer::Answer;
 use duologue::compile::{Compilation, Input, Request};
 use duologue::files::{Disk, replace};
 use duologue::repair::{self, Repaired, applied, identities};

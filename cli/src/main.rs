@@ -1,30 +1,20 @@
 //! The command line of Duologue: arguments in, exit code out. Each command has a file in `commands`, and what several of them share is beside it.
 
-mod answer;
 mod args;
 mod commands;
-mod config;
-mod diff;
-mod drift;
 mod fix;
-mod levels;
-mod named;
-mod protoc;
-mod protocol_table;
-mod renamed;
-mod reports;
-mod summary;
+mod output;
 mod terminal;
-mod vocabulary;
 
+use args::{TEMPLATE, protoc, renamed};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use commands::shells::{completions, lsp, man};
 use commands::*;
 use duologue_project::{Failure, Outcome};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 use terminal::{STYLES, Terminal};
-use vocabulary::TEMPLATE;
 
 const EXAMPLES: &str = "\
 \x1b[1;32mExamples:\x1b[0m

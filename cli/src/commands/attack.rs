@@ -1,9 +1,8 @@
 //! `duologue attack`: everything that a hostile peer can send, against a server or against clients.
 
-use crate::args::{Shape, Sources};
-use crate::named::{Named, Own};
+use crate::args::named::{Named, Own};
+use crate::args::{Shape, Sources, TEMPLATE};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::{Args, ValueEnum};
 use duologue::fingerprint::Fingerprint;
 use duologue::protocol::Side;

@@ -1,10 +1,9 @@
 //! `duologue check`: all errors and rules.
 
-use crate::args::{Choices, Findings, Sources, Style};
+use crate::args::{Choices, Findings, Sources, Style, TEMPLATE};
 use crate::fix;
-use crate::protocol_table::overview;
+use crate::output::protocol_table::overview;
 use crate::terminal::{GOOD, Terminal, styled};
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::diagnostic::Level;
 use duologue::report::{self, counted};

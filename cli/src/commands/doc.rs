@@ -1,12 +1,11 @@
 //! `duologue doc`: a site about protocols.
 
-use crate::answer::Answer;
-use crate::args::{Findings, Names, Sources, Style};
-use crate::drift;
-use crate::reports;
-use crate::summary::{self, Summary};
+use crate::args::{Findings, Names, Sources, Style, TEMPLATE};
+use crate::output::answer::Answer;
+use crate::output::drift;
+use crate::output::reports;
+use crate::output::summary::{self, Summary};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::compile::{Compilation, Request};
 use duologue::files::{Disk, Outputs, Tree};

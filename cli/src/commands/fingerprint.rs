@@ -1,8 +1,7 @@
 //! `duologue fingerprint`: prints the hashes by which two processes recognize that they use the same protocol.
 
-use crate::args::{Findings, Format, Sources};
+use crate::args::{Findings, Format, Sources, TEMPLATE};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::fingerprint::Fingerprint as Hash;
 use duologue::languages::Options;

@@ -1,12 +1,11 @@
 //! `duologue fmt`: one layout for all protocol files.
 
-use crate::config;
-use crate::diff;
-use crate::drift;
-use crate::drift::quoted;
-use crate::reports;
+use crate::args::{TEMPLATE, config};
+use crate::output::diff;
+use crate::output::drift;
+use crate::output::drift::quoted;
+use crate::output::reports;
 use crate::terminal::{GOOD, NAME, PATH, Terminal, styled};
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::compile::{Files as _, Input};
 use duologue::files::{Disk, replace};

@@ -1,9 +1,8 @@
 //! `duologue graph`: protocols as graphs of their states.
 
-use crate::args::Sources;
-use crate::named::{Named, find_state, select};
+use crate::args::named::{Named, find_state, select};
+use crate::args::{Sources, TEMPLATE};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::{Args, ValueEnum};
 use duologue::graph::diagram;
 use duologue::graph::promela::promela;

@@ -1,8 +1,7 @@
 //! `duologue model`: the checked program as JSON.
 
-use crate::args::{Findings, Format, Names, Sources};
+use crate::args::{Findings, Format, Names, Sources, TEMPLATE};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::languages::Options;
 use duologue_project::{Failure, Outcome};

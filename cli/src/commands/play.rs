@@ -1,8 +1,8 @@
 //! `duologue play`: the playground in a browser, served from this machine.
 
-use crate::config::Choice;
+use crate::args::TEMPLATE;
+use crate::args::config::Choice;
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::compile::Request;
 use duologue::files::Disk;

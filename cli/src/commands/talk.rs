@@ -1,9 +1,8 @@
 //! `duologue talk`: a session that is played in the terminal.
 
-use crate::args::Sources;
-use crate::named::{Named, Own};
+use crate::args::named::{Named, Own};
+use crate::args::{Sources, TEMPLATE};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue_peers::address::Address;
 use duologue_peers::game::Peer;

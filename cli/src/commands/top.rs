@@ -1,8 +1,7 @@
 //! `duologue top`: the sessions of a running program, and what they wait for.
 
-use crate::args::Shape;
+use crate::args::{Shape, TEMPLATE};
 use crate::terminal::{ERROR, NAME, QUIET, Terminal, harmless, styled};
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::report::counted;
 use duologue_peers::top::{Deadlock, Document, Session, deadlocks, read};

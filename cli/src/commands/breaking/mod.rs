@@ -2,10 +2,9 @@
 
 mod accept;
 
-use crate::answer::Answer;
-use crate::args::{Findings, Format, Sources, Style};
+use crate::args::{Findings, Format, Sources, Style, TEMPLATE};
+use crate::output::answer::Answer;
 use crate::terminal::{ERROR, GOOD, NAME, QUIET, Terminal, WARNING, styled};
-use crate::vocabulary::TEMPLATE;
 use accept::Accepting;
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};

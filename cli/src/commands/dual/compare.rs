@@ -1,10 +1,10 @@
 //! `duologue dual --against`: whether a protocol is the dual of one in another file, typically
 //! written by another team.
 
-use crate::answer;
+use crate::args::config::Exclude;
+use crate::args::named::Named;
 use crate::args::{Findings, Format, Sources};
-use crate::config::Exclude;
-use crate::named::Named;
+use crate::output::answer;
 use crate::terminal::{GOOD, Terminal, styled};
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;

@@ -2,10 +2,9 @@
 
 mod compare;
 
-use crate::args::Sources;
-use crate::named::{Named, select};
+use crate::args::named::{Named, select};
+use crate::args::{Sources, TEMPLATE};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::dual;
 use duologue::protocol::FileId;

@@ -1,8 +1,8 @@
 //! What programs can rely on, for each protocol of a file, and what makes sure of it. What is the same for every protocol is in
 //! `claims.json`; `tests/suite/guarantee.rs` finds every test that is named there.
 
+use crate::args::named::{Named, select};
 use crate::args::{Shape, Sources};
-use crate::named::{Named, select};
 use crate::terminal::{Terminal, print_json};
 use duologue::check::CheckedProtocol;
 use duologue::graph::{Capacity, StateGraph};

@@ -4,11 +4,10 @@ mod guarantee;
 mod rules;
 mod state;
 
-use crate::args::{Shape, Sources};
-use crate::levels::unknown;
-use crate::named::Named;
+use crate::args::levels::unknown;
+use crate::args::named::Named;
+use crate::args::{Shape, Sources, TEMPLATE};
 use crate::terminal::{GOOD, QUIET, Terminal, styled};
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::check::rule;
 use duologue::files::has_protocol_extension;

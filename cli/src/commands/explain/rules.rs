@@ -1,7 +1,7 @@
 //! Every error and rule, with the level in force and where it is set.
 
+use crate::args::config::Config;
 use crate::args::{Shape, Sources};
-use crate::config::Config;
 use crate::terminal::{ERROR, NAME, QUIET, Terminal, WARNING, print_json, styled};
 use duologue::check::{Rule, WARNINGS, every_rule};
 use duologue::diagnostic::Level;

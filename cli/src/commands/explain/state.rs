@@ -1,7 +1,7 @@
 //! `duologue explain FILE#PROTOCOL/STATE`: everything about one state of a protocol.
 
+use crate::args::named::{Named, find_state};
 use crate::args::{Shape, Sources};
-use crate::named::{Named, find_state};
 use crate::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, WARNING, print_json, styled};
 use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::endpoint::{Activity, Endpoint, may_wait};

@@ -4,11 +4,10 @@ mod depfile;
 mod plugin;
 mod process;
 
-use crate::args::{Choices, Findings, Sources, Style};
-use crate::drift;
-use crate::summary::{self, Summary};
+use crate::args::{Choices, Findings, Sources, Style, TEMPLATE};
+use crate::output::drift;
+use crate::output::summary::{self, Summary};
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use depfile::depfile;
 use duologue::check::CheckedProgram;

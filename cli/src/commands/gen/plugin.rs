@@ -2,7 +2,7 @@
 //! they are called.
 
 use super::process::{Printed, Program};
-use crate::answer::Answer;
+use crate::output::answer::Answer;
 use crate::terminal::harmless;
 use clap::Args;
 use duologue::compile::Compilation;

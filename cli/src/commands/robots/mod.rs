@@ -3,11 +3,10 @@
 mod merged;
 mod script;
 
-use crate::answer::Answer;
-use crate::args::{Findings, Format, Sources};
-use crate::named::Named;
+use crate::args::named::Named;
+use crate::args::{Findings, Format, Sources, TEMPLATE};
+use crate::output::answer::Answer;
 use crate::terminal::{Terminal, harmless};
-use crate::vocabulary::TEMPLATE;
 use clap::{Args, Subcommand};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};

@@ -1,7 +1,7 @@
 //! `duologue robots bytes`: scripts as the bytes with which a robot plays them.
 
 use crate::args::Sources;
-use crate::named::Named;
+use crate::args::named::Named;
 use crate::terminal::Terminal;
 use clap::{Args, ValueEnum};
 use duologue::protocol::Side;

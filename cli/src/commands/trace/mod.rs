@@ -3,11 +3,10 @@
 mod interrupt;
 mod logs;
 
-use crate::answer::Answer;
-use crate::args::{Findings, Format, Sources, Style};
-use crate::named::{Named, select};
+use crate::args::named::{Named, select};
+use crate::args::{Findings, Format, Sources, Style, TEMPLATE};
+use crate::output::answer::Answer;
 use crate::terminal::{GOOD, NAME, QUIET, Terminal, WARNING, styled};
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};

@@ -1,7 +1,7 @@
 //! `duologue lsp`: a language server.
 
+use crate::args::TEMPLATE;
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use duologue_project::{Outcome, needs_native};
 

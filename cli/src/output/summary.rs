@@ -1,7 +1,7 @@
 //! The last step of `gen` and `doc`: what was planned is written, and a summary says what was checked, what was written where, and how to use
 //! it.
 
-use crate::protocol_table::overview;
+use crate::output::protocol_table::overview;
 use crate::terminal::{GOOD, NAME, PATH, QUIET, Terminal, WARNING, styled};
 use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;

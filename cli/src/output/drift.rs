@@ -1,7 +1,7 @@
 //! `duologue gen --check` and `--diff`: what would change, and the command that changes it.
 
-use crate::diff;
-use crate::reports;
+use crate::output::diff;
+use crate::output::reports;
 use crate::terminal::{ERROR, GOOD, NAME, PATH, Terminal, WARNING, styled};
 use duologue::files::{Change, Outputs};
 use duologue::report::counted;

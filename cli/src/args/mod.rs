@@ -1,11 +1,16 @@
 //! Arguments that several commands share.
 
-use crate::answer::Answer;
-use crate::config::{self, Config};
-use crate::levels::Levels;
-use crate::reports::{self, Reports};
+pub mod config;
+pub mod levels;
+pub mod named;
+pub mod protoc;
+pub mod renamed;
+
+use crate::output::answer::Answer;
+use crate::output::reports::{self, Reports};
 use crate::terminal::Terminal;
 use clap::{Args, ValueEnum};
+use config::Config;
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
 use duologue::files::Disk;
@@ -14,7 +19,12 @@ use duologue::repair;
 use duologue::report;
 use duologue_project::baseline::checked;
 use duologue_project::{Failure, inputs, repository};
+use levels::Levels;
 use std::path::PathBuf;
+
+/// The parts of a help text, in their order.
+pub const TEMPLATE: &str =
+    "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}\n";
 
 /// Import directories, configuration, reports and rule levels.
 #[derive(Debug, Default, Args)]

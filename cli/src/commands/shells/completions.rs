@@ -1,7 +1,7 @@
 //! `duologue completions`: completion scripts for shells.
 
+use crate::args::TEMPLATE;
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::Args;
 use clap_complete::{Shell, generate};
 use duologue_project::Outcome;

@@ -1,6 +1,6 @@
 //! `--report KIND=FILE`: findings for machines, in addition to the text for people.
 
-use crate::answer::Answer;
+use crate::output::answer::Answer;
 use crate::terminal::Terminal;
 use clap::Args;
 use duologue::compile::Compilation;

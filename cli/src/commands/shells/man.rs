@@ -1,7 +1,7 @@
 //! `duologue man`: manual pages.
 
+use crate::args::TEMPLATE;
 use crate::terminal::Terminal;
-use crate::vocabulary::TEMPLATE;
 use clap::{Args, Command};
 use clap_mangen::Man as Page;
 use clap_mangen::roff::{Roff, roman};

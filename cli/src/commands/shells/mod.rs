@@ -1,0 +1,5 @@
+//! The commands for editors and shells.
+
+pub mod completions;
+pub mod lsp;
+pub mod man;

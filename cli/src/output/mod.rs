@@ -1,0 +1,8 @@
+//! What several commands print and write.
+
+pub mod answer;
+pub mod diff;
+pub mod drift;
+pub mod protocol_table;
+pub mod reports;
+pub mod summary;
