@@ -1,4 +1,4 @@
-//! The structure of the repository: which module may use which, how long files may be, and, in `machine`, that no file is unfinished or
+//! The structure of the repository: which module may use which, how many files a room has, and, in `machine`, that no file is unfinished or
 //! mentions the machine it was written on.
 
 mod ignored;
@@ -8,7 +8,7 @@ mod rooms;
 
 use crate::support::repository;
 use rooms::{OUTSIDE, OUTWARD, PURE, ROOMS};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -153,6 +153,19 @@ fn each_stage_uses_only_earlier_stages() {
             );
         }
     }
+}
+
+/// A room with more files than a reader can keep in mind is cut by subject. How long a file is does not matter.
+#[test]
+fn a_room_has_at_most_twelve_files() {
+    let mut rooms: BTreeMap<String, usize> = BTreeMap::new();
+    for source in PACKAGES.into_iter().flat_map(sources) {
+        let (room, _) = source.path.rsplit_once('/').expect("it is in a folder");
+        *rooms.entry(room.to_owned()).or_default() += 1;
+    }
+    // Which files a language has follows from its templates.
+    rooms.retain(|room, files| *files > 12 && !room.starts_with("src/languages/"));
+    assert_eq!(rooms, BTreeMap::new());
 }
 
 #[test]

@@ -6,17 +6,14 @@
 //! faster than checks are skipped without a delay.
 
 pub mod answer;
-mod capabilities;
 mod convert;
 mod documents;
-mod edits;
 mod files;
 mod framing;
+mod handlers;
 mod lens;
-mod params;
 mod queue;
 mod reading;
-mod requests;
 mod server;
 mod state;
 mod uri;

@@ -1,7 +1,7 @@
 //! Reading the files of the workspace, on a thread of its own, and what waits for it.
 
 use crate::files::{Index, MOST, index};
-use crate::params;
+use crate::handlers::params;
 use crate::queue::{Incoming, Queue};
 use duologue_project::config::Exclude;
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! Proposals for what to write at a position.
 
 use super::Snapshot;
-use super::context::{Expected, context};
 use super::hover::attribute;
-use super::symbols::{Item, ItemKind};
+use crate::answer::tree::context::{Expected, context};
+use crate::answer::tree::symbols::{Item, ItemKind};
 use duologue::check::every_rule;
 use duologue::protocol::{Bound, Builtin, FileId, LANGUAGES, Protocol};
 use std::collections::BTreeSet;

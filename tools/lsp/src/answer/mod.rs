@@ -6,9 +6,6 @@
 
 mod actions;
 mod complete;
-// Most kinds of nodes cannot occur at a given position.
-#[allow(clippy::wildcard_enum_match_arm)]
-mod context;
 mod hints;
 mod hover;
 mod names;
@@ -17,14 +14,8 @@ mod rename;
 // Most kinds of nodes cannot occur at a given position.
 #[allow(clippy::wildcard_enum_match_arm)]
 mod semantic;
-mod shape;
 mod snapshot;
-// Most kinds of nodes cannot occur at a given position.
-#[allow(clippy::wildcard_enum_match_arm)]
-mod symbols;
-// Most kinds of nodes cannot occur at a given position.
-#[allow(clippy::wildcard_enum_match_arm)]
-mod text;
+mod tree;
 
 pub use actions::{Fix, automatic_fixes, fixes, formatted};
 pub use complete::{Completion, CompletionKind, complete};
@@ -34,7 +25,7 @@ pub use names::{definition, highlights, name_at, references};
 pub use position::{Encoding, Lines, Place};
 pub use rename::{Renaming, prepare, rename};
 pub use semantic::{SemanticKind, SemanticToken, semantic_tokens};
-pub use shape::{Fold, FoldKind, folds, selections};
 pub use snapshot::{Snapshot, protocol_at};
-pub use symbols::{Item, ItemKind, outline};
-pub use text::{Heads, heads};
+pub use tree::shape::{Fold, FoldKind, folds, selections};
+pub use tree::symbols::{Item, ItemKind, outline};
+pub use tree::text::{Heads, heads};

@@ -2,9 +2,9 @@
 //! before.
 
 use super::Snapshot;
-use super::context::is_keyword;
 use super::names::{Kind, name_at, references};
-use super::text::tree;
+use crate::answer::tree::context::is_keyword;
+use crate::answer::tree::text::tree;
 use duologue::compile::{Files, Request};
 use duologue::diagnostic::Level;
 use duologue::protocol::{Bound, Builtin, Referent, Use};

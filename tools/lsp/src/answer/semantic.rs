@@ -1,8 +1,8 @@
 //! What each token means, for highlighting.
 
 use super::Snapshot;
-use super::context::is_keyword;
-use super::text::tree;
+use super::tree::context::is_keyword;
+use super::tree::text::tree;
 use duologue::protocol::{Referent, Use};
 use duologue_grammar::{Kind, Leaf};
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! A text with everything it depends on, checked.
 
-use super::symbols::{Item, outline};
+use crate::answer::tree::symbols::{Item, outline};
 use duologue::compile::{Compilation, Files, Request, Unreadable, compile};
 use duologue::protocol::{FileId, Program, ProtocolId};
 use duologue::source::{SourceId, Span};

@@ -4,15 +4,10 @@ mod addresses;
 mod changes;
 mod context;
 mod html;
-mod index;
-mod listing;
 mod markdown;
-mod page;
+mod pages;
 mod play;
-mod protocol;
-mod state;
 mod talk;
-mod types;
 
 use crate::picture::{self, Layout, Links};
 use context::Context;
@@ -22,9 +17,9 @@ use duologue::languages::{Options, OutputFile};
 use duologue::protocol::{FileId, ProtocolId, TypeId};
 use duologue::relation::Verdict;
 use duologue::source::Sources;
-pub use page::MARKER;
-use state::Surroundings;
-use types::Users;
+pub use pages::page::MARKER;
+use pages::state::Surroundings;
+use pages::types::Users;
 
 /// What a site is about.
 pub struct Input<'a> {

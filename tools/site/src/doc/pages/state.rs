@@ -1,9 +1,9 @@
 //! The page of a state.
 
-use super::context::{Context, bytes, the};
-use super::html::Html;
 use super::page::{Crumb, Page};
-use super::talk::{self, Talk};
+use crate::doc::context::{Context, bytes, the};
+use crate::doc::html::Html;
+use crate::doc::talk::{self, Talk};
 use askama::Template;
 use duologue::endpoint::{Activity, Endpoint};
 use duologue::graph::diagram::title;

@@ -1,12 +1,12 @@
 //! The first page, which lists everything, and the list for the search.
 
-use super::Comparison;
-use super::addresses::INDEX;
-use super::changes::FindingView;
-use super::context::Context;
-use super::html::Html;
-use super::markdown::summary;
 use super::page::Page;
+use crate::doc::Comparison;
+use crate::doc::addresses::INDEX;
+use crate::doc::changes::FindingView;
+use crate::doc::context::Context;
+use crate::doc::html::Html;
+use crate::doc::markdown::summary;
 use askama::Template;
 use duologue::name::Name;
 use duologue::protocol::{Definition, Docs, FileId, ProtocolId, TypeId};

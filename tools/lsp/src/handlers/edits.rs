@@ -1,8 +1,8 @@
 //! Requests whose answers are edits.
 
+use super::params;
+use super::requests::{at, everywhere};
 use crate::answer::{automatic_fixes, fixes, formatted, prepare, rename};
-use crate::params;
-use crate::requests::{at, everywhere};
 use crate::state::State;
 use serde_json::{Map, Value, json};
 

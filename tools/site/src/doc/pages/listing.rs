@@ -1,8 +1,8 @@
 //! The page of a file's text, with its names linked.
 
-use super::context::Context;
-use super::html::Html;
 use super::page::Page;
+use crate::doc::context::Context;
+use crate::doc::html::Html;
 use askama::Template;
 use duologue::protocol::{FileId, Referent};
 

@@ -1,12 +1,12 @@
 //! Requests about one text that change nothing.
 
+use super::params;
 use crate::answer::{
     Completion, CompletionKind, FoldKind, Item, ItemKind, SemanticKind, complete, definition,
     folds, highlights, hints, hover, name_at, outline, protocol_at, references, selections,
     semantic_tokens,
 };
 use crate::convert::{View, position, uri_of};
-use crate::params;
 use crate::state::State;
 use duologue::dual;
 use duologue::files::has_protocol_extension;

@@ -1,7 +1,7 @@
 //! What the server can do.
 
+use super::requests::legend;
 use crate::answer::Encoding;
-use crate::requests::legend;
 use serde_json::{Value, json};
 
 /// The answer to `initialize`.

@@ -1,7 +1,7 @@
 //! What all pages have in common.
 
-use super::addresses::INDEX;
-use super::html::Html;
+use crate::doc::addresses::INDEX;
+use crate::doc::html::Html;
 use askama::Template;
 use duologue::languages::OutputFile;
 

@@ -1,9 +1,9 @@
 //! The page of a protocol.
 
-use super::changes::{FindingView, VerdictView};
-use super::context::{Context, the};
-use super::html::{Html, sentence};
 use super::page::Page;
+use crate::doc::changes::{FindingView, VerdictView};
+use crate::doc::context::{Context, the};
+use crate::doc::html::{Html, sentence};
 use crate::picture::{self, Layout, Links};
 use askama::Template;
 use duologue::fingerprint::Fingerprint;
@@ -70,7 +70,7 @@ impl Context<'_> {
                 state: self.state(id, state),
                 client: does(Side::Client),
                 server: does(Side::Server),
-                summary: Html::text(&super::markdown::summary(&declared.docs)),
+                summary: Html::text(&crate::doc::markdown::summary(&declared.docs)),
                 messages: messages.collect(),
             }
         });

@@ -1,8 +1,8 @@
 //! The page of a type.
 
-use super::context::{Context, bytes};
-use super::html::Html;
 use super::page::Page;
+use crate::doc::context::{Context, bytes};
+use crate::doc::html::Html;
 use askama::Template;
 use duologue::protocol::text::bounded_type_text;
 use duologue::protocol::{Definition, Lengths, Program, ProtocolId, StateId, Type, TypeId};
