@@ -30,9 +30,11 @@ pub struct Repaired {
 }
 
 /// The files of a run, some of them with a different text.
-struct Edited<'a> {
-    files: &'a dyn Files,
-    texts: &'a BTreeMap<PathBuf, String>,
+pub struct Edited<'a> {
+    /// The files.
+    pub files: &'a dyn Files,
+    /// The other texts, by what identifies their files.
+    pub texts: &'a BTreeMap<PathBuf, String>,
 }
 
 impl Files for Edited<'_> {

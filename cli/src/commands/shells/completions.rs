@@ -27,7 +27,8 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn run(self, mut command: clap::Command, terminal: &Terminal) -> Outcome {
+    pub fn run(self, terminal: &Terminal) -> Outcome {
+        let mut command = crate::command();
         let mut script = Vec::new();
         generate(self.shell, &mut command, "duologue", &mut script);
         terminal.print_exactly(&String::from_utf8_lossy(&script))?;

@@ -31,8 +31,8 @@ pub struct Man {
 }
 
 impl Man {
-    pub fn run(self, command: clap::Command, terminal: &Terminal) -> Outcome {
-        let pages = pages(command)?;
+    pub fn run(self, terminal: &Terminal) -> Outcome {
+        let pages = pages(crate::command())?;
         if let Some(directory) = self.dir {
             let failed = |path: &PathBuf, error: io::Error| {
                 Failure::Environment(format!("cannot write {}: {error}", path.display()))

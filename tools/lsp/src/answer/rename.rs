@@ -8,10 +8,10 @@ use crate::answer::tree::text::tree;
 use duologue::compile::{Files, Request};
 use duologue::diagnostic::Level;
 use duologue::protocol::{Bound, Builtin, Referent, Use};
+use duologue::repair::Edited;
 use duologue::source::{SourceId, Span};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What to replace: names, by text.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,25 +50,6 @@ fn is_identifier(name: &str) -> bool {
     let first = letters.next();
     first.is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-}
-
-/// Texts that replace those of files.
-struct Changed<'a> {
-    files: &'a dyn Files,
-    texts: BTreeMap<PathBuf, String>,
-}
-
-impl Files for Changed<'_> {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        match self.texts.get(&self.identity(path)?) {
-            Some(text) => Ok(text.clone().into_bytes()),
-            None => self.files.read(path),
-        }
-    }
-
-    fn identity(&self, path: &Path) -> io::Result<PathBuf> {
-        self.files.identity(path)
-    }
 }
 
 /// Renames the name at a position in all texts of the snapshot, which `request` and `files` are those of.
@@ -116,7 +97,10 @@ pub fn rename(
             .map_err(|error| format!("cannot find {}: {error}", source.name()))?;
         texts.insert(identity, replaced(source.text(), &spans, new));
     }
-    let changed = Changed { files, texts };
+    let changed = Edited {
+        files,
+        texts: &texts,
+    };
     let after = Snapshot::of(request, &changed)
         .map_err(|found| format!("cannot read {}: {}", found.path.display(), found.error))?;
     compare(snapshot, &after, new)?;
