@@ -363,8 +363,20 @@ impl Type {
         found
     }
 
+    /// The declared types that are named in this type, in the order written.
+    #[must_use]
+    pub fn named(&self) -> Vec<TypeId> {
+        let mut named = Vec::new();
+        self.walk(&mut |part| {
+            if let Type::Named(id) = part {
+                named.push(*id);
+            }
+        });
+        named
+    }
+
     /// Calls `visit` for this type and every type written inside it, without following declarations.
-    pub fn walk(&self, visit: &mut impl FnMut(&Type)) {
+    pub fn walk<'t>(&'t self, visit: &mut impl FnMut(&'t Type)) {
         visit(self);
         match self {
             Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Error => {}

@@ -21,11 +21,9 @@ impl Makeable {
         let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); count];
         for (index, declared) in program.types.iter().enumerate() {
             for part in declared.definition.parts() {
-                part.walk(&mut |part| {
-                    if let Type::Named(id) = part {
-                        users[id.index()].push(TypeId::new(index));
-                    }
-                });
+                for id in part.named() {
+                    users[id.index()].push(TypeId::new(index));
+                }
             }
         }
         // A height becomes smaller with each change, so this ends.

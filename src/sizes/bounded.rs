@@ -38,11 +38,7 @@ impl Bounded {
                 } else if !std::mem::replace(&mut is_seen[id.index()], true) {
                     stack.push((id, true));
                     for part in declared.definition.parts() {
-                        part.walk(&mut |part| {
-                            if let Type::Named(id) = part {
-                                stack.push((*id, false));
-                            }
-                        });
+                        stack.extend(part.named().into_iter().map(|id| (id, false)));
                     }
                 }
             }
@@ -52,13 +48,8 @@ impl Bounded {
 
     /// Whether there is a bound in a type, or in an alias that is written in it.
     pub fn is_bounded(&self, ty: &Type, lengths: &Lengths) -> bool {
-        let mut is_bounded = !lengths.is_none();
-        ty.walk(&mut |part| {
-            if let Type::Named(id) = part {
-                is_bounded |= self.aliases[id.index()];
-            }
-        });
-        is_bounded
+        let mut named = ty.named().into_iter();
+        !lengths.is_none() || named.any(|id| self.aliases[id.index()])
     }
 
     /// Whether any declared type has a bound.

@@ -36,12 +36,10 @@ impl<'a> Satisfied<'a> {
     pub fn of(program: &'a Program) -> Satisfied<'a> {
         let mut holders: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
         for (index, declaration) in program.types.iter().enumerate() {
-            for ty in parts(declaration) {
-                visit(ty, &mut |part| {
-                    if let Type::Named(id) = part {
-                        holders[id.index()].push(TypeId::new(index));
-                    }
-                });
+            for ty in declaration.definition.parts() {
+                for id in ty.named() {
+                    holders[id.index()].push(TypeId::new(index));
+                }
             }
         }
         let lacking = BUILTINS.map(|bound| {
@@ -74,7 +72,7 @@ impl<'a> Satisfied<'a> {
         let place = BUILTINS.iter().position(|builtin| *builtin == bound)?;
         let lacking = &self.lacking[place];
         let mut first = None;
-        visit(ty, &mut |part| {
+        ty.walk(&mut |part| {
             let lacks = match part {
                 Type::Named(id) => lacking[id.index()],
                 Type::Parameter(index) => !parameters
@@ -128,8 +126,8 @@ fn has(declared: &[Bound], bound: Bound) -> bool {
 fn lacks_itself(declaration: &TypeDeclaration, bound: Bound) -> bool {
     let by_parts = |bound| {
         let mut lacks = false;
-        for ty in parts(declaration) {
-            visit(ty, &mut |part| lacks |= lacks_in_place(part, bound));
+        for ty in declaration.definition.parts() {
+            ty.walk(&mut |part| lacks |= lacks_in_place(part, bound));
         }
         lacks
     };
@@ -164,31 +162,5 @@ fn lacks_in_place(ty: &Type, bound: Bound) -> bool {
         | Type::Named(_)
         | Type::Parameter(_)
         | Type::Error => false,
-    }
-}
-
-fn parts(declaration: &TypeDeclaration) -> Vec<&Type> {
-    match &declaration.definition {
-        Definition::Alias(ty) => vec![ty],
-        Definition::Struct(fields) => fields.iter().map(|field| &field.ty).collect(),
-        Definition::Enum(variants) => {
-            let entries = variants.iter().flat_map(|variant| &variant.entries);
-            entries.map(|entry| &entry.ty).collect()
-        }
-        Definition::Extern(..) | Definition::Undeclared => Vec::new(),
-    }
-}
-
-/// Visits a type and its parts from the outside in, without the arguments of endpoints: an endpoint satisfies none of these bounds.
-fn visit<'t>(ty: &'t Type, look: &mut impl FnMut(&'t Type)) {
-    look(ty);
-    match ty {
-        Type::Builtin(_)
-        | Type::Named(_)
-        | Type::Parameter(_)
-        | Type::Endpoint(_)
-        | Type::Error => {}
-        Type::List(item) | Type::Option(item) => visit(item, look),
-        Type::Tuple(items) => items.iter().for_each(|item| visit(item, look)),
     }
 }

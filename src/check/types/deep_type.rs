@@ -3,7 +3,7 @@
 use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
-use crate::protocol::{Definition, Entry, Next, Program, Protocol, Type, TypeId};
+use crate::protocol::{Definition, Next, Program, Protocol, Type, TypeId};
 use crate::source::Span;
 
 pub const RULE: Rule = Rule {
@@ -51,7 +51,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 /// Finds how deep the arguments of each state can become. A depth only grows and is capped, so the loop terminates.
-fn look(protocol: &Protocol, start: Vec<u32>, depths: &Depths<'_>, findings: &mut Findings) {
+fn look(protocol: &Protocol, start: Vec<u32>, depths: &Depths, findings: &mut Findings) {
     let mut known: Vec<Option<Vec<u32>>> = vec![None; protocol.states.len()];
     known[0] = Some(start);
     let mut waiting = vec![0];
@@ -101,13 +101,12 @@ fn tell(at: Span, findings: &mut Findings) {
 }
 
 /// The depth of each declared type. Where a list closes a loop, the loop is followed once.
-struct Depths<'a> {
-    program: &'a Program,
+struct Depths {
     named: Vec<u32>,
 }
 
-impl<'a> Depths<'a> {
-    fn of(program: &'a Program) -> Depths<'a> {
+impl Depths {
+    fn of(program: &Program) -> Depths {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
             New,
@@ -116,7 +115,6 @@ impl<'a> Depths<'a> {
         }
         let mut marks = vec![Mark::New; program.types.len()];
         let mut depths = Depths {
-            program,
             named: vec![0; program.types.len()],
         };
         for root in 0..program.types.len() {
@@ -124,21 +122,15 @@ impl<'a> Depths<'a> {
             while let Some(at) = path.last().copied() {
                 if marks[at] == Mark::New {
                     marks[at] = Mark::Open;
-                    let mut parts = Vec::new();
-                    depths.each_part(TypeId::new(at), |ty| {
-                        ty.walk(&mut |part| {
-                            if let Type::Named(id) = part {
-                                parts.push(id.index());
-                            }
-                        })
-                    });
-                    path.extend(parts.into_iter().filter(|part| marks[*part] == Mark::New));
+                    let parts = program.types[at].definition.parts().into_iter();
+                    let named = parts.flat_map(Type::named).map(TypeId::index);
+                    path.extend(named.filter(|part| marks[*part] == Mark::New));
                     continue;
                 }
                 if marks[at] == Mark::Open {
                     marks[at] = Mark::Done;
-                    let mut depth = 0;
-                    depths.each_part(TypeId::new(at), |ty| depth = depth.max(depths.ty(ty, &[])));
+                    let parts = program.types[at].definition.parts().into_iter();
+                    let depth = parts.map(|ty| depths.ty(ty, &[])).max().unwrap_or(0);
                     let is_alias = matches!(program.types[at].definition, Definition::Alias(_));
                     depths.named[at] = (depth + u32::from(!is_alias)).min(2 * LIMIT);
                 }
@@ -148,23 +140,6 @@ impl<'a> Depths<'a> {
         depths
     }
 
-    fn each_part(&self, id: TypeId, mut visit: impl FnMut(&Type)) {
-        let entries = |entries: &[Entry], visit: &mut dyn FnMut(&Type)| {
-            entries.iter().for_each(|entry| visit(&entry.ty));
-        };
-        match &self.program.ty(id).definition {
-            Definition::Alias(ty) => visit(ty),
-            Definition::Struct(fields) => fields.iter().for_each(|field| visit(&field.ty)),
-            Definition::Enum(variants) => {
-                variants
-                    .iter()
-                    .for_each(|variant| entries(&variant.entries, &mut visit));
-            }
-            Definition::Extern(..) | Definition::Undeclared => {}
-        }
-    }
-
-    /// The depth of a type, given the depths of the type arguments.
     fn ty(&self, ty: &Type, arguments: &[u32]) -> u32 {
         let deepest = |types: &[Type]| {
             types

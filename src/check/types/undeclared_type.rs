@@ -122,13 +122,7 @@ impl Search<'_, '_> {
 
     /// `meant` is a nearby entry with a name, if the type may have been meant as the name of an entry.
     fn ty(&mut self, ty: &Type, at: (FileId, Span), meant: Option<&Entry>, location: Location<'_>) {
-        let mut named = Vec::new();
-        ty.walk(&mut |part| {
-            if let Type::Named(id) = part {
-                named.push(*id);
-            }
-        });
-        for id in named {
+        for id in ty.named() {
             let is_open = matches!(self.program.ty(id).definition, Definition::Undeclared)
                 && !self.is_told[id.index()];
             if is_open && self.findings.hears(&RULE, location) {

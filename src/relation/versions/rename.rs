@@ -56,24 +56,16 @@ impl Comparison<'_> {
     fn of_nodes(&self) -> Option<Renamed> {
         let united = self.shapes.united().iter();
         let mut found = united.filter_map(|(one, other)| {
-            match (self.shapes.shape(*one), self.shapes.shape(*other)) {
-                (Shape::State(old), Shape::State(new)) if old.origin != new.origin => {
-                    self.of_states([*one, *other], [old, new])
-                }
-                (Shape::Declared(_, old), Shape::Declared(_, new)) => self.of_types([*old, *new]),
-                (
-                    Shape::Over
-                    | Shape::Builtin(_)
-                    | Shape::Parameter(_)
-                    | Shape::Host(_)
-                    | Shape::List(_)
-                    | Shape::Option(_)
-                    | Shape::Tuple(_)
-                    | Shape::Declared(..)
-                    | Shape::State(_),
-                    _,
-                ) => None,
+            let shapes = (self.shapes.shape(*one), self.shapes.shape(*other));
+            if let (Shape::State(old), Shape::State(new)) = shapes
+                && old.origin != new.origin
+            {
+                return self.of_states([*one, *other], [old, new]);
             }
+            let (Shape::Declared(_, old), Shape::Declared(_, new)) = shapes else {
+                return None;
+            };
+            self.of_types([*old, *new])
         });
         found.next()
     }
@@ -134,21 +126,15 @@ impl Comparison<'_> {
             .map(|(side, ty)| qualified(self.programs[side], ty.file, ty.name.text()));
         let [old_file, new_file] =
             [(0, old), (1, new)].map(|(side, ty)| &self.programs[side].file(ty.file).stem);
-        let variants = || match (&old.definition, &new.definition) {
-            (Definition::Enum(old), Definition::Enum(new)) => {
-                let mut variants = old.iter().zip(new);
-                variants.find_map(|(old, new)| {
-                    self.of_entries("variant's value", [&old.entries, &new.entries], [&[]; 2])
-                })
-            }
-            (
-                Definition::Alias(_)
-                | Definition::Struct(_)
-                | Definition::Enum(_)
-                | Definition::Extern(..)
-                | Definition::Undeclared,
-                _,
-            ) => None,
+        let variants = || {
+            let (Definition::Enum(old), Definition::Enum(new)) = (&old.definition, &new.definition)
+            else {
+                return None;
+            };
+            let mut variants = old.iter().zip(new);
+            variants.find_map(|(old, new)| {
+                self.of_entries("variant's value", [&old.entries, &new.entries], [&[]; 2])
+            })
         };
         differ("type", &old_name, &new_name)
             .or_else(|| differ("file of a type", old_file, new_file))
@@ -195,16 +181,11 @@ impl Comparison<'_> {
     /// Compares the types of the host program, of which only the name counts for equality.
     fn of_host_types(&self) -> Option<Renamed> {
         let nodes = (0..).map_while(|index| self.shapes.nth(index));
-        let mut hosts = nodes.filter_map(|node| match self.shapes.shape(node) {
-            Shape::Host(name) => Some(*name),
-            Shape::Over
-            | Shape::Builtin(_)
-            | Shape::Parameter(_)
-            | Shape::List(_)
-            | Shape::Option(_)
-            | Shape::Tuple(_)
-            | Shape::Declared(..)
-            | Shape::State(_) => None,
+        let mut hosts = nodes.filter_map(|node| {
+            let Shape::Host(name) = self.shapes.shape(node) else {
+                return None;
+            };
+            Some(*name)
         });
         let declared = self.programs.map(|program| {
             let mut found: HashMap<&str, BTreeSet<String>> = HashMap::new();
@@ -244,17 +225,11 @@ impl Comparison<'_> {
             .shapes
             .aliases()
             .iter()
-            .filter_map(|node| match self.shapes.shape(*node) {
-                Shape::Declared(Origin::Left, id) => Some(*id),
-                Shape::Declared(Origin::Right, _)
-                | Shape::Over
-                | Shape::Builtin(_)
-                | Shape::Parameter(_)
-                | Shape::Host(_)
-                | Shape::List(_)
-                | Shape::Option(_)
-                | Shape::Tuple(_)
-                | Shape::State(_) => None,
+            .filter_map(|node| {
+                let Shape::Declared(Origin::Left, id) = self.shapes.shape(*node) else {
+                    return None;
+                };
+                Some(*id)
             })
             .collect();
         aliases.sort_unstable();
@@ -266,20 +241,13 @@ impl Comparison<'_> {
             let Definition::Alias(ty) = &old.ty(id).definition else {
                 continue;
             };
-            ty.walk(&mut |part| match part {
-                Type::Named(id) if matches!(old.ty(*id).definition, Definition::Alias(_)) => {
-                    if met.insert(*id) {
-                        aliases.push(*id);
-                    }
+            ty.walk(&mut |part| {
+                if let Type::Named(id) = part
+                    && matches!(old.ty(*id).definition, Definition::Alias(_))
+                    && met.insert(*id)
+                {
+                    aliases.push(*id);
                 }
-                Type::Named(_)
-                | Type::Builtin(_)
-                | Type::List(_)
-                | Type::Option(_)
-                | Type::Tuple(_)
-                | Type::Parameter(_)
-                | Type::Endpoint(_)
-                | Type::Error => {}
             });
         }
         let place = |program: &Program, ty: &TypeDeclaration| {
@@ -300,20 +268,14 @@ impl Comparison<'_> {
             let Definition::Alias(ours) = &old.ty(id).definition else {
                 continue;
             };
-            let node = self.shapes.lower(Origin::Left, ours, &[]);
-            let theirs = match &new.types[*index].definition {
-                Definition::Alias(ty) => self.shapes.lower(Origin::Right, ty, &[]),
-                Definition::Struct(_)
-                | Definition::Enum(_)
-                | Definition::Extern(..)
-                | Definition::Undeclared => return differ("alias", &name, ""),
+            let Definition::Alias(theirs) = &new.types[*index].definition else {
+                return differ("alias", &name, "");
             };
-            if !self.shapes.are_equal(vec![(node, theirs)]) {
+            let node = self.shapes.lower(Origin::Left, ours, &[]);
+            let other = self.shapes.lower(Origin::Right, theirs, &[]);
+            if !self.shapes.are_equal(vec![(node, other)]) {
                 let written = |program, ty: &Type| text::type_text(program, &[], ty);
-                let Definition::Alias(ty) = &new.types[*index].definition else {
-                    continue;
-                };
-                let (old, new) = (written(old, ours), written(new, ty));
+                let (old, new) = (written(old, ours), written(new, theirs));
                 return differ("meaning of an alias", &old, &new);
             }
         }

@@ -58,14 +58,16 @@ impl Users {
                 let entries = messages.flat_map(|message| &message.entries);
                 for entry in entries {
                     let user = User::State(ProtocolId::new(index), state);
-                    each_type(&entry.ty, &mut |id| add(&mut users, id, user));
+                    let named = entry.ty.named().into_iter();
+                    named.for_each(|id| add(&mut users, id, user));
                 }
             }
         }
         for (index, declared) in program.types.iter().enumerate() {
             let user = User::Type(TypeId::new(index));
             for ty in declared.definition.parts() {
-                each_type(ty, &mut |id| add(&mut users, id, user));
+                let named = ty.named().into_iter();
+                named.for_each(|id| add(&mut users, id, user));
             }
         }
         Users(users)
@@ -76,20 +78,6 @@ fn add(users: &mut [Vec<User>], id: TypeId, user: User) {
     let users = &mut users[id.index()];
     if users.last() != Some(&user) {
         users.push(user);
-    }
-}
-
-/// Calls `found` for each named type in a type.
-fn each_type(ty: &Type, found: &mut dyn FnMut(TypeId)) {
-    match ty {
-        Type::Named(id) => found(*id),
-        Type::List(item) | Type::Option(item) => each_type(item, found),
-        Type::Tuple(items) => items.iter().for_each(|item| each_type(item, found)),
-        Type::Endpoint(endpoint) => {
-            let arguments = endpoint.arguments.iter();
-            arguments.for_each(|argument| each_type(argument, found));
-        }
-        Type::Builtin(_) | Type::Parameter(_) | Type::Error => {}
     }
 }
 
@@ -191,9 +179,9 @@ impl Context<'_> {
     /// What an alias stands for, with its types linked.
     fn alias(&self, ty: &Type, lengths: &Lengths) -> Html {
         let mut named: BTreeMap<&str, TypeId> = BTreeMap::new();
-        each_type(ty, &mut |id| {
+        for id in ty.named() {
             named.insert(self.program.ty(id).name.text(), id);
-        });
+        }
         let text = bounded_type_text(self.program, &[], ty, lengths);
         let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         let mut html = Html::default();
