@@ -1,10 +1,8 @@
 //! Turns the tree of a text into a syntax tree: the tree of one file, with its documentation, names and attributes.
 
-mod accepts;
 mod attributes;
 mod items;
 mod states;
-mod types;
 
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;

@@ -1,11 +1,8 @@
 //! Common mistakes, for which a diagnostic can say more than what was expected. Each is recognized by the tokens around the
 //! position where the parse failed, in time linear in the length of the piece.
 
-mod item;
-mod messages;
-mod outside;
-mod sizes;
-mod state;
+mod declarations;
+mod states;
 mod types;
 
 use super::ascii::is_word;
