@@ -8,7 +8,7 @@ use std::process::Command;
 type Point = (f64, f64);
 
 /// The steps in which a curve is followed.
-const STEPS: u32 = 24;
+const STEPS: u32 = 12;
 
 /// A picture: boxes, and arrows with labels.
 pub struct Drawn {
@@ -131,8 +131,8 @@ impl Drawn {
     pub fn covered(&self) -> usize {
         let is_touched = |label: &&Area| {
             let inner = inner(label);
-            let mut points = self.arrows.iter().flatten();
-            points.any(|point| distance(*point, &inner) == 0.0)
+            let mut arrows = self.arrows.iter();
+            arrows.any(|arrow| nearest(arrow, &inner) == 0.0)
         };
         self.labels.iter().flatten().filter(is_touched).count()
     }
@@ -150,18 +150,13 @@ impl Drawn {
                 faults.push(format!("arrow {index} is not drawn"));
                 continue;
             }
-            let own = self.labels[index].map(|label| {
-                arrow
-                    .iter()
-                    .map(|point| distance(*point, &label))
-                    .fold(f64::MAX, f64::min)
-            });
+            let own = self.labels[index].map(|label| nearest(arrow, &label));
             if own.is_some_and(|own| own > 8.0) {
                 faults.push(format!("the label of arrow {index} is {own:?} away"));
             }
             for (place, area) in self.boxes.iter().enumerate() {
                 let inner = inner(area);
-                if arrow.iter().any(|point| distance(*point, &inner) == 0.0) {
+                if nearest(arrow, &inner) == 0.0 {
                     faults.push(format!(
                         "arrow {index} from {from} to {to} is on box {place}"
                     ));
@@ -204,6 +199,20 @@ fn inner(area: &Area) -> Area {
         height: area.height - 2.0,
         ..*area
     }
+}
+
+/// How far an arrow is from a rectangle, where it is nearest.
+fn nearest(arrow: &[Point], area: &Area) -> f64 {
+    let mut least = f64::MAX;
+    for pair in arrow.windows(2) {
+        let (x, y) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+        let mut part = 0.0;
+        while part <= 1.0 {
+            least = least.min(distance((pair[0].0 + x * part, pair[0].1 + y * part), area));
+            part += 2.0 / x.hypot(y).max(1.0);
+        }
+    }
+    least
 }
 
 /// How far a point is from a rectangle.
