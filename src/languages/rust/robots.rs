@@ -275,13 +275,12 @@ impl Robots<'_> {
 
     fn value(&self, ty: &Type, lengths: &Lengths) -> Value {
         let (ty, lengths) = self.types.key(ty, lengths);
-        match &ty {
-            Type::Builtin(builtin @ (Builtin::Str | Builtin::Bytes)) => {
-                Value::Builtin(builtin_word(*builtin), most(&lengths).to_string())
-            }
-            Type::Builtin(builtin) => Value::Builtin(builtin_word(*builtin), String::new()),
-            _ => Value::Type(self.types.position(&ty, &lengths).unwrap_or_default()),
-        }
+        let Type::Builtin(builtin) = ty else {
+            return Value::Type(self.types.position(&ty, &lengths).unwrap_or_default());
+        };
+        let has_length = matches!(builtin, Builtin::Str | Builtin::Bytes);
+        let most = has_length.then(|| most(&lengths).to_string());
+        Value::Builtin(builtin_word(builtin), most.unwrap_or_default())
     }
 
     fn shape(&self, own: &PayloadType) -> Shape {
