@@ -1,7 +1,5 @@
 //! Two versions of everything that some files declare.
 
-pub mod rename;
-pub mod rollout;
 pub mod verdict;
 pub mod wire;
 
