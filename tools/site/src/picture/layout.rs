@@ -382,7 +382,7 @@ fn upward(picture: &Picture) -> Vec<bool> {
     for (index, arrow) in picture.arrows.iter().enumerate() {
         leaving[arrow.from].push(index);
     }
-    // Boxes on the way to the current one are open.
+    // The boxes of the path to the current one are open.
     let mut is_found = vec![false; picture.nodes.len()];
     let mut is_open = vec![false; picture.nodes.len()];
     for start in 0..picture.nodes.len() {

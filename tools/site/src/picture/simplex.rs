@@ -40,7 +40,7 @@ pub fn solve(count: usize, edges: &[Edge]) -> Vec<i32> {
     let mut tree = Tree::of(count + 1, &edges);
     let mut vertex = 0;
     let mut without_change = 0;
-    // Steps that change no position could repeat without end; every position on the way satisfies the edges.
+    // Steps that change no position could repeat without end; every position in between satisfies the edges.
     let mut steps = 100 * edges.len();
     while without_change < count && steps > 0 {
         without_change += 1;
