@@ -211,7 +211,8 @@ pub mod state {
         let slot = ::duologue::generated::Slot::new().messages(3);
         let slot = slot.fit::<String>();
         let slot = slot.fit::<(String, super::super::Status)>();
-        slot.fit::<super::super::Status>()
+        let slot = slot.fit::<super::super::Status>();
+        slot
     }
 
     /// The states in which the client receives.
@@ -236,19 +237,14 @@ pub mod state {
         fn open(branch: ::duologue::generated::Branch<Self>) -> Self::Message {
             match branch.index() {
                 0 => {
-                    let (with, next) = branch.take::<0>();
-                    super::Ask::Check {
-                        service: with,
-                        next: super::server::Answer(next),
-                    }
+                    let (service, next) = branch.take::<0>();
+                    let next = super::server::Answer(next);
+                    super::Ask::Check { service, next }
                 }
                 1 => {
-                    let (with, next) = branch.take::<1>();
-                    super::Ask::Wait {
-                        service: with.0,
-                        status: with.1,
-                        next: super::server::Answer(next),
-                    }
+                    let ((service, status), next) = branch.take::<1>();
+                    let next = super::server::Answer(next);
+                    super::Ask::Wait { service, status, next }
                 }
                 2 => {
                     let ((), ()) = branch.take::<2>();
@@ -279,10 +275,17 @@ pub mod state {
 
     impl ::duologue::generated::Remote for Ask {
         const WITHIN: u32 = 60000;
+
         fn row(index: u8) -> ::duologue::generated::Row<Self> {
             match index {
-                0 => ::duologue::generated::Row::limited::<0, ::duologue::generated::AtMost<256>>(258),
-                1 => ::duologue::generated::Row::limited::<1, (::duologue::generated::AtMost<256>, ::duologue::generated::Plain)>(259),
+                0 => ::duologue::generated::Row::limited::<
+                    0,
+                    ::duologue::generated::AtMost<256>,
+                >(258),
+                1 => ::duologue::generated::Row::limited::<
+                    1,
+                    (::duologue::generated::AtMost<256>, ::duologue::generated::Plain),
+                >(259),
                 2 => ::duologue::generated::Row::of::<2>(),
                 _ => ::duologue::generated::Row::NONE,
             }
@@ -301,8 +304,9 @@ pub mod state {
         fn open(branch: ::duologue::generated::Branch<Self>) -> Self::Message {
             match branch.index() {
                 0 => {
-                    let (with, next) = branch.take::<0>();
-                    super::Answer::Status(with, super::client::Ask(next))
+                    let (status, next) = branch.take::<0>();
+                    let next = super::client::Ask(next);
+                    super::Answer::Status(status, next)
                 }
                 1 => {
                     let ((), ()) = branch.take::<1>();
@@ -327,6 +331,7 @@ pub mod state {
 
     impl ::duologue::generated::Remote for Answer {
         const WITHIN: u32 = 60000;
+
         fn row(index: u8) -> ::duologue::generated::Row<Self> {
             match index {
                 0 => ::duologue::generated::Row::of::<0>(),
@@ -335,8 +340,8 @@ pub mod state {
             }
         }
     }
+}
 
-    ::duologue::generated::start! {
-        Ask: "health", 0x2c579abf1c2cf9a3f8e4f7c9e2e71279, super::CAPACITY, slot
-    }
+::duologue::generated::start! {
+    state::Ask: "health", 0x2c579abf1c2cf9a3f8e4f7c9e2e71279, CAPACITY, state::slot
 }
