@@ -262,25 +262,29 @@ fn coverage_is_shown() {
         .map(|line| line.split(['>', '<']).nth(2))
         .collect();
     assert_eq!(missing, [Some("c"), Some("b")], "{drawn}");
-    for (arguments, words) in [
+    for (arguments, exit, words) in [
         (
             "p.proto --format svg --coverage other.json",
+            3,
             "other.json: there is no coverage of `p`",
         ),
         (
             "p.proto --format svg --coverage old.json",
+            3,
             "this is the coverage of another version of `p`",
         ),
         (
             "p.proto --format svg --coverage p.proto",
+            3,
             "this is not the coverage of a robot",
         ),
         (
             "p.proto --coverage own.json",
+            2,
             "only `--format svg` shows coverage",
         ),
     ] {
-        scratch.said(format!("graph {arguments}"), 2, &[words]);
+        scratch.said(format!("graph {arguments}"), exit, &[words]);
     }
 }
 
