@@ -1,10 +1,10 @@
 //! The module of an instance, as the templates see it: aliases for a generic protocol with its arguments.
 
 use super::docs::Docs;
-use super::methods::shared_name;
+use super::names::methods::shared_name;
+use super::names::spelling::{NameScope, generics, turbofish, type_name};
 use super::remote::{StartView, accepted_by_instance};
 use super::robots::RobotsView;
-use super::spelling::{NameScope, generics, turbofish, type_name};
 use super::states::used_parameters;
 use crate::check::CheckedProgram;
 use crate::endpoint::Endpoint;

@@ -5,24 +5,21 @@
 //! the tree, so that it can be included anywhere.
 
 mod attributes;
+mod clashes;
 mod derive;
 mod docs;
-mod fields;
 mod instance;
 mod layout;
-mod methods;
 mod names;
-mod public_names;
 mod remote;
 mod robots;
-mod spelling;
 mod states;
 mod types;
 mod view;
 
 pub use attributes::{Attribute, AttributeError, check_attributes};
-pub use names::spellings;
-pub use public_names::public_names;
+pub use clashes::spellings;
+pub use names::public_names::public_names;
 
 use crate::check::CheckedProgram;
 use crate::languages::{Generated, Options, OutputFile, Target};
@@ -34,9 +31,9 @@ use askama::Template;
 use derive::Derivable;
 use instance::InstanceView;
 use layout::wrapped;
+use names::spelling::{NameScope, file_name, module_name, type_name};
 use remote::Remotes;
 use robots::RobotsView;
-use spelling::{NameScope, file_name, module_name, type_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use types::{PackageView, TypeView};
@@ -73,8 +70,9 @@ pub fn usage(directory: &Path, path: &Path, _: &dyn Fn(&Path) -> bool) -> Option
     }
     let name = directory.file_name().and_then(|name| name.to_str());
     let above = directory.parent().and_then(Path::file_name);
-    match name.filter(|name| above.is_some_and(|above| above == "src") && spelling::is_module(name))
-    {
+    match name.filter(|name| {
+        above.is_some_and(|above| above == "src") && names::spelling::is_module(name)
+    }) {
         Some(name) => Some(format!("mod {name};")),
         None => {
             let module = directory.join(path);

@@ -1,6 +1,6 @@
 //! What `--remote` adds: which types have an encoding, and how sessions begin between processes.
 
-use super::spelling::{generics, tuple, turbofish};
+use super::names::spelling::{generics, tuple, turbofish};
 use crate::fingerprint::Fingerprint;
 use crate::protocol::{
     Definition, Instance, InstanceId, Lengths, Message, Next, Program, ProtocolId, Side, State,

@@ -1,8 +1,8 @@
 //! The module `robots` of a protocol or an instance, as the templates see it: a table of the protocol, and functions that play one
 //! state and that make and show values. The runtime plays sessions with them.
 
-use super::fields;
-use super::spelling::{NameScope, generics, turbofish, type_name, value_name};
+use super::names::fields;
+use super::names::spelling::{NameScope, generics, turbofish, type_name, value_name};
 use super::states::used_parameters;
 use crate::name::Name;
 use crate::protocol::{Builtin, Definition, Entry, Lengths, Message, Side, Type, TypeId, Variant};

@@ -2,12 +2,12 @@
 
 use super::derive::Derivable;
 use super::docs::Docs;
-use super::fields;
-use super::methods::{method_names, shared_name};
-use super::remote;
-use super::spelling::{
+use super::names::fields;
+use super::names::methods::{method_names, shared_name};
+use super::names::spelling::{
     NameScope, generics, parameter_names, tuple, turbofish, type_name, value_name,
 };
+use super::remote;
 use crate::check::CheckedProtocol;
 use crate::endpoint::{self, Edge, Endpoint, Series};
 use crate::languages::limits::{message_docs, time_limit};

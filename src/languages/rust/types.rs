@@ -3,9 +3,9 @@
 use super::attributes::Additions;
 use super::derive::Derivable;
 use super::docs::Docs;
-use super::fields;
+use super::names::fields;
+use super::names::spelling::{NameScope, type_name, value_name};
 use super::remote::Remotes;
-use super::spelling::{NameScope, type_name, value_name};
 use crate::protocol::{Definition, Entry, Field, Lengths, Type, TypeId, Variant};
 use askama::Template;
 

@@ -2,9 +2,9 @@
 
 use super::derive::Derivable;
 use super::docs::Docs;
+use super::names::spelling::{NameScope, parameter_names, prelude, tuple, turbofish, type_name};
 use super::remote::StartView;
 use super::robots::RobotsView;
-use super::spelling::{NameScope, parameter_names, prelude, tuple, turbofish, type_name};
 use super::states::{StateView, States};
 use crate::check::CheckedProtocol;
 use crate::protocol::{Side, Type};

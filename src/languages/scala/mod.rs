@@ -1,21 +1,20 @@
 //! The Scala target: which files are generated.
 
+mod clashes;
 mod instance;
 mod names;
 mod object_scope;
 mod payload;
 mod protocol;
-mod public_names;
 mod remote;
 mod robots;
-mod spelling;
 mod types;
 mod view;
 mod whole;
 mod wire;
 
-pub use names::spellings;
-pub use public_names::public_names;
+pub use clashes::spellings;
+pub use names::public_names::public_names;
 
 use crate::check::CheckedProgram;
 use crate::languages::{Generated, Options, OutputFile, Target};
@@ -98,7 +97,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             let remote = generator.remote(&mut scope, view, checked);
             let robots = generator.robots(view);
             let view = ProtocolView::of(protocol, &mut scope, remote, robots);
-            let name = spelling::file_name(protocol.protocol().name.text());
+            let name = names::spelling::file_name(protocol.protocol().name.text());
             generator.write(scope.file, &name, &view);
         }
         for id in &file.instances {
@@ -110,7 +109,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
             let remote = generator.remote(&mut scope, view, checked);
             let robots = generator.robots(view);
             let view = InstanceView::of(checked, *id, &mut scope, remote, robots);
-            let name = spelling::file_name(instance.name.text());
+            let name = names::spelling::file_name(instance.name.text());
             generator.write(scope.file, &name, &view);
         }
         let is_declared = |id: &TypeId| match program.ty(*id).definition {
@@ -120,7 +119,11 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         if file.types.iter().any(is_declared) {
             let mut scope = ObjectScope::of_types(generator.whole, FileId::new(index));
             let view = TypesView::of(&mut scope, generator.sizes.as_ref());
-            generator.write(scope.file, &spelling::types_object(&file.stem), &view);
+            generator.write(
+                scope.file,
+                &names::spelling::types_object(&file.stem),
+                &view,
+            );
         }
     }
     let mut generated = generator.generated;

@@ -1,6 +1,6 @@
 //! The position of a piece of generated code, and how types are written there: with a short name unless something hides it.
 
-use super::spelling;
+use super::names::spelling;
 use super::whole::Whole;
 use crate::languages::Options;
 use crate::protocol::{

@@ -1,8 +1,8 @@
 //! The file with the types that a protocol file declares.
 
+use super::names::spelling::{self, Spell, type_name};
 use super::object_scope::ObjectScope;
 use super::payload::{Check, Moved, check, moved};
-use super::spelling::{self, Spell, type_name};
 use super::view::{Head, Parameters, docs};
 use super::wire::{WireBody, WireView, is_split};
 use crate::protocol::{Definition, Type, TypeId};

@@ -1,7 +1,7 @@
 //! What the templates of several files share.
 
+use super::names::spelling::doc_line;
 use super::object_scope;
-use super::spelling::doc_line;
 use super::whole::Whole;
 use crate::protocol::FileId;
 

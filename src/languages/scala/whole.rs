@@ -1,6 +1,6 @@
 //! Facts about a whole program that are computed once, however many files are generated for it.
 
-use super::spelling::{Spell, case_field_name, field_name, is_common_type, type_name};
+use super::names::spelling::{Spell, case_field_name, field_name, is_common_type, type_name};
 use crate::languages::aliases::Aliases;
 use crate::languages::{Options, ScalaVersion};
 use crate::protocol::{Definition, Program, Protocol, ProtocolId, Side, Type, TypeId};

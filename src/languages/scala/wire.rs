@@ -1,7 +1,7 @@
 //! How values are encoded, and the objects that encode the types that a file declares.
 
+use super::names::spelling;
 use super::object_scope::{ObjectScope, nested};
-use super::spelling;
 use super::whole::Whole;
 use crate::protocol::{Builtin, Definition, Lengths, Type, TypeId, Variant};
 use crate::wire::Sizes;

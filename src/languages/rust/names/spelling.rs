@@ -195,7 +195,7 @@ impl<'a> NameScope<'a> {
                 )
             }
             Definition::Extern(mappings, _) => {
-                self.of_host(&declaration.name, mappings.get(super::WORD))
+                self.of_host(&declaration.name, mappings.get(super::super::WORD))
             }
             Definition::Undeclared => self.of_host(&declaration.name, None),
         }
@@ -269,7 +269,7 @@ impl<'a> NameScope<'a> {
 
     fn extern_bound(&self, id: BoundId) -> String {
         let bound = self.program.bound(id);
-        self.of_host(&bound.name, bound.mappings.get(super::WORD))
+        self.of_host(&bound.name, bound.mappings.get(super::super::WORD))
     }
 }
 

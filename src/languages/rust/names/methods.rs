@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// For each message of a state, the methods that send it: one that blocks the thread, one for tasks, and one that never waits. An
 /// endpoint that never has to wait lacks the last one. Tasks have theirs everywhere, so that they stay right if the protocol changes.
-pub(super) fn method_names(state: &State) -> Vec<[String; 3]> {
+pub fn method_names(state: &State) -> Vec<[String; 3]> {
     let plain = state.messages.iter();
     let plain: Vec<String> = plain.map(|message| value_name(&message.name)).collect();
     let mut taken: BTreeSet<String> = plain.iter().cloned().collect();
@@ -27,7 +27,7 @@ pub(super) fn method_names(state: &State) -> Vec<[String; 3]> {
 }
 
 /// The name of a state's shared sender; `taken` contains the names of all states.
-pub(super) fn shared_name(state: &State, taken: &BTreeSet<String>) -> String {
+pub fn shared_name(state: &State, taken: &BTreeSet<String>) -> String {
     free(format!("Shared{}", type_name(&state.name)), taken)
 }
 

@@ -1,8 +1,8 @@
 //! The names that generated Rust declares: all of them, or only those that could clash, for the rule that rejects clashes.
 
-use super::fields::{self, NEXT};
-use super::methods::{method_names, shared_name};
-use super::spelling::{module_name, type_name, value_name};
+use super::names::fields::{self, NEXT};
+use super::names::methods::{method_names, shared_name};
+use super::names::spelling::{module_name, type_name, value_name};
 use super::{ALWAYS_FIT, packages, state_names};
 use crate::check::{Scope, Spelled};
 use crate::endpoint::{Endpoint, may_wait};

@@ -1,0 +1,4 @@
+//! What things are called in generated Scala.
+
+pub mod public_names;
+pub mod spelling;
