@@ -25,22 +25,26 @@ fn shell(scratch: &Scratch, commands: &str) -> Command {
     let installed = scratch.path("../installed");
     let path = std::env::var("PATH").expect("the tests have a PATH");
     let mut bash = Command::new("bash");
-    bash.args(["-e", "-c", &format!("exec 2>&1; {commands}")])
-        .current_dir(scratch.path(""))
-        .env("PATH", format!("{}/bin:{path}", installed.display()))
-        .env("GIT_CONFIG_COUNT", "1")
-        .env(
-            "GIT_CONFIG_KEY_0",
-            format!("url.file://{}.insteadOf", repository().display()),
-        )
-        .env("GIT_CONFIG_VALUE_0", env!("CARGO_PKG_REPOSITORY"))
-        .env("CARGO_INSTALL_ROOT", installed)
-        .env("CARGO_NET_OFFLINE", "true")
-        .env(
-            "CARGO_TARGET_DIR",
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("networking-target"),
-        )
-        .env_remove("RUSTFLAGS");
+    bash.args([
+        "-e",
+        "-c",
+        &format!("exec 2>&1; export LC_ALL=C.UTF-8; {commands}"),
+    ])
+    .current_dir(scratch.path(""))
+    .env("PATH", format!("{}/bin:{path}", installed.display()))
+    .env("GIT_CONFIG_COUNT", "1")
+    .env(
+        "GIT_CONFIG_KEY_0",
+        format!("url.file://{}.insteadOf", repository().display()),
+    )
+    .env("GIT_CONFIG_VALUE_0", env!("CARGO_PKG_REPOSITORY"))
+    .env("CARGO_INSTALL_ROOT", installed)
+    .env("CARGO_NET_OFFLINE", "true")
+    .env(
+        "CARGO_TARGET_DIR",
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("networking-target"),
+    )
+    .env_remove("RUSTFLAGS");
     bash
 }
 
