@@ -163,7 +163,7 @@ fn a_room_has_at_most_twelve_files() {
         let (room, _) = source.path.rsplit_once('/').expect("it is in a folder");
         *rooms.entry(room.to_owned()).or_default() += 1;
     }
-    rooms.retain(|room, files| *files > 12);
+    rooms.retain(|_, files| *files > 12);
     assert_eq!(rooms, BTreeMap::new());
 }
 

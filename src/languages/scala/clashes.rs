@@ -1,11 +1,11 @@
 //! The names that generated Scala declares: all of them, or only those that could clash, for the rule that rejects clashes.
 
+use super::names::object_scope::package;
 use super::names::spelling::{
     case_field_name, entry_name, field_name, method_name, object_name, type_name, types_object,
     wire_object,
 };
-use super::object_scope::package;
-use super::whole::{robots_object, side_objects};
+use super::names::whole::{robots_object, side_objects};
 use crate::check::{Scope, Spelled};
 use crate::languages::{Names, Options, ScalaVersion};
 use crate::name::Name;

@@ -1,7 +1,7 @@
 //! The file of an instance: other names for what its generic protocol has.
 
+use super::names::object_scope::ObjectScope;
 use super::names::spelling::{object_name, type_name};
-use super::object_scope::ObjectScope;
 use super::remote::{RemoteView, WirePayload};
 use super::robots::{RobotsView, TypeBody};
 use super::view::{Head, docs};

@@ -3,14 +3,12 @@
 mod clashes;
 mod instance;
 mod names;
-mod object_scope;
 mod payload;
 mod protocol;
 mod remote;
 mod robots;
 mod types;
 mod view;
-mod whole;
 mod wire;
 
 pub use clashes::spellings;
@@ -24,13 +22,13 @@ use crate::robots::Makeable;
 use crate::wire::Sizes;
 use askama::Template;
 use instance::InstanceView;
-use object_scope::ObjectScope;
+use names::object_scope::ObjectScope;
+use names::whole::Whole;
 use protocol::ProtocolView;
 use remote::RemoteView;
 use robots::RobotsView;
 use std::path::Path;
 use types::TypesView;
-use whole::Whole;
 
 /// What the user can configure in generated Scala.
 #[derive(Clone, Debug, Default)]
@@ -170,7 +168,7 @@ impl Generator<'_> {
     }
 
     fn write(&mut self, file: FileId, name: &str, view: &impl Template) {
-        let folders = object_scope::package(self.whole.program, self.whole.options, file);
+        let folders = names::object_scope::package(self.whole.program, self.whole.options, file);
         let folders = folders.iter().map(|folder| folder.trim_matches('`'));
         let path: Vec<&str> = folders.chain([name]).collect();
         let mut text = view.render().expect("writing to a string cannot fail");

@@ -1,7 +1,7 @@
 //! What happens to a payload between the caller of a sending method and the ring: ranges are checked, endpoints are handed over.
 
-use super::object_scope::{nested, tuple_paths};
-use super::whole::Whole;
+use super::names::object_scope::{nested, tuple_paths};
+use super::names::whole::Whole;
 use crate::protocol::{Builtin, Definition, Message, Next, Type};
 use askama::Template;
 

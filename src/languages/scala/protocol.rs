@@ -1,7 +1,7 @@
 //! The file of a protocol: the classes of its messages, and those of both sides' endpoints.
 
+use super::names::object_scope::{ObjectScope, nested, tuple_paths, type_arguments};
 use super::names::spelling::{self, entry_name, method_name, type_name};
-use super::object_scope::{ObjectScope, nested, tuple_paths, type_arguments};
 use super::payload::{Check, Moved, check, is_object, moved, number};
 use super::remote::{RemoteView, WirePayload, capacity};
 use super::robots::{RobotsView, TypeBody};

@@ -1,6 +1,6 @@
 //! What sessions with other processes need: how the payloads of all states are encoded.
 
-use super::object_scope::ObjectScope;
+use super::names::object_scope::ObjectScope;
 use super::payload::number;
 use super::wire::{Codec, long};
 use crate::check::{CheckedProgram, CheckedProtocol};

@@ -1,9 +1,9 @@
 //! The object `robots` of a protocol or an instance: the table of its states, and how its values are made and shown.
 
+use super::names::object_scope::{ObjectScope, nested};
 use super::names::spelling::{Spell, entry_name, field_name, method_name, object_name, type_name};
-use super::object_scope::{ObjectScope, nested};
+use super::names::whole::{Whole, robots_object};
 use super::payload::is_object;
-use super::whole::{Whole, robots_object};
 use super::wire::{Matching, most, parts};
 use crate::protocol::{Builtin, Definition, Entry, Lengths, Side, Type, Variant};
 use crate::relation::View;

@@ -1,7 +1,7 @@
 //! The file with the types that a protocol file declares.
 
+use super::names::object_scope::ObjectScope;
 use super::names::spelling::{self, Spell, type_name};
-use super::object_scope::ObjectScope;
 use super::payload::{Check, Moved, check, moved};
 use super::view::{Head, Parameters, docs};
 use super::wire::{WireBody, WireView, is_split};

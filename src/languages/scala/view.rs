@@ -1,8 +1,8 @@
 //! What the templates of several files share.
 
+use super::names::object_scope;
 use super::names::spelling::doc_line;
-use super::object_scope;
-use super::whole::Whole;
+use super::names::whole::Whole;
 use crate::protocol::FileId;
 
 /// A list of parameters that is longer than this has a line for each of them.

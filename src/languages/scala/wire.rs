@@ -1,8 +1,8 @@
 //! How values are encoded, and the objects that encode the types that a file declares.
 
+use super::names::object_scope::{ObjectScope, nested};
 use super::names::spelling;
-use super::object_scope::{ObjectScope, nested};
-use super::whole::Whole;
+use super::names::whole::Whole;
 use crate::protocol::{Builtin, Definition, Lengths, Type, TypeId, Variant};
 use crate::wire::Sizes;
 use askama::Template;

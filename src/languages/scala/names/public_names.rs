@@ -1,8 +1,8 @@
 //! The names in generated Scala that programs use.
 
-use super::super::object_scope::package;
-use super::super::whole::side_objects;
+use super::object_scope::package;
 use super::spelling::{entry_name, method_name, object_name, type_name, types_object};
+use super::whole::side_objects;
 use crate::languages::Options;
 use crate::languages::public_names::{MessageNames, ProtocolNames, PublicNames, StateNames};
 use crate::name::Name;

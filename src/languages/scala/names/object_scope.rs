@@ -1,6 +1,6 @@
 //! The position of a piece of generated code, and how types are written there: with a short name unless something hides it.
 
-use super::names::spelling;
+use super::spelling;
 use super::whole::Whole;
 use crate::languages::Options;
 use crate::protocol::{
@@ -210,7 +210,7 @@ impl<'a> ObjectScope<'a> {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => {
                 self.declared(ty.file, &name)
             }
-            Definition::Extern(mappings, _) => match mappings.get(super::WORD) {
+            Definition::Extern(mappings, _) => match mappings.get(super::super::WORD) {
                 Some(mapping) => mapping.name.clone(),
                 None => self.host(ty.file, name),
             },

@@ -1,6 +1,6 @@
 //! Facts about a whole program that are computed once, however many files are generated for it.
 
-use super::names::spelling::{Spell, case_field_name, field_name, is_common_type, type_name};
+use super::spelling::{Spell, case_field_name, field_name, is_common_type, type_name};
 use crate::languages::aliases::Aliases;
 use crate::languages::{Options, ScalaVersion};
 use crate::protocol::{Definition, Program, Protocol, ProtocolId, Side, Type, TypeId};
@@ -27,7 +27,7 @@ impl<'a> Whole<'a> {
     pub fn of(program: &'a Program, options: &'a Options) -> Whole<'a> {
         let is_host = |definition: &Definition| match definition {
             Definition::Undeclared => true,
-            Definition::Extern(mappings, _) => mappings.get(super::WORD).is_none(),
+            Definition::Extern(mappings, _) => mappings.get(super::super::WORD).is_none(),
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
         };
         let hosts = program.types.iter().filter(|ty| is_host(&ty.definition));
