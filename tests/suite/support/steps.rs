@@ -25,8 +25,8 @@ pub fn blocks(page: &str) -> Vec<Block<'_>> {
         let end = block.find("```\n").expect("a block is closed");
         // The end of this line may begin the next block.
         let (text, after) = (&block[..end], &block[end + 3..]);
-        let headings = before.lines().filter(|line| line.starts_with('#'));
-        if let Some(heading) = headings.last() {
+        let mut headings = before.lines().filter(|line| line.starts_with('#'));
+        if let Some(heading) = headings.next_back() {
             section = heading.trim_start_matches('#').trim_start();
         }
         let line = before.lines().next_back().unwrap_or_default();
