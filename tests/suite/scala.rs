@@ -15,7 +15,7 @@ use crate::support::scala::warm::Warm;
 use crate::support::scala::{
     Scala, folder, generate, generate_with, maven, protocols_in, sources_in, tool,
 };
-use crate::support::{repository, target_pages};
+use crate::support::{repository, shown_of_nats, target_pages};
 use duologue::check::CheckedProgram;
 use duologue::languages::Options;
 use duologue::name::Name;
@@ -81,7 +81,11 @@ pub fn desk_program() -> Command {
         );
         let mut sources = sources_in(&repository().join("runtime/scala/nats/src/main"));
         sources.push(repository().join("tests/remote/Desk.scala"));
-        fs::create_dir_all(&out).expect("the target folder can be written");
+        let shown = folder("nats-shown");
+        fs::create_dir_all(&shown).expect("the target folder can be written");
+        let text = format!("package shown\n\n{}", shown_of_nats("scala"));
+        fs::write(shown.join("Shown.scala"), text).expect("the target folder can be written");
+        sources.push(shown.join("Shown.scala"));
         let compiled = scala.compile_with(&path, &sources, &out);
         compiled.unwrap_or_else(|failure| panic!("{failure}"));
         format!("{}:{path}", out.display())

@@ -1,4 +1,4 @@
-// error: value recv is not a member of protocols.bank.client.Login
+// error: it is the turn of protocols.bank.client.Login to send, not to receive: its methods are the messages of its state
 package misuse.not_my_turn
 
 import protocols.bank

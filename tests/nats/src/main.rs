@@ -16,6 +16,15 @@ mod versions {
     include!(concat!(env!("OUT_DIR"), "/mod.rs"));
 }
 
+/// What `docs/targets/rust-sockets.md` shows.
+mod shown {
+    #![allow(dead_code, missing_docs)]
+    mod protocols {
+        include!(concat!(env!("OUT_DIR"), "/bank/mod.rs"));
+    }
+    include!(concat!(env!("OUT_DIR"), "/shown.rs"));
+}
+
 use duologue::Closed;
 use duologue_nats::{Announcement, ConnectOptions, Directory};
 use duologue_net::{Connector, Fingerprint, Listener};

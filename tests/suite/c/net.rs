@@ -8,7 +8,7 @@ use super::processes::fuzz;
 use super::programs::{AT_HOME, CASES as CONVERSATIONS, case_header};
 use super::{generate_with, hosts, protocols, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_in, tls_objects};
-use crate::support::repository;
+use crate::support::{repository, shown_of_nats};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -139,8 +139,13 @@ pub fn load() -> PathBuf {
 pub fn desk() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let build = || {
-        let proto = repository().join("tests/wire/versions.proto");
-        let generated = generate_with("net-desk", &[proto], &["--remote"]);
+        let protos = ["tests/wire/versions.proto", "protocols/bank.proto"];
+        let protos = protos.map(|proto| repository().join(proto));
+        let generated = generate_with("net-desk", &protos, &["--remote"]);
+        // Functions without a prototype.
+        let shown = "#pragma GCC diagnostic ignored \"-Wmissing-prototypes\"\n";
+        let shown = format!("{shown}{}", shown_of_nats("c"));
+        std::fs::write(generated.join("shown.c"), shown).expect("it can be written");
         let mut sources = sources_in(&generated);
         sources.extend(sources_in(&runtime().join("nats")));
         sources.push(repository().join("tests/remote/desk.c"));

@@ -33,6 +33,15 @@ pub fn target_pages(language: &str) -> String {
     parts.join("\n")
 }
 
+/// What a target's page shows of servers that are found with NATS: the test of these servers compiles it.
+pub fn shown_of_nats(language: &str) -> String {
+    let page = target_pages(language);
+    let (_, block) =
+        (page.split_once(&format!("\n```{language} nats\n"))).expect("the page shows it");
+    let (text, _) = block.split_once("```").expect("a block ends");
+    text.to_owned()
+}
+
 /// Runs a command to its end and returns what it printed, or, if it fails, the command and its errors.
 pub fn succeed(command: &mut Command) -> Result<String, String> {
     // A limit for commands that hang, not for slow ones: on a busy machine, models and cold builds take minutes.

@@ -2,6 +2,7 @@ package duologue
 
 import java.lang.ref.Reference
 import java.util.Objects
+import scala.annotation.implicitNotFound
 import scala.concurrent.{Future, Promise}
 import scala.concurrent.duration.FiniteDuration
 import scala.util.Using
@@ -126,6 +127,25 @@ object Endpoint {
   */
 abstract class SendEndpoint(previous: Endpoint) extends Endpoint(previous) {
   if (RecordFlag.REGISTRY) Registered.reaches(this, true)
+}
+
+object SendEndpoint {
+
+  /** The methods that receive, for a compiler's error that says whose turn it is: none of them can be called. */
+  implicit final class OutOfTurn[E <: SendEndpoint](private val endpoint: E) extends AnyVal {
+    def recv()(implicit turn: CanReceive[E]): Nothing = turn.impossible
+    def recvOrClosed()(implicit turn: CanReceive[E]): Nothing = turn.impossible
+    def tryRecv()(implicit turn: CanReceive[E]): Nothing = turn.impossible
+    def recvAsync()(implicit turn: CanReceive[E]): Nothing = turn.impossible
+  }
+
+  /** There are no values of this type. */
+  @implicitNotFound(
+    "it is the turn of ${E} to send, not to receive: its methods are the messages of its state, and each returns the next endpoint"
+  )
+  sealed trait CanReceive[E] {
+    private[SendEndpoint] def impossible: Nothing
+  }
 }
 
 /** Implemented by sending endpoints of a state whose messages all lead back to the state, so that a [[SharedSender]] can be
