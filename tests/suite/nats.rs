@@ -134,7 +134,9 @@ impl Desk {
 
     fn say(&mut self, line: &str) -> String {
         self.0.say(line);
-        self.0.line()
+        let said = self.0.line();
+        assert!(!said.is_empty(), "it ends: {}", self.0.errors_so_far());
+        said
     }
 
     /// Begins a session. Returns the tag of its server.
