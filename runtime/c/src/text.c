@@ -19,7 +19,7 @@ const char *duo_status_text(duo_status status)
     case DUO_BROKEN: return "the peer violated the protocol";
     case DUO_TOO_LARGE: return "the message, or the region, is too large";
     case DUO_REFUSED: return "the session was refused, for example because the protocols differ";
-    case DUO_SYSTEM: return "the system reported an error";
+    case DUO_SYSTEM: return "a system call failed: see errno";
     case DUO_INVALID: return "a value in the message is not valid for its type";
     case DUO_LOST: return "the connection to the peer was lost";
     case DUO_LATE: return "a time limit has passed";
