@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -66,6 +67,55 @@ void dialogue()
     CHECK(duologue::view(duo_str{nullptr, 0}).empty());
 }
 
+// What a question weighs; handlers may move what they hold, and leave out what they do not need.
+std::size_t weight(question &asked, server_asking &server, server_answering &answering)
+{
+    auto talk = std::make_unique<int>(1);
+    return duologue::visit(
+        asked,
+        duologue::on<DESK_ASKING_ASK>([&](auto &ask) {
+            answering = server_answering{ask.next};
+            return ask.question.size + ask.context;
+        }),
+        duologue::on<DESK_ASKING_LEND>([talk = std::move(talk)](auto &lend) {
+            return static_cast<std::size_t>(*talk) + (lend.keep ? 1u : 0u);
+        }),
+        duologue::on<DESK_ASKING_COMPLAIN>([&](auto &complain) {
+            server = server_asking{complain.next};
+            return std::size_t{100};
+        }),
+        duologue::on<DESK_ASKING_FEED>([](const auto &feed) { return static_cast<std::size_t>(feed.count); }),
+        duologue::on<DESK_ASKING_REST>([] { return std::size_t{0}; }),
+        duologue::on<DESK_ASKING_BYE>([] { return std::size_t{0}; }));
+}
+
+void visits()
+{
+    server_asking server;
+    client_asking client;
+    server_answering answering;
+    client_answering waiting;
+    question asked;
+    answer said;
+    CHECK(desk_init(server.place(), client.place()) == DUO_OK);
+    CHECK(desk_client_asking_send_complain(client, TONE_LOUD, {MOOD_CALM, {}}, client.place()) == DUO_OK);
+    CHECK(desk_server_asking_recv(server, asked.place()) == DUO_OK);
+    CHECK(weight(asked, server, answering) == 100);
+    CHECK(desk_client_asking_send_ask(client, duologue::text("why"), 7, waiting.place()) == DUO_OK);
+    CHECK(desk_server_asking_recv(server, asked.place()) == DUO_OK);
+    CHECK(desk_asking_as_ask(&*asked)->context == 7 && weight(asked, server, answering) == 10);
+    CHECK(desk_server_answering_send_busy(answering, server.place()) == DUO_OK);
+    CHECK(desk_client_answering_recv(waiting, said.place()) == DUO_OK);
+    // A message that is not held by an object, and handlers that return nothing.
+    desk_answering_t &plain = *said;
+    bool is_busy = false;
+    duologue::visit(plain, duologue::on<DESK_ANSWERING_ANSWER>([] {}), duologue::on<DESK_ANSWERING_BUSY>([&](auto &busy) {
+                        is_busy = true;
+                        client = client_asking{busy.next};
+                    }));
+    CHECK(is_busy && desk_client_asking_send_bye(client) == DUO_OK);
+}
+
 #ifdef __cpp_lib_span
 void spans()
 {
@@ -121,6 +171,7 @@ void endings()
 int main()
 {
     dialogue();
+    visits();
     endings();
 #ifdef __cpp_lib_span
     spans();

@@ -281,7 +281,7 @@ static void refusals(void)
     duo_refusal refusal = {0, 0};
     const duo_net_options options = {.observer = &client_observer, .refusal = &refusal};
     CHECK(talk_client_connect(address, &client_options, &client) == DUO_SYSTEM && errno == ENOENT);
-    expect(&here, "refused connecting talk unix:observe.sock: the system reported an error\n");
+    expect(&here, "refused connecting talk unix:observe.sock: a system call failed: see errno\n");
     CHECK(talk_client_connect("http://host", &client_options, &client) == DUO_ADDRESS);
     expect(&here, "refused connecting talk http://host: not an address: expected unix:PATH, tcp://HOST:PORT or tls://HOST:PORT\n");
     const duo_net_options strict = {.observer = &server_observer, .admit = reject, .hello = UINT64_C(2000000000)};

@@ -60,8 +60,10 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define DUO_MUST_CHECK __attribute__((warn_unused_result))
+#define DUO_NO_RETURN __attribute__((noreturn, cold))
 #else
 #define DUO_MUST_CHECK
+#define DUO_NO_RETURN
 #endif
 
 /*

@@ -131,6 +131,55 @@ private:
     type held{};
 };
 
+// What `visit` does with the message of this tag: the function gets what the message consists of, by reference, or nothing.
+template <auto Tag, typename Function> struct handler {
+    using tag = std::integral_constant<decltype(Tag), Tag>;
+
+    template <typename Entries> decltype(auto) operator()(tag, Entries &entries)
+    {
+        if constexpr (std::is_invocable_v<Function &, Entries &>) return call(entries);
+        else return call();
+    }
+
+    Function call;
+};
+template <auto Tag, typename Function> handler<Tag, Function> on(Function call)
+{
+    return {std::move(call)};
+}
+
+// The handlers of one call of `visit`.
+template <typename... All> struct handlers : All... {
+    using All::operator()...;
+
+    // Whether one of them, and no more, is for this message.
+    template <auto Tag>
+    static constexpr bool handles =
+        (int{std::is_same_v<typename All::tag, std::integral_constant<decltype(Tag), Tag>>} + ... + 0) == 1;
+
+    template <auto Tag, typename Entries> decltype(auto) handle(Entries &entries)
+    {
+        return (*this)(std::integral_constant<decltype(Tag), Tag>{}, entries);
+    }
+};
+
+// Calls the handler of the message that arrived, and returns what it returns. It does not compile unless there is one for
+// each message of the state. If no message arrived, or it was freed, the program ends with a report.
+//
+//     duologue::visit(answer, duologue::on<BANK_LOGIN_RESPONSE_OK>([&](auto &ok) { connected = ok.next; }),
+//                     duologue::on<BANK_LOGIN_RESPONSE_INVALID>([&](auto &invalid) { login = invalid.next; }));
+template <typename Received, typename... All> auto visit(Received &received, All... all)
+{
+    using tag = decltype(received.tag);
+    static_assert((std::is_same_v<typename All::tag::value_type, tag> && ...), "a handler is for a message of another state");
+    handlers<All...> of_state{std::move(all)...};
+    return duo_visit(received, of_state);
+}
+template <auto Free, typename... All> auto visit(message<Free> &received, All... all)
+{
+    return visit(*received, std::move(all)...);
+}
+
 // Text for functions that send, which borrow it for the duration of the call.
 inline duo_str text(std::string_view from) noexcept
 {

@@ -1,7 +1,11 @@
-/* Small helpers for text: descriptions of statuses, and views of strings. */
-#include "duologue.h"
+/* Small helpers for text: descriptions of statuses, views of strings, and the report of a message that was misread. */
+#include "duologue/tables.h"
 
 #include <string.h>
+#ifndef DUO_NO_THREADS
+#include <stdio.h>
+#include <stdlib.h>
+#endif
 
 const char *duo_status_text(duo_status status)
 {
@@ -15,7 +19,7 @@ const char *duo_status_text(duo_status status)
     case DUO_BROKEN: return "the peer violated the protocol";
     case DUO_TOO_LARGE: return "the message, or the region, is too large";
     case DUO_REFUSED: return "the session was refused, for example because the protocols differ";
-    case DUO_SYSTEM: return "the system reported an error";
+    case DUO_SYSTEM: return "a system call failed: see errno";
     case DUO_INVALID: return "a value in the message is not valid for its type";
     case DUO_LOST: return "the connection to the peer was lost";
     case DUO_LATE: return "a time limit has passed";
@@ -42,4 +46,21 @@ bool duo_str_equal(duo_str left, duo_str right)
 {
     return left.size == right.size &&
            (left.size == 0 || memcmp(left.data, right.data, left.size) == 0);
+}
+
+void duo_wrong_message(const char *file, int line, const char *message, const char *found, const char *expected)
+{
+#ifndef DUO_NO_THREADS
+    fprintf(stderr, "%s:%d: %s is `%s`, ", file, line, message, found);
+    if (expected != NULL) fprintf(stderr, "but the program reads it as `%s`\n", expected);
+    else fprintf(stderr, "which has no handler\n");
+    abort();
+#else
+    (void)file, (void)line, (void)message, (void)found, (void)expected;
+    for (;;) {
+#ifdef __GNUC__
+        __builtin_trap();
+#endif
+    }
+#endif
 }

@@ -163,7 +163,8 @@ fn describe(
     let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
     let near = Builtin::of_another_language(name.text())
         .or_else(|| nearest(name.text(), visible.chain(builtin)))
-        .or_else(|| near_foreign(name.text()));
+        .or_else(|| near_foreign(name.text()))
+        .or_else(|| near_byte(name.text()));
     let state = location.protocol.and_then(|protocol| {
         let states = protocol.states.iter().take(candidates);
         let named = states.filter(|state| state.name.text() == name.text());
@@ -218,6 +219,15 @@ fn near_foreign(name: &str) -> Option<&'static str> {
     let words = Builtin::FOREIGN.iter().map(|(known, _)| *known);
     let words = words.filter(|known| known.len() >= 6 && name.starts_with(&known[..1]));
     nearest(&name, words).and_then(Builtin::of_another_language)
+}
+
+/// The smallest integer, for a name that differs from it in its digit only. All other names that short are near to nothing.
+fn near_byte(name: &str) -> Option<&'static str> {
+    match name.as_bytes() {
+        [b'u', b'0'..=b'9'] => Some("u8"),
+        [b'i', b'0'..=b'9'] => Some("i8"),
+        _ => None,
+    }
 }
 
 /// Whether a name is one that type parameters usually have.

@@ -326,11 +326,14 @@ fn unit_names(program: &Program, unit: &Unit, extras: Extras) -> Vec<Spelled> {
         let declared = protocol.state(state.state);
         for what in names::of_state(protocol, state, state.travels, extras) {
             let origin = match what {
-                OfState::Constant(message) | OfState::Send(_, _, message) => message.name.span,
+                OfState::Constant(message)
+                | OfState::As(message)
+                | OfState::Send(_, _, message) => message.name.span,
                 OfState::Received
                 | OfState::Tag
                 | OfState::TagText
                 | OfState::Free
+                | OfState::Checked
                 | OfState::Nothing
                 | OfState::Endpoint(_)
                 | OfState::Function(..)
@@ -397,7 +400,10 @@ impl OfState<'_> {
             OfState::Received => ("the message type", None),
             OfState::Tag => ("the tag type", None),
             OfState::Nothing => ("the constant", None),
-            OfState::Free | OfState::TagText | OfState::Function(..) => ("a function", None),
+            OfState::Free | OfState::TagText | OfState::Checked | OfState::Function(..) => {
+                ("a function", None)
+            }
+            OfState::As(message) => ("a macro", Some(message)),
             OfState::Endpoint(_) => ("an endpoint type", None),
             OfState::Shared(_) => ("the shared endpoint type", None),
             OfState::InState(_) => ("the tag of an endpoint", None),

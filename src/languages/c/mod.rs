@@ -80,7 +80,7 @@ pub fn usage(_: &Path, path: &Path, is_generated: &dyn Fn(&Path) -> bool) -> Opt
     Some(format!("#include \"{}\"", header.display()))
 }
 
-/// The library of the runtime, as the arguments of a compiler that pkg-config finds.
+/// The library of the runtime, as the arguments of a compiler that pkg-config finds, and without it from a clone.
 pub fn runtime(options: &Options) -> String {
     let library = if options.remote {
         "duologue-net"
@@ -92,7 +92,10 @@ pub fn runtime(options: &Options) -> String {
     } else {
         ""
     };
-    format!("for the compiler: $(pkg-config --cflags --libs {library}){robots}")
+    format!(
+        "for the compiler: $(pkg-config --cflags --libs {library}), or runtime/c/src/*.c -Iruntime/c/include -pthread \
+         of a clone{robots}"
+    )
 }
 
 /// Generates C code for the program.

@@ -53,13 +53,6 @@ pub struct RustOptions {
 /// The word for this target in mappings.
 const WORD: &str = Target::Rust.name();
 
-/// The version of the runtime's packages that generated code needs.
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION_MAJOR"),
-    ".",
-    env!("CARGO_PKG_VERSION_MINOR")
-);
-
 /// How many messages of an unbounded run always fit: the runtime's ring has at least as many lines.
 const ALWAYS_FIT: u32 = 8;
 
@@ -82,17 +75,17 @@ pub fn usage(directory: &Path, path: &Path, _: &dyn Fn(&Path) -> bool) -> Option
     }
 }
 
-/// The packages of the runtime, as a user adds them.
+/// The packages of the runtime, as a user adds them while no registry has them.
 pub fn runtime(options: &Options) -> String {
-    let own = format!("duologue = {{ package = \"duologue-runtime\", version = \"{VERSION}\" }}");
+    let git = env!("CARGO_PKG_REPOSITORY");
     let between = if options.remote {
-        format!(
-            "; duologue-net = \"{VERSION}\" for sockets, duologue-shm = \"{VERSION}\" for shared memory"
-        )
+        "; duologue-net for sockets and duologue-shm for shared memory are in the same place"
     } else {
-        String::new()
+        ""
     };
-    format!("in Cargo.toml: {own}{between}")
+    format!(
+        "in Cargo.toml: duologue = {{ package = \"duologue-runtime\", git = \"{git}\" }}{between}"
+    )
 }
 
 /// Generates Rust code for the program.

@@ -62,7 +62,7 @@ pub fn usage(_: &Path, path: &Path, _: &dyn Fn(&Path) -> bool) -> Option<String>
     Some(format!("import {}.{object}", packages?.join(".")))
 }
 
-/// The library of the runtime, as a user of sbt adds it.
+/// The library of the runtime, as a user of sbt adds it while no repository has it.
 pub fn runtime(options: &Options) -> String {
     // The library for sockets depends on the other.
     let library = if options.remote {
@@ -72,7 +72,8 @@ pub fn runtime(options: &Options) -> String {
     };
     let version = env!("CARGO_PKG_VERSION");
     format!(
-        "in build.sbt: libraryDependencies += \"io.github.duologue\" %% \"{library}\" % \"{version}\""
+        "in build.sbt: libraryDependencies += \"io.github.duologue\" %% \"{library}\" % \"{version}\", \
+         after `sbt install` in runtime/scala of a clone"
     )
 }
 

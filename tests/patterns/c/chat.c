@@ -29,8 +29,8 @@ static duo_status join(user *from)
     chat_joining_t joined;
     duo_status status = chat_server_joining_recv(from->joining, &joined);
     if (status != DUO_OK) return status;
-    from->hears = lines_client_open_take(&joined.as.join.hears);
-    from->says = joined.as.join.next;
+    from->hears = lines_client_open_take(&chat_joining_as_join(&joined)->hears);
+    from->says = chat_joining_as_join(&joined)->next;
     from->has_joined = true;
     chat_joining_free(&joined);
     return DUO_OK;
@@ -43,8 +43,8 @@ static duo_status hear(user *from, user *users)
     if (!from->has_joined) return join(from);
     duo_status status = chat_server_open_recv(from->says, &said);
     if (status == DUO_OK && said.tag == CHAT_OPEN_SAY) {
-        (void)broadcast(users, said.as.say.value);
-        from->says = said.as.say.next;
+        (void)broadcast(users, chat_open_as_say(&said)->value);
+        from->says = chat_open_as_say(&said)->next;
         chat_open_free(&said);
         return DUO_OK;
     }
@@ -99,8 +99,8 @@ int main(void)
         lines_open_t line;
         status = lines_server_open_recv(hears[0], &line);
         if (status != DUO_OK) break;
-        hears[0] = line.as.line.next;
-        if (!duo_str_equal(line.as.line.value, DUO_STR("hello"))) return 2;
+        hears[0] = lines_open_as_line(&line)->next;
+        if (!duo_str_equal(lines_open_as_line(&line)->value, DUO_STR("hello"))) return 2;
         lines_open_free(&line);
     }
     if (status == DUO_OK) status = chat_client_open_send_leave(says[0]);

@@ -18,8 +18,8 @@ static void *serve(void *context)
     lookup_server_idle_t *server = context;
     lookup_idle_t asked;
     while (lookup_server_idle_recv(*server, &asked) == DUO_OK) {
-        stop_server_armed_t stop = stop_server_armed_take(&asked.as.find.stop);
-        lookup_server_found_t out = asked.as.find.next;
+        stop_server_armed_t stop = stop_server_armed_take(&lookup_idle_as_find(&asked)->stop);
+        lookup_server_found_t out = lookup_idle_as_find(&asked)->next;
         lookup_idle_free(&asked);
         duo_status status = find(stop, out, server);
         stop_server_armed_close(stop);

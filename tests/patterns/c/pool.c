@@ -45,8 +45,9 @@ static duo_status run(pool_t *pool, duo_ports *ports)
         worker *from = ready;
         jobs_idle_t asked;
         if (jobs_server_idle_recv(from->asks, &asked) == DUO_OK) {
-            pool->total += asked.as.ready.result.some ? asked.as.ready.result.value : 0;
-            from->waits = asked.as.ready.next;
+            const duo_opt_u64_t result = jobs_idle_as_ready(&asked)->result;
+            pool->total += result.some ? result.value : 0;
+            from->waits = jobs_idle_as_ready(&asked)->next;
             from->is_idle = true;
         } else if (from->job != 0) {
             pool->jobs[pool->left++] = from->job;
@@ -71,10 +72,11 @@ static void *work(void *context)
     while (jobs_client_idle_send_ready(own->idle, result, &waiting) == DUO_OK &&
            jobs_client_waiting_recv(waiting, &got) == DUO_OK) {
         if (got.tag == JOBS_WAITING_STOP) return NULL;
-        own->idle = got.as.job.next;
+        const uint64_t job = jobs_waiting_as_job(&got)->value;
+        own->idle = jobs_waiting_as_job(&got)->next;
         if (own->most-- == 0) break;
         result.some = true;
-        result.value = got.as.job.value * got.as.job.value;
+        result.value = job * job;
     }
     jobs_client_idle_close(own->idle);
     return NULL;

@@ -42,10 +42,10 @@ fn place(files: &[String; 2], folder: &Path) -> PathBuf {
     source
 }
 
-/// Sessions over sockets are not in the two files.
+/// Sessions over sockets, and what builds on them, are not in the two files.
 fn is_in_two_files(file: &&PathBuf) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    !["net", "tls", "health", "robots"]
+    !["net", "tls", "nats", "health", "robots"]
         .iter()
         .any(|part| name.starts_with(part))
 }

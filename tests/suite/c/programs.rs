@@ -3,9 +3,9 @@
 use super::driver::{ADDRESS, THREAD};
 use super::firmware::BANK;
 use super::{SMALL, generate, generate_with, hosts, protocols, quiet};
-use crate::support::c::{Program, Watch, runtime, sources_in};
+use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch, sources_in};
 use crate::support::{repository, succeed, target_pages};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The conversations: the case, the prefix of its endpoint types, and the state they start in.
@@ -80,16 +80,29 @@ fn every_case_is_spoken() {
     }
 }
 
+/// How a program of `tests/misuse` ends, by its first line.
+fn promise(misuse: &Path) -> String {
+    let text = std::fs::read_to_string(misuse).expect("it is there");
+    let first = text.lines().next().unwrap_or_default();
+    first
+        .trim_start_matches("/* ")
+        .trim_end_matches(" */")
+        .to_owned()
+}
+
 /// The first line of each program of `tests/misuse/c` says how it ends: `fails`, for the one reason given (the program compiles
-/// with `RIGHT` defined, so there is no other reason), or `runs`, and succeeds.
+/// with `RIGHT` defined, so there is no other reason), `aborts`, with this report (and runs with `RIGHT` defined), or `runs`, and
+/// succeeds.
 #[test]
 fn misuse_is_found() {
     let generated = generate("misuse", &[repository().join("protocols/bank.proto")]);
     let mut wrong = Vec::new();
     for misuse in sources_in(&repository().join("tests/misuse/c")) {
-        let text = std::fs::read_to_string(&misuse).expect("it is there");
-        let first = text.lines().next().unwrap_or_default();
-        let promise = first.trim_start_matches("/* ").trim_end_matches(" */");
+        let promise = promise(&misuse);
+        if let Some(report) = promise.strip_prefix("aborts: ") {
+            check_aborts(&generated, misuse, report);
+            continue;
+        }
         if promise == "runs" {
             let sources = [sources_in(&generated), vec![misuse.clone()]].concat();
             let includes = std::slice::from_ref(&generated);
@@ -103,6 +116,103 @@ fn misuse_is_found() {
         wrong.push((misuse, reason.to_owned()));
     }
     super::check_misuse(&generated, &wrong);
+}
+
+/// The same in C++, where the first error is the one that is promised, whatever follows it.
+#[test]
+fn misuse_is_found_in_cpp() {
+    let generated = generate("misuse-cpp", &[repository().join("protocols/bank.proto")]);
+    let programs = files_in(&repository().join("tests/misuse/cpp"), "cpp");
+    assert!(!programs.is_empty(), "there are programs");
+    for misuse in programs {
+        let promise = promise(&misuse);
+        if let Some(report) = promise.strip_prefix("aborts: ") {
+            check_aborts(&generated, misuse, report);
+            continue;
+        }
+        let reason = promise.strip_prefix("fails: ");
+        let reason = reason.unwrap_or_else(|| panic!("{} promises `{promise}`", misuse.display()));
+        for compiler in Compiler::all() {
+            let compile = |flags: &[&str]| {
+                let mut compile = compiler.command(true);
+                compile.arg("-fsyntax-only").arg("-I").arg(&generated);
+                succeed(compile.args(flags).arg(&misuse))
+            };
+            compile(&["-DRIGHT"]).unwrap_or_else(|complaint| panic!("with RIGHT:\n{complaint}"));
+            let complaint = compile(&[]).expect_err("it is wrong");
+            let first = complaint.lines().find(|line| line.contains(" error: "));
+            assert!(
+                first.is_some_and(|first| first.contains(reason)),
+                "{} fails for another reason than {reason}:\n{complaint}",
+                misuse.display()
+            );
+        }
+    }
+}
+
+/// Runs a program that reads a message wrongly, and the same with `RIGHT` defined.
+fn check_aborts(generated: &Path, misuse: PathBuf, report: &str) {
+    let name = misuse.file_name().unwrap_or_default().to_string_lossy();
+    let folder = scratch(&format!("aborts-{name}"));
+    let tables = quiet(
+        Watch::Address,
+        &sources_in(generated),
+        &[generated.to_path_buf()],
+        &folder,
+    )
+    .objects();
+    let tables = tables.unwrap_or_else(|complaint| panic!("{complaint}"));
+    let includes = [generated.to_path_buf()];
+    let own = [misuse];
+    let program = |flags| Program {
+        flags,
+        objects: &tables,
+        ..quiet(Watch::Address, &own, &includes, &folder)
+    };
+    let right = program(&["-DRIGHT"]).run();
+    right.unwrap_or_else(|complaint| panic!("with RIGHT: {complaint}"));
+    let wrong = program(&[])
+        .link()
+        .unwrap_or_else(|complaint| panic!("{complaint}"));
+    let ended = Command::new(wrong).output().expect("it can be run");
+    let printed = String::from_utf8_lossy(&ended.stderr);
+    // Killed by a signal.
+    assert_eq!(ended.status.code(), None, "{printed}");
+    assert!(
+        printed
+            .lines()
+            .next()
+            .is_some_and(|line| line.ends_with(report)),
+        "{printed}"
+    );
+}
+
+/// Where the tag was already switched on, reading the message costs nothing: the comparison is gone.
+#[test]
+fn what_was_switched_on_is_not_compared_again() {
+    let generated = generate("switched", &[repository().join("protocols/bank.proto")]);
+    let folder = scratch("switched-code");
+    let code = |deposit: &str, withdrawal: &str| {
+        let source = folder.join("main.c");
+        let text = format!(
+            "#include \"bank.h\"\n\ndouble total(bank_connected_t *said);\n\ndouble total(bank_connected_t *said)\n{{\n    \
+             switch (said->tag) {{\n    case BANK_CONNECTED_DEPOSIT: return {deposit};\n    \
+             case BANK_CONNECTED_WITHDRAWAL: return -{withdrawal};\n    case BANK_CONNECTED_QUIT: return 0.0;\n    }}\n    \
+             return 1.0;\n}}\n"
+        );
+        std::fs::write(&source, text).expect("it can be written");
+        let mut compile = Compiler::Gcc.command(false);
+        compile.args(["-O2", "-g0", "-S", "-o", "-", "-I"]);
+        let code = succeed(compile.arg(&generated).arg(&source));
+        code.unwrap_or_else(|complaint| panic!("{complaint}"))
+    };
+    let unchecked = code("said->as.deposit.money", "said->as.withdrawal.amount");
+    assert!(unchecked.contains("total:"), "{unchecked}");
+    let checked = code(
+        "bank_connected_as_deposit(said)->money",
+        "bank_connected_as_withdrawal(said)->amount",
+    );
+    assert_eq!(checked, unchecked);
 }
 
 /// With `-DDUO_DEBUG`, also under the address sanitizer, which sees the block but not the views.

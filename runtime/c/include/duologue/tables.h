@@ -476,6 +476,43 @@ static inline duo_endpoint duo_take(duo_endpoint *place)
     return taken;
 }
 
+/*
+ * Ends the program after a report: the message is `found`, and the program reads it as `expected`, or with NULL looks for
+ * its handler. A device without an operating system has nowhere to report to.
+ */
+DUO_NO_RETURN void duo_wrong_message(const char *file, int line, const char *message, const char *found,
+                                     const char *expected);
+
+/*
+ * What `duologue::visit` calls for a state. It finds this function by the type of the message. In C, and in C++ before
+ * C++17, there is none.
+ */
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define DUO_VISIT(state, cases)                                                                    \
+    extern "C++" {                                                                                 \
+    template <typename Handlers> auto duo_visit(state##_t &message, Handlers &handlers)            \
+    {                                                                                              \
+        switch (message.tag) {                                                                     \
+            cases                                                                                  \
+        }                                                                                          \
+        const char *found = state##_tag_text(message.tag);                                         \
+        duo_wrong_message(__FILE__, __LINE__, "the " #state "_t", found, nullptr);                 \
+    }                                                                                              \
+    }
+/* The assertion is in a branch, so a missing handler is the only error that the compiler reports. */
+#define DUO_CASE(message_tag, member)                                                              \
+    case message_tag:                                                                              \
+        if constexpr (Handlers::template handles<message_tag>)                                     \
+            return handlers.template handle<message_tag>(message.as.member);                       \
+        else                                                                                       \
+            static_assert(Handlers::template handles<message_tag>,                                 \
+                          "duologue::visit needs one handler for " #message_tag);                  \
+        break;
+#else
+#define DUO_VISIT(state, cases)
+#define DUO_CASE(message_tag, member)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -109,6 +109,41 @@ DUO_API const char *duologue_health_ask_tag_text(duologue_health_ask_tag_t tag)
     return "none";
 }
 
+/** Ends the program with a report unless the message has this tag. */
+DUO_API duologue_health_ask_t *duo_checked_of_duologue_health_ask(duologue_health_ask_t *message,
+    duologue_health_ask_tag_t tag, const char *file, int line)
+{
+    if (message->tag != tag) duo_wrong_message(file, line,
+            DUOLOGUE_HEALTH_NAME ": the message in state `ask`",
+            duologue_health_ask_tag_text(message->tag), duologue_health_ask_tag_text(tag));
+    return message;
+}
+
+/**
+ * What `check` consists of: a pointer to its entries and the endpoint `next`, from a pointer to the
+ * message.
+ * If another message has arrived, or the message was freed, the program ends with a report.
+ */
+#define duologue_health_ask_as_check(message) (&duo_checked_of_duologue_health_ask(message, DUOLOGUE_HEALTH_ASK_CHECK, __FILE__, __LINE__)->as.check)
+
+/**
+ * What `wait` consists of: a pointer to its entries and the endpoint `next`, from a pointer to the
+ * message.
+ * If another message has arrived, or the message was freed, the program ends with a report.
+ */
+#define duologue_health_ask_as_wait(message) (&duo_checked_of_duologue_health_ask(message, DUOLOGUE_HEALTH_ASK_WAIT, __FILE__, __LINE__)->as.wait)
+
+/**
+ * What `quit` consists of: a pointer to its entries, from a pointer to the message.
+ * If another message has arrived, or the message was freed, the program ends with a report.
+ */
+#define duologue_health_ask_as_quit(message) (&duo_checked_of_duologue_health_ask(message, DUOLOGUE_HEALTH_ASK_QUIT, __FILE__, __LINE__)->as.quit)
+
+DUO_VISIT(duologue_health_ask,
+    DUO_CASE(DUOLOGUE_HEALTH_ASK_CHECK, check)
+    DUO_CASE(DUOLOGUE_HEALTH_ASK_WAIT, wait)
+    DUO_CASE(DUOLOGUE_HEALTH_ASK_QUIT, quit))
+
 /** What the client receives in state `answer`. */
 typedef enum duologue_health_answer_tag_t {
     DUOLOGUE_HEALTH_ANSWER_STATUS = 1,
@@ -139,6 +174,33 @@ DUO_API const char *duologue_health_answer_tag_text(duologue_health_answer_tag_t
     }
     return "none";
 }
+
+/** Ends the program with a report unless the message has this tag. */
+DUO_API duologue_health_answer_t *duo_checked_of_duologue_health_answer(
+    duologue_health_answer_t *message, duologue_health_answer_tag_t tag, const char *file, int line)
+{
+    if (message->tag != tag) duo_wrong_message(file, line,
+            DUOLOGUE_HEALTH_NAME ": the message in state `answer`",
+            duologue_health_answer_tag_text(message->tag), duologue_health_answer_tag_text(tag));
+    return message;
+}
+
+/**
+ * What `status` consists of: a pointer to its entries and the endpoint `next`, from a pointer to
+ * the message.
+ * If another message has arrived, or the message was freed, the program ends with a report.
+ */
+#define duologue_health_answer_as_status(message) (&duo_checked_of_duologue_health_answer(message, DUOLOGUE_HEALTH_ANSWER_STATUS, __FILE__, __LINE__)->as.status)
+
+/**
+ * What `draining` consists of: a pointer to its entries, from a pointer to the message.
+ * If another message has arrived, or the message was freed, the program ends with a report.
+ */
+#define duologue_health_answer_as_draining(message) (&duo_checked_of_duologue_health_answer(message, DUOLOGUE_HEALTH_ANSWER_DRAINING, __FILE__, __LINE__)->as.draining)
+
+DUO_VISIT(duologue_health_answer,
+    DUO_CASE(DUOLOGUE_HEALTH_ANSWER_STATUS, status)
+    DUO_CASE(DUOLOGUE_HEALTH_ANSWER_DRAINING, draining))
 
 union duo_payload_of_duologue_health {
     void *block;

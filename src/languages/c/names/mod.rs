@@ -85,6 +85,10 @@ pub enum OfState<'p> {
     TagText,
     /// The function that frees it.
     Free,
+    /// The internal function that checks its tag.
+    Checked,
+    /// The macro for what a message consists of.
+    As(&'p Message),
     /// The constant of a message.
     Constant(&'p Message),
     /// The constant of an enum without messages.
@@ -228,6 +232,10 @@ pub fn spelled(prefix: &str, state: &str, what: OfState) -> String {
         OfState::Tag => format!("{name}_tag_t"),
         OfState::TagText => format!("{name}_tag_text"),
         OfState::Free => format!("{name}_free"),
+        OfState::Checked => of("checked", &name),
+        OfState::As(message) => {
+            format!("{name}_as_{}", spelling::word(message.name.text()))
+        }
         OfState::Constant(message) => spelling::message(&name, message.name.text()),
         OfState::Nothing => spelling::constant(&name, "NOTHING"),
         OfState::Endpoint(side) => format!("{}_t", endpoint(side)),
@@ -298,11 +306,13 @@ pub fn of_state<'p>(
             OfState::Tag,
             OfState::TagText,
             OfState::Free,
+            OfState::Checked,
         ]);
         if state.messages.is_empty() {
             names.push(OfState::Nothing);
         }
         names.extend(state.messages.iter().map(OfState::Constant));
+        names.extend(state.messages.iter().map(OfState::As));
     }
     names
 }
