@@ -49,7 +49,7 @@ pub struct Play {
 }
 
 #[cfg(has_module)]
-const MODULE: Option<&[u8]> = Some(include_bytes!("../../duologue.wasm.gz"));
+const MODULE: Option<&[u8]> = Some(include_bytes!("../../module/duologue.wasm.gz"));
 #[cfg(not(has_module))]
 const MODULE: Option<&[u8]> = None;
 

@@ -80,7 +80,7 @@ impl Context<'_> {
                 let parts = parts.map(|(index, part)| self.ty(part, lengths.part(index), types));
                 Value::Array([json!("tuple")].into_iter().chain(parts).collect())
             }
-            Type::Named(id) => self.named(*id, lengths, types),
+            Type::Named(id) => self.named(*id, types),
             Type::Parameter(_) | Type::Error => json!("any"),
             Type::Endpoint(_) => {
                 let mut text = String::new();
@@ -90,14 +90,11 @@ impl Context<'_> {
         }
     }
 
-    /// The number of a declared type. An alias passes the bounds of its use on to what it names, unless it has some itself.
-    fn named(&self, id: TypeId, lengths: &Lengths, types: &mut Types) -> Value {
+    /// The number of a declared type. Bounds are written where it is declared, not where it is used.
+    fn named(&self, id: TypeId, types: &mut Types) -> Value {
         let declared = self.program.ty(id);
         match &declared.definition {
             Definition::Extern(..) | Definition::Undeclared => json!("any"),
-            Definition::Alias(target) if declared.lengths.is_none() && !lengths.is_none() => {
-                self.ty(target, lengths, types)
-            }
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => {
                 let next = types.declared.len();
                 let number = *types.numbers.entry(id).or_insert(next);

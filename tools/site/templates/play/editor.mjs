@@ -23,7 +23,7 @@ export function editor(parent, changed) {
     lineNumbers(), changes(), bracketMatching(), highlightActiveLine(), lintGutter(), duologue, look, indentUnit.of("    "),
     // Tab moves to the next control, as everywhere on a page.
     keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap]),
-    EditorView.contentAttributes.of({ "aria-label": "Protocol file", spellcheck: "false" }),
+    EditorView.contentAttributes.of({ "aria-label": "Protocol file", spellcheck: "false", tabindex: "0" }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) changed();
     }),

@@ -50,6 +50,7 @@ async function check() {
 
 let waiting = 0;
 function changed() {
+  said.textContent = "";
   project.files[project.file] = edit.text();
   // An answer about the text before this change has the wrong places.
   questions += 1;
@@ -221,6 +222,7 @@ const tabs = TABS.map(([name, title]) => {
 byId("tabs").append(...tabs);
 
 function choose(name) {
+  said.textContent = "";
   project.tab = TABS.some(([known]) => known === name) ? name : "findings";
   for (const tab of tabs) {
     const isChosen = tab.id === "tab-" + project.tab;

@@ -116,7 +116,7 @@ export function protocolPane(answer, page, project) {
     event.preventDefault();
     page.declaration(shown.file, shown.states[Number(state.getAttribute("data-state"))]);
   });
-  const section = element("section", { id: "play" }, element("h2", {}, "Play both sides"));
+  const section = element("section", { id: "play" }, element("h2", { class: "unseen" }, "Play both sides"));
   const place = {
     read: () => project.play,
     write(taken, read) {
