@@ -1,7 +1,7 @@
 //! Protocols as diagrams: which side sends in which state, and where each message leads.
 
 use crate::graph::{StateGraph, Step};
-use crate::protocol::{Message, Next, Protocol, Side, State};
+use crate::protocol::{Entry, Message, Next, Protocol, Side, State};
 use crate::source::Sources;
 use std::fmt::Write;
 
@@ -91,16 +91,20 @@ pub fn message_text(message: &Message, sources: &Sources) -> String {
     if message.entries.is_empty() {
         return name.to_owned();
     }
-    let entries = message.entries.iter().map(|entry| {
-        let ty = sources.slice(entry.ty_span).split_whitespace();
-        let ty = ty.collect::<Vec<_>>().join(" ");
-        if entry.is_derived {
-            ty
-        } else {
-            format!("{}: {ty}", entry.name)
-        }
-    });
+    let entries = message.entries.iter();
+    let entries = entries.map(|entry| entry_text(entry, sources));
     format!("{name}({})", entries.collect::<Vec<_>>().join(", "))
+}
+
+/// An entry of a payload as written in the source.
+#[must_use]
+pub fn entry_text(entry: &Entry, sources: &Sources) -> String {
+    let ty = sources.slice(entry.ty_span).split_whitespace();
+    let ty = ty.collect::<Vec<_>>().join(" ");
+    match entry.is_derived {
+        true => ty,
+        false => format!("{}: {ty}", entry.name),
+    }
 }
 
 fn quoted_dot(text: &str) -> String {

@@ -196,7 +196,6 @@ pub struct Generated {
 /// wrong.
 #[must_use]
 pub fn generate(checked: &CheckedProgram, target: Target, options: &Options) -> Generated {
-    // Not in the table: a program that only checks, such as the first module of the playground, then does not contain the generators.
     match target {
         Target::Rust => rust::generate(checked, options),
         Target::C => c::generate(checked, options),

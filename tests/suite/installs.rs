@@ -173,24 +173,40 @@ fn archive_runs(processor: &str) {
         assert!(text.len() > 500, "{file} is short");
     }
     let nothing = folder(&format!("nothing-{processor}"));
-    has_the_playground(on(processor, &program, &nothing));
+    has_the_playground(processor, &|| on(processor, &program, &nothing));
     same_as_native(processor, &|| on(processor, &program, &nothing));
 }
 
-/// `duologue play` finds the page that is installed with it.
-fn has_the_playground(mut program: Command) {
+/// `duologue play` serves the page, and writes it with the module that is in the program.
+fn has_the_playground(name: &str, compiler: &dyn Fn() -> Command) {
+    let mut program = compiler();
     program.arg("play");
     let server = Server::of(program);
-    for (path, length) in [
-        ("/", 1000),
-        ("/play.js", 100_000),
-        ("/check.wasm", 500_000),
-        ("/duologue.wasm", 1_000_000),
-    ] {
-        let answer = server.get(path, &server.host());
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{path}");
-        assert!(answer.len() > length, "{path} is short");
+    assert!(server.get("/", &server.host()).starts_with("HTTP/1.1 200 "));
+    let answer = server.answer("/run", &serde_json::json!({ "command": "version" }));
+    assert_eq!(answer["version"], VERSION);
+    writes_the_playground(name, compiler);
+}
+
+fn writes_the_playground(name: &str, compiler: &dyn Fn() -> Command) {
+    let home = folder(&format!("page-{name}"));
+    fs::write(home.join("a.proto"), "proto! p { a:send { m -> ! } }\n").expect("it is empty");
+    let mut native = Command::new(env!("CARGO_BIN_EXE_duologue"));
+    let module = repository().join("target/packaging/module.wasm");
+    let gzip = output(Command::new("gzip").arg("-9nc").arg(module));
+    fs::write(home.join("module.gz"), gzip.stdout).expect("it can be written");
+    native.args(["play", "--module", "module.gz"]);
+    let mut theirs = compiler();
+    theirs.arg("play");
+    for (mut command, page) in [(theirs, "is.html"), (native, "should.html")] {
+        command.current_dir(&home).args(["a.proto", "-o", page]);
+        succeed(&mut command).unwrap_or_else(|failure| panic!("{failure}"));
     }
+    let [is, should] = ["is.html", "should.html"].map(|page| fs::read(home.join(page)));
+    assert!(
+        is.expect("it is written") == should.expect("it is written"),
+        "{name}"
+    );
 }
 
 #[test]
@@ -237,7 +253,7 @@ fn the_wheel() {
     succeed(&mut install).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(home.join("share/man/man1/duologue.1").is_file());
     let nothing = folder("nothing-wheel");
-    has_the_playground(alone(&home.join("bin/duologue"), &nothing));
+    has_the_playground("wheel", &|| alone(&home.join("bin/duologue"), &nothing));
     same_as_native("wheel", &|| alone(&home.join("bin/duologue"), &nothing));
 }
 
@@ -261,7 +277,7 @@ fn the_wheel_for_the_other_processor() {
     is_static(&program);
     assert!(root.join("share/man/man1/duologue.1").is_file());
     let nothing = folder("nothing-wheel-other");
-    has_the_playground(on(other, &program, &nothing));
+    has_the_playground("wheel-other", &|| on(other, &program, &nothing));
     same_as_native("wheel-other", &|| on(other, &program, &nothing));
 }
 
@@ -288,6 +304,9 @@ fn the_npm_package_runs_without_an_install_script() {
     let node = tool_of("node", "nodejs").get_program().to_owned();
     std::os::unix::fs::symlink(node, path.join("node")).expect("the folder is empty");
     same_as_native("npm", &|| {
+        alone(&home.join("node_modules/.bin/duologue"), &path)
+    });
+    writes_the_playground("npm", &|| {
         alone(&home.join("node_modules/.bin/duologue"), &path)
     });
     refuses_what_needs_a_system(&|| alone(&home.join("node_modules/.bin/duologue"), &path));

@@ -47,20 +47,47 @@ addEventListener("load", async () => {
     const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
   };
+  // Types into a field of the stepper.
+  const fill = (label, text) => {
+    const found = [...document.querySelectorAll("#play label")].find((field) => field.textContent.trim() === label);
+    if (!found) throw new Error("there is no field " + label);
+    const field = found.querySelector("input");
+    field.value = text;
+    field.dispatchEvent(new Event("input"));
+    return field;
+  };
+  const copied = [];
+  Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { copied.push(text); } } });
   const violations = async (where) => {
     const { passes, violations } = await axe.run(document);
     const found = violations.map((found) => found.id + " at " + found.nodes.map((node) => node.target.join(" ")).join(", "));
     seen.push("axe, " + where + ": " + (passes.length > 10 ? "" : "few rules ran; ") + (found.join("; ") || "no violations"));
   };
   try {
-    await until(() => document.documentElement.dataset.ready, "the compiler");
+    await until(() => document.documentElement.dataset.ready && verdict.textContent.startsWith("No"), "the compiler");
+    seen.push("a key in the address: " + location.href.includes("key"));
     seen.push("opened: " + byId("file").value);
     seen.push("start: " + verdict.textContent);
     await violations("findings");
     await tab("Protocol");
+    await until(() => pane.querySelector("svg"), "the picture");
     seen.push("picture: " + pane.querySelectorAll("svg [data-state]").length + " states");
-    for (const start of ["Send login", "Receive login", "Send ok", "Receive ok", "Send deposit", "Receive deposit"]) await press("#play", start);
+    fill("username: str", "holk");
+    fill("password: str", '"1\\"2"');
+    for (const start of ["Send login", "Receive login", "Send ok", "Receive ok"]) await press("#play", start);
+    const field = fill("money", "much");
+    await press("#play", "Send deposit");
+    seen.push("refused: " + field.validationMessage + "; " + document.querySelectorAll(".slots .full").length + " sent");
+    await violations("a wrong value");
+    fill("money", "12.50");
+    await press("#play", "Send deposit");
+    seen.push("in the ring: " + document.querySelector(".slots .full").textContent);
+    await press("#play", "Receive deposit");
     await violations("protocol");
+    byId("copy").click();
+    await until(() => copied.length === 1, "a copied link");
+    const link = new URL(copied[0]);
+    seen.push("a copied link: " + (await linked(link.hash)).includes("12.50") + ", " + /key|[?]|0123456789abcdef/.test(copied[0]) + "; " + byId("said").textContent);
     await press("#play", "Send quit");
     await press("#play", "Receive quit");
     seen.push("end: " + pane.querySelector("[role=status]").textContent);
@@ -68,39 +95,46 @@ addEventListener("load", async () => {
     for (const [name, words] of [["Rust", "pub mod client"], ["C", "bank_client_connected_send_quit"], ["Scala", "InsufficientFunds"]]) {
       await tab(name);
       await until(() => pane.querySelector("pre"), "code");
-      const text = pane.querySelector("pre").textContent;
-      seen.push(name + ": " + (text.includes(words) || "no " + words + " in " + text.length + " characters"));
+      const [head, rest] = pane.querySelectorAll("pre");
+      const whole = head.textContent + "\n" + rest.textContent;
+      seen.push(name + ": " + (whole.includes(words) || "no " + words + " in " + whole.length + " characters") + "; begins with " +
+        rest.textContent.split("\n").find((line) => line.includes("init")).trim() + "; " + [...new Set([...rest.querySelectorAll("span")].map((part) => part.className))].sort().join(", "));
+      await press("#pane", "Copy file");
+      seen.push("copied: " + (copied.at(-1) === whole) + "; " + byId("said").textContent);
     }
     await violations("code");
     await tab("Changes");
+    await until(() => byId("old"), "the old version");
     await press("#pane", "Take the text");
+    await until(() => byId("compared")?.textContent.includes("bank"), "a verdict");
     seen.push("changes: " + byId("compared").textContent);
     await type("quit", "ted");
-    await until(() => byId("compared").textContent.includes("incompatible"), "a verdict");
+    await until(() => byId("compared")?.textContent.includes("incompatible"), "a verdict");
     seen.push("a message is renamed: " + byId("compared").querySelector("strong").textContent);
     await violations("changes");
     await press("#compared", "Play this dialogue");
+    await until(() => pane.querySelector("#play pre"), "the stepper");
     seen.push("its dialogue: " + pane.querySelector("#play pre").textContent.replaceAll("\n", "; ") + "; " + pane.querySelector("[role=status]").textContent);
     await tab("Findings");
     await type("connected", "x");
-    await until(() => verdict.textContent.includes("1 error"), "an error");
+    await until(() => verdict.textContent.includes("1 error") && pane.querySelector(".finding"), "an error");
     seen.push("typed: " + pane.querySelector(".finding p").textContent);
     seen.push("in the text: " + document.querySelectorAll(".cm-lintRange-error").length);
     await violations("an error");
     // The address follows the text when nothing was typed for a moment.
-    let link = "";
-    for (let tries = 0; !(await linked(link)).includes("connectedx"); tries += 1) {
+    let hash = "";
+    for (let tries = 0; !(await linked(hash)).includes("connectedx"); tries += 1) {
       if (tries === 400) throw new Error("the address does not have the text");
       await wait(25);
-      link = location.hash;
+      hash = location.hash;
     }
-    seen.push("address: " + /^#[dp]=[A-Za-z0-9_-]{100,}$/.test(link));
+    seen.push("address: " + /^#[dp]=[A-Za-z0-9_-]{100,}$/.test(hash));
     // The link leads to the same text.
     history.replaceState(null, "", "#");
     byId("example").value = "pingpong.proto";
     byId("example").dispatchEvent(new Event("change"));
     await until(() => verdict.textContent.includes("No errors"), "another example");
-    location.hash = link;
+    location.hash = hash;
     await until(() => verdict.textContent.includes("1 error"), "the text of the link");
     seen.push("link: " + pane.querySelector(".finding p").textContent);
     await press("#pane", "Apply");
@@ -116,15 +150,17 @@ addEventListener("load", async () => {
       byId("file").dispatchEvent(new Event("change"));
     };
     await tab("Changes");
+    await until(() => byId("old"), "the old version");
     await press("#pane", "Take the text");
     const own = byId("old").value;
     byId("example").value = "file_server.proto";
     byId("example").dispatchEvent(new Event("change"));
     openFile("types.proto");
     openFile("file_server.proto");
-    await until(() => byId("compared").textContent.includes("no old version"), "a question");
+    await until(() => byId("compared")?.textContent.includes("no old version"), "a question");
     byId("old").value = own;
     byId("old").dispatchEvent(new Event("input"));
+    await until(() => byId("compared")?.textContent.includes("file_server"), "a verdict");
     seen.push("changes with an import: " + byId("compared").textContent);
     await tab("Findings");
     // A repair is in the right place even if the text of a link has the line ends of Windows.
@@ -139,9 +175,10 @@ addEventListener("load", async () => {
     location.hash = "#p=" + btoa(JSON.stringify({ files: { "endless.proto": endless } })).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
     await until(() => verdict.textContent.includes("1 warning"), "a warning");
     await press("#pane", "Play until this state");
+    await until(() => pane.querySelector("#play pre"), "the stepper");
     seen.push("a state: " + pane.querySelector("[role=status]").textContent);
     location.hash = "#d=AAAA";
-    await until(() => byId("said").textContent !== "", "an answer to a damaged address");
+    await until(() => byId("said").textContent.startsWith("The address"), "an answer to a damaged address");
     seen.push("damaged: " + byId("said").textContent.split(":")[0]);
   } catch (error) {
     seen.push("failed: " + error.message);

@@ -1,13 +1,11 @@
-// Compares the answers of the module with what the program printed, and those of the smaller module of the playground with both:
-// `node compare.mjs MODULE SMALLER FOLDER`.
+// Compares the answers of the module with what the program printed: `node compare.mjs MODULE FOLDER`.
 import assert from "node:assert";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { load } from "../../tools/editors/wasm/duologue.mjs";
+import { load } from "../../tools/site/templates/play/duologue.mjs";
 
-const [module, smallerModule, folder] = process.argv.slice(2);
+const [module, folder] = process.argv.slice(2);
 const compiler = await load(readFileSync(module));
-const smaller = await load(readFileSync(smallerModule));
 const read = (...path) => readFileSync(join(folder, ...path), "utf8");
 const below = (path) => readdirSync(join(folder, path), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(join(folder, path).length + 1)).sort();
@@ -32,11 +30,6 @@ for (const path of Object.keys(files)) {
     const [, protocol, format] = /^(\w+)\.(svg|dot|promela)$/.exec(file) ?? [];
     if (format) outputs.push([file, compiler.run({ command: "graph", files, inputs, protocol, format }).output]);
   }
-  for (const command of ["check", "play", "fmt"]) {
-    const request = { command, files, inputs };
-    assert.deepStrictEqual(smaller.run(request), compiler.run(request), `${path}: ${command} of the smaller module`);
-  }
-  for (const command of ["gen", "graph", "model"]) assert.throws(() => smaller.run({ command, files, inputs }), /no generators/);
   for (const [file, text] of outputs) {
     // The command line ends every text with a line break.
     assert.strictEqual(text.trimEnd(), read("expected", name, file).trimEnd(), `${path}: ${file}`);
@@ -50,7 +43,6 @@ for (const name of readdirSync(join(folder, "beginners"))) {
   const request = { command: "check", files: { [path]: read(path) } };
   const answer = compiler.run(request);
   const { text } = answer;
-  assert.deepStrictEqual(smaller.run(request), answer, path);
   const expected = read(`expected-${path}.txt`);
   assert.ok(text && expected.startsWith(text.trimEnd()), `${path}:\n${text}\n${expected}`);
   reports += 1;
@@ -70,7 +62,6 @@ assert.ok(withOptions.files.some((file) => file.path.includes("robots")));
 const [older, newer] = ["versions/old.proto", "versions/new.proto"];
 const comparison = { command: "breaking", files: { [newer]: read(newer) }, old: { [older]: read(older) } };
 const { report, ok } = compiler.run(comparison);
-assert.deepStrictEqual(smaller.run(comparison), compiler.run(comparison));
 assert.strictEqual(report.replaceAll(" (old)", "").trimEnd(), read("expected-breaking.json").trimEnd());
 assert.strictEqual(ok, false);
 

@@ -1,6 +1,8 @@
 //! The server of `duologue play`: what it serves, to whom, and what hostile clients get.
 
 use crate::support::program::Scratch;
+use crate::support::repository;
+use serde_json::json;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -22,20 +24,6 @@ impl Drop for Server {
 }
 
 impl Server {
-    fn start(scratch: &Scratch, arguments: &str) -> Server {
-        for (name, text) in [
-            ("pages/index.html", "the page"),
-            ("pages/play.css", "the style"),
-            ("pages/play.js", "the script"),
-            ("pages/check.wasm", "the smaller module"),
-            ("pages/duologue.wasm", "the module"),
-            ("pages/secret.txt", "not served"),
-        ] {
-            scratch.write(name, text);
-        }
-        Server::of(scratch.duologue(&format!("play --pages pages {arguments}")))
-    }
-
     /// Starts the program.
     pub fn of(mut command: Command) -> Server {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
@@ -56,11 +44,10 @@ impl Server {
         server
     }
 
-    /// The path of the page, without what follows `?`.
-    fn root(&self) -> &str {
-        let start = format!("http://127.0.0.1:{}", self.port);
-        let path = self.address.strip_prefix(&start).expect("an address");
-        path.split('?').next().expect("a path")
+    /// What everything but the page needs.
+    fn key(&self) -> &str {
+        let (_, key) = self.address.split_once("/#key=").expect("it has a key");
+        key
     }
 
     pub fn host(&self) -> String {
@@ -88,10 +75,31 @@ impl Server {
     pub fn get(&self, target: &str, host: &str) -> String {
         self.send(format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes())
     }
+
+    /// The answer to the page, or to what claims to be it.
+    fn post(&self, path: &str, key: &str, more: &str, body: &str) -> String {
+        let host = self.host();
+        let length = body.len();
+        self.send(
+            format!(
+                "POST {path} HTTP/1.1\r\nHost: {host}\r\nDuologue-Key: {key}\r\nContent-Length: {length}\r\n{more}\r\n{body}"
+            )
+            .as_bytes(),
+        )
+    }
+
+    /// What the page gets.
+    pub fn answer(&self, path: &str, body: &serde_json::Value) -> serde_json::Value {
+        let origin = format!("Origin: http://{}\r\n", self.host());
+        let answer = self.post(path, self.key(), &origin, &body.to_string());
+        let body = answer.split_once("\r\n\r\n").expect("it has a body").1;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        serde_json::from_str(body).expect("JSON")
+    }
 }
 
 #[test]
-fn the_page_and_the_files_are_served() {
+fn the_page_gets_the_files_and_answers() {
     let scratch = Scratch::with(
         "web-served",
         &[
@@ -103,39 +111,48 @@ fn the_page_and_the_files_are_served() {
             ("d.proto", "not opened"),
         ],
     );
-    let server = Server::start(&scratch, "a.proto");
-    let (root, host) = (server.root(), server.host());
-    assert!(
-        server.address.ends_with(&format!("{root}?files")),
-        "{}",
-        server.address
-    );
-    let get = |name: &str| server.get(&format!("{root}{name}"), &host);
-    let page = get("?files");
+    let server = Server::of(scratch.duologue("play a.proto"));
+    let page = server.get("/", &server.host());
     assert!(
         page.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"),
         "{page}"
     );
-    assert!(page.ends_with("\r\n\r\nthe page"), "{page}");
-    let module = get("duologue.wasm");
+    // The page is no secret.
+    assert!(page.ends_with("</html>"));
+    assert!(!page.contains(server.key()) && !page.contains("b/c.proto"));
+    let opened = server.answer("/opened", &json!(null));
+    let files = json!({
+        "a.proto": "import \"b/c.proto\";\nproto! p { s:send { m(t) -> ! } }\n",
+        "b/c.proto": "type t = u8;\n",
+    });
+    assert_eq!(opened, json!({ "files": files, "import_dirs": [] }));
+    let answer = server.answer("/run", &json!({ "command": "check", "files": files }));
+    assert_eq!(answer["ok"], true, "{answer}");
+    let request =
+        json!({ "command": "gen", "targets": ["rust"], "files": files, "inputs": ["a.proto"] });
+    let answer = server.answer("/run", &request);
+    scratch
+        .duologue("gen a.proto --rust rust")
+        .output()
+        .expect("it runs");
+    let names = answer["files"].as_array().expect("files").iter();
+    let mut names = names.map(|file| {
+        let path = file["path"].as_str().expect("a path");
+        assert_eq!(
+            file["text"],
+            scratch.read(&format!("rust/{path}")),
+            "{path}"
+        );
+        path
+    });
+    assert!(names.any(|name| name == "p.rs"), "{answer}");
+    let wrong = server.answer("/run", &json!({ "command": "nonsense" }));
+    assert!(wrong["error"].is_string(), "{wrong}");
+    let head =
+        server.send(format!("HEAD / HTTP/1.1\r\nHost: {}\r\n\r\n", server.host()).as_bytes());
+    let length = page.split_once("\r\n\r\n").expect("a body").1.len();
     assert!(
-        module.contains("Content-Type: application/wasm\r\n"),
-        "{module}"
-    );
-    let files = get("files.json");
-    let files = files
-        .split_once("\r\n\r\n")
-        .expect("an answer has a body")
-        .1;
-    let opened: serde_json::Value = serde_json::from_str(files).expect("JSON");
-    assert_eq!(opened["import_dirs"], serde_json::json!([]));
-    let files = &opened["files"];
-    let names: Vec<&String> = files.as_object().expect("an object").keys().collect();
-    assert_eq!(names, ["a.proto", "b/c.proto"]);
-    assert_eq!(files["b/c.proto"], "type t = u8;\n");
-    let head = server.send(format!("HEAD {root} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
-    assert!(
-        head.contains("Content-Length: 8\r\n") && head.ends_with("\r\n\r\n"),
+        head.contains(&format!("Content-Length: {length}\r\n")) && head.ends_with("\r\n\r\n"),
         "{head}"
     );
 }
@@ -143,17 +160,17 @@ fn the_page_and_the_files_are_served() {
 /// Other paths, other hosts, and bytes that are no request.
 #[test]
 fn hostile_requests_get_errors_and_the_server_stays() {
-    let scratch = Scratch::new("web-hostile");
-    let server = Server::start(&scratch, "");
+    let scratch = Scratch::with("web-hostile", &[("secret.txt", "not served")]);
+    let server = Server::of(scratch.duologue("play"));
     let host = format!("localhost:{}", server.port);
     for target in [
         "/secret.txt",
         "/../secret.txt",
-        "/pages/../secret.txt",
         "/%2e%2e/%2e%2e/etc/passwd",
-        "/files.json",
+        "/opened",
+        "/run",
         "file:///etc/passwd",
-        "/play.js\0",
+        "/\0",
     ] {
         let answer = server.get(target, &host);
         assert!(answer.starts_with("HTTP/1.1 404 "), "{target}: {answer}");
@@ -167,7 +184,7 @@ fn hostile_requests_get_errors_and_the_server_stays() {
     ] {
         let answer = server.get("/", foreign);
         assert!(answer.starts_with("HTTP/1.1 421 "), "{foreign}: {answer}");
-        assert!(!answer.contains("the page"), "{foreign}: {answer}");
+        assert!(!answer.contains("<html"), "{foreign}: {answer}");
     }
     let long = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(1 << 20));
     let garbage = [0xff; 5000];
@@ -196,55 +213,85 @@ fn hostile_requests_get_errors_and_the_server_stays() {
     }
     assert_eq!(late, 32);
     let answer = server.get("/", &host);
-    assert!(answer.ends_with("\r\n\r\nthe page"), "{answer}");
+    assert!(answer.ends_with("</html>"), "{answer}");
 }
 
-/// Other users of the machine can connect, but do not know the address.
+/// Other users of the machine can connect, and other pages in the browser can send requests, but neither knows the key.
 #[test]
-fn opened_files_are_served_only_to_those_who_know_the_address() {
+fn only_the_page_gets_answers() {
     let files = [("a.proto", "proto! p { a:send { secret -> ! } }\n")];
     let scratch = Scratch::with("web-secret", &files);
-    let servers = [(); 2].map(|()| Server::start(&scratch, "a.proto"));
-    let [secret, other] = servers.each_ref().map(|server| {
-        let secret = server.root().trim_matches('/').to_owned();
+    let servers = [(); 2].map(|()| Server::of(scratch.duologue("play a.proto")));
+    let [key, other] = servers.each_ref().map(|server| {
         let is_digit = |letter: char| letter.is_ascii_hexdigit();
-        assert!(
-            secret.len() == 32 && secret.chars().all(is_digit),
-            "{secret}"
-        );
-        secret
+        assert!(server.key().len() == 32 && server.key().chars().all(is_digit));
+        server.key()
     });
-    assert_ne!(secret, other, "it is a new one each time");
+    assert_ne!(key, other, "it is a new one each time");
     let [server, _] = &servers;
-    let last = secret.chars().next_back();
-    let wrong = format!(
-        "{}{}",
-        &secret[..31],
-        if last == Some('0') { '1' } else { '0' }
-    );
-    for target in [
-        "/".to_owned(),
-        "/?files".to_owned(),
-        "/files.json".to_owned(),
-        format!("/files.json?{secret}"),
-        format!("/{secret}"),
-        format!("/{wrong}/files.json"),
-        format!("/{other}/files.json"),
-        format!("/{}/files.json", &secret[..31]),
-        format!("//{secret}/files.json"),
-    ] {
-        let answer = server.get(&target, &server.host());
-        assert!(answer.starts_with("HTTP/1.1 404 "), "{target}: {answer}");
-        assert!(
-            !answer.contains("secret") && !answer.contains(&secret),
-            "{target}: {answer}"
-        );
+    let last = if key.ends_with('0') { '1' } else { '0' };
+    let wrong = format!("{}{last}", &key[..31]);
+    let own = format!("Origin: http://{}\r\n", server.host());
+    let request = r#"{"command":"version"}"#;
+    for path in ["/opened", "/run"] {
+        for key in ["", &wrong, other, &key[..31]] {
+            let answer = server.post(path, key, &own, request);
+            assert!(answer.starts_with("HTTP/1.1 403 "), "{path}: {answer}");
+            assert!(!answer.contains("secret"), "{path}: {answer}");
+        }
+        for origin in ["http://evil.example", "null", "http://127.0.0.1"] {
+            let origin = format!("Origin: {origin}\r\n");
+            let answer = server.post(path, key, &origin, request);
+            assert!(answer.starts_with("HTTP/1.1 403 "), "{origin}: {answer}");
+        }
+        let answer = server.post(path, key, &own, request);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
     }
-    let answer = server.get(&format!("/{secret}/files.json"), &server.host());
-    assert!(answer.contains("secret -> !"), "{answer}");
-    // The page alone is no secret.
-    let public = Server::start(&scratch, "");
-    assert_eq!(public.root(), "/");
+    // What a browser asks before a page of another site may send a key.
+    let host = server.host();
+    let before =
+        format!("OPTIONS /run HTTP/1.1\r\nHost: {host}\r\nOrigin: http://evil.example\r\n\r\n");
+    let answer = server.send(before.as_bytes());
+    assert!(
+        answer.starts_with("HTTP/1.1 405 ") && !answer.contains("Access-Control"),
+        "{answer}"
+    );
+}
+
+/// A request that is cut off gets an error, and one in pieces an answer.
+#[test]
+fn requests_may_arrive_in_pieces() {
+    let scratch = Scratch::new("web-pieces");
+    let server = Server::of(scratch.duologue("play"));
+    let (host, key) = (server.host(), server.key());
+    let body = r#"{"command":"version"}"#;
+    let head = |length: usize| {
+        format!(
+            "POST /run HTTP/1.1\r\nHost: {host}\r\nDuologue-Key: {key}\r\nContent-Length: {length}\r\n\r\n"
+        )
+    };
+    let cut = server.send((head(body.len() + 1) + body).as_bytes());
+    assert!(cut.starts_with("HTTP/1.1 400 "), "{cut}");
+    let large = server.send(head(1 << 30).as_bytes());
+    assert!(large.starts_with("HTTP/1.1 413 "), "{large}");
+    let mut stream = server.connect();
+    for piece in (head(body.len()) + body).as_bytes().chunks(7) {
+        stream.write_all(piece).expect("it is connected");
+    }
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(
+        answer.ends_with(&format!(r#""version":"{version}"}}"#)),
+        "{answer}"
+    );
+    // Types that are nested too deeply are a finding, not the end of the server.
+    let deep = format!("type a = {};", "(".repeat(100_000));
+    let answer = server.answer(
+        "/run",
+        &json!({ "command": "check", "files": { "a.proto": deep } }),
+    );
+    assert_eq!(answer["ok"], false);
 }
 
 /// What `duologue.toml` says about files applies.
@@ -265,37 +312,71 @@ fn play_opens_what_check_reads() {
             ("old/a.proto", "left out"),
         ],
     );
-    let server = Server::start(&scratch, ".");
-    let answer = server.get(&format!("{}files.json", server.root()), &server.host());
-    let opened = answer.split_once("\r\n\r\n").expect("it has a body").1;
-    let opened: serde_json::Value = serde_json::from_str(opened).expect("JSON");
+    let server = Server::of(scratch.duologue("play ."));
+    let opened = server.answer("/opened", &json!(null));
     let names: Vec<&String> = opened["files"]
         .as_object()
         .expect("an object")
         .keys()
         .collect();
     assert_eq!(names, ["a.proto", "shared/c.proto"], "{opened}");
-    assert_eq!(opened["import_dirs"], serde_json::json!(["shared"]));
+    assert_eq!(opened["import_dirs"], json!(["shared"]));
 
     scratch.write("bytes.proto", b"// \xff\n");
-    let refused = scratch.transcript("play --pages pages bytes.proto");
+    let refused = scratch.transcript("play bytes.proto");
     assert!(
         refused.contains("bytes.proto") && refused.contains("not valid UTF-8"),
         "{refused}"
     );
 }
 
+/// A page in one file needs a module, which a copy of the repository does not have.
 #[test]
-fn without_the_page_play_says_how_to_get_it() {
-    let scratch = Scratch::new("web-missing");
-    let missing = scratch.transcript("play --pages nowhere");
-    assert!(
-        missing.contains("cannot read nowhere") && missing.contains("tools/editors/web/build"),
-        "{missing}"
+fn a_page_in_one_file_contains_a_module_and_the_files() {
+    let scratch = Scratch::with(
+        "web-written",
+        &[
+            ("a.proto", "proto! p { s:send { m -> ! } } // </script>\n"),
+            ("module.wasm", "\0asm for a test"),
+            ("wrong.wasm", "no module"),
+            ("foreign.html", "written by hand"),
+        ],
     );
-    let none = scratch.transcript("play");
-    assert!(
-        none.contains("is not installed with this program"),
-        "{none}"
+    scratch.said(
+        "play a.proto -o page.html --module module.wasm",
+        0,
+        &["wrote page.html"],
     );
+    let page = scratch.read("page.html");
+    // `\0asm for a test` in base64.
+    assert!(page.contains(">AGFzbSBmb3IgYSB0ZXN0</script>"), "{page}");
+    assert!(
+        page.contains(r"// \u003c/script>\n"),
+        "the file is not in the page"
+    );
+    scratch.said("play a.proto -o page.html --module module.wasm", 0, &[]);
+    assert_eq!(
+        page,
+        scratch.read("page.html"),
+        "it depends on more than its input"
+    );
+    for (arguments, exit, words) in [
+        ("-o foreign.html --module module.wasm", 3, "foreign.html"),
+        ("-o page.html --module nowhere.wasm", 3, "nowhere.wasm"),
+        (
+            "-o page.html --module wrong.wasm",
+            3,
+            "this is not a WebAssembly module",
+        ),
+        ("-o .. --module module.wasm", 2, "is no name of a file"),
+        ("-o page.html --port 8421", 2, "--port"),
+        ("--module module.wasm", 2, "--output"),
+    ] {
+        scratch.said(format!("play {arguments}"), exit, &[words]);
+    }
+    assert_eq!(scratch.read("foreign.html"), "written by hand");
+    if !repository().join("cli/module/duologue.wasm.gz").exists() {
+        let words = "`tools/editors/wasm/build duologue.wasm`";
+        scratch.said("play -o other.html", 3, &[words]);
+    }
 }

@@ -1,5 +1,6 @@
-//! Protocols to look at: pictures, sites, and the server of the playground.
+//! Protocols to look at: pictures, sites, and the playground.
 
 pub mod doc;
 pub mod picture;
-pub mod server;
+pub mod play;
+mod script;

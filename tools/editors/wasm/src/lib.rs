@@ -6,13 +6,7 @@
 //!
 //! A panic ends the instance with a trap. [`duologue_failure`] then returns what it said; after that the host makes a new instance.
 
-mod answer;
-mod breaking;
-mod memory;
-mod request;
-
-pub use answer::answer;
-
+use duologue_site::play::answer;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 

@@ -6,10 +6,11 @@ mod context;
 mod html;
 mod markdown;
 mod pages;
-mod play;
+mod table;
 mod talk;
 
 use crate::picture::{self, Layout, Links};
+use crate::script;
 use context::Context;
 use duologue::check::CheckedProgram;
 use duologue::diagnostic::Diagnostic;
@@ -103,8 +104,11 @@ pub fn site(input: &Input<'_>) -> Vec<OutputFile> {
     };
     let style = include_str!("../../templates/duologue.css");
     add("duologue.css", format!("/* {MARKER} */\n{style}"));
-    let script = script(&context.search());
-    add("duologue.js", format!("/* {MARKER} */\n{script}"));
+    let search = context.search();
+    let script =
+        script::joined(&[script::STEPPER, &[include_str!("../../templates/site.mjs")]].concat());
+    let script = format!("/* {MARKER} */\n\"use strict\";\n{script}page({search});\n");
+    add("duologue.js", script);
     files.sort_by(|one, other| one.path.cmp(&other.path));
     files
 }
@@ -149,15 +153,4 @@ pub fn playable(checked: &CheckedProgram, sources: &Sources, options: &Options) 
         }
     });
     playable.collect()
-}
-
-/// The script of the pages, without comments and indentation, and with the list for the search.
-fn script(search: &str) -> String {
-    let lines = include_str!("../../templates/duologue.js").lines();
-    let lines = lines.map(str::trim_start);
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
-    let lines: String = lines.flat_map(|line| [line, "\n"]).collect();
-    // What makes a script strict must be its first statement.
-    let (strict, rest) = lines.split_once('\n').unwrap_or_default();
-    format!("{strict}\n{search}{rest}")
 }

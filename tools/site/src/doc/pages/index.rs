@@ -152,7 +152,7 @@ impl Context<'_> {
         folders.collect()
     }
 
-    /// The list for the search, for the script: name, kind, address and summary.
+    /// The list for the search, as the script reads it: name, kind, address and summary.
     pub fn search(&self) -> String {
         let mut entries = Vec::new();
         for (index, protocol) in self.program.protocols.iter().enumerate() {
@@ -181,12 +181,12 @@ impl Context<'_> {
             let address = self.addresses.protocol(instance.protocol);
             entries.push(json!([name, "instance", address, summary(&instance.docs)]));
         }
-        let mut text = String::from("const everything = [\n");
+        let mut text = String::from("[\n");
         for entry in &entries {
             text += &entry.to_string();
             text += ",\n";
         }
-        text + "];\n"
+        text + "]"
     }
 }
 

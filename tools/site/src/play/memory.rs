@@ -1,6 +1,6 @@
 //! The files of a request, which are in memory.
 
-use crate::request::Text;
+use super::request::Text;
 use duologue::compile::Files;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};

@@ -1,8 +1,8 @@
 //! `breaking`: whether a change can be deployed, and which side first.
 
-use crate::answer::{Answer, findings};
-use crate::memory::Memory;
-use crate::request::Request;
+use super::answer::{Answer, findings};
+use super::memory::Memory;
+use super::request::Request;
 use duologue::compile::{Compilation, compile};
 use duologue::relation::{Verdict, versions};
 

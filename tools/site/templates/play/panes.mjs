@@ -1,6 +1,8 @@
 // What is beside the editor. Each pane is a function from an answer of the compiler to elements.
-import { open, stepper } from "../../../site/templates/duologue.js";
-import { element, options } from "./dom.js";
+import { element } from "../dom.mjs";
+import { replay, stepper } from "../stepper.mjs";
+import { coloredFile, hasStart } from "./code.mjs";
+import { options } from "./text.mjs";
 
 export const TABS = [
   ["findings", "Findings"],
@@ -47,7 +49,7 @@ function played(found, protocols) {
     }
     if (![name, table.name].some((name) => found.message.includes("`" + name + "`"))) continue;
     const said = found.dialogue.map(({ label }) => label.slice(label.indexOf(": ") + 2));
-    const { taken } = open(table, said).position;
+    const { taken } = replay(table, said).position;
     if (taken.length > 0) return { name, words: () => taken };
   }
   return null;
@@ -81,22 +83,22 @@ function finding(found, page, protocols) {
   return box;
 }
 
-export function list(diagnostics, page) {
+function findingList(diagnostics, page) {
   const protocols = diagnostics.length === 0 ? [] : page.protocols().map(playable);
   return element("ul", { class: "findings", role: "list" }, ...diagnostics.map((found) => finding(found, page, protocols)));
 }
 
-export function findings(answer, page) {
+export function findingsPane(answer, page) {
   const { diagnostics } = JSON.parse(answer.report);
   if (diagnostics.length === 0) return [element("p", {}, "No errors, no warnings.")];
-  return [list(diagnostics, page), element("h2", {}, "As the command line prints it"),
+  return [findingList(diagnostics, page), element("h2", {}, "As the command line prints it"),
     element("pre", { tabindex: "0", role: "region", "aria-label": "As the command line prints it" }, answer.text.trim())];
 }
 
 const instead = () => [element("p", {}, "The text has errors; see the findings.")];
 
 // A protocol: its picture, and both sides to play. `project` keeps the messages of the session.
-export function protocol(answer, page, project) {
+export function protocolPane(answer, page, project) {
   if (!answer.ok) return instead();
   const all = answer.protocols ?? [];
   if (all.length === 0) return [element("p", {}, "The text has no protocol.")];
@@ -114,7 +116,7 @@ export function protocol(answer, page, project) {
     event.preventDefault();
     page.declaration(shown.file, shown.states[Number(state.getAttribute("data-state"))]);
   });
-  const section = element("section", { id: "play" }, element("h2", {}, "Play both sides"));
+  const section = element("section", { id: "play" }, element("h2", { class: "unseen" }, "Play both sides"));
   const place = {
     read: () => project.play,
     write(taken, read) {
@@ -124,30 +126,33 @@ export function protocol(answer, page, project) {
     },
   };
   stepper(section, JSON.parse(shown.table), picture, place);
-  return [element("p", {}, element("label", {}, "Protocol ", choice)), picture, section];
+  const look = element("div", { class: "look" }, section, element("div", {}, element("details", {}, element("summary", {}, "Full size")), picture));
+  if (all.length === 1) return [look];
+  return [element("div", { class: "tools" }, element("label", {}, "Protocol ", choice)), look];
 }
 
-// Generated code, one file at a time.
-export function code(answer, title, chosen) {
+// Generated code, one file at a time. `chosen` keeps which.
+export function codePane(answer, target, chosen, page) {
   if (!answer.ok) return instead();
   const files = answer.files ?? [];
   if (files.length === 0) return [element("p", {}, "Nothing is generated.")];
-  // What programs call is more interesting than lists of modules and tables.
-  const isCalled = ({ path }) => /\.(rs|h|scala)$/.test(path) && !/(^|\/)mod\.rs$/.test(path);
-  const first = files.find((file) => file.path === chosen.path) ?? files.find(isCalled) ?? files[0];
-  const text = element("pre", { tabindex: "0", role: "region", "aria-label": `Generated ${title}` }, first.text);
+  const shown = () => files.find((file) => file.path === chosen.path);
+  chosen.path = (shown() ?? files.find((file) => hasStart(file, target)) ?? files[0]).path;
+  const box = element("div", {});
   const choice = element("select", {
     change() {
       chosen.path = choice.value;
-      text.textContent = files.find((file) => file.path === choice.value).text;
+      box.replaceChildren(...coloredFile(shown(), target));
     },
   });
-  options(choice, files.map((file) => file.path), first.path);
+  options(choice, files.map((file) => file.path), chosen.path);
+  box.append(...coloredFile(shown(), target));
+  const copy = element("button", { type: "button", click: () => page.copy(shown().text, `${chosen.path} has been copied.`) }, "Copy file");
   const notes = (answer.notes ?? []).map((note) => element("p", {}, note));
-  return [element("p", {}, element("label", {}, "File ", choice)), ...notes, text];
+  return [element("div", { class: "tools" }, element("label", {}, "File ", choice), copy), ...notes, box];
 }
 
-const words = {
+const verdictWords = {
   added: ["good", "is new"],
   removed: ["error", "was removed"],
   same: ["good", "has not changed"],
@@ -158,12 +163,12 @@ const words = {
 };
 
 // The comparison with the old version.
-export function changes(answer, page) {
+export function changesPane(answer, page) {
   const report = JSON.parse(answer.report);
   const verdicts = (report.protocols ?? []).map((found) => {
-    const [style, text] = words[found.verdict] ?? ["", found.verdict];
+    const [style, text] = verdictWords[found.verdict] ?? ["", found.verdict];
     const reason = found.reason === "" ? "" : ` (${found.reason})`;
     return element("p", {}, found.name + " ", element("strong", { class: style }, text), reason);
   });
-  return [...verdicts, list(report.diagnostics, page)];
+  return [...verdicts, findingList(report.diagnostics, page)];
 }

@@ -41,8 +41,8 @@ async function all(stream) {
 
 const through = (bytes, stream) => all(new Blob([bytes]).stream().pipeThrough(stream));
 
-// What follows `#` in the address of a project. Throws if `read` would not read it.
-export async function write(project) {
+// What follows `#` in the address of a project. Throws if `readLink` would not read it.
+export async function writeLink(project) {
   const bytes = new TextEncoder().encode(JSON.stringify(project));
   const tooLong = () => new Error("the texts are too long for a link");
   if (bytes.length > LONGEST) throw tooLong();
@@ -55,17 +55,17 @@ export async function write(project) {
 }
 
 // The project of an address, or null if it has none. Throws if it is damaged.
-export async function read(hash) {
+export async function readLink(hash) {
   const kind = hash.slice(0, 3);
   if (kind !== "#d=" && kind !== "#p=") return null;
   if (hash.length > LONGEST) throw new Error("the address is too long");
   let bytes = fromBase64(hash.slice(3));
   if (kind === "#d=") bytes = await through(bytes, new DecompressionStream("deflate-raw"));
-  return checked(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+  return checkedProject(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
 }
 
 // A project that is known to have the right form.
-export function checked(project) {
+export function checkedProject(project) {
   const texts = (found) => found !== null && typeof found === "object" && !Array.isArray(found) &&
     Object.values(found).every((text) => typeof text === "string");
   if (project === null || typeof project !== "object" || !texts(project.files) || Object.keys(project.files).length === 0) {

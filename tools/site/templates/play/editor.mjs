@@ -1,10 +1,10 @@
 // The editor: a text with findings in it.
-import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { bracketMatching, indentUnit } from "@codemirror/language";
-import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
-import { EditorState } from "@codemirror/state";
-import { EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
-import { duologue } from "./language.js";
+import { duologue } from "./language.mjs";
+
+const {
+  EditorState, EditorView, bracketMatching, defaultKeymap, highlightActiveLine, history: changes, historyKeymap, indentUnit, keymap, lineNumbers,
+  lintGutter, lintKeymap, setDiagnostics,
+} = CodeMirror;
 
 const look = EditorView.theme({
   "&": { color: "var(--text)", backgroundColor: "var(--paper)", fontSize: "14px" },
@@ -20,10 +20,10 @@ const look = EditorView.theme({
 // `changed` is called after each change that a person makes.
 export function editor(parent, changed) {
   const extensions = [
-    lineNumbers(), history(), bracketMatching(), highlightActiveLine(), lintGutter(), duologue, look, indentUnit.of("    "),
+    lineNumbers(), changes(), bracketMatching(), highlightActiveLine(), lintGutter(), duologue, look, indentUnit.of("    "),
     // Tab moves to the next control, as everywhere on a page.
     keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap]),
-    EditorView.contentAttributes.of({ "aria-label": "Protocol file", spellcheck: "false" }),
+    EditorView.contentAttributes.of({ "aria-label": "Protocol file", spellcheck: "false", tabindex: "0" }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) changed();
     }),

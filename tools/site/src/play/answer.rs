@@ -1,8 +1,10 @@
 //! Answers: what each command returns.
 
-use crate::breaking::breaking;
-use crate::memory::Memory;
-use crate::request::{Command, Format, Request};
+use super::breaking::breaking;
+use super::memory::Memory;
+use super::request::{Command, Format, Request};
+use crate::doc;
+use crate::picture::{self, Layout, TooLarge};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Files, compile};
 use duologue::diagnostic::Level;
@@ -15,13 +17,8 @@ use duologue::source::Sources;
 use duologue::syntax::decode;
 use duologue::syntax::format::{Unformatted, format};
 use duologue_reports::model::Model;
-use duologue_site::doc;
-use duologue_site::picture::{self, Layout, TooLarge};
 use serde::Serialize;
 use std::path::Path;
-
-/// Whether the module has all commands, or only those that a page needs first.
-const IS_WHOLE: bool = cfg!(feature = "whole");
 
 /// An answer. Every field that a command does not have is left out.
 #[derive(Default, Serialize)]
@@ -97,8 +94,7 @@ fn respond(request: &Request) -> Result<Answer, String> {
         return Ok(answer);
     };
     match request.command {
-        // What the condition leaves out is not in the module either.
-        Command::Gen if IS_WHOLE => {
+        Command::Gen => {
             for target in &wanted.options.targets {
                 let generated = languages::generate(checked, *target, &wanted.options);
                 answer.notes.extend(generated.notes);
@@ -110,18 +106,13 @@ fn respond(request: &Request) -> Result<Answer, String> {
                 answer.files.extend(generated.files.into_iter().map(file));
             }
         }
-        Command::Graph if IS_WHOLE => {
-            answer.output = Some(graph(request, checked, &compiled.sources)?)
-        }
-        Command::Model if IS_WHOLE => {
+        Command::Graph => answer.output = Some(graph(request, checked, &compiled.sources)?),
+        Command::Model => {
             let model = Model::of(checked, &compiled.sources, &wanted.options);
             answer.output = Some(model.pretty());
         }
         Command::Play => {
             answer.protocols = doc::playable(checked, &compiled.sources, &wanted.options)
-        }
-        Command::Gen | Command::Graph | Command::Model => {
-            return Err("this module has no generators; `duologue.wasm` has them".to_owned());
         }
         Command::Check | Command::Fmt | Command::Breaking | Command::Version => {}
     }

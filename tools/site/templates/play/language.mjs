@@ -1,6 +1,7 @@
-// Colors for the language, by words alone: the compiler says what is wrong.
-import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
-import { tags } from "@lezer/highlight";
+// Colors for the languages, by words alone: the compiler says what is wrong.
+import { element } from "../dom.mjs";
+
+const { StreamLanguage, c, highlightCode, rust, scala, syntaxHighlighting, tagHighlighter, tags } = CodeMirror;
 
 const keywords = new Set("type struct enum extern proto import package send recv".split(" "));
 const types = new Set("bool u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 str bytes".split(" "));
@@ -46,13 +47,21 @@ const language = StreamLanguage.define({
   languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },
 });
 
-const colors = HighlightStyle.define([
-  { tag: tags.keyword, color: "var(--keyword)" },
-  { tag: tags.typeName, color: "var(--type)" },
-  { tag: tags.comment, color: "var(--comment)" },
-  { tag: [tags.string, tags.number], color: "var(--string)" },
-  { tag: tags.meta, color: "var(--keyword)" },
-  { tag: tags.variableName, color: "var(--name)" },
+const colors = tagHighlighter([
+  { tag: [tags.keyword, tags.meta], class: "keyword" },
+  { tag: [tags.typeName, tags.atom, tags.definition(tags.variableName)], class: "type" },
+  { tag: tags.comment, class: "comment" },
+  { tag: [tags.string, tags.number], class: "string" },
 ]);
 
 export const duologue = [language, syntaxHighlighting(colors)];
+
+const generated = { rust: StreamLanguage.define(rust), c: StreamLanguage.define(c), scala: StreamLanguage.define(scala) };
+
+// The lines of generated code, each a list of texts and elements.
+export function coloredLines(text, target) {
+  const lines = [[]];
+  const put = (part, style) => lines.at(-1).push(style === "" ? part : element("span", { class: style }, part));
+  highlightCode(text, generated[target].parser.parse(text), colors, put, () => lines.push([]));
+  return lines;
+}

@@ -1,5 +1,6 @@
-// The stepper of a protocol and the search. Pages are complete without this script.
-"use strict";
+// The stepper of a protocol.
+import { element } from "./dom.mjs";
+import { isText, quoted, valueFault, valuesOf } from "./values.mjs";
 
 // The logic of the stepper, which knows nothing of pages. A side is 0, the client, or 1, the server. A state that is null is the
 // end of the session.
@@ -9,17 +10,22 @@ const sides = ["client", "server"];
 // How many slots the ring is shown with if the number of messages in flight has no bound.
 const unboundedSlots = 8;
 
-function slots(table, to) {
+export function slots(table, to) {
   const bound = table.capacity[to === 1 ? 0 : 1];
   return bound === null ? unboundedSlots : bound;
 }
 
-// A message as it is written in the protocol.
-function text(message) {
-  return message[2] || message[0];
+// A message is its name, the state that follows, and its entries: the name of each, its type, an example and how it is written. With
+// values, it is what a transcript says; without, what the protocol says.
+function text([name, , entries], values = entries.map(([, , , written]) => written)) {
+  return values.length === 0 ? name : name + "(" + values.join(", ") + ")";
 }
 
-function start() {
+function examples([, , entries]) {
+  return entries.map(([, , example]) => example);
+}
+
+export function start() {
   return { at: [0, 0], ring: [], lines: [], taken: [] };
 }
 
@@ -29,7 +35,7 @@ function stateOf(table, position, side) {
 }
 
 // What may happen next: a side sends one of its messages, if a slot is free, or receives the oldest one in the ring.
-function moves(table, position) {
+export function moves(table, position) {
   const found = [];
   for (const side of [0, 1]) {
     const state = stateOf(table, position, side);
@@ -44,32 +50,43 @@ function moves(table, position) {
   return found;
 }
 
-// The position after a move.
-function step(table, position, move) {
+// The position after a move. A message that is sent has its values; without any, those of the examples.
+export function step(table, position, { side, index, values }) {
   const at = position.at.slice();
-  const taken = position.taken.concat(move.name);
-  if (move.index !== null) {
-    const message = table.states[at[move.side]].messages[move.index];
-    at[move.side] = message[1];
-    const ring = position.ring.concat({ to: 1 - move.side, message });
-    return { at, ring, lines: position.lines, taken };
+  if (index !== null) {
+    const message = table.states[at[side]].messages[index];
+    at[side] = message[1];
+    const said = text(message, values ?? examples(message));
+    const word = values && said !== text(message, examples(message)) ? said : message[0];
+    return { at, ring: position.ring.concat({ to: 1 - side, message, said }), lines: position.lines, taken: position.taken.concat(word) };
   }
-  const message = position.ring[0].message;
-  at[move.side] = message[1];
-  const line = sides[move.side] + " <- " + (message[3] || message[0]);
-  return { at, ring: position.ring.slice(1), lines: position.lines.concat(line), taken };
+  const { message, said } = position.ring[0];
+  at[side] = message[1];
+  const lines = position.lines.concat(sides[side] + " <- " + said);
+  return { at, ring: position.ring.slice(1), lines, taken: position.taken.concat("-") };
 }
 
-// The position that an address names: messages in the order in which they are sent, and "-" for one that is received. Before the
-// other side sends, everything is received, so that needs no "-". Also the first word that is not possible, or null.
-function open(table, words) {
+// The move of a word, with the values that it has after the name of a message, or undefined.
+function meantBy(table, position, possible, word) {
+  const end = word.indexOf("(");
+  const name = end < 0 ? word : word.slice(0, end);
+  const move = possible.find((move) => move.name === name);
+  if (move === undefined || end < 0) return move;
+  const entries = table.states[position.at[move.side]]?.messages[move.index]?.[2] ?? [];
+  const values = valuesOf(table.types, entries, word.slice(end));
+  return values === null ? undefined : { ...move, values };
+}
+
+// The position that an address names: messages in the order in which they are sent, perhaps with values, and "-" for one that is received.
+// Before the other side sends, everything is received, so that needs no "-". Also the first word that is not possible, or null.
+export function replay(table, words) {
   let position = start();
   for (const word of words) {
-    let move = null;
+    let move;
     let next = position;
     for (;;) {
       const possible = moves(table, next);
-      move = possible.find((move) => move.name === word);
+      move = meantBy(table, next, possible, word);
       const receive = possible.find((move) => move.index === null);
       if (move !== undefined || receive === undefined) break;
       next = step(table, next, receive);
@@ -80,91 +97,12 @@ function open(table, words) {
   return { position, wrong: null };
 }
 
-function address(taken) {
-  return ["#play"].concat(taken).join("/");
+export function address(taken) {
+  return ["#play"].concat(taken.map(encodeURIComponent)).join("/");
 }
-
-// The entries of the search that contain every word, the best first.
-function search(entries, query) {
-  const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  if (words.length === 0) return [];
-  const ranked = [];
-  for (const entry of entries) {
-    const name = entry[0].toLowerCase();
-    const all = name + " " + entry[1] + " " + entry[3].toLowerCase();
-    if (!words.every((word) => all.includes(word))) continue;
-    const last = name.split(/[./]/).pop();
-    const rank = last.startsWith(words[0]) ? 0 : name.includes(words[0]) ? 1 : 2;
-    ranked.push({ rank, entry });
-  }
-  ranked.sort((one, other) => one.rank - other.rank);
-  return ranked.map((found) => found.entry);
-}
-
-// The page.
-
-function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-function searchBox() {
-  const input = element("input", { type: "search", id: "query", autocomplete: "off" });
-  const status = element("span", { role: "status" });
-  const results = element("ul", { id: "results", role: "list" });
-  const box = element("form", { role: "search" }, element("label", { for: "query" }, "Search "), input, status, results);
-  const most = 20;
-  input.addEventListener("input", () => {
-    const found = search(everything, input.value);
-    const shown = found.slice(0, most).map(([name, kind, page]) =>
-      element("li", {}, element("a", { href: page }, name), " " + kind));
-    results.replaceChildren(...shown);
-    const more = found.length > most ? ", of which " + most + " are shown" : "";
-    status.textContent = input.value.trim() === "" ? "" : " " + found.length + " found" + more;
-  });
-  box.addEventListener("keydown", (event) => {
-    const links = [...results.querySelectorAll("a")];
-    const at = links.indexOf(document.activeElement);
-    if (event.key === "Escape") {
-      input.value = "";
-      results.replaceChildren();
-      status.textContent = "";
-      input.focus();
-    } else if (event.key === "ArrowDown" && at + 1 < links.length) {
-      links[at + 1].focus();
-    } else if (event.key === "ArrowUp" && at >= 0) {
-      (at === 0 ? input : links[at - 1]).focus();
-    } else {
-      return;
-    }
-    event.preventDefault();
-  });
-  box.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const first = results.querySelector("a");
-    if (first) first.click();
-  });
-  document.querySelector("header").append(box);
-}
-
-// Where a page keeps the messages of its session: in its address.
-const inAddress = {
-  read() {
-    const words = location.hash.slice(1).split("/");
-    if (words[0] === "play") return words.slice(1);
-    return location.hash === "" ? [] : null;
-  },
-  write(taken, read) {
-    const to = address(taken);
-    if (location.hash === to) read();
-    else location.hash = to;
-  },
-};
 
 // Builds the stepper in a section. `place` keeps the messages of the session. Returns the function that reads them again.
-function stepper(section, table, picture, place) {
+export function stepper(section, table, picture, place) {
   const lanes = [0, 1].map((side) => {
     const actions = element("ul", { role: "list" });
     const status = element("p", {});
@@ -172,15 +110,16 @@ function stepper(section, table, picture, place) {
     return { status, actions, box: element("div", { class: "lane " + sides[side] }, title, status, actions) };
   });
   const ringTitle = element("h3", {});
+  const ringStatus = element("p", {});
   const ring = element("ol", { class: "slots" });
   const undo = element("button", { type: "button" }, "Undo");
-  const restart = element("button", { type: "button" }, "Start again");
+  const restart = element("button", { type: "button" }, "Restart");
   const copy = element("button", { type: "button" }, "Copy transcript");
   const transcript = element("pre", { role: "region", tabindex: "0", "aria-label": "Transcript" });
   const live = element("p", { role: "status" });
   section.append(
-    element("div", { class: "stepper" }, lanes[0].box, element("div", { class: "lane" }, ringTitle, ring), lanes[1].box),
-    element("p", { class: "tools" }, undo, restart, copy),
+    element("div", { class: "stepper" }, lanes[0].box, element("div", { class: "lane" }, ringTitle, ringStatus, ring), lanes[1].box),
+    element("div", { class: "tools" }, undo, restart, copy),
     live,
     transcript,
   );
@@ -197,10 +136,41 @@ function stepper(section, table, picture, place) {
     go(step(table, position, move).taken);
   }
 
+  // What was typed last for each message, by its state and its place there.
+  const typed = new Map();
+
+  // The button of a move. A message with values is a form, whose fields begin with examples; a text needs no quotation marks there.
+  function action(move) {
+    if (move.index === null) return element("button", { type: "button", click: () => act(move) }, "Receive " + position.ring[0].said);
+    const state = position.at[move.side];
+    const message = table.states[state].messages[move.index];
+    const [name, , entries] = message;
+    const step = state + "." + move.index;
+    if (entries.length === 0) return element("button", { type: "button", "data-send": step, click: () => act(move) }, "Send " + name);
+    const values = typed.get(step) ?? examples(message);
+    typed.set(step, values);
+    const fields = entries.map(([, type, example, written], index) => {
+      const needsNoMarks = isText(table.types, type);
+      const field = element("input", { value: needsNoMarks && values[index] === example ? "" : values[index], autocomplete: "off", spellcheck: "false" });
+      field.addEventListener("input", () => {
+        const value = needsNoMarks && !field.value.startsWith("\"") ? quoted(field.value) : field.value.trim();
+        const fault = value === example ? null : valueFault(table.types, type, value);
+        field.setCustomValidity(fault ?? "");
+        if (fault === null) values[index] = value;
+      });
+      return element("label", {}, written + " ", field);
+    });
+    const submit = (event) => {
+      event.preventDefault();
+      act({ ...move, values: values.slice() });
+    };
+    return element("form", { submit }, element("button", { "data-send": step }, "Send " + name), ...fields);
+  }
+
   function say(side, possible) {
     const state = stateOf(table, position, side);
     if (state === null) return "The session is over.";
-    const where = "In " + state.name + ": ";
+    const where = "in " + state.name + ": ";
     if (state.turn === null) return where + "the session is over.";
     if (state.turn !== side) return where + (possible.length > 0 ? "a message has arrived." : "waits for a message.");
     return where + (possible.length > 0 ? "may send." : "waits for a free slot.");
@@ -211,30 +181,25 @@ function stepper(section, table, picture, place) {
     lanes.forEach((lane, side) => {
       const own = possible.filter((move) => move.side === side);
       lane.status.textContent = say(side, own);
-      lane.actions.replaceChildren(...own.map((move) => {
-        const message = move.index === null ? position.ring[0].message : stateOf(table, position, side).messages[move.index];
-        const label = (move.index === null ? "Receive " : "Send ") + text(message);
-        const button = element("button", { type: "button" }, label);
-        button.addEventListener("click", () => act(move));
-        return element("li", {}, button);
-      }));
+      lane.actions.replaceChildren(...own.map((move) => element("li", {}, action(move))));
     });
     const first = possible[0];
     const to = position.ring.length > 0 ? position.ring[0].to : first === undefined ? 1 : 1 - first.side;
     const count = Math.max(slots(table, to), position.ring.length);
     const isBounded = table.capacity[to === 1 ? 0 : 1] !== null;
-    ringTitle.textContent = "Ring to the " + sides[to] + ": " + position.ring.length + " of " + count +
-      (count === 1 ? " slot" : " slots") + (isBounded ? "" : ", without a bound");
+    ringTitle.textContent = "Ring to the " + sides[to];
+    ringStatus.textContent = isBounded ? position.ring.length + " of " + count + (count === 1 ? " slot" : " slots") : position.ring.length + " taken, no bound";
     const drawn = Math.min(count, position.ring.length + unboundedSlots);
     ring.replaceChildren(...Array.from({ length: drawn }, (_, slot) => {
       const sent = position.ring[slot];
-      return sent ? element("li", { class: "full" }, text(sent.message)) : element("li", {}, "free");
+      return sent ? element("li", { class: "full" }, sent.said) : element("li", { "aria-label": "free" });
     }));
     undo.disabled = restart.disabled = position.taken.length === 0;
     copy.disabled = position.lines.length === 0;
     transcript.textContent = position.lines.join("\n") || "Nothing has been received yet.";
     const last = position.taken[position.taken.length - 1];
     const did = last === undefined ? "At the start. " : last === "-" ? position.lines[position.lines.length - 1] + ". " : "Sent " + last + ". ";
+    live.className = wrong !== null ? "wrong" : "unseen";
     live.textContent = wrong !== null ? "The address says " + wrong + ", which is not possible here." :
       did + "Client: " + lanes[0].status.textContent + " Server: " + lanes[1].status.textContent;
     mark(possible);
@@ -274,7 +239,7 @@ function stepper(section, table, picture, place) {
   function read() {
     const words = place.read();
     if (words === null) return;
-    const opened = open(table, words);
+    const opened = replay(table, words);
     position = opened.position;
     show(opened.wrong);
   }
@@ -282,10 +247,14 @@ function stepper(section, table, picture, place) {
   undo.addEventListener("click", () => go(position.taken.slice(0, -1)));
   restart.addEventListener("click", () => go([]));
   copy.addEventListener("click", () => {
-    const copied = () => { live.textContent = "The transcript has been copied."; };
+    const tell = (words) => {
+      live.className = "";
+      live.textContent = words;
+    };
+    const copied = () => tell("The transcript has been copied.");
     const select = () => {
       getSelection().selectAllChildren(transcript);
-      live.textContent = "The transcript is selected: copy it with the keyboard.";
+      tell("The transcript is selected: copy it with the keyboard.");
     };
     if (navigator.clipboard) navigator.clipboard.writeText(position.lines.join("\n") + "\n").then(copied, select);
     else select();
@@ -294,7 +263,9 @@ function stepper(section, table, picture, place) {
     picture.addEventListener("click", (event) => {
       const label = event.target.closest("[data-step]");
       const move = label && meant(label, moves(table, position));
-      if (move) act(move);
+      if (!move) return;
+      if (move.index === null) act(move);
+      else section.querySelector(`[data-send="${label.getAttribute("data-step")}"]`).click();
     });
   }
   if (place.read() === null) show(null);
@@ -302,17 +273,3 @@ function stepper(section, table, picture, place) {
   return read;
 }
 
-// Other pages use this script as a module.
-if (typeof module !== "undefined") {
-  module.exports = { address, moves, open, search, slots, start, step, stepper };
-} else {
-  searchBox();
-  const section = document.getElementById("play");
-  if (section) {
-    section.querySelector(".without").remove();
-    const table = JSON.parse(document.getElementById("table").textContent);
-    const read = stepper(section, table, document.getElementById("picture"), inAddress);
-    addEventListener("hashchange", read);
-    if (location.hash.startsWith("#play")) section.scrollIntoView();
-  }
-}

@@ -1,60 +1,61 @@
 // The playground: the editor, the compiler, and the panes.
-import { load } from "../../wasm/duologue.mjs";
-import { element, offsets, options } from "./dom.js";
-import { editor } from "./editor.js";
-import { examples } from "./examples.js";
-import * as link from "./link.js";
-import * as panes from "./panes.js";
+import { element } from "../dom.mjs";
+import { contained, ownLink, reach, served, takeKey } from "./compiler.mjs";
+import { editor } from "./editor.mjs";
+import { checkedProject, readLink, writeLink } from "./link.mjs";
+import { TABS, changesPane, codePane, findingsPane, protocolPane } from "./panes.mjs";
+import { offsets, options } from "./text.mjs";
 
 const byId = (id) => document.getElementById(id);
 const [exampleChoice, fileChoice, pane, verdict, said] = ["example", "file", "pane", "verdict", "said"].map(byId);
 
-// What checks, and the whole compiler, which only generated code needs: it is larger, so it is loaded when code is first shown.
+const given = JSON.parse(byId("given").textContent);
+const moduleText = byId("module").textContent;
+const exampleProjects = given.examples.map((files) => Object.fromEntries(files));
+
+// What answers requests, when it has been loaded.
 let compiler = null;
-let generator = null;
-let isLoading = false;
-let project = link.checked({ files: examples[0] });
+let project = checkedProject(given.opened ?? { files: exampleProjects[0] });
 const chosen = { rust: {}, c: {}, scala: {} };
 const edit = editor(byId("editor"), changed);
 
-// A module. A page from a disk may not fetch, so there it is in a script.
-async function module(name) {
-  try {
-    if (location.protocol !== "file:") return await load(fetch(name + ".wasm"));
-    await new Promise((resolve, reject) => {
-      document.head.append(element("script", { src: name + ".wasm.js", load: resolve, error: reject }));
-    });
-    return await load(link.fromBase64(globalThis.duologueModule));
-  } catch (error) {
-    throw error instanceof Error ? error : new Error("the compiler cannot be loaded; `duologue play` serves this page with it");
-  }
-}
+const run = (request) => compiler.run({ files: project.files, import_dirs: project.import_dirs, ...request });
 
-const run = (request, by = compiler) => by.run({ files: project.files, import_dirs: project.import_dirs, ...request });
+// The protocols of the last answer, which can be played: none if the text has errors.
+let playableProtocols = [];
 
-let waiting = 0;
-function changed() {
-  project.files[project.file] = edit.text();
-  clearTimeout(waiting);
-  waiting = setTimeout(check, 60);
-}
-
-// Checks the text and shows what is found.
-function check() {
+// Checks the text and shows what is found. An answer that comes after a newer question is not shown.
+let questions = 0;
+async function check() {
   if (compiler === null) return;
+  questions += 1;
+  const question = questions;
+  const tab = project.tab;
+  keep();
   try {
-    const answer = run({ command: "check" });
+    const answer = await run(tab in chosen ? { command: "gen", targets: [tab] } : { command: "play" });
+    if (question !== questions) return;
     const report = JSON.parse(answer.report);
     mark(report.diagnostics);
     const { errors, warnings } = report.summary;
     const counted = (many, word) => many === 1 ? `1 ${word}` : `${many} ${word}s`;
     verdict.textContent = errors + warnings === 0 ? "No errors, no warnings." : `${counted(errors, "error")}, ${counted(warnings, "warning")}.`;
     verdict.className = errors > 0 ? "error" : warnings > 0 ? "warning" : "good";
-    show(answer);
+    playableProtocols = answer.protocols ?? [];
+    show(tab, answer);
   } catch (error) {
-    failed(error);
+    if (question === questions) failed(error);
   }
-  keep();
+}
+
+let waiting = 0;
+function changed() {
+  said.textContent = "";
+  project.files[project.file] = edit.text();
+  // An answer about the text before this change has the wrong places.
+  questions += 1;
+  clearTimeout(waiting);
+  waiting = setTimeout(check, 60);
 }
 
 function failed(error) {
@@ -102,8 +103,7 @@ const page = {
     project.play = [];
     check();
   },
-  // Those that can be played: none if the text has errors.
-  protocols: () => run({ command: "play" }).protocols ?? [],
+  protocols: () => playableProtocols,
   play({ name, words }) {
     project.protocol = name;
     project.play = words();
@@ -111,38 +111,14 @@ const page = {
     byId("tab-protocol").focus();
   },
   keep,
+  copy: copyText,
 };
 
-// Shows the chosen pane.
-function show(answer) {
-  const tab = project.tab;
-  if (tab === "protocol") pane.replaceChildren(...panes.protocol(run({ command: "play" }), page, project));
+function show(tab, answer) {
+  if (tab === "protocol") pane.replaceChildren(...protocolPane(answer, page, project));
   else if (tab === "breaking") compare();
-  else if (tab in chosen) code(tab);
-  else pane.replaceChildren(...panes.findings(answer, page));
-}
-
-function code(tab) {
-  if (generator === null) {
-    pane.replaceChildren(element("p", { role: "status" }, "The generators are loading."));
-    loadGenerator();
-    return;
-  }
-  const title = panes.TABS.find(([name]) => name === tab)[1];
-  pane.replaceChildren(...panes.code(run({ command: "gen", targets: [tab] }, generator), title, chosen[tab]));
-}
-
-// After an error, the next tab or change tries again.
-async function loadGenerator() {
-  if (isLoading) return;
-  isLoading = true;
-  try {
-    generator = await module("duologue");
-    if (project.tab in chosen) check();
-  } catch (error) {
-    if (project.tab in chosen) failed(error);
-  }
-  isLoading = false;
+  else if (tab in chosen) pane.replaceChildren(...codePane(answer, tab, chosen[tab], page));
+  else pane.replaceChildren(...findingsPane(answer, page));
 }
 
 // The old version is edited in the pane, so that part stays while it is typed.
@@ -165,20 +141,27 @@ function compare() {
   compared();
 }
 
-function compared() {
+let comparisons = 0;
+async function compared() {
+  comparisons += 1;
+  const comparison = comparisons;
   const result = byId("compared");
   const text = byId("old").value;
   const isMissing = text.trim() === "";
   if (isMissing) delete project.old[project.file];
   else project.old[project.file] = text;
   keep();
+  if (isMissing) {
+    result.replaceChildren(element("p", {}, "There is no old version yet."));
+    return;
+  }
   // Files that have no old version are taken as they are, so that imports work.
   const old = { ...project.files, ...project.old };
   try {
-    if (isMissing) result.replaceChildren(element("p", {}, "There is no old version yet."));
-    else result.replaceChildren(...panes.changes(run({ command: "breaking", old }), page));
+    const answer = await run({ command: "breaking", old });
+    if (comparison === comparisons) result.replaceChildren(...changesPane(answer, page));
   } catch (error) {
-    result.replaceChildren(element("p", { class: "error" }, error.message));
+    if (comparison === comparisons) result.replaceChildren(element("p", { class: "error" }, error.message));
   }
 }
 
@@ -186,7 +169,7 @@ function compared() {
 let keeping = 0;
 async function kept() {
   try {
-    history.replaceState(null, "", "#" + await link.write(project));
+    history.replaceState(null, "", "#" + await writeLink(project));
     return true;
   } catch (error) {
     said.textContent = `The address does not contain what is open: ${error.message}.`;
@@ -214,7 +197,7 @@ function list() {
   byId("remove").disabled = names.length === 1;
 }
 
-function start(next) {
+function begin(next) {
   project = next;
   byId("compared")?.remove();
   list();
@@ -223,13 +206,13 @@ function start(next) {
 }
 
 // The tabs, of which one is in the order of the Tab key, and arrows move between them.
-const tabs = panes.TABS.map(([name, title]) => {
+const tabs = TABS.map(([name, title]) => {
   const tab = element("button", { type: "button", role: "tab", id: "tab-" + name, "aria-controls": "pane", click: () => choose(name) }, title);
   tab.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
-    const at = panes.TABS.findIndex(([other]) => other === name);
-    const next = panes.TABS[(at + step + panes.TABS.length) % panes.TABS.length][0];
+    const at = TABS.findIndex(([other]) => other === name);
+    const next = TABS[(at + step + TABS.length) % TABS.length][0];
     choose(next);
     byId("tab-" + next).focus();
     event.preventDefault();
@@ -239,7 +222,8 @@ const tabs = panes.TABS.map(([name, title]) => {
 byId("tabs").append(...tabs);
 
 function choose(name) {
-  project.tab = panes.TABS.some(([known]) => known === name) ? name : "findings";
+  said.textContent = "";
+  project.tab = TABS.some(([known]) => known === name) ? name : "findings";
   for (const tab of tabs) {
     const isChosen = tab.id === "tab-" + project.tab;
     tab.setAttribute("aria-selected", isChosen);
@@ -250,32 +234,35 @@ function choose(name) {
   check();
 }
 
-const names = examples.map((files) => Object.keys(files)[0]);
-options(exampleChoice, ["choose", ...names], "choose");
+const names = exampleProjects.map((files) => Object.keys(files)[0]);
+options(exampleChoice, ["Example", ...names], "Example");
 exampleChoice.addEventListener("change", () => {
-  const files = examples.find((found) => Object.keys(found)[0] === exampleChoice.value);
-  if (files) start(link.checked({ files, tab: project.tab }));
-  exampleChoice.value = "choose";
+  const files = exampleProjects.find((found) => Object.keys(found)[0] === exampleChoice.value);
+  if (files) begin(checkedProject({ files, tab: project.tab }));
+  exampleChoice.value = "Example";
 });
 fileChoice.addEventListener("change", () => open(fileChoice.value));
-byId("format").addEventListener("click", () => {
+byId("format").addEventListener("click", async () => {
   try {
     const files = { [project.file]: project.files[project.file] };
-    const formatted = compiler.run({ command: "fmt", files }).files;
+    const { files: formatted } = await compiler.run({ command: "fmt", files });
     if (formatted) edit.replace(formatted[0].text);
     said.textContent = formatted ? "Formatted." : "The text does not parse; nothing changed.";
   } catch (error) {
     said.textContent = error.message;
   }
 });
-byId("copy").addEventListener("click", async () => {
-  if (!(await kept())) return;
+async function copyText(text, words) {
   try {
-    await navigator.clipboard.writeText(location.href);
-    said.textContent = "The link has been copied.";
+    await navigator.clipboard.writeText(text);
+    said.textContent = words;
   } catch {
-    said.textContent = "The address of this page is the link: copy it.";
+    said.textContent = "The browser does not allow copying: select the text, and use the keyboard.";
   }
+}
+
+byId("copy").addEventListener("click", async () => {
+  if (await kept()) await copyText(ownLink(), "Copied. " + reach(moduleText === ""));
 });
 byId("add").addEventListener("click", () => {
   byId("naming").hidden = false;
@@ -304,36 +291,25 @@ byId("remove").addEventListener("click", () => {
   open(Object.keys(rest)[0]);
 });
 
-// `duologue play FILE` serves the files at an address that ends so.
-async function given() {
-  if (location.search !== "?files") return;
-  try {
-    const answer = await fetch("files.json");
-    if (!answer.ok) throw new Error("the server has none; open the address that `duologue play` printed");
-    start(link.checked(await answer.json()));
-  } catch (error) {
-    throw new Error("The files cannot be loaded: " + error.message);
-  }
-}
-
 // A link that is opened in this page. Returns whether there is one.
 async function follow() {
   try {
-    const next = await link.read(location.hash);
-    if (next) start(next);
+    const next = await readLink(location.hash);
+    if (next) begin(next);
     return next !== null;
   } catch (error) {
     said.textContent = "The address cannot be read: " + error.message;
     return false;
   }
 }
-addEventListener("hashchange", follow);
 
-async function begin() {
-  start(project);
+async function connect() {
   try {
-    if (!(await follow())) await given();
-    compiler = await module("check");
+    if (moduleText === "") compiler = served(takeKey());
+    else compiler ??= await contained(moduleText);
+    const isLinked = await follow();
+    const opened = isLinked || moduleText !== "" ? null : await compiler.opened();
+    if (opened) begin(checkedProject(opened));
     document.documentElement.dataset.ready = "yes";
     check();
   } catch (error) {
@@ -341,4 +317,6 @@ async function begin() {
   }
 }
 
-begin();
+addEventListener("hashchange", () => location.hash.startsWith("#key=") ? connect() : follow());
+begin(project);
+connect();
