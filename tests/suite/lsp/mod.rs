@@ -6,5 +6,4 @@ mod editors;
 mod files;
 mod hostile;
 mod renames;
-mod shapes;
 mod tokens;

@@ -5,9 +5,10 @@ use crate::support::choices::Choices;
 use crate::support::repository;
 use duologue::compile::{Files, Input, Request};
 use duologue_lsp::answer::{
-    Encoding, Item, Lines, Place, Snapshot, complete, definition, fixes, folds, highlights, hints,
-    hover, name_at, outline, prepare, references, selections, semantic_tokens,
+    Encoding, Item, Lines, Snapshot, complete, definition, fixes, folds, highlights, hints, hover,
+    name_at, outline, prepare, references, selections, semantic_tokens,
 };
+use gen_lsp_types::Position;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
@@ -296,9 +297,9 @@ fn random_edits_are_survived_in_memory() {
                     "round {round}: {rest:?}"
                 );
             }
-            let place = Place {
+            let place = Position {
                 line: random.below(300) as u32,
-                column: random.below(300) as u32,
+                character: random.below(300) as u32,
             };
             let found = lines.offset(&text, place, Encoding::Utf16);
             assert!(text.is_char_boundary(found));
@@ -329,7 +330,7 @@ fn changes_bit_by_bit_are_the_whole_text() {
             let lines = Lines::of(&text);
             let place = |offset| {
                 let place = lines.place(&text, offset, Encoding::Utf16);
-                json!({ "line": place.line, "character": place.column })
+                json!({ "line": place.line, "character": place.character })
             };
             let piece = random.piece();
             let change =

@@ -8,6 +8,7 @@ use crate::uri;
 use duologue::compile::{Input, Request};
 use duologue_project::config::{Config, Which};
 use duologue_project::terminal::Terminal;
+use gen_lsp_types::Uri;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -91,13 +92,9 @@ impl<'t> State<'t> {
         config
     }
 
-    /// The path of a document that is open.
-    pub fn opened(&self, uri: &str) -> Option<PathBuf> {
-        let identity = self.documents.identity_of(&uri::path_of(uri));
-        self.documents
-            .open
-            .contains_key(&identity)
-            .then_some(identity)
+    /// The path of a document.
+    pub fn path(&self, uri: &Uri) -> PathBuf {
+        self.documents.identity_of(&uri::path_of(uri))
     }
 
     /// A request for these files with the settings of the first.

@@ -22,7 +22,7 @@ pub use complete::{Completion, CompletionKind, complete};
 pub use hints::{Hint, hints};
 pub use hover::{Hover, hover};
 pub use names::{definition, highlights, name_at, references};
-pub use position::{Encoding, Lines, Place};
+pub use position::{Encoding, Lines};
 pub use rename::{Renaming, prepare, rename};
 pub use semantic::{SemanticKind, SemanticToken, semantic_tokens};
 pub use snapshot::{Snapshot, protocol_at};

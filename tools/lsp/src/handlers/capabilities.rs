@@ -1,8 +1,48 @@
-//! What the server can do.
+//! What the server can do, and what it uses of what the client can do.
 
 use super::requests::legend;
 use crate::answer::Encoding;
+use crate::uri;
+use gen_lsp_types::Uri;
 use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// What the client can do. A field of the wrong type counts as missing: nothing else would work otherwise.
+#[derive(Default)]
+pub struct Client {
+    pub counts_bytes: bool,
+    pub can_watch: bool,
+    pub can_refresh_lenses: bool,
+    pub can_refresh_hints: bool,
+}
+
+impl Client {
+    /// From the parameters of `initialize`.
+    pub fn of(asked: &Value) -> Client {
+        let all = &asked["capabilities"];
+        let (general, workspace) = (&all["general"], &all["workspace"]);
+        let encodings = general["positionEncodings"].as_array();
+        let is_true = |value: &Value| value.as_bool() == Some(true);
+        Client {
+            counts_bytes: encodings.is_some_and(|all| all.contains(&json!("utf-8"))),
+            can_watch: is_true(&workspace["didChangeWatchedFiles"]["dynamicRegistration"]),
+            can_refresh_lenses: is_true(&workspace["codeLens"]["refreshSupport"]),
+            can_refresh_hints: is_true(&workspace["inlayHint"]["refreshSupport"]),
+        }
+    }
+}
+
+/// The folders of the workspace, from the parameters of `initialize`.
+pub fn folders(asked: &Value) -> Vec<PathBuf> {
+    let folders = asked["workspaceFolders"].as_array();
+    let folders = folders.into_iter().flatten().map(|folder| &folder["uri"]);
+    let path = |uri: &Value| Some(uri::path_of(&Uri(uri.as_str()?.to_owned())));
+    let found: Vec<PathBuf> = folders.filter_map(path).collect();
+    match found.is_empty() {
+        true => path(&asked["rootUri"]).into_iter().collect(),
+        false => found,
+    }
+}
 
 /// The answer to `initialize`.
 pub fn of(encoding: Encoding) -> Value {
