@@ -61,7 +61,7 @@ local finding = vim.diagnostic.get(0)[1]
 step("finding: " .. finding.message:match("[^\n]*"))
 
 local params = vim.lsp.util.make_range_params()
-params.context = { diagnostics = { finding.user_data and finding.user_data.lsp or nil } }
+params.context = { diagnostics = vim.lsp.diagnostic.get_line_diagnostics(0) }
 local actions = request("textDocument/codeAction", params)
 if #actions == 0 then fail("no action") end
 vim.lsp.util.apply_workspace_edit(actions[1].edit, "utf-16")
