@@ -99,9 +99,12 @@ fn what_is_not_open_has_empty_answers() {
 }
 
 /// Every request about a text.
-pub const METHODS: [&str; 17] = [
+pub const METHODS: [&str; 20] = [
     "textDocument/hover",
     "textDocument/definition",
+    "textDocument/typeDefinition",
+    "textDocument/documentLink",
+    "textDocument/prepareCallHierarchy",
     "textDocument/references",
     "textDocument/documentHighlight",
     "textDocument/completion",

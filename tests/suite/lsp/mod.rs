@@ -3,6 +3,7 @@
 mod answers;
 mod client;
 mod editors;
+mod features;
 mod files;
 mod hostile;
 mod renames;

@@ -5,8 +5,9 @@ use crate::support::choices::Choices;
 use crate::support::repository;
 use duologue::compile::{Files, Input, Request};
 use duologue_lsp::answer::{
-    Encoding, Item, Lines, Snapshot, complete, definition, fixes, folds, highlights, hints, hover,
-    name_at, outline, prepare, references, selections, semantic_tokens,
+    Elsewhere, Encoding, Item, ItemKind, Lines, Snapshot, complete, definition, fixes, folds,
+    formatted, highlights, hints, hover, name_at, organized, outline, prepare, references,
+    selections, semantic_tokens, state_at, transitions, type_definitions, unknown_names,
 };
 use gen_lsp_types::Position;
 use serde_json::{Value, json};
@@ -121,9 +122,26 @@ fn of_text(snapshot: &Snapshot, files: &Texts, path: &Path) {
     for hint in hints(snapshot, &whole) {
         inside(text, &(hint.at..hint.at), "hint");
     }
-    for fix in fixes(snapshot, &whole, &request(path), files) {
+    let names = unknown_names(snapshot, &whole).into_iter();
+    let elsewhere = names.map(|(name, _)| Elsewhere {
+        kind: ItemKind::Alias,
+        name,
+        import: Some("other.proto".to_owned()),
+    });
+    let elsewhere: Vec<Elsewhere> = elsewhere.collect();
+    for fix in fixes(snapshot, &whole, &request(path), files, &elsewhere) {
         for (at, _) in &fix.edits {
             inside(text, at, "fix");
+        }
+    }
+    for (at, _) in organized(snapshot) {
+        inside(text, &at, "import");
+    }
+    for item in outline(text) {
+        for within in [&item.name_at, &(item.name_at.start..item.at.end)] {
+            if let Ok(Some((at, _))) = formatted(snapshot, Some(within)) {
+                inside(text, &at, "layout");
+            }
         }
     }
 }
@@ -131,7 +149,8 @@ fn of_text(snapshot: &Snapshot, files: &Texts, path: &Path) {
 /// Asks everything at a position.
 fn at(snapshot: &Snapshot, offset: usize) {
     let text = snapshot.text();
-    for found in complete(snapshot, offset, &|_| vec!["a.proto".to_owned()]) {
+    let paths = |_: &str| vec!["a.proto".to_owned()];
+    for found in complete(snapshot, offset, &paths, &mut |_| Vec::new()) {
         let at = &found.replaced;
         inside(text, at, "completion");
         assert!(
@@ -146,6 +165,14 @@ fn at(snapshot: &Snapshot, offset: usize) {
     if let Some((from, to)) = definition(snapshot, offset) {
         span(from, "definition");
         span(to, "definition");
+    }
+    for to in type_definitions(snapshot, offset) {
+        span(to, "type definition");
+    }
+    if let Some((protocol, _)) = state_at(snapshot, offset) {
+        for (.., message) in transitions(snapshot.program().protocol(protocol)) {
+            span(message, "transition");
+        }
     }
     for found in references(snapshot, offset) {
         span(found.span, "reference");

@@ -74,7 +74,10 @@ impl Reading {
     pub fn delays(&self, method: &str) -> bool {
         let needs_all = matches!(
             method,
-            "textDocument/references" | "textDocument/rename" | "workspace/symbol"
+            "textDocument/references"
+                | "textDocument/rename"
+                | "textDocument/codeAction"
+                | "workspace/symbol"
         );
         self.is_running && needs_all
     }

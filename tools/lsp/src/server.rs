@@ -263,7 +263,7 @@ impl Server<'_> {
         if let Some(options) = asked.get("initializationOptions") {
             self.configure(options);
         }
-        capabilities::of(self.state.encoding)
+        capabilities::of(self.state.encoding, &self.client)
     }
 
     /// Settings, with or without the name of the server around them.
@@ -381,6 +381,13 @@ impl Server<'_> {
     fn touched(&mut self, path: PathBuf) {
         self.state.changed();
         let dependents = self.state.dependents(&path);
+        if self.client.asks_for_findings {
+            // It asks for those of the text itself.
+            if !dependents.is_empty() {
+                self.refresh_findings();
+            }
+            return;
+        }
         self.stale.retain(|stale| *stale != path);
         self.stale.push_front(path);
         for dependent in dependents {
@@ -425,6 +432,9 @@ impl Server<'_> {
     }
 
     fn all_stale(&mut self) {
+        if self.client.asks_for_findings {
+            return self.refresh_findings();
+        }
         for path in self.state.documents.open.keys() {
             if !self.stale.contains(path) {
                 self.stale.push_back(path.clone());
@@ -432,20 +442,22 @@ impl Server<'_> {
         }
     }
 
+    fn ask_to<R: lsp::Request<Params = ()>>(&mut self, can: bool) {
+        if can {
+            self.requests += 1;
+            let id = format!("refresh-{}", self.requests);
+            self.output.request::<R>(&id, ());
+        }
+    }
+
     /// Asks the client to refresh what it shows all the time.
     fn refresh(&mut self) {
-        let mut ask = |can: bool, request: fn(&Output, &str)| {
-            if can {
-                self.requests += 1;
-                request(self.output, &format!("refresh-{}", self.requests));
-            }
-        };
-        ask(self.client.can_refresh_lenses, |output, id| {
-            output.request::<lsp::CodeLensRefreshRequest>(id, ());
-        });
-        ask(self.client.can_refresh_hints, |output, id| {
-            output.request::<lsp::InlayHintRefreshRequest>(id, ());
-        });
+        self.ask_to::<lsp::CodeLensRefreshRequest>(self.client.can_refresh_lenses);
+        self.ask_to::<lsp::InlayHintRefreshRequest>(self.client.can_refresh_hints);
+    }
+
+    fn refresh_findings(&mut self) {
+        self.ask_to::<lsp::DiagnosticRefreshRequest>(self.client.can_refresh_findings);
     }
 
     fn publish(&self, uri: Uri, version: Option<i32>, diagnostics: Vec<lsp::Diagnostic>) {

@@ -14,6 +14,9 @@ pub struct Client {
     pub can_watch: bool,
     pub can_refresh_lenses: bool,
     pub can_refresh_hints: bool,
+    pub can_refresh_findings: bool,
+    /// Whether it asks for findings, so that none have to be sent.
+    pub asks_for_findings: bool,
 }
 
 impl Client {
@@ -28,6 +31,8 @@ impl Client {
             can_watch: is_true(&workspace["didChangeWatchedFiles"]["dynamicRegistration"]),
             can_refresh_lenses: is_true(&workspace["codeLens"]["refreshSupport"]),
             can_refresh_hints: is_true(&workspace["inlayHint"]["refreshSupport"]),
+            can_refresh_findings: is_true(&workspace["diagnostics"]["refreshSupport"]),
+            asks_for_findings: all["textDocument"]["diagnostic"].is_object(),
         }
     }
 }
@@ -45,12 +50,12 @@ pub fn folders(asked: &Value) -> Vec<PathBuf> {
 }
 
 /// The answer to `initialize`.
-pub fn of(encoding: Encoding) -> Value {
+pub fn of(encoding: Encoding, client: &Client) -> Value {
     let encoding = match encoding {
         Encoding::Utf8 => "utf-8",
         Encoding::Utf16 => "utf-16",
     };
-    json!({
+    let mut answer = json!({
         "serverInfo": { "name": "duologue", "version": env!("CARGO_PKG_VERSION") },
         "capabilities": {
             "positionEncoding": encoding,
@@ -58,12 +63,16 @@ pub fn of(encoding: Encoding) -> Value {
             "hoverProvider": true,
             "completionProvider": { "triggerCharacters": [":", ">", "(", "\"", "/", "[", "{", ","] },
             "definitionProvider": true,
+            "typeDefinitionProvider": true,
+            "callHierarchyProvider": true,
+            "documentLinkProvider": { "resolveProvider": false },
             "referencesProvider": true,
             "documentHighlightProvider": true,
             "renameProvider": { "prepareProvider": true },
-            "codeActionProvider": { "codeActionKinds": ["quickfix", "source.fixAll"] },
+            "codeActionProvider": { "codeActionKinds": ["quickfix", "source.fixAll", "source.organizeImports"] },
             "codeLensProvider": { "resolveProvider": false },
             "documentFormattingProvider": true,
+            "documentRangeFormattingProvider": true,
             "documentSymbolProvider": true,
             "workspaceSymbolProvider": true,
             "foldingRangeProvider": true,
@@ -73,5 +82,10 @@ pub fn of(encoding: Encoding) -> Value {
             "workspace": { "workspaceFolders": { "supported": true, "changeNotifications": true } },
             "experimental": { "duologueDual": true, "duologuePicture": true },
         },
-    })
+    });
+    if client.asks_for_findings {
+        let options = json!({ "interFileDependencies": true, "workspaceDiagnostics": false });
+        answer["capabilities"]["diagnosticProvider"] = options;
+    }
+    answer
 }

@@ -2,7 +2,9 @@
 
 use super::requests::everywhere;
 use super::{at, view};
-use crate::answer::{automatic_fixes, fixes, formatted, prepare, rename};
+use crate::answer::{
+    ItemKind, automatic_fixes, fixes, formatted, organized, prepare, rename, unknown_names,
+};
 use crate::state::State;
 use gen_lsp_types::*;
 use std::collections::HashMap;
@@ -50,7 +52,8 @@ fn changed(changes: HashMap<Uri, Vec<TextEdit>>) -> WorkspaceEdit {
 
 pub fn actions(state: &mut State<'_>, asked: CodeActionParams) -> Option<Vec<CodeActionResponse>> {
     let uri = asked.text_document.uri.clone();
-    let view = view(state, &asked.text_document)?;
+    let path = state.path(&uri);
+    let view = state.view(&path)?;
     let within = view.bytes(asked.range);
     let only = asked.context.only.unwrap_or_default();
     let is_wanted = |kind: &CodeActionKind| {
@@ -65,16 +68,38 @@ pub fn actions(state: &mut State<'_>, asked: CodeActionParams) -> Option<Vec<Cod
     let edit = |edits: Vec<TextEdit>| Some(changed(HashMap::from([(uri.clone(), edits)])));
     let mut actions = Vec::new();
     if is_wanted(&CodeActionKind::QuickFix) {
-        for fix in fixes(&view.snapshot, &within, &view.request, &state.documents) {
+        let names = unknown_names(&view.snapshot, &within);
+        let is_wanted = |kind: ItemKind, name: &str| {
+            let mut names = names.iter();
+            names.any(|(wanted, is_meant)| wanted == name && is_meant(kind))
+        };
+        let elsewhere = match names.is_empty() {
+            true => Vec::new(),
+            false => state.elsewhere(&path, &is_wanted),
+        };
+        let (files, request) = (&state.documents, &view.request);
+        for fix in fixes(&view.snapshot, &within, request, files, &elsewhere) {
             actions.push(CodeAction {
                 title: fix.title,
                 kind: Some(CodeActionKind::QuickFix),
-                is_preferred: Some(fix.is_automatic),
+                is_preferred: Some(fix.is_preferred),
                 diagnostics: Some(vec![view.finding(fix.finding, &state.documents)]),
                 edit: edit(view.edits(&fix.edits)),
                 ..CodeAction::default()
             });
         }
+    }
+    let edits = match is_wanted(&CodeActionKind::SourceOrganizeImports) {
+        true => organized(&view.snapshot),
+        false => Vec::new(),
+    };
+    if !edits.is_empty() {
+        actions.push(CodeAction {
+            title: "Organize imports".to_owned(),
+            kind: Some(CodeActionKind::SourceOrganizeImports),
+            edit: edit(view.edits(&edits)),
+            ..CodeAction::default()
+        });
     }
     // Only where it is asked for: otherwise it would be in every list.
     if !only.is_empty() && is_wanted(&CodeActionKind::SourceFixAll) {
@@ -94,11 +119,13 @@ pub fn actions(state: &mut State<'_>, asked: CodeActionParams) -> Option<Vec<Cod
 pub fn reformatted(
     state: &mut State<'_>,
     of: &TextDocumentIdentifier,
+    within: Option<Range>,
 ) -> Result<Option<Vec<TextEdit>>, String> {
     let Some(view) = view(state, of) else {
         return Ok(None);
     };
-    match formatted(&view.snapshot) {
+    let within = within.map(|range| view.bytes(range));
+    match formatted(&view.snapshot, within.as_ref()) {
         Ok(change) => Ok(Some(view.edits(change.as_slice()))),
         Err(_) => Err("the file has syntax errors: repair them first".to_owned()),
     }

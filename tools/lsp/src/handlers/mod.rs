@@ -2,6 +2,7 @@
 
 pub mod capabilities;
 mod edits;
+mod hierarchy;
 mod requests;
 
 use crate::convert::View;
@@ -49,6 +50,12 @@ pub fn answer(
     answers! { method, params:
         HoverRequest => |asked| Ok(requests::hovered(state, &asked)),
         DefinitionRequest => |asked| Ok(requests::defined(state, &asked)),
+        TypeDefinitionRequest => |asked| Ok(requests::typed(state, &asked)),
+        DocumentLinkRequest => |asked| Ok(requests::linked(state, &asked)),
+        DocumentDiagnosticRequest => |asked| Ok(requests::diagnosed(state, &asked)),
+        CallHierarchyPrepareRequest => |asked| Ok(hierarchy::prepared(state, &asked)),
+        CallHierarchyIncomingCallsRequest => |asked| Ok(hierarchy::incoming(state, &asked)),
+        CallHierarchyOutgoingCallsRequest => |asked| Ok(hierarchy::outgoing(state, &asked)),
         ReferencesRequest => |asked| Ok(requests::referenced(state, &asked)),
         DocumentHighlightRequest => |asked| Ok(requests::highlighted(state, &asked)),
         CompletionRequest => |asked| Ok(requests::completed(state, &asked)),
@@ -66,7 +73,12 @@ pub fn answer(
         PrepareRenameRequest => |asked| edits::prepared(state, &asked),
         RenameRequest => |asked| edits::renamed(state, &asked),
         CodeActionRequest => |asked| Ok(edits::actions(state, asked)),
-        DocumentFormattingRequest => |asked| edits::reformatted(state, &asked.text_document),
+        DocumentFormattingRequest => |asked| {
+            edits::reformatted(state, &asked.text_document, None)
+        },
+        DocumentRangeFormattingRequest => |asked| {
+            edits::reformatted(state, &asked.text_document, Some(asked.range))
+        },
     }
     let words = format!("there is no method `{method}`");
     Err((ErrorCode::MethodNotFound, words))

@@ -2,11 +2,11 @@
 
 use super::{at, view};
 use crate::answer::{
-    Completion, CompletionKind, FoldKind, Item, ItemKind, SemanticKind, complete, definition,
-    folds, highlights, hints, hover, name_at, outline, protocol_at, references, selections,
-    semantic_tokens,
+    Completion, CompletionKind, FoldKind, Item, ItemKind, Lines, SemanticKind, complete,
+    definition, folds, highlights, hints, hover, import, name_at, outline, protocol_at, references,
+    selections, semantic_tokens, type_definitions,
 };
-use crate::convert::{View, uri_of};
+use crate::convert::{View, range_in, uri_of};
 use crate::state::State;
 use duologue::compile::Files;
 use duologue::dual;
@@ -40,6 +40,43 @@ pub fn defined(state: &mut State<'_>, asked: &DefinitionParams) -> Option<Defini
 
 /// How many files that may use a name are compiled at once.
 const USERS: usize = 64;
+
+pub fn typed(
+    state: &mut State<'_>,
+    asked: &TypeDefinitionParams,
+) -> Option<TypeDefinitionResponse> {
+    let (view, offset) = at(state, &asked.text_document_position_params)?;
+    let found = type_definitions(&view.snapshot, offset).into_iter();
+    let found = found.map(|span| view.location(span, &state.documents));
+    Some(Definition::LocationList(found.collect()).into())
+}
+
+/// The imports of a text, each with the file that it leads to.
+pub fn linked(state: &mut State<'_>, asked: &DocumentLinkParams) -> Option<Vec<DocumentLink>> {
+    let view = view(state, &asked.text_document)?;
+    let program = view.snapshot.program();
+    let names = program.uses.in_source(view.snapshot.source);
+    let links = names.filter_map(|found| {
+        let Referent::Import(Some(file)) = found.referent else {
+            return None;
+        };
+        let target = view.uri(program.file(file).source, &state.documents);
+        let range = view.span_range(found.span);
+        Some(DocumentLink::new(range, Some(target), None, None))
+    });
+    Some(links.collect())
+}
+
+/// What is wrong with a text, for a client that asks for it.
+pub fn diagnosed(
+    state: &mut State<'_>,
+    asked: &DocumentDiagnosticParams,
+) -> DocumentDiagnosticReport {
+    let view = view(state, &asked.text_document);
+    let found = view.map(|view| view.findings(&state.documents));
+    let report = FullDocumentDiagnosticReport::new(None, found.unwrap_or_default());
+    RelatedFullDocumentDiagnosticReport::new(None, report).into()
+}
 
 pub fn referenced(state: &mut State<'_>, asked: &ReferenceParams) -> Option<Vec<Location>> {
     let (view, offset) = at(state, &asked.text_document_position_params)?;
@@ -132,10 +169,20 @@ pub fn completed(state: &mut State<'_>, asked: &CompletionParams) -> Option<Comp
         .chain(view.request.import_dirs.iter().cloned())
         .collect();
     let paths = |start: &str| entries(&folders, start, &own);
-    let items = complete(&view.snapshot, offset, &paths);
+    let path = state.path(&asked.text_document_position_params.text_document.uri);
+    let mut is_incomplete = false;
+    let mut elsewhere = |is_wanted: &dyn Fn(ItemKind, &str) -> bool| {
+        let found = state.elsewhere(&path, is_wanted);
+        // More of them may have what is typed next.
+        is_incomplete = !found.is_empty();
+        found
+    };
+    let items = complete(&view.snapshot, offset, &paths, &mut elsewhere);
     let items = items.into_iter().map(|item| proposal(&view, item));
+    let items = items.collect();
     let list = CompletionList {
-        items: items.collect(),
+        is_incomplete,
+        items,
         ..CompletionList::default()
     };
     Some(list.into())
@@ -180,7 +227,9 @@ fn proposal(view: &View, item: Completion) -> CompletionItem {
         CompletionKind::Folder => CompletionItemKind::Folder,
     };
     let edit = TextEdit::new(view.range(&item.replaced), item.text.clone());
+    let import = item.import.map(|path| import(view.snapshot.text(), &path));
     CompletionItem {
+        additional_text_edits: import.map(|edit| view.edits(&[edit])),
         label: item.text.clone(),
         kind: Some(kind),
         detail: Some(item.detail),
@@ -190,7 +239,7 @@ fn proposal(view: &View, item: Completion) -> CompletionItem {
     }
 }
 
-fn symbol_kind(kind: ItemKind) -> SymbolKind {
+pub fn symbol_kind(kind: ItemKind) -> SymbolKind {
     match kind {
         ItemKind::Alias | ItemKind::ExternType => SymbolKind::Class,
         ItemKind::Struct => SymbolKind::Struct,
@@ -233,41 +282,56 @@ pub fn symbols(
     Some(found.into())
 }
 
-/// The protocols of the workspace whose names contain the query. Only files with such a protocol are read.
+/// The declarations of the workspace whose names contain the query, those that are in no other first. Only files with such a name are read.
 pub fn workspace_symbols(
     state: &mut State<'_>,
     asked: &WorkspaceSymbolParams,
 ) -> Option<WorkspaceSymbolResponse> {
     let query = asked.query.to_lowercase();
-    let matches = |name: &str| name.to_lowercase().contains(&query);
-    let mut found = Vec::new();
-    for (path, heads) in state.workspace(&[]).all() {
-        if found.len() >= SYMBOLS || !heads.protocols.iter().any(|name| matches(name)) {
-            continue;
-        }
+    let (mut found, mut inner) = (Vec::new(), Vec::new());
+    let all = state.workspace(&[]).all();
+    for (path, _) in all.filter(|(_, heads)| heads.names.contains(&query)) {
         let Ok(bytes) = state.documents.read(path) else {
             continue;
         };
         let text = String::from_utf8_lossy(&bytes);
-        let lines = crate::answer::Lines::of(&text);
-        for item in outline(&text) {
-            let is_protocol = matches!(item.kind, ItemKind::Protocol | ItemKind::Instance);
-            if is_protocol && matches(&item.name) {
-                let range = crate::convert::range_in(&text, &lines, &item.name_at, state.encoding);
-                let uri = uri_of(path, &state.documents);
-                found.push(WorkspaceSymbol {
-                    location: Location::new(uri, range).into(),
+        let lines = Lines::of(&text);
+        let uri = uri_of(path, &state.documents);
+        let items = outline(&text);
+        let mut open: Vec<(&Item, String)> =
+            items.iter().map(|item| (item, String::new())).collect();
+        open.reverse();
+        while let Some((item, within)) = open.pop() {
+            let name = match within.is_empty() {
+                true => item.name.clone(),
+                false => format!("{within}/{}", item.name),
+            };
+            let children = item.children.iter().rev();
+            open.extend(children.map(|child| (child, name.clone())));
+            let list = match within.is_empty() {
+                true => &mut found,
+                false => &mut inner,
+            };
+            if list.len() < SYMBOLS && item.name.to_lowercase().contains(&query) {
+                let range = range_in(&text, &lines, &item.name_at, state.encoding);
+                list.push(WorkspaceSymbol {
+                    location: Location::new(uri.clone(), range).into(),
                     base_symbol_information: BaseSymbolInformation {
                         kind: symbol_kind(item.kind),
-                        name: item.name,
+                        name: item.name.clone(),
                         tags: None,
-                        container_name: None,
+                        container_name: (!within.is_empty()).then_some(within),
                     },
                     data: None,
                 });
             }
         }
+        if found.len() >= SYMBOLS {
+            break;
+        }
     }
+    found.extend(inner);
+    found.truncate(SYMBOLS);
     Some(found.into())
 }
 
