@@ -67,8 +67,12 @@ impl Edit {
             Some(before) => {
                 let before = before.strip_suffix('\r').unwrap_or(before);
                 // A blank line that only separated the removed text from something else is removed too.
-                let after = text[end..].trim_start();
-                let is_last = after.is_empty() || after.starts_with(['}', ')']);
+                let rest = text[end..].trim_start();
+                let next = text[end + ending.map_or(0, |ending| ending.len())..]
+                    .trim_start_matches([' ', '\t']);
+                let is_last = rest.is_empty()
+                    || rest.starts_with(['}', ')'])
+                    || next.starts_with(['\n', '\r']);
                 let trimmed = before.trim_end_matches([' ', '\t', '\r']);
                 let start = match trimmed.strip_suffix('\n') {
                     Some(before) if is_last => before.strip_suffix('\r').unwrap_or(before).len(),
@@ -76,11 +80,10 @@ impl Edit {
                 };
                 Span::new(self.span.source, start, end)
             }
-            None => Span::new(
-                self.span.source,
-                0,
-                end + ending.map_or(0, |ending| ending.len()),
-            ),
+            None => {
+                let rest = text[end..].trim_start_matches(['\n', '\r']);
+                Span::new(self.span.source, 0, text.len() - rest.len())
+            }
         }
     }
 }
@@ -110,6 +113,8 @@ pub struct Diagnostic {
     pub message: String,
     /// The location to repair.
     pub primary: Label,
+    /// The name of the innermost protocol, state or message whose attributes set the level, if the finding is in one.
+    pub item: Option<Span>,
     /// The other locations involved, possibly in other files.
     pub related: Vec<Label>,
     /// Reasons and background.
@@ -132,6 +137,7 @@ impl Diagnostic {
                 span,
                 text: String::new(),
             },
+            item: None,
             related: Vec::new(),
             notes: Vec::new(),
             helps: Vec::new(),
@@ -284,6 +290,18 @@ mod tests {
             edit.place(&sources).range()
         };
         assert_eq!(place(15, 16), 9..16);
-        assert_eq!(place(24, 25), 19..25);
+        assert_eq!(place(24, 25), 18..25);
+        // Between two blank lines, and at the beginning.
+        assert_eq!(place(4, 18), 3..18);
+        let id = sources.add("b.proto", "a\r\n\r\nb\r\n\r\nc\r\n");
+        let place = |start, end| {
+            let edit = Edit {
+                span: Span::new(id, start, end),
+                text: String::new(),
+            };
+            edit.place(&sources).range()
+        };
+        assert_eq!(place(5, 6), 1..6);
+        assert_eq!(place(0, 1), 0..5);
     }
 }

@@ -206,7 +206,12 @@ impl Findings {
     ) {
         let level = self.level(rule, location);
         if level > Level::Allow {
-            self.list.push(Diagnostic { level, ..make() });
+            let item = location.item();
+            self.list.push(Diagnostic {
+                level,
+                item,
+                ..make()
+            });
         }
     }
 }

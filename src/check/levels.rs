@@ -4,6 +4,7 @@
 use super::Rule;
 use crate::diagnostic::Level;
 use crate::protocol::{LevelAttribute, Message, Program, Protocol, State};
+use crate::source::Span;
 use std::collections::HashMap;
 
 /// The name that means every rule whose level would be [`Level::Warn`], in the settings of a run.
@@ -98,6 +99,14 @@ impl<'a> Location<'a> {
             message: Some(message),
             ..Location::state(protocol, state)
         }
+    }
+
+    /// The name of the innermost protocol, state or message.
+    pub fn item(self) -> Option<Span> {
+        let message = self.message.map(|message| &message.name);
+        let state = self.state.map(|state| &state.name);
+        let protocol = self.protocol.map(|protocol| &protocol.name);
+        message.or(state).or(protocol).map(|name| name.span)
     }
 
     /// The attribute that sets the level of a rule here: the last such attribute of the innermost item that has one.

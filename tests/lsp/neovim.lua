@@ -1,5 +1,5 @@
 -- A session in Neovim, without its screen: mistypes a state, sees the finding, applies the repair, renames a state, completes a
--- message and formats. Prints one line for each step that worked, and ends with an error at the first that did not.
+-- message, formats, and uses what crosses files. Prints one line for each step that worked, and ends with an error at the first that did not.
 
 vim.o.virtualedit = "onemore"
 local server, folder = vim.env.DUOLOGUE, vim.env.DUOLOGUE_FOLDER
@@ -61,7 +61,7 @@ local finding = vim.diagnostic.get(0)[1]
 step("finding: " .. finding.message:match("[^\n]*"))
 
 local params = vim.lsp.util.make_range_params()
-params.context = { diagnostics = { finding.user_data and finding.user_data.lsp or nil } }
+params.context = { diagnostics = vim.lsp.diagnostic.get_line_diagnostics(0) }
 local actions = request("textDocument/codeAction", params)
 if #actions == 0 then fail("no action") end
 vim.lsp.util.apply_workspace_edit(actions[1].edit, "utf-16")
@@ -100,5 +100,43 @@ step("formatted: " .. lines()[row + 1])
 
 local lens = request("textDocument/codeLens", { textDocument = vim.lsp.util.make_text_document_params() })
 step("lenses: " .. #lens)
+
+-- What another file declares is imported.
+vim.fn.writefile({ "type money = u64;" }, folder .. "/types.proto")
+vim.lsp.buf_notify(0, "workspace/didChangeWatchedFiles", { changes = { { uri = vim.uri_from_fname(folder .. "/types.proto"), type = 1 } } })
+local declared = find("^type money")
+vim.api.nvim_buf_set_lines(0, declared - 1, declared + 1, false, {})
+wait("finding", function() return #vim.diagnostic.get(0) > 0 end)
+find("money%)")
+local fix = vim.lsp.util.make_range_params()
+fix.context = { diagnostics = vim.lsp.diagnostic.get_line_diagnostics(0), only = { "quickfix" } }
+local fixes = request("textDocument/codeAction", fix)
+vim.lsp.util.apply_workspace_edit(fixes[1].edit, "utf-16")
+wait("end of the finding", function() return #vim.diagnostic.get(0) == 0 end)
+step(fixes[1].title)
+
+local links = request("textDocument/documentLink", { textDocument = vim.lsp.util.make_text_document_params() })
+step("link to " .. vim.fn.fnamemodify(vim.uri_to_fname(links[1].target), ":t"))
+find("amount: money")
+local places = request("textDocument/typeDefinition", vim.lsp.util.make_position_params())
+step("type in " .. vim.fn.fnamemodify(vim.uri_to_fname(places[1].uri), ":t"))
+local symbols = request("workspace/symbol", { query = "insufficient" })
+step("symbol " .. symbols[1].containerName .. "/" .. symbols[1].name)
+
+-- The quickfix list has the states from which messages lead to this one.
+find("online:send")
+vim.lsp.buf.incoming_calls()
+wait("list of states", function() return #vim.fn.getqflist() > 0 end)
+local states = {}
+for _, entry in ipairs(vim.fn.getqflist()) do table.insert(states, entry.text) end
+step("into online: " .. table.concat(states, " "))
+vim.cmd("cclose")
+
+local lazy = find("online:send")
+local there = vim.api.nvim_buf_get_lines(0, lazy, lazy + 1, false)[1]
+vim.api.nvim_buf_set_lines(0, lazy, lazy + 1, false, { "  online:send{" })
+vim.lsp.buf.range_formatting({}, { lazy + 1, 0 }, { lazy + 2, 0 })
+wait("formatted range", function() return vim.api.nvim_buf_get_lines(0, lazy, lazy + 1, false)[1] == there end)
+step("formatted a range")
 vim.lsp.stop_client(client)
 vim.cmd("qall!")

@@ -2,7 +2,7 @@
 
 mod programs;
 mod tree_sitter;
-mod vscode;
+pub mod vscode;
 
 use crate::support::repository;
 use std::collections::BTreeMap;

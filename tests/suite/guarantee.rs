@@ -100,7 +100,7 @@ fn what_cannot_be_explained() {
     }
     let stuck = "#[allow(stuck-state)] proto! d { s:send { x -> t, y -> ! } t:recv { } }\n";
     scratch.write("stuck.proto", stuck);
-    let text = scratch.transcript("explain stuck.proto");
+    let text = scratch.transcript("explain stuck.proto#d");
     assert!(text.contains("Nothing can be sent in `t`"), "{text}");
     scratch.said("explain missing.proto#p/s", 3, &[]);
     scratch.said("explain bank.proto#bank/login --format xml", 2, &[]);
@@ -215,7 +215,7 @@ fn guarantees_are_printed() {
     let scratch = scratch("guarantee");
     assert_snapshot!(
         "guarantees of the bank",
-        scratch.transcript("explain bank.proto")
+        scratch.transcript("explain bank.proto#bank")
     );
     let json = printed(&scratch, "explain odd.proto#odd --format json");
     let claims = json["protocols"][0]["claims"].as_array().expect("a list");
@@ -235,6 +235,42 @@ fn guarantees_are_printed() {
     let obstacle = "sessions stay in one process: message `hand` of state `go` carries an endpoint";
     assert_eq!(claim("same-protocol"), is("not_applicable", obstacle));
     scratch.said("explain bank.proto#bnk", 2, &[]);
+}
+
+/// An overview of a file has each of its declarations, states and messages.
+#[test]
+fn files_are_shown_at_a_glance() {
+    let scratch = scratch("overview");
+    assert_snapshot!("a file", scratch.transcript("explain bank.proto"));
+    for path in protocols_in("protocols") {
+        let program = checked(std::slice::from_ref(&path));
+        let program = program.program();
+        let output = run(
+            scratch.duologue(&format!("explain {}", path.display())),
+            b"",
+        );
+        let said = String::from_utf8(output.stdout).expect("UTF-8");
+        let own = &program.files[0];
+        let types = own.types.iter().map(|id| &program.ty(*id).name);
+        let instances = own.instances.iter().map(|id| &program.instance(*id).name);
+        for name in types.chain(instances) {
+            assert!(said.contains(&format!(" {name}`")), "{name}: {said}");
+        }
+        let mut rest = said.as_str();
+        for id in &own.protocols {
+            let protocol = program.protocol(*id);
+            let names = protocol.states.iter().flat_map(|state| {
+                let messages = state.messages.iter();
+                let messages = messages.map(|message| format!("`{}", message.name));
+                std::iter::once(format!("- `{}`, ", state.name)).chain(messages)
+            });
+            for name in std::iter::once(format!("## `{}`\n", protocol.name)).chain(names) {
+                let at = rest.find(&name);
+                let at = at.unwrap_or_else(|| panic!("{name} is not in its place: {said}"));
+                rest = &rest[at + name.len()..];
+            }
+        }
+    }
 }
 
 /// A protocol for which every claim holds names all places: each file is there, and each test and heading is in its file.

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 const NODE: &str = "apt-get install nodejs npm";
 
 /// The extension with its packages installed, in a copy of the folders that it uses.
-fn extension() -> &'static Path {
+pub fn extension() -> &'static Path {
     static INSTALLED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| {
         let scratch = Scratch::new("vscode");

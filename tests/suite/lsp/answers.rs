@@ -1,6 +1,7 @@
 //! Answers to requests, about texts in which `$0` marks the position.
 
 use super::client::{Client, edited, folder, marked, uri};
+use gen_lsp_types::InitializeResult;
 use serde_json::{Value, json};
 
 const BANK: &str = include_str!("../../../protocols/bank.proto");
@@ -331,7 +332,7 @@ fn a_text_is_formatted_or_the_reason_is_given() {
     let uri = uri(&folder.join("a.proto"));
     let text = "/// \u{e9}\u{1f600}\nproto!  p { a:send { m->! } }\n";
     client.did_open(&uri, text);
-    let asked = json!({ "textDocument": { "uri": uri }, "options": {} });
+    let asked = json!({ "textDocument": { "uri": uri }, "options": { "tabSize": 4, "insertSpaces": true } });
     let edits = client.request("textDocument/formatting", asked.clone());
     let formatted = edited(text, &edits);
     assert!(formatted.contains("proto! p {"), "{formatted}");
@@ -387,6 +388,8 @@ fn positions_are_in_bytes_where_the_client_offers_it() {
     let offered = json!({ "general": { "positionEncodings": ["utf-16", "utf-8"] } });
     let answer = client.initialize(&folder, offered);
     assert_eq!(answer["capabilities"]["positionEncoding"], "utf-8");
+    let typed: InitializeResult = serde_json::from_value(answer.clone()).expect("it has its type");
+    assert_eq!(json!(typed), answer, "a field is misspelled");
     let uri = uri(&folder.join("a.proto"));
     client.did_open(&uri, "/* \u{e9}\u{1f600} */ type t = u8;\n");
     let asked = |column: usize| json!({ "textDocument": { "uri": uri }, "position": { "line": 0, "character": column } });

@@ -54,6 +54,12 @@ completed:         invalid
 defined in line 19
 formatted:         invalid -> online,
 lenses: 1
+import `money` from `types.proto`
+link to types.proto
+type in types.proto
+symbol bank/withdrawal_response/insufficient_funds
+into online: login_response online online withdrawal_response withdrawal_response
+formatted a range
 ";
 
 #[test]
@@ -98,4 +104,34 @@ fn emacs_repairs_renames_and_completes() {
         .env("DUOLOGUE_FOLDER", &folder);
     let printed = succeed(&mut emacs).unwrap_or_else(|words| panic!("{words}"));
     assert_eq!(printed, EMACS_STEPS);
+}
+
+const VS_CODE_STEPS: &str = "\
+asked for: there is no state `conected` in `bank`
+repairs: did you mean `connected`?, create state `conected`
+completed with: import \"types.proto\";
+import `money` from `types.proto`
+findings follow another text
+organized: import \"types.proto\";
+link to types.proto
+type in types.proto
+into connected: login_response connected withdrawal_response
+out of it: connected withdrawal_response
+symbol bank/withdrawal_response/insufficient_funds
+formatted: \"  login:send{\" \"    connected:send {\"
+";
+
+#[test]
+#[ignore = "nightly: editors"]
+fn the_library_of_vs_code_repairs_imports_and_follows_states() {
+    let extension = crate::editors::vscode::extension();
+    let folder = folder("vscode");
+    let mut node = Command::new("node");
+    node.arg(repository().join("tests/lsp/vscode.js"))
+        .arg(extension)
+        .env("DUOLOGUE", env!("CARGO_BIN_EXE_duologue"))
+        .env("DUOLOGUE_FOLDER", &folder)
+        .env("DUOLOGUE_TEXT", repository().join("protocols/bank.proto"));
+    let printed = succeed(&mut node).unwrap_or_else(|words| panic!("{words}"));
+    assert_eq!(printed, VS_CODE_STEPS);
 }

@@ -17,6 +17,8 @@ fn write(path: &Path, text: &str) {
 fn protocols(client: &mut Client) -> Vec<String> {
     let found = client.request("workspace/symbol", json!({ "query": "" }));
     let found = found.as_array().expect("a list").iter();
+    // States are in them.
+    let found = found.filter(|found| found.get("containerName").is_none());
     let names = found.map(|found| found["name"].as_str().expect("a text").to_owned());
     let mut names: Vec<String> = names.collect();
     names.sort();

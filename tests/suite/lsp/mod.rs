@@ -3,8 +3,8 @@
 mod answers;
 mod client;
 mod editors;
+mod features;
 mod files;
 mod hostile;
 mod renames;
-mod shapes;
 mod tokens;

@@ -5,9 +5,11 @@ use crate::support::choices::Choices;
 use crate::support::repository;
 use duologue::compile::{Files, Input, Request};
 use duologue_lsp::answer::{
-    Encoding, Item, Lines, Place, Snapshot, complete, definition, fixes, folds, highlights, hints,
-    hover, name_at, outline, prepare, references, selections, semantic_tokens,
+    Elsewhere, Encoding, Item, ItemKind, Lines, Snapshot, complete, definition, fixes, folds,
+    formatted, highlights, hints, hover, name_at, organized, outline, prepare, references,
+    selections, semantic_tokens, state_at, transitions, type_definitions, unknown_names,
 };
+use gen_lsp_types::Position;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
@@ -120,9 +122,26 @@ fn of_text(snapshot: &Snapshot, files: &Texts, path: &Path) {
     for hint in hints(snapshot, &whole) {
         inside(text, &(hint.at..hint.at), "hint");
     }
-    for fix in fixes(snapshot, &whole, &request(path), files) {
+    let names = unknown_names(snapshot, &whole).into_iter();
+    let elsewhere = names.map(|(name, _)| Elsewhere {
+        kind: ItemKind::Alias,
+        name,
+        import: Some("other.proto".to_owned()),
+    });
+    let elsewhere: Vec<Elsewhere> = elsewhere.collect();
+    for fix in fixes(snapshot, &whole, &request(path), files, &elsewhere) {
         for (at, _) in &fix.edits {
             inside(text, at, "fix");
+        }
+    }
+    for (at, _) in organized(snapshot) {
+        inside(text, &at, "import");
+    }
+    for item in outline(text) {
+        for within in [&item.name_at, &(item.name_at.start..item.at.end)] {
+            if let Ok(Some((at, _))) = formatted(snapshot, Some(within)) {
+                inside(text, &at, "layout");
+            }
         }
     }
 }
@@ -130,7 +149,8 @@ fn of_text(snapshot: &Snapshot, files: &Texts, path: &Path) {
 /// Asks everything at a position.
 fn at(snapshot: &Snapshot, offset: usize) {
     let text = snapshot.text();
-    for found in complete(snapshot, offset, &|_| vec!["a.proto".to_owned()]) {
+    let paths = |_: &str| vec!["a.proto".to_owned()];
+    for found in complete(snapshot, offset, &paths, &mut |_| Vec::new()) {
         let at = &found.replaced;
         inside(text, at, "completion");
         assert!(
@@ -145,6 +165,14 @@ fn at(snapshot: &Snapshot, offset: usize) {
     if let Some((from, to)) = definition(snapshot, offset) {
         span(from, "definition");
         span(to, "definition");
+    }
+    for to in type_definitions(snapshot, offset) {
+        span(to, "type definition");
+    }
+    if let Some((protocol, _)) = state_at(snapshot, offset) {
+        for (.., message) in transitions(snapshot.program().protocol(protocol)) {
+            span(message, "transition");
+        }
     }
     for found in references(snapshot, offset) {
         span(found.span, "reference");
@@ -296,9 +324,9 @@ fn random_edits_are_survived_in_memory() {
                     "round {round}: {rest:?}"
                 );
             }
-            let place = Place {
+            let place = Position {
                 line: random.below(300) as u32,
-                column: random.below(300) as u32,
+                character: random.below(300) as u32,
             };
             let found = lines.offset(&text, place, Encoding::Utf16);
             assert!(text.is_char_boundary(found));
@@ -329,7 +357,7 @@ fn changes_bit_by_bit_are_the_whole_text() {
             let lines = Lines::of(&text);
             let place = |offset| {
                 let place = lines.place(&text, offset, Encoding::Utf16);
-                json!({ "line": place.line, "character": place.column })
+                json!({ "line": place.line, "character": place.character })
             };
             let piece = random.piece();
             let change =

@@ -1,12 +1,13 @@
 //! A checked text in the terms of the editor: positions, URIs and findings.
 
-use crate::answer::{Encoding, Lines, Place, Snapshot};
+use crate::answer::{Encoding, Lines, Snapshot};
 use crate::documents::Documents;
 use crate::uri;
 use duologue::compile::Request;
 use duologue::diagnostic::{Diagnostic, Label, Level};
 use duologue::source::{SourceId, Span};
-use serde_json::{Value, json};
+use gen_lsp_types as lsp;
+use lsp::{Location, Position, TextEdit, Uri};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,14 +32,10 @@ pub struct View {
     lines: RefCell<BTreeMap<SourceId, Rc<Lines>>>,
 }
 
-pub fn position(place: Place) -> Value {
-    json!({ "line": place.line, "character": place.column })
-}
-
 /// A range of a text with these lines.
-pub fn range_in(text: &str, lines: &Lines, at: &Range<usize>, encoding: Encoding) -> Value {
-    let place = |offset| position(lines.place(text, offset, encoding));
-    json!({ "start": place(at.start), "end": place(at.end) })
+pub fn range_in(text: &str, lines: &Lines, at: &Range<usize>, encoding: Encoding) -> lsp::Range {
+    let place = |offset| lines.place(text, offset, encoding);
+    lsp::Range::new(place(at.start), place(at.end))
 }
 
 impl View {
@@ -61,27 +58,27 @@ impl View {
     }
 
     /// A range of the text itself.
-    pub fn range(&self, at: &Range<usize>) -> Value {
+    pub fn range(&self, at: &Range<usize>) -> lsp::Range {
         let source = self.snapshot.source;
         range_in(self.snapshot.text(), &self.lines(source), at, self.encoding)
     }
 
-    pub fn place(&self, offset: usize) -> Place {
+    pub fn place(&self, offset: usize) -> Position {
         let lines = self.lines(self.snapshot.source);
         lines.place(self.snapshot.text(), offset, self.encoding)
     }
 
-    pub fn offset(&self, place: Place) -> usize {
+    pub fn offset(&self, place: Position) -> usize {
         let lines = self.lines(self.snapshot.source);
         lines.offset(self.snapshot.text(), place, self.encoding)
     }
 
-    pub fn bytes(&self, range: Range<Place>) -> Range<usize> {
+    pub fn bytes(&self, range: lsp::Range) -> Range<usize> {
         let lines = self.lines(self.snapshot.source);
-        lines.range(self.snapshot.text(), range, self.encoding)
+        lines.range(self.snapshot.text(), range.start..range.end, self.encoding)
     }
 
-    pub fn span_range(&self, span: Span) -> Value {
+    pub fn span_range(&self, span: Span) -> lsp::Range {
         let text = self.snapshot.compilation.sources.get(span.source).text();
         range_in(text, &self.lines(span.source), &span.range(), self.encoding)
     }
@@ -91,16 +88,16 @@ impl View {
         PathBuf::from(self.snapshot.compilation.sources.get(source).name())
     }
 
-    pub fn uri(&self, source: SourceId, documents: &Documents) -> String {
+    pub fn uri(&self, source: SourceId, documents: &Documents) -> Uri {
         uri_of(&self.path(source), documents)
     }
 
-    pub fn location(&self, span: Span, documents: &Documents) -> Value {
-        json!({ "uri": self.uri(span.source, documents), "range": self.span_range(span) })
+    pub fn location(&self, span: Span, documents: &Documents) -> Location {
+        Location::new(self.uri(span.source, documents), self.span_range(span))
     }
 
     /// The findings in the text itself.
-    pub fn findings(&self, documents: &Documents) -> Vec<Value> {
+    pub fn findings(&self, documents: &Documents) -> Vec<lsp::Diagnostic> {
         let all = self.snapshot.compilation.diagnostics.iter();
         let own = all.filter(|found| {
             let is_shown = found.level != Level::Allow;
@@ -112,7 +109,7 @@ impl View {
             .collect()
     }
 
-    pub fn finding(&self, found: &Diagnostic, documents: &Documents) -> Value {
+    pub fn finding(&self, found: &Diagnostic, documents: &Documents) -> lsp::Diagnostic {
         let mut message = found.message.clone();
         if !found.primary.text.is_empty() {
             message += &format!(": {}", found.primary.text);
@@ -123,7 +120,10 @@ impl View {
         for help in &found.helps {
             message += &format!("\nhelp: {}", help.text);
         }
-        let related = |label: &Label, text: String| json!({ "location": self.location(label.span, documents), "message": text });
+        let related = |label: &Label, message: String| lsp::DiagnosticRelatedInformation {
+            location: self.location(label.span, documents),
+            message,
+        };
         let others = found.related.iter().map(|label| {
             let text = match label.text.is_empty() {
                 true => "related",
@@ -133,36 +133,35 @@ impl View {
         });
         let steps = found.dialogue.iter().enumerate();
         let steps = steps.map(|(at, label)| related(label, format!("{}. {}", at + 1, label.text)));
-        let places: Vec<Value> = others.chain(steps).take(RELATED).collect();
-        let page = format!(
-            "{}/blob/main/docs/rules/{}.md",
-            env!("CARGO_PKG_REPOSITORY"),
-            found.rule
-        );
-        let mut value = json!({
-            "range": self.span_range(found.primary.span),
-            "severity": if found.level == Level::Deny { 1 } else { 2 },
-            "code": found.rule,
-            "codeDescription": { "href": page },
-            "source": "duologue",
-            "message": message,
-            "relatedInformation": places,
-        });
-        if found.rule.starts_with("unused-") || found.rule == "unreachable-state" {
-            value["tags"] = json!([1]);
+        let repository = env!("CARGO_PKG_REPOSITORY");
+        let page = format!("{repository}/blob/main/docs/rules/{}.md", found.rule);
+        let is_needless = found.rule.starts_with("unused-") || found.rule == "unreachable-state";
+        lsp::Diagnostic {
+            range: self.span_range(found.primary.span),
+            severity: Some(match found.level {
+                Level::Deny => lsp::DiagnosticSeverity::Error,
+                Level::Warn | Level::Allow => lsp::DiagnosticSeverity::Warning,
+            }),
+            code: Some(found.rule.into()),
+            code_description: Some(lsp::CodeDescription::new(Uri(page))),
+            source: Some("duologue".to_owned()),
+            message: message.into(),
+            related_information: Some(others.chain(steps).take(RELATED).collect()),
+            tags: is_needless.then(|| vec![lsp::DiagnosticTag::Unnecessary]),
+            ..lsp::Diagnostic::default()
         }
-        value
     }
 
     /// Edits of the text itself.
-    pub fn edits(&self, edits: &[(Range<usize>, String)]) -> Vec<Value> {
-        let edit = |(at, text): &(Range<usize>, String)| json!({ "range": self.range(at), "newText": text });
+    pub fn edits(&self, edits: &[(Range<usize>, String)]) -> Vec<TextEdit> {
+        let edit =
+            |(at, text): &(Range<usize>, String)| TextEdit::new(self.range(at), text.clone());
         edits.iter().map(edit).collect()
     }
 }
 
 /// The URI of a file, as the editor writes it if the file is open.
-pub fn uri_of(path: &Path, documents: &Documents) -> String {
+pub fn uri_of(path: &Path, documents: &Documents) -> Uri {
     let identity = documents.identity_of(path);
     match documents.open.get(&identity) {
         Some(document) => document.uri.clone(),

@@ -4,9 +4,9 @@ use crate::answer::{Encoding, Heads, Lines, heads};
 use duologue::compile::Files;
 use duologue::files::Disk;
 use duologue_project::git::plain;
+use gen_lsp_types::{TextDocumentContentChangeEvent, Uri};
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Document {
     /// As the editor names it.
-    pub uri: String,
-    pub version: Option<i64>,
+    pub uri: Uri,
+    pub version: i32,
     pub text: Arc<str>,
     pub lines: Arc<Lines>,
     pub heads: Heads,
 }
 
 impl Document {
-    pub fn new(uri: &str, version: Option<i64>, text: String) -> Document {
+    pub fn new(uri: Uri, version: i32, text: String) -> Document {
         Document {
-            uri: uri.to_owned(),
+            uri,
             version,
             lines: Arc::new(Lines::of(&text)),
             heads: heads(&text),
@@ -32,28 +32,29 @@ impl Document {
         }
     }
 
-    /// Replaces ranges one after another; each is in the text that the one before it left. Without a range, the whole text.
+    /// Replaces ranges one after another; each is in the text that the one before it left.
     pub fn change(
         &mut self,
-        version: Option<i64>,
-        changes: &[(Option<Range<crate::answer::Place>>, &str)],
+        version: i32,
+        changes: Vec<TextDocumentContentChangeEvent>,
         encoding: Encoding,
     ) {
+        use TextDocumentContentChangeEvent as Change;
         let mut text = self.text.to_string();
-        for (index, (range, with)) in changes.iter().enumerate() {
-            match range {
-                None => text = (*with).to_owned(),
-                Some(range) => {
+        for (index, change) in changes.into_iter().enumerate() {
+            match change {
+                Change::TextDocumentContentChangeWholeDocument(change) => text = change.text,
+                Change::TextDocumentContentChangePartial(change) => {
                     let lines = match index {
                         0 => Arc::clone(&self.lines),
                         _ => Arc::new(Lines::of(&text)),
                     };
-                    let at = lines.range(&text, range.clone(), encoding);
-                    text.replace_range(at, with);
+                    let range = change.range.start..change.range.end;
+                    text.replace_range(lines.range(&text, range, encoding), &change.text);
                 }
             }
         }
-        *self = Document::new(&self.uri, version, text);
+        *self = Document::new(self.uri.clone(), version, text);
     }
 }
 

@@ -8,7 +8,7 @@ use duologue::syntax::is_protocol_buffers;
 use duologue_project::config::Exclude;
 use duologue_project::inputs;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 /// The heads of files, by identity. Texts are not kept.
 pub type Index = BTreeMap<PathBuf, Heads>;
@@ -65,20 +65,43 @@ impl<'a> Workspace<'a> {
             .or_else(|| self.index.get(path))
     }
 
-    /// Whether an import in a file may lead to another. Only names are compared at first, because asking the disk takes longer.
-    fn may_import(&self, importer: &Path, heads: &Heads, wanted: &Path) -> bool {
+    /// The file that an import leads to.
+    pub fn imported(&self, importer: &Path, import: &str) -> Option<PathBuf> {
+        let own = importer.parent().unwrap_or(Path::new(""));
+        let folders = std::iter::once(own).chain(self.import_dirs.iter().map(PathBuf::as_path));
+        let mut paths = folders.map(|folder| folder.join(import));
+        paths.find_map(|path| self.documents.identity(&path).ok())
+    }
+
+    /// Whether an import in a file leads to another. Only names are compared at first, because asking the disk takes longer.
+    fn does_import(&self, importer: &Path, heads: &Heads, wanted: &Path) -> bool {
         let name = wanted.file_name();
-        heads.imports.iter().any(|import| {
-            let import = Path::new(import);
-            if import.file_name() != name {
-                return false;
-            }
-            let own = importer.parent().unwrap_or(Path::new(""));
-            let folders = std::iter::once(own).chain(self.import_dirs.iter().map(PathBuf::as_path));
-            let found = folders
-                .map(|folder| folder.join(import))
-                .find(|path| self.documents.identity(path).is_ok());
-            found.is_some_and(|path| self.documents.identity_of(&path) == wanted)
+        let mut imports = heads.imports.iter();
+        imports.any(|import| {
+            Path::new(import).file_name() == name
+                && self.imported(importer, import).as_deref() == Some(wanted)
+        })
+    }
+
+    /// What to write in a file to import another: a path below its folder, in a directory for imports, or from a folder above both.
+    pub fn import_of(&self, importer: &Path, wanted: &Path) -> Option<String> {
+        let own = importer.parent()?;
+        let dirs = self
+            .import_dirs
+            .iter()
+            .map(|dir| self.documents.identity_of(dir));
+        let below = std::iter::once(own.to_path_buf()).chain(dirs);
+        let below = below.filter_map(|folder| wanted.strip_prefix(folder).ok().map(slashed));
+        let above = own.ancestors().enumerate().skip(1);
+        let above = above.filter_map(|(up, folder)| {
+            let rest = wanted.strip_prefix(folder).ok()?;
+            Some("../".repeat(up) + &slashed(rest))
+        });
+        let mut paths = below.chain(above.take(1));
+        paths.find(|path| {
+            // Nothing is escaped in a path.
+            !path.contains(['"', '\\', '\n'])
+                && self.imported(importer, path).as_deref() == Some(wanted)
         })
     }
 
@@ -91,7 +114,7 @@ impl<'a> Workspace<'a> {
             let wanted = found[next].clone();
             next += 1;
             for (path, heads) in self.all() {
-                if !seen.contains(path) && self.may_import(path, heads, &wanted) {
+                if !seen.contains(path) && self.does_import(path, heads, &wanted) {
                     if found.len() > most {
                         found.remove(0);
                         return (found, true);
@@ -111,7 +134,7 @@ impl<'a> Workspace<'a> {
             return Vec::new();
         };
         let found = self.all().filter(|(path, heads)| {
-            let declares = heads.protocols.iter().any(|name| names.contains(name));
+            let declares = heads.has_protocol(|name| names.contains(name));
             *path != of && heads.package == own.package && declares
         });
         found.map(|(path, _)| path.to_path_buf()).collect()
@@ -124,7 +147,7 @@ impl<'a> Workspace<'a> {
             return Vec::new();
         };
         let found = self.all().filter(|(path, heads)| {
-            let declares = heads.protocols.iter().any(|found| found == name);
+            let declares = heads.has_protocol(|found| found == name);
             *path != of
                 && heads.package == own.package
                 && self.contains(path, (!declares).then_some(name), new)
@@ -141,4 +164,9 @@ impl<'a> Workspace<'a> {
         let mut names = name.into_iter().chain(new).filter(|name| !name.is_empty());
         names.any(|name| text.contains(name))
     }
+}
+
+/// A relative path as imports write it.
+fn slashed(path: &Path) -> String {
+    path.to_string_lossy().replace(MAIN_SEPARATOR, "/")
 }

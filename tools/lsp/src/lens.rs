@@ -4,22 +4,23 @@
 use crate::answer::{Encoding, Lines};
 use crate::convert::range_in;
 use crate::documents::Documents;
-use crate::framing::{Output, code};
+use crate::transport::Output;
 use duologue::compile::{Input, Request, compile};
 use duologue::relation::{Travel, Verdict, versions};
 use duologue_project::baseline::Old;
-use serde_json::{Value, json};
-use std::collections::VecDeque;
+use gen_lsp_types::{CodeLens, Command};
+use lsp_server::{ErrorCode, RequestId};
+use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::mpsc::Receiver;
 
-/// How many requests may wait; older ones are refused.
-const MOST: usize = 16;
+/// How many requests may wait.
+pub const MOST: usize = 16;
 
 /// A request for the lenses of a text.
 pub struct Job {
-    pub id: Value,
+    pub id: RequestId,
     pub path: PathBuf,
     /// The text with the other files that it needs.
     pub request: Request,
@@ -30,68 +31,26 @@ pub struct Job {
     pub encoding: Encoding,
 }
 
-#[derive(Default)]
-struct Waiting {
-    jobs: VecDeque<Job>,
-    is_over: bool,
-}
-
-/// The requests that wait.
-#[derive(Default)]
-pub struct Lenses {
-    waiting: Mutex<Waiting>,
-    changed: Condvar,
-}
-
-impl Lenses {
-    /// Adds a request. An older one about the same text is refused, because its answer is stale.
-    pub fn ask(&self, job: Job, output: &Output) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = waiting.jobs.iter().position(|other| other.path == job.path);
-        let is_full = waiting.jobs.len() >= MOST;
-        if let Some(stale) = same.or(is_full.then_some(0))
-            && let Some(stale) = waiting.jobs.remove(stale)
-        {
-            output.refuse(
-                &stale.id,
-                code::CONTENT_MODIFIED,
-                "there is a newer request",
-            );
-        }
-        waiting.jobs.push_back(job);
-        self.changed.notify_all();
-    }
-
-    /// Ends the thread after the request it answers now.
-    pub fn end(&self) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.is_over = true;
-        self.changed.notify_all();
-    }
-
-    /// Answers requests until the end.
-    pub fn serve(&self, output: &Output) {
-        loop {
-            let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_idle = |waiting: &mut Waiting| waiting.jobs.is_empty() && !waiting.is_over;
-            let waiting = self.changed.wait_while(waiting, is_idle);
-            let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
-            if waiting.is_over {
-                return;
-            }
-            let Some(job) = waiting.jobs.pop_front() else {
+/// Answers requests until there are no more. One about a text for which there is a newer one is refused, because its answer is stale.
+pub fn serve(jobs: &Receiver<Job>, output: &Output) {
+    while let Ok(first) = jobs.recv() {
+        let waiting: Vec<Job> = std::iter::once(first).chain(jobs.try_iter()).collect();
+        for (at, job) in waiting.iter().enumerate() {
+            let mut newer = waiting[at + 1..].iter();
+            if newer.any(|other| other.path == job.path) {
+                let words = "there is a newer request";
+                output.refuse(job.id.clone(), ErrorCode::ContentModified, words);
                 continue;
-            };
-            drop(waiting);
-            let found = catch_unwind(AssertUnwindSafe(|| lenses(&job)));
+            }
+            let found = catch_unwind(AssertUnwindSafe(|| lenses(job)));
             let lenses = found.ok().flatten().unwrap_or_default();
-            output.answer(&job.id, json!(lenses));
+            output.answer(job.id.clone(), json!(lenses));
         }
     }
 }
 
 /// The lenses of a text; `None` if it has errors, or there is no such revision.
-fn lenses(job: &Job) -> Option<Vec<Value>> {
+fn lenses(job: &Job) -> Option<Vec<CodeLens>> {
     let new = compile(&job.request, &job.documents).ok()?;
     let new_checked = new.checked.as_ref()?;
     let paths = job.request.inputs.iter().map(|input| match input {
@@ -119,10 +78,14 @@ fn lenses(job: &Job) -> Option<Vec<Value>> {
             false => format!(" ({})", verdict.reason),
         };
         let title = format!("since {}: {}{reason}", job.against, verdict.outcome.words());
-        found.push(json!({
-            "range": range_in(text.text(), &lines, &at, job.encoding),
-            "command": { "title": title, "command": "" },
-        }));
+        found.push(CodeLens {
+            range: range_in(text.text(), &lines, &at, job.encoding),
+            command: Some(Command {
+                title,
+                ..Command::default()
+            }),
+            data: None,
+        });
     }
     Some(found)
 }

@@ -9,42 +9,46 @@ pub mod answer;
 mod convert;
 mod documents;
 mod files;
-mod framing;
 mod handlers;
 mod lens;
-mod queue;
 mod reading;
 mod server;
 mod state;
+mod transport;
 mod uri;
 
 use duologue_project::terminal::Terminal;
 use duologue_project::{Failure, Outcome};
-use queue::{Incoming, Queue};
+use server::Incoming;
 use std::io;
-use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::thread;
+use transport::Output;
 
 /// Types nest, so a check needs more stack than other threads have.
 const STACK: usize = 16 << 20;
+/// How many messages may wait in the queue; the server takes them out before it begins something that takes long.
+const QUEUE: usize = 16;
 
 /// Serves an editor until it ends the session.
 ///
 /// # Errors
 /// The editor ended the connection without ending the session, or there are no threads.
 pub fn run(terminal: &Terminal) -> Outcome {
-    let queue = Arc::new(Queue::default());
-    let output = framing::Output::new(io::stdout());
-    let (input, answers) = (Arc::clone(&queue), output.clone());
+    let (queue, incoming) = sync_channel(QUEUE);
+    let output = Output::new(io::stdout());
+    let (input, log) = (queue.clone(), output.clone());
     // It may wait for input indefinitely; the process ends without it.
     let read = move || {
-        framing::read_all(&mut io::stdin().lock(), &input, &answers);
-        input.push(Incoming::End);
+        transport::read_all(io::stdin().lock(), &log, |message| {
+            let _ = input.send(Incoming::Message(message));
+        });
+        let _ = input.send(Incoming::End);
     };
     let no_thread = |error| Failure::Environment(format!("cannot start a thread: {error}"));
     thread::Builder::new().spawn(read).map_err(no_thread)?;
     let served = thread::scope(|scope| {
-        let serve = || server::serve(&queue, &output, terminal);
+        let serve = || server::serve(queue, incoming, &output, terminal);
         let serving = thread::Builder::new().stack_size(STACK);
         let serving = serving.spawn_scoped(scope, serve);
         serving.map(|thread| thread.join().unwrap_or(false))

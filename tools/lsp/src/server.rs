@@ -2,27 +2,41 @@
 
 use crate::answer::Encoding;
 use crate::documents::Document;
-use crate::files::{MOST, read};
-use crate::framing::{Output, code};
-use crate::handlers::{capabilities, edits, params, requests};
-use crate::lens::{Job, Lenses};
-use crate::queue::{Incoming, Queue};
-use crate::reading::{Asked, Reading};
+use crate::files::{Index, MOST, read};
+use crate::handlers::{self, capabilities};
+use crate::lens::{self, Job};
+use crate::reading::Reading;
 use crate::state::State;
+use crate::transport::Output;
 use crate::uri;
 use duologue_project::inputs;
 use duologue_project::terminal::Terminal;
+use gen_lsp_types as lsp;
+use lsp::{PublishDiagnosticsNotification, PublishDiagnosticsParams, TextDocumentIdentifier, Uri};
+use lsp_server::{ErrorCode, Message, Request};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 /// How many messages are handled at most before a text is checked, although more wait.
 const BETWEEN: usize = 64;
+/// How many messages may wait here, where a request can be canceled.
+const WAITING: usize = 64;
 
 const INTERNAL: &str = "an internal error: standard error has the details";
+
+/// What the server handles.
+pub enum Incoming {
+    Message(Message),
+    /// The files of the workspace have been read, by the reading with this number.
+    Indexed(u64, Index),
+    /// The client has closed the stream.
+    End,
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
@@ -34,88 +48,142 @@ enum Stage {
 }
 
 struct Server<'a> {
-    queue: &'a Arc<Queue>,
+    /// Where others than the client hand something over.
+    queue: SyncSender<Incoming>,
+    incoming: Receiver<Incoming>,
+    /// What has arrived, and is not handled yet.
+    waiting: VecDeque<Incoming>,
     output: &'a Output,
-    /// `None` if its thread could not be started.
-    lenses: Option<&'a Arc<Lenses>>,
+    /// Requests for lenses; nobody takes them if that thread could not be started.
+    lenses: SyncSender<Job>,
     reading: Reading,
     state: State<'a>,
     stage: Stage,
     /// The texts to check, the most urgent first.
     stale: VecDeque<PathBuf>,
-    can_watch: bool,
-    can_refresh: [bool; 2],
+    client: capabilities::Client,
     requests: u64,
 }
 
 /// Serves until `exit` or the end of the stream. Returns whether the client ended the session as agreed.
-pub fn serve(queue: &Arc<Queue>, output: &Output, terminal: &Terminal) -> bool {
-    let lenses = Arc::new(Lenses::default());
-    let (thread_lenses, thread_output) = (Arc::clone(&lenses), output.clone());
+pub fn serve(
+    queue: SyncSender<Incoming>,
+    incoming: Receiver<Incoming>,
+    output: &Output,
+    terminal: &Terminal,
+) -> bool {
+    let (lenses, jobs) = sync_channel(lens::MOST);
+    let thread_output = output.clone();
     // Git may take long; the process does not wait for it at its end.
     let thread = thread::Builder::new().stack_size(crate::STACK);
-    let started = thread.spawn(move || thread_lenses.serve(&thread_output));
+    let _ = thread.spawn(move || lens::serve(&jobs, &thread_output));
     let mut server = Server {
         queue,
+        incoming,
+        waiting: VecDeque::new(),
         output,
-        lenses: started.is_ok().then_some(&lenses),
+        lenses,
         reading: Reading::default(),
         state: State::new(terminal),
         stage: Stage::New,
         stale: VecDeque::new(),
-        can_watch: false,
-        can_refresh: [false; 2],
+        client: capabilities::Client::default(),
         requests: 0,
     };
-    let is_clean = server.run();
-    lenses.end();
-    is_clean
+    server.run()
+}
+
+/// The parameters of a message, if they have the right shape.
+fn parsed<T: DeserializeOwned>(params: Value) -> Option<T> {
+    serde_json::from_value(params).ok()
+}
+
+/// The id that a notification cancels.
+fn canceled(message: &Incoming) -> Option<&Value> {
+    match message {
+        Incoming::Message(Message::Notification(found)) if found.method == "$/cancelRequest" => {
+            found.params.get("id")
+        }
+        Incoming::Message(_) | Incoming::Indexed(..) | Incoming::End => None,
+    }
+}
+
+fn has_id(request: &Request, id: &Value) -> bool {
+    json!(request.id) == *id
 }
 
 impl Server<'_> {
     fn run(&mut self) -> bool {
         let mut handled = 0;
         loop {
+            self.collect();
             // A check that a change would make stale at once is not begun.
-            let may_check = !self.stale.is_empty() && !self.queue.has_change();
-            if may_check && (handled >= BETWEEN || !self.queue.has_more()) {
+            let may_check = !self.stale.is_empty() && !self.has_change();
+            if may_check && (handled >= BETWEEN || self.waiting.is_empty()) {
                 handled = 0;
                 self.check_next();
                 continue;
             }
             handled += 1;
-            match self.queue.pop() {
+            let next = self.waiting.pop_front();
+            match next.unwrap_or_else(|| self.incoming.recv().unwrap_or(Incoming::End)) {
                 Incoming::End => return false,
                 Incoming::Indexed(number, found) => {
                     let finished = self.reading.finish(number, found, &mut self.state.index);
                     if let Some(waiting) = finished {
                         self.state.changed();
                         self.all_stale();
-                        for asked in waiting {
-                            self.answer(&asked.id, &asked.method, &asked.params);
-                        }
+                        waiting.into_iter().for_each(|asked| self.answer(asked));
                     }
                 }
-                Incoming::Message { method, .. } if method == "exit" => {
+                Incoming::Message(Message::Request(request)) => self.request(request),
+                Incoming::Message(Message::Notification(said)) if said.method == "exit" => {
                     return self.stage == Stage::Down;
                 }
-                Incoming::Message {
-                    id: Some(id),
-                    method,
-                    params,
-                    ..
-                } => self.request(&id, &method, &params),
-                Incoming::Message { method, params, .. } => {
+                Incoming::Message(Message::Notification(said)) => {
                     if self.stage == Stage::Running {
-                        self.guarded(|server| server.notified(&method, &params));
+                        self.guarded(|server| server.notified(&said.method, said.params));
                     }
                 }
+                // Nothing depends on the answers to our requests.
+                Incoming::Message(Message::Response(_)) => {}
             }
-            for words in std::mem::take(&mut self.state.complaints) {
-                let message = json!({ "type": 2, "message": words });
-                self.output.notify("window/showMessage", message);
+            for message in std::mem::take(&mut self.state.complaints) {
+                let kind = lsp::MessageType::Warning;
+                let shown = lsp::ShowMessageParams { kind, message };
+                self.output.notify::<lsp::ShowMessageNotification>(shown);
             }
         }
+    }
+
+    /// Takes over what has arrived. A request that is canceled before its turn is refused.
+    fn collect(&mut self) {
+        while self.waiting.len() < WAITING
+            && let Ok(next) = self.incoming.try_recv()
+        {
+            let is_it = |id: &Value| {
+                let mut waiting = self.waiting.iter();
+                waiting.position(
+                    |other| matches!(other, Incoming::Message(Message::Request(it)) if has_id(it, id)),
+                )
+            };
+            match canceled(&next).and_then(is_it) {
+                Some(at) => {
+                    if let Some(Incoming::Message(Message::Request(it))) = self.waiting.remove(at) {
+                        self.refuse_all([it], ErrorCode::RequestCanceled, "cancelled");
+                    }
+                }
+                None => self.waiting.push_back(next),
+            }
+        }
+    }
+
+    /// Whether a change of a text waits, so that what is known about the text is stale.
+    fn has_change(&self) -> bool {
+        let mut waiting = self.waiting.iter();
+        waiting.any(|incoming| {
+            matches!(incoming, Incoming::Message(Message::Notification(said)) if said.method == "textDocument/didChange")
+        })
     }
 
     /// Runs something whose internal errors must not end the server.
@@ -123,180 +191,165 @@ impl Server<'_> {
         let done = catch_unwind(AssertUnwindSafe(|| run(self))).ok();
         if done.is_none() {
             self.state.changed();
-            let message = json!({ "type": 1, "message": INTERNAL });
-            self.output.notify("window/logMessage", message);
+            self.output.log(INTERNAL.to_owned());
         }
         done
     }
 
-    fn request(&mut self, id: &Value, method: &str, asked: &Value) {
-        match (self.stage, method) {
+    fn request(&mut self, asked: Request) {
+        let refuse = |words: &str, code| self.output.refuse(asked.id.clone(), code, words);
+        match (self.stage, asked.method.as_str()) {
             (Stage::New, "initialize") => {
-                match self.guarded(|server| server.initialize(asked)) {
+                match self.guarded(|server| server.initialize(&asked.params)) {
                     Some(result) => {
-                        self.output.answer(id, result);
+                        self.output.answer(asked.id, result);
                         self.stage = Stage::Running;
                     }
-                    None => self.output.refuse(id, code::INTERNAL, INTERNAL),
+                    None => {
+                        let code = ErrorCode::InternalError;
+                        self.output.refuse(asked.id, code, INTERNAL);
+                    }
                 }
-                return;
             }
-            (Stage::New, _) => {
-                let words = "`initialize` comes first";
-                return self.output.refuse(id, code::NOT_INITIALIZED, words);
-            }
-            (Stage::Down, _) => {
-                let words = "after `shutdown` comes `exit`";
-                return self.output.refuse(id, code::INVALID_REQUEST, words);
-            }
+            (Stage::New, _) => refuse("`initialize` comes first", ErrorCode::ServerNotInitialized),
+            (Stage::Down, _) => refuse("after `shutdown` comes `exit`", ErrorCode::InvalidRequest),
             (Stage::Running, "initialize") => {
-                let words = "`initialize` comes only once";
-                return self.output.refuse(id, code::INVALID_REQUEST, words);
+                refuse("`initialize` comes only once", ErrorCode::InvalidRequest);
             }
             (Stage::Running, "shutdown") => {
                 self.stage = Stage::Down;
-                let waiting = self.reading.remove_all();
-                self.refuse_all(waiting, code::CANCELLED, "the session ends");
-                return self.output.answer(id, Value::Null);
+                let waiting = self.reading.remove(|_| true);
+                self.refuse_all(waiting, ErrorCode::RequestCanceled, "the session ends");
+                self.output.answer(asked.id, Value::Null);
             }
-            (Stage::Running, "textDocument/codeLens") => {
-                if self
-                    .guarded(|server| server.ask_lenses(id, asked))
-                    .is_none()
-                {
-                    self.output.refuse(id, code::INTERNAL, INTERNAL);
-                }
-                return;
+            (Stage::Running, method) if self.reading.delays(method) => {
+                let refused = self.reading.delay(asked);
+                let words = "the files of the workspace are still being read: try again";
+                self.refuse_all(refused, ErrorCode::RequestFailed, words);
             }
-            (Stage::Running, _) => {}
+            (Stage::Running, _) => self.answer(asked),
         }
-        if !self.reading.delays(method) {
-            return self.answer(id, method, asked);
-        }
-        let refused = self.reading.delay(Asked {
-            id: id.clone(),
-            method: method.to_owned(),
-            params: asked.clone(),
-        });
-        let words = "the files of the workspace are still being read: try again";
-        self.refuse_all(refused, code::REQUEST_FAILED, words);
     }
 
-    fn refuse_all(&self, all: impl IntoIterator<Item = Asked>, code: i32, words: &str) {
+    fn refuse_all(&self, all: impl IntoIterator<Item = Request>, code: ErrorCode, words: &str) {
         for asked in all {
-            self.output.refuse(&asked.id, code, words);
+            self.output.refuse(asked.id, code, words);
         }
     }
 
-    fn answer(&mut self, id: &Value, method: &str, asked: &Value) {
-        let needs_object = !asked.is_object();
+    fn answer(&mut self, asked: Request) {
+        let Request { id, method, params } = asked;
         let answered = self.guarded(|server| {
-            let state = &mut server.state;
-            match requests::answer(state, method, asked) {
-                Some(found) => Some(Ok(found)),
-                None => edits::answer(state, method, asked),
+            if method == "textDocument/codeLens" {
+                return server.ask_lenses(&id, params);
+            }
+            let answered = handlers::answer(&mut server.state, &method, params);
+            match answered {
+                Ok(found) => server.output.answer(id.clone(), found),
+                Err((code, words)) => server.output.refuse(id.clone(), code, &words),
             }
         });
-        match answered {
-            None => self.output.refuse(id, code::INTERNAL, INTERNAL),
-            Some(None) => {
-                let words = format!("there is no method `{method}`");
-                self.output.refuse(id, code::UNKNOWN_METHOD, &words);
-            }
-            Some(Some(_)) if needs_object => {
-                let words = "the parameters are missing";
-                self.output.refuse(id, code::INVALID_PARAMS, words);
-            }
-            Some(Some(Ok(found))) => self.output.answer(id, found),
-            Some(Some(Err(words))) => self.output.refuse(id, code::REQUEST_FAILED, &words),
+        if answered.is_none() {
+            self.output.refuse(id, ErrorCode::InternalError, INTERNAL);
         }
     }
 
     fn initialize(&mut self, asked: &Value) -> Value {
-        let encodings = params::list(asked, "/capabilities/general/positionEncodings");
-        if encodings.iter().any(|encoding| encoding == "utf-8") {
+        self.client = capabilities::Client::of(asked);
+        if self.client.counts_bytes {
             self.state.encoding = Encoding::Utf8;
         }
-        let can = |pointer: &str| params::is_true(asked, pointer);
-        self.can_watch = can("/capabilities/workspace/didChangeWatchedFiles/dynamicRegistration");
-        self.can_refresh = [
-            can("/capabilities/workspace/codeLens/refreshSupport"),
-            can("/capabilities/workspace/inlayHint/refreshSupport"),
-        ];
-        let folders = params::list(asked, "/workspaceFolders").iter();
-        let folders = folders.filter_map(|folder| params::text(folder, "/uri"));
-        let mut folders: Vec<PathBuf> = folders.map(uri::path_of).collect();
-        if folders.is_empty() {
-            folders.extend(params::text(asked, "/rootUri").map(uri::path_of));
-        }
-        self.state.folders = folders;
+        self.state.folders = capabilities::folders(asked);
         if let Some(options) = asked.get("initializationOptions") {
             self.configure(options);
         }
-        capabilities::of(self.state.encoding)
+        capabilities::of(self.state.encoding, &self.client)
     }
 
     /// Settings, with or without the name of the server around them.
     fn configure(&mut self, settings: &Value) {
         let own = settings.get("duologue").unwrap_or(settings);
-        if let Some(against) = params::text(own, "/against") {
+        if let Some(against) = own.get("against").and_then(Value::as_str) {
             against.clone_into(&mut self.state.against);
         }
     }
 
-    fn notified(&mut self, method: &str, said: &Value) {
+    fn notified(&mut self, method: &str, said: Value) -> Option<()> {
         match method {
             "initialized" => self.start(),
-            "textDocument/didOpen" => self.opened(said),
-            "textDocument/didChange" => self.changed(said),
-            "textDocument/didClose" => self.closed(said),
+            "textDocument/didOpen" => {
+                let lsp::TextDocumentItem {
+                    uri, version, text, ..
+                } = parsed::<lsp::DidOpenTextDocumentParams>(said)?.text_document;
+                let path = self.state.path(&uri);
+                let document = Document::new(uri, version, text);
+                self.state.documents.open.insert(path.clone(), document);
+                self.touched(path);
+            }
+            "textDocument/didChange" => {
+                let said = parsed::<lsp::DidChangeTextDocumentParams>(said)?;
+                let document = said.text_document;
+                let path = self.forget_requests(&document.text_document_identifier.uri);
+                let encoding = self.state.encoding;
+                let open = self.state.documents.open.get_mut(&path)?;
+                open.change(document.version, said.content_changes, encoding);
+                self.touched(path);
+            }
+            "textDocument/didClose" => {
+                let uri = document(&said)?.uri;
+                let path = self.forget_requests(&uri);
+                self.state.documents.open.remove(&path)?;
+                self.stale.retain(|stale| *stale != path);
+                self.publish(uri, None, Vec::new());
+                self.disk_changed(&[path]);
+            }
             "textDocument/didSave" => {
-                let paths = params::uri(said).map(uri::path_of);
-                self.disk_changed(&Vec::from_iter(paths));
+                let path = self.state.path(&document(&said)?.uri);
+                self.disk_changed(&[path]);
             }
             "workspace/didChangeWatchedFiles" => {
-                let changes = params::list(said, "/changes").iter();
-                let uris = changes.filter_map(|change| params::text(change, "/uri"));
-                self.disk_changed(&Vec::from_iter(uris.map(uri::path_of)));
+                let said = parsed::<lsp::DidChangeWatchedFilesParams>(said)?;
+                let paths = said.changes.iter().map(|change| uri::path_of(&change.uri));
+                self.disk_changed(&Vec::from_iter(paths));
             }
             "$/cancelRequest" => {
-                let found = said.get("id").and_then(|id| self.reading.remove(id));
-                self.refuse_all(found, code::CANCELLED, "cancelled");
+                let id = said.get("id")?;
+                let found = self.reading.remove(|asked| has_id(asked, id));
+                self.refuse_all(found, ErrorCode::RequestCanceled, "cancelled");
             }
             "workspace/didChangeWorkspaceFolders" => {
-                for folder in params::list(said, "/event/removed") {
-                    if let Some(uri) = params::text(folder, "/uri") {
-                        let gone = uri::path_of(uri);
-                        self.state.folders.retain(|folder| *folder != gone);
-                    }
-                }
-                let added = params::list(said, "/event/added").iter();
-                let added = added.filter_map(|folder| params::text(folder, "/uri"));
-                self.state.folders.extend(added.map(uri::path_of));
+                let event = parsed::<lsp::DidChangeWorkspaceFoldersParams>(said)?.event;
+                let paths = |folders: &[lsp::WorkspaceFolder]| {
+                    let paths = folders.iter().map(|folder| uri::path_of(&folder.uri));
+                    paths.collect::<Vec<_>>()
+                };
+                let gone = paths(&event.removed);
+                self.state.folders.retain(|folder| !gone.contains(folder));
+                self.state.folders.extend(paths(&event.added));
                 self.read_folders();
             }
             "workspace/didChangeConfiguration" => {
-                if let Some(settings) = said.get("settings") {
-                    self.configure(settings);
-                    self.refresh();
-                }
+                self.configure(said.get("settings")?);
+                self.refresh();
             }
             _ => {}
         }
+        Some(())
     }
 
     fn start(&mut self) {
-        if self.can_watch {
+        if self.client.can_watch {
             let globs = ["**/*.proto", "**/*.duo", "**/duologue.toml"];
             let watchers = globs.map(|glob| json!({ "globPattern": glob }));
-            let registration = json!({
-                "id": "files",
-                "method": "workspace/didChangeWatchedFiles",
-                "registerOptions": { "watchers": watchers },
-            });
-            let all = json!({ "registrations": [registration] });
+            let registration = lsp::Registration {
+                id: "files".to_owned(),
+                method: "workspace/didChangeWatchedFiles".to_owned(),
+                register_options: Some(json!({ "watchers": watchers })),
+            };
+            let registrations = vec![registration];
+            let all = lsp::RegistrationParams { registrations };
             self.output
-                .request("watch", "client/registerCapability", all);
+                .request::<lsp::RegistrationRequest>("watch", all);
         }
         self.read_folders();
     }
@@ -309,74 +362,32 @@ impl Server<'_> {
             (folder, config.exclude.clone())
         });
         let configs: Vec<_> = configs.collect();
-        self.reading.start(configs, self.queue);
-    }
-
-    fn opened(&mut self, said: &Value) {
-        let (Some(uri), Some(text)) = (params::uri(said), params::text(said, "/textDocument/text"))
-        else {
-            return;
-        };
-        let version = said
-            .pointer("/textDocument/version")
-            .and_then(Value::as_i64);
-        let path = self.state.documents.identity_of(&uri::path_of(uri));
-        let document = Document::new(uri, version, text.to_owned());
-        self.state.documents.open.insert(path.clone(), document);
-        self.touched(path);
-    }
-
-    fn changed(&mut self, said: &Value) {
-        let path = params::uri(said).and_then(|uri| self.state.opened(uri));
-        let Some(path) = path else { return };
-        let version = said
-            .pointer("/textDocument/version")
-            .and_then(Value::as_i64);
-        let changes = params::list(said, "/contentChanges").iter();
-        let changes = changes.filter_map(|change| {
-            let text = params::text(change, "/text")?;
-            let range = change.get("range").filter(|range| !range.is_null());
-            // A range that cannot be read must not replace the whole text.
-            match range {
-                Some(range) => Some((Some(params::range(range)?), text)),
-                None => Some((None, text)),
-            }
+        let queue = self.queue.clone();
+        self.reading.start(configs, move |number, found| {
+            let _ = queue.send(Incoming::Indexed(number, found));
         });
-        let changes: Vec<_> = changes.collect();
-        self.forget_requests(said);
-        let encoding = self.state.encoding;
-        if let Some(document) = self.state.documents.open.get_mut(&path) {
-            document.change(version, &changes, encoding);
-            self.touched(path);
-        }
     }
 
-    fn closed(&mut self, said: &Value) {
-        let uri = params::uri(said);
-        let path = uri.and_then(|uri| self.state.opened(uri));
-        let (Some(path), Some(uri)) = (path, uri) else {
-            return;
-        };
-        self.forget_requests(said);
-        self.state.documents.open.remove(&path);
-        self.stale.retain(|stale| *stale != path);
-        let cleared = json!({ "uri": uri, "diagnostics": [] });
-        self.output
-            .notify("textDocument/publishDiagnostics", cleared);
-        self.disk_changed(&[path]);
-    }
-
-    /// Refuses the requests about a text that wait, because their positions are those of the text before it changed.
-    fn forget_requests(&mut self, said: &Value) {
-        let uri = params::uri(said).unwrap_or_default();
-        let stale = self.reading.remove_about(uri);
-        self.refuse_all(stale, code::CONTENT_MODIFIED, "the text has changed");
+    /// Refuses the requests about a text that wait, because their positions are those of the text before it changed. Returns its path.
+    fn forget_requests(&mut self, uri: &Uri) -> PathBuf {
+        let is_about =
+            |asked: &Request| document(&asked.params).is_some_and(|found| found.uri == *uri);
+        let stale = self.reading.remove(is_about);
+        self.refuse_all(stale, ErrorCode::ContentModified, "the text has changed");
+        self.state.path(uri)
     }
 
     /// A text has changed: it is checked first, then those that may depend on it.
     fn touched(&mut self, path: PathBuf) {
         self.state.changed();
         let dependents = self.state.dependents(&path);
+        if self.client.asks_for_findings {
+            // It asks for those of the text itself.
+            if !dependents.is_empty() {
+                self.refresh_findings();
+            }
+            return;
+        }
         self.stale.retain(|stale| *stale != path);
         self.stale.push_front(path);
         for dependent in dependents {
@@ -421,6 +432,9 @@ impl Server<'_> {
     }
 
     fn all_stale(&mut self) {
+        if self.client.asks_for_findings {
+            return self.refresh_findings();
+        }
         for path in self.state.documents.open.keys() {
             if !self.stale.contains(path) {
                 self.stale.push_back(path.clone());
@@ -428,16 +442,31 @@ impl Server<'_> {
         }
     }
 
+    fn ask_to<R: lsp::Request<Params = ()>>(&mut self, can: bool) {
+        if can {
+            self.requests += 1;
+            let id = format!("refresh-{}", self.requests);
+            self.output.request::<R>(&id, ());
+        }
+    }
+
     /// Asks the client to refresh what it shows all the time.
     fn refresh(&mut self) {
-        let methods = ["workspace/codeLens/refresh", "workspace/inlayHint/refresh"];
-        for (method, can) in methods.into_iter().zip(self.can_refresh) {
-            if can {
-                self.requests += 1;
-                let id = format!("refresh-{}", self.requests);
-                self.output.request(&id, method, Value::Null);
-            }
-        }
+        self.ask_to::<lsp::CodeLensRefreshRequest>(self.client.can_refresh_lenses);
+        self.ask_to::<lsp::InlayHintRefreshRequest>(self.client.can_refresh_hints);
+    }
+
+    fn refresh_findings(&mut self) {
+        self.ask_to::<lsp::DiagnosticRefreshRequest>(self.client.can_refresh_findings);
+    }
+
+    fn publish(&self, uri: Uri, version: Option<i32>, diagnostics: Vec<lsp::Diagnostic>) {
+        self.output
+            .notify::<PublishDiagnosticsNotification>(PublishDiagnosticsParams {
+                uri,
+                version,
+                diagnostics,
+            });
     }
 
     /// Checks the next text, and publishes what was found unless a change has arrived in the meantime.
@@ -448,39 +477,43 @@ impl Server<'_> {
         let checked = self.guarded(|server| {
             let view = server.state.view(&path)?;
             let document = server.state.documents.open.get(&path)?;
-            let mut found = json!({
-                "uri": document.uri,
-                "diagnostics": view.findings(&server.state.documents),
-            });
-            if let Some(version) = document.version {
-                found["version"] = json!(version);
-            }
-            Some(found)
+            let findings = view.findings(&server.state.documents);
+            Some((document.uri.clone(), document.version, findings))
         });
-        if self.queue.has_change() {
+        self.collect();
+        if self.has_change() {
             return self.stale.push_front(path);
         }
-        if let Some(Some(found)) = checked {
-            self.output.notify("textDocument/publishDiagnostics", found);
+        if let Some(Some((uri, version, found))) = checked {
+            self.publish(uri, Some(version), found);
         }
     }
 
-    fn ask_lenses(&mut self, id: &Value, asked: &Value) {
-        let path = params::uri(asked).and_then(|uri| self.state.opened(uri));
+    /// Hands a request for lenses to their thread.
+    fn ask_lenses(&mut self, id: &lsp_server::RequestId, asked: Value) {
+        let path = document(&asked).map(|found| self.state.path(&found.uri));
         let path = path.filter(|_| !self.state.against.is_empty());
         let view = path.as_ref().and_then(|path| self.state.view(path));
-        let (Some(path), Some(view), Some(lenses)) = (path, view, self.lenses) else {
-            return self.output.answer(id, json!([]));
+        let (Some(path), Some(view)) = (path, view) else {
+            return self.output.answer(id.clone(), json!([]));
         };
-        let request = self.state.request(view.needed.clone());
         let job = Job {
             id: id.clone(),
             path,
-            request,
+            request: self.state.request(view.needed.clone()),
             documents: self.state.documents.clone(),
             against: self.state.against.clone(),
             encoding: self.state.encoding,
         };
-        lenses.ask(job, self.output);
+        if self.lenses.try_send(job).is_err() {
+            let words = "other lenses are still being computed: try again";
+            self.output
+                .refuse(id.clone(), ErrorCode::RequestFailed, words);
+        }
     }
+}
+
+/// The text that a message is about.
+fn document(params: &Value) -> Option<TextDocumentIdentifier> {
+    parsed(params.get("textDocument")?.clone())
 }

@@ -1,6 +1,6 @@
 //! What the server knows: open texts, files, settings, and the texts that were checked last.
 
-use crate::answer::{Encoding, Snapshot};
+use crate::answer::{Elsewhere, Encoding, ItemKind, Snapshot};
 use crate::convert::View;
 use crate::documents::Documents;
 use crate::files::{Index, Workspace};
@@ -8,6 +8,7 @@ use crate::uri;
 use duologue::compile::{Input, Request};
 use duologue_project::config::{Config, Which};
 use duologue_project::terminal::Terminal;
+use gen_lsp_types::Uri;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -16,6 +17,9 @@ use std::rc::Rc;
 const KEPT: usize = 4;
 /// How many files that import a text are checked along with it.
 const IMPORTERS: usize = 32;
+
+/// How many declarations of other files are proposed.
+const ELSEWHERE: usize = 100;
 
 /// Everything that answers are computed from.
 pub struct State<'t> {
@@ -91,13 +95,9 @@ impl<'t> State<'t> {
         config
     }
 
-    /// The path of a document that is open.
-    pub fn opened(&self, uri: &str) -> Option<PathBuf> {
-        let identity = self.documents.identity_of(&uri::path_of(uri));
-        self.documents
-            .open
-            .contains_key(&identity)
-            .then_some(identity)
+    /// The path of a document.
+    pub fn path(&self, uri: &Uri) -> PathBuf {
+        self.documents.identity_of(&uri::path_of(uri))
     }
 
     /// A request for these files with the settings of the first.
@@ -155,9 +155,12 @@ impl<'t> State<'t> {
         }
         view.needed = needed;
         let view = Rc::new(view);
-        self.views
-            .insert(0, (path.to_path_buf(), self.epoch, Rc::clone(&view)));
-        self.views.truncate(KEPT);
+        // Nothing says when a file changes that is not open.
+        if self.documents.open.contains_key(path) {
+            let known = (path.to_path_buf(), self.epoch, Rc::clone(&view));
+            self.views.insert(0, known);
+            self.views.truncate(KEPT);
+        }
         Some(view)
     }
 
@@ -195,6 +198,49 @@ impl<'t> State<'t> {
             .chain(workspace.mentioning(path, name, new));
         all.filter(|path| seen.insert(path.clone()) && self.can_be_read(path))
             .collect()
+    }
+
+    /// What other files of the workspace declare that a file does not see, as far as it is wanted, and what makes it visible.
+    pub fn elsewhere(
+        &mut self,
+        path: &Path,
+        is_wanted: &dyn Fn(ItemKind, &str) -> bool,
+    ) -> Vec<Elsewhere> {
+        let config = self.config(path);
+        let workspace = self.workspace(&config.import_dirs);
+        let Some(own) = workspace.heads(path) else {
+            return Vec::new();
+        };
+        let wanted = workspace.all().flat_map(|(file, heads)| {
+            let declared = heads.declared.iter();
+            let meant = declared.filter(move |(kind, name)| file != path && is_wanted(*kind, name));
+            meant.map(move |meant| (file, heads, meant))
+        });
+        let wanted: Vec<_> = wanted.take(ELSEWHERE).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let imports = own.imports.iter();
+        let imports = imports.filter_map(|import| workspace.imported(path, import));
+        // What imports the file cannot be imported by it.
+        let (importers, _) = workspace.importers(path, usize::MAX);
+        let hidden: BTreeSet<PathBuf> = imports.chain(importers).collect();
+        let found = wanted
+            .into_iter()
+            .filter_map(|(file, heads, (kind, name))| {
+                let is_seen = kind.is_protocol() && heads.package == own.package;
+                let import = match is_seen {
+                    true => None,
+                    false if hidden.contains(file) => return None,
+                    false => Some(workspace.import_of(path, file)?),
+                };
+                Some(Elsewhere {
+                    kind: *kind,
+                    name: name.clone(),
+                    import,
+                })
+            });
+        found.collect()
     }
 
     /// The open texts whose findings may depend on a text: those that import it, or that it imports, directly or through others.

@@ -1,12 +1,13 @@
 //! Files as URIs.
 
 use duologue_project::git::plain;
+use gen_lsp_types::Uri;
 use std::path::{Path, PathBuf};
 
 /// The path that a URI names. What is no file, such as an unsaved text, gets the whole URI as its path.
-pub fn path_of(uri: &str) -> PathBuf {
-    let Some(rest) = uri.strip_prefix("file://") else {
-        return PathBuf::from(uri);
+pub fn path_of(uri: &Uri) -> PathBuf {
+    let Some(rest) = uri.0.strip_prefix("file://") else {
+        return PathBuf::from(&uri.0);
     };
     // A host is ignored: there is only this machine.
     let start = rest.find('/').unwrap_or(rest.len());
@@ -46,7 +47,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// The URI of a file.
-pub fn of_path(path: &Path) -> String {
+pub fn of_path(path: &Path) -> Uri {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let shown = plain(&absolute).to_string_lossy().replace('\\', "/");
     let mut uri = String::from("file://");
@@ -60,7 +61,7 @@ pub fn of_path(path: &Path) -> String {
             _ => uri += &format!("%{byte:02X}"),
         }
     }
-    uri
+    Uri(uri)
 }
 
 #[cfg(test)]
@@ -73,8 +74,8 @@ mod tests {
         for path in ["/a/b.proto", "/with space/\u{e9}%20.proto", "/a#b?c"] {
             assert_eq!(path_of(&of_path(Path::new(path))), Path::new(path));
         }
-        assert_eq!(path_of("file:///a%2"), Path::new("/a%2"));
-        assert_eq!(path_of("file:///%C3%A9"), Path::new("/\u{e9}"));
-        assert_eq!(path_of("untitled:1"), Path::new("untitled:1"));
+        assert_eq!(path_of(&"file:///a%2".into()), Path::new("/a%2"));
+        assert_eq!(path_of(&"file:///%C3%A9".into()), Path::new("/\u{e9}"));
+        assert_eq!(path_of(&"untitled:1".into()), Path::new("untitled:1"));
     }
 }

@@ -1,17 +1,13 @@
 //! What programs can rely on, for each protocol of a file, and what makes sure of it. What is the same for every protocol is in
 //! `claims.json`; `tests/suite/guarantee.rs` finds every test that is named there.
 
-use crate::args::named::{Named, select};
-use crate::args::{Shape, Sources};
-use crate::terminal::{Terminal, print_json};
-use duologue::check::CheckedProtocol;
+use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::graph::{Capacity, StateGraph};
 use duologue::languages::Target;
-use duologue::protocol::{Protocol, Side};
+use duologue::protocol::{Protocol, ProtocolId, Side};
 use duologue::relation::View;
 use duologue::report::counted;
 use duologue::wire::{Plan, Sizes};
-use duologue_project::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -66,14 +62,14 @@ enum By {
 
 /// Within version 1, fields are only added.
 #[derive(Serialize)]
-struct Document {
+pub struct Document {
     version: u32,
-    protocols: Vec<Sheet>,
+    pub protocols: Vec<Sheet>,
 }
 
 /// The claims about a protocol.
 #[derive(Serialize)]
-struct Sheet {
+pub struct Sheet {
     name: String,
     claims: Vec<ClaimLine>,
 }
@@ -115,25 +111,18 @@ struct Place {
     name: &'static str,
 }
 
-/// Prints the sheets of the protocols that are named, which is Markdown for people.
-pub fn run(named: &Named, shape: Shape, sources: Sources, terminal: &Terminal) -> Outcome {
-    let compiled = named.compile(sources, terminal)?;
-    let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
+/// The sheets of some protocols.
+pub fn document(checked: &CheckedProgram, protocols: &[ProtocolId]) -> Document {
     let claims: Vec<Claim> =
         serde_json::from_str(include_str!("claims.json")).expect("the claims are valid");
     let sizes = Sizes::of(checked.program());
-    let protocols = select(checked, named.protocol.as_deref())?.into_iter();
-    let document = Document {
+    let protocols = protocols.iter();
+    Document {
         version: 1,
         protocols: protocols
-            .map(|id| sheet(&claims, checked.protocol(id), &sizes))
+            .map(|id| sheet(&claims, checked.protocol(*id), &sizes))
             .collect(),
-    };
-    match shape {
-        Shape::Human => terminal.print_exactly(&text(&document))?,
-        Shape::Json => print_json(&document, terminal)?,
     }
-    Ok(())
 }
 
 fn sheet(claims: &[Claim], checked: CheckedProtocol<'_>, sizes: &Sizes) -> Sheet {
@@ -309,33 +298,47 @@ fn size_limits(protocol: &Protocol, sizes: &Sizes) -> (Holds, Option<String>) {
     }
 }
 
-/// The sheets as Markdown.
-fn text(document: &Document) -> String {
-    let mut text = String::new();
-    for (index, sheet) in document.protocols.iter().enumerate() {
-        let gap = if index > 0 { "\n" } else { "" };
-        let _ = writeln!(text, "{gap}# What is guaranteed for `{}`", sheet.name);
-        for claim in &sheet.claims {
-            let _ = writeln!(text, "\n## {}\n", claim.claim);
-            let detail = claim.detail.as_deref().map(sentence);
-            match (claim.holds, detail) {
-                (Holds::Yes, Some(detail)) => {
-                    let _ = writeln!(text, "{detail}\n");
-                }
-                (Holds::Yes, None) => {}
-                (Holds::No, detail) => {
-                    let _ = writeln!(
-                        text,
-                        "**This does not hold.** {}",
-                        detail.unwrap_or_default()
-                    );
-                }
-                (Holds::NotApplicable, detail) => {
-                    let _ = writeln!(text, "Does not apply. {}", detail.unwrap_or_default());
-                }
+/// How many claims hold, and which do not, as Markdown.
+pub fn summary(sheet: &Sheet) -> String {
+    let of = |holds| {
+        sheet
+            .claims
+            .iter()
+            .filter(move |claim| claim.holds == holds)
+    };
+    let failing: Vec<String> = of(Holds::No)
+        .map(|claim| format!("- {}\n", claim.claim))
+        .collect();
+    let held = counted(of(Holds::Yes).count(), "guarantee");
+    match failing.is_empty() {
+        true => format!("{held}: all that apply.\n"),
+        false => format!("{held}. What does not hold:\n\n{}", failing.concat()),
+    }
+}
+
+/// The sheet as Markdown.
+pub fn text(sheet: &Sheet) -> String {
+    let mut text = format!("# What is guaranteed for `{}`\n", sheet.name);
+    for claim in &sheet.claims {
+        let _ = writeln!(text, "\n## {}\n", claim.claim);
+        let detail = claim.detail.as_deref().map(sentence);
+        match (claim.holds, detail) {
+            (Holds::Yes, Some(detail)) => {
+                let _ = writeln!(text, "{detail}\n");
             }
-            proofs(&mut text, &claim.proofs);
+            (Holds::Yes, None) => {}
+            (Holds::No, detail) => {
+                let _ = writeln!(
+                    text,
+                    "**This does not hold.** {}",
+                    detail.unwrap_or_default()
+                );
+            }
+            (Holds::NotApplicable, detail) => {
+                let _ = writeln!(text, "Does not apply. {}", detail.unwrap_or_default());
+            }
         }
+        proofs(&mut text, &claim.proofs);
     }
     text
 }

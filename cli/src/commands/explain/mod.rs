@@ -1,6 +1,7 @@
-//! `duologue explain`: the rules, the page of a rule, what is guaranteed about a protocol, or a state of it.
+//! `duologue explain`: the rules, the page of a rule, a file or protocol at a glance with what is guaranteed, or a state.
 
 mod guarantee;
+mod overview;
 mod rules;
 mod state;
 
@@ -20,9 +21,9 @@ const EXAMPLES: &str = "\
   duologue explain                    all rules, their levels, and where these are set
   duologue explain -D all             the levels that `duologue check -D all` would use
   duologue explain stuck-state        what the rule requires, a wrong protocol and a right one
-  duologue explain bank.proto         what is guaranteed about each protocol of a file, and by what
+  duologue explain bank.proto         a file: what it declares, its protocols with their states
   duologue explain bank.proto#bank > bank.md
-                                      the same for one protocol, as a page
+                                      a protocol, and what makes sure of each guarantee, as a page
   duologue explain bank.proto#bank/connected
                                       a state: the ways here and out, what each side may do, and what breaks without it
 ";
@@ -45,11 +46,11 @@ const TRACES: [&str; 5] = [
     "trace-unfinished",
 ];
 
-/// Explain rules, what is guaranteed about protocols, or a state
+/// Explain a rule, a file, a protocol with what is guaranteed, or a state
 ///
 /// Without a topic: all errors and rules, with the level in force and where it is set. Of a rule: why it exists, what breaks it, and how to
-/// satisfy it. Of a file or a protocol: what is guaranteed, for each language: by the checker, the compiler, the runtime or nobody. Of a
-/// state: the shortest ways from the start and to the end, what each side may do, what that is called in generated code, and what breaks if
+/// satisfy it. Of a file: what it declares, and each protocol with its states. Of a protocol: also what is guaranteed, for each language: by the
+/// checker, the compiler, the runtime or nobody. Of a state: the shortest ways from the start and to the end, what each side may do, what that is called in generated code, and what breaks if
 /// the state is removed.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
@@ -86,7 +87,7 @@ impl Explain {
                 let (shape, sources) = (self.format, self.sources);
                 return match named.take_state() {
                     Some(state) => state::run(&named, &state, shape, sources, terminal),
-                    None => guarantee::run(&named, shape, sources, terminal),
+                    None => overview::run(&named, shape, sources, terminal),
                 };
             }
             None => return Err(Failure::Usage(unknown(&name))),

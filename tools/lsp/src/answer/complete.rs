@@ -1,7 +1,7 @@
 //! Proposals for what to write at a position.
 
-use super::Snapshot;
 use super::hover::attribute;
+use super::{Elsewhere, Search, Snapshot};
 use crate::answer::tree::context::{Expected, context};
 use crate::answer::tree::symbols::{Item, ItemKind};
 use duologue::check::every_rule;
@@ -38,14 +38,18 @@ pub struct Completion {
     pub detail: String,
     /// The word that it replaces.
     pub replaced: Range<usize>,
+    /// The path that has to be imported for it.
+    pub import: Option<String>,
 }
 
 /// Proposals at a position. `paths` lists the entries of the folder that the beginning of an import's path names; folders end with `/`.
+/// `elsewhere` lists what other files declare that is of a kind and whose name has the written beginning.
 #[must_use]
 pub fn complete(
     snapshot: &Snapshot,
     offset: usize,
     paths: &dyn Fn(&str) -> Vec<String>,
+    elsewhere: &mut Search<'_>,
 ) -> Vec<Completion> {
     let text = snapshot.text();
     let context = context(text, offset);
@@ -61,7 +65,15 @@ pub fn complete(
         .iter()
         .find(|item| item.at.start == context.item && item.kind == ItemKind::Protocol)
         .cloned();
+    let is_meant = context.expected.declared();
     proposals.fill(context.expected, own.as_ref(), offset, paths);
+    if let Some(is_meant) = is_meant {
+        let start = text[context.word.start..offset.max(context.word.start)].to_lowercase();
+        let seen = &proposals.seen;
+        proposals.elsewhere(elsewhere(&|kind, name| {
+            is_meant(kind) && !seen.contains(name) && name.to_lowercase().starts_with(&start)
+        }));
+    }
     proposals.list
 }
 
@@ -81,8 +93,28 @@ impl Proposals<'_> {
                 text: text.to_owned(),
                 detail: detail.into(),
                 replaced: self.replaced.clone(),
+                import: None,
             });
         }
+    }
+
+    /// Declarations of other files, of which some may have the same name.
+    fn elsewhere(&mut self, found: Vec<Elsewhere>) {
+        let proposals = found.into_iter().map(|found| Completion {
+            kind: match (found.kind.is_type(), found.kind.is_protocol()) {
+                (true, _) => CompletionKind::Type,
+                (false, true) => CompletionKind::Protocol,
+                (false, false) => CompletionKind::Bound,
+            },
+            text: found.name,
+            detail: match &found.import {
+                Some(path) => format!("import \"{path}\""),
+                None => "of the same package".to_owned(),
+            },
+            replaced: self.replaced.clone(),
+            import: found.import,
+        });
+        self.list.extend(proposals);
     }
 
     fn words(&mut self, kind: CompletionKind, words: &[(&str, &str)]) {

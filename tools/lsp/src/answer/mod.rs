@@ -8,24 +8,30 @@ mod actions;
 mod complete;
 mod hints;
 mod hover;
+mod imports;
+// Most names have no type and are no state.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod names;
 mod position;
 mod rename;
+mod repairs;
 // Most kinds of nodes cannot occur at a given position.
 #[allow(clippy::wildcard_enum_match_arm)]
 mod semantic;
 mod snapshot;
 mod tree;
 
-pub use actions::{Fix, automatic_fixes, fixes, formatted};
+pub use actions::{Fix, automatic_fixes, fixes, formatted, unknown_names};
 pub use complete::{Completion, CompletionKind, complete};
 pub use hints::{Hint, hints};
 pub use hover::{Hover, hover};
-pub use names::{definition, highlights, name_at, references};
-pub use position::{Encoding, Lines, Place};
+pub use imports::{Elsewhere, Search, import, organized};
+pub use names::{
+    definition, highlights, name_at, references, state_at, transitions, type_definitions,
+};
+pub use position::{Encoding, Lines};
 pub use rename::{Renaming, prepare, rename};
 pub use semantic::{SemanticKind, SemanticToken, semantic_tokens};
 pub use snapshot::{Snapshot, protocol_at};
 pub use tree::shape::{Fold, FoldKind, folds, selections};
-pub use tree::symbols::{Item, ItemKind, outline};
-pub use tree::text::{Heads, heads};
+pub use tree::symbols::{Heads, Item, ItemKind, heads, outline};

@@ -1,7 +1,9 @@
 //! Names in a text: what they refer to, and where else they are written.
 
 use super::Snapshot;
-use duologue::protocol::{Referent, Use};
+use duologue::protocol::{
+    Definition, Next, Program, Protocol, ProtocolId, Referent, StateId, Type, Use,
+};
 use duologue::source::Span;
 
 /// The name at a position, which may be right after it.
@@ -23,6 +25,93 @@ pub fn definition(snapshot: &Snapshot, offset: usize) -> Option<(Span, Span)> {
         false => snapshot.program().uses.declaration(found.referent)?,
     };
     Some((found.span, declared))
+}
+
+/// Where the types are declared of what the name at a position has; of a payload, those of all its values.
+#[must_use]
+pub fn type_definitions(snapshot: &Snapshot, offset: usize) -> Vec<Span> {
+    let program = snapshot.program();
+    let found = name_at(snapshot, offset).map(|found| types(program, found.referent));
+    let mut declared = Vec::new();
+    for ty in found.unwrap_or_default() {
+        ty.walk(&mut |part| {
+            declared.extend(match part {
+                Type::Named(id) => Some(Referent::Type(*id)),
+                Type::Endpoint(endpoint) => {
+                    Some(Referent::State(endpoint.protocol, endpoint.state))
+                }
+                _ => None,
+            });
+        });
+    }
+    let places = declared.into_iter();
+    places
+        .filter_map(|referent| program.uses.declaration(referent))
+        .collect()
+}
+
+/// The types that something has, as they are written.
+fn types(program: &Program, of: Referent) -> Vec<&Type> {
+    let message = |protocol: ProtocolId, state: StateId, at: u32| {
+        let entries = &program.protocol(protocol).state(state).messages[at as usize].entries;
+        entries.iter().map(|entry| &entry.ty).collect::<Vec<_>>()
+    };
+    match of {
+        Referent::Message(protocol, state, at) => message(protocol, state, at),
+        Referent::Entry(protocol, state, at, entry) => {
+            vec![message(protocol, state, at)[entry as usize]]
+        }
+        Referent::Field(ty, _) | Referent::Variant(ty, _) | Referent::Value(ty, ..) => {
+            parts(&program.ty(ty).definition, of)
+        }
+        Referent::Type(ty) => match &program.ty(ty).definition {
+            Definition::Alias(ty) => vec![ty],
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+fn parts(definition: &Definition, of: Referent) -> Vec<&Type> {
+    match (definition, of) {
+        (Definition::Struct(fields), Referent::Field(_, at)) => vec![&fields[at as usize].ty],
+        (Definition::Enum(variants), Referent::Variant(_, at)) => {
+            let entries = &variants[at as usize].entries;
+            entries.iter().map(|entry| &entry.ty).collect()
+        }
+        (Definition::Enum(variants), Referent::Value(_, variant, at)) => {
+            vec![&variants[variant as usize].entries[at as usize].ty]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The state at a position: that of its name, or of a protocol its start.
+#[must_use]
+pub fn state_at(snapshot: &Snapshot, offset: usize) -> Option<(ProtocolId, StateId)> {
+    let program = snapshot.program();
+    let start = |protocol: ProtocolId| {
+        let has_start = !program.protocol(protocol).states.is_empty();
+        has_start.then_some((protocol, StateId::new(0)))
+    };
+    match name_at(snapshot, offset)?.referent {
+        Referent::State(protocol, state) => Some((protocol, state)),
+        Referent::Protocol(protocol) => start(protocol),
+        Referent::Instance(instance) => start(program.instance(instance).protocol),
+        _ => None,
+    }
+}
+
+/// The messages of a protocol that lead from one state to another, as the states and where the messages are.
+pub fn transitions(protocol: &Protocol) -> impl Iterator<Item = (StateId, StateId, Span)> {
+    let messages = protocol.state_ids().flat_map(|from| {
+        let messages = protocol.state(from).messages.iter();
+        messages.map(move |message| (from, message))
+    });
+    messages.filter_map(|(from, message)| match message.next {
+        Next::State { state, .. } => Some((from, state, message.name.span)),
+        Next::End | Next::Error => None,
+    })
 }
 
 /// What a name is, for what can be done with it.

@@ -1,5 +1,6 @@
 //! Positions as editors count them.
 
+use gen_lsp_types::Position;
 use std::ops::Range;
 
 /// How columns are counted.
@@ -10,15 +11,6 @@ pub enum Encoding {
     /// In UTF-16 units, as every editor can.
     #[default]
     Utf16,
-}
-
-/// A line and a column, both from 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// The line.
-    pub line: u32,
-    /// The column.
-    pub column: u32,
 }
 
 /// Where the lines of a text begin.
@@ -83,7 +75,7 @@ impl Lines {
 
     /// The line and column of a byte; a byte past the end counts as the end, and one inside a character as its start.
     #[must_use]
-    pub fn place(&self, text: &str, offset: usize, encoding: Encoding) -> Place {
+    pub fn place(&self, text: &str, offset: usize, encoding: Encoding) -> Position {
         let mut offset = offset.min(self.length).min(text.len());
         while !text.is_char_boundary(offset) {
             offset -= 1;
@@ -99,16 +91,16 @@ impl Lines {
             }
             Encoding::Utf16 | Encoding::Utf8 => offset - start,
         };
-        Place {
+        Position {
             line: short(line),
-            column: short(column),
+            character: short(column),
         }
     }
 
     /// The byte at a line and column. A column past the end of its line counts as the end of the line, without the line break; a line
     /// past the last counts as the end of the text.
     #[must_use]
-    pub fn offset(&self, text: &str, place: Place, encoding: Encoding) -> usize {
+    pub fn offset(&self, text: &str, place: Position, encoding: Encoding) -> usize {
         let Some(start) = self.starts.get(place.line as usize) else {
             return text.len();
         };
@@ -116,7 +108,7 @@ impl Lines {
         let end = self.starts.get(place.line as usize + 1);
         let end = end.map_or(text.len(), |end| *end as usize);
         let line = text[start..end].trim_end_matches(['\r', '\n']);
-        let wanted = place.column as usize;
+        let wanted = place.character as usize;
         if self.is_ascii {
             return start + wanted.min(line.len());
         }
@@ -137,7 +129,7 @@ impl Lines {
 
     /// The bytes between two positions; if they are in the wrong order, nothing.
     #[must_use]
-    pub fn range(&self, text: &str, range: Range<Place>, encoding: Encoding) -> Range<usize> {
+    pub fn range(&self, text: &str, range: Range<Position>, encoding: Encoding) -> Range<usize> {
         let start = self.offset(text, range.start, encoding);
         start..self.offset(text, range.end, encoding).max(start)
     }
@@ -151,7 +143,7 @@ mod tests {
     fn columns_are_counted_in_units_of_the_editor() {
         let text = "a\r\n\u{e9}\u{1f600}x\rlast";
         let lines = Lines::of(text);
-        let at = |line, column| Place { line, column };
+        let at = |line, character| Position { line, character };
         let x = text.find('x').expect("it is there");
         assert_eq!(lines.place(text, x, Encoding::Utf16), at(1, 3));
         assert_eq!(lines.place(text, x, Encoding::Utf8), at(1, 6));
@@ -168,15 +160,15 @@ mod tests {
     fn columns_of_long_lines_are_the_same_as_those_of_short_ones() {
         let text = "x\u{e9}\u{1f600}\u{4e00}".repeat(700) + "\n" + &"\u{e9}a".repeat(900);
         let lines = Lines::of(&text);
-        let (mut line, mut column) = (0, 0);
+        let (mut line, mut character) = (0, 0);
         for (at, letter) in text.char_indices() {
             assert_eq!(
                 lines.place(&text, at, Encoding::Utf16),
-                Place { line, column }
+                Position { line, character }
             );
-            column += short(letter.len_utf16());
+            character += short(letter.len_utf16());
             if letter == '\n' {
-                (line, column) = (line + 1, 0);
+                (line, character) = (line + 1, 0);
             }
         }
     }

@@ -4,7 +4,7 @@
 use super::Snapshot;
 use super::names::{Kind, name_at, references};
 use crate::answer::tree::context::is_keyword;
-use crate::answer::tree::text::tree;
+use crate::answer::tree::symbols::tree;
 use duologue::compile::{Files, Request};
 use duologue::diagnostic::Level;
 use duologue::protocol::{Bound, Builtin, Referent, Use};

@@ -2,7 +2,7 @@
 
 use super::Snapshot;
 use super::tree::context::is_keyword;
-use super::tree::text::tree;
+use super::tree::symbols::tree;
 use duologue::protocol::{Referent, Use};
 use duologue_grammar::{Kind, Leaf};
 use std::ops::Range;

@@ -1,20 +1,21 @@
 //! Requests about one text that change nothing.
 
-use super::params;
+use super::{at, view};
 use crate::answer::{
-    Completion, CompletionKind, FoldKind, Item, ItemKind, SemanticKind, complete, definition,
-    folds, highlights, hints, hover, name_at, outline, protocol_at, references, selections,
-    semantic_tokens,
+    Completion, CompletionKind, FoldKind, Item, ItemKind, Lines, SemanticKind, complete,
+    definition, folds, highlights, hints, hover, import, name_at, outline, protocol_at, references,
+    selections, semantic_tokens, type_definitions,
 };
-use crate::convert::{View, position, uri_of};
+use crate::convert::{View, range_in, uri_of};
 use crate::state::State;
+use duologue::compile::Files;
 use duologue::dual;
 use duologue::files::has_protocol_extension;
-use duologue::protocol::Referent;
+use duologue::protocol::{Referent, StateId};
 use duologue_site::picture;
+use gen_lsp_types::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -23,95 +24,90 @@ const ENTRIES: usize = 500;
 /// The most symbols of a workspace that are returned.
 const SYMBOLS: usize = 1000;
 
-/// The text of a request, and the byte of its position.
-pub fn at(state: &mut State<'_>, asked: &Value) -> Option<(Rc<View>, usize)> {
-    let path = state.opened(params::uri(asked)?)?;
-    let place = params::place(asked.get("position")?)?;
-    let view = state.view(&path)?;
-    let offset = view.offset(place);
-    Some((view, offset))
-}
-
-fn view(state: &mut State<'_>, asked: &Value) -> Option<Rc<View>> {
-    let path = state.opened(params::uri(asked)?)?;
-    state.view(&path)
-}
-
-/// The answer to a request; `None` if it is unknown. Whatever is asked about a text that is not open has an empty answer.
-pub fn answer(state: &mut State<'_>, method: &str, asked: &Value) -> Option<Value> {
-    let found = match method {
-        "textDocument/hover" => hovered(state, asked),
-        "textDocument/definition" => defined(state, asked),
-        "textDocument/references" => Some(referenced(state, asked)),
-        "textDocument/documentHighlight" => highlighted(state, asked),
-        "textDocument/completion" => completed(state, asked),
-        "textDocument/documentSymbol" => symbols(state, asked),
-        "workspace/symbol" => Some(workspace_symbols(state, asked)),
-        "textDocument/foldingRange" => folded(state, asked),
-        "textDocument/selectionRange" => selected(state, asked),
-        "textDocument/semanticTokens/full" | "textDocument/semanticTokens/range" => {
-            colored(state, asked)
-        }
-        "textDocument/inlayHint" => hinted(state, asked),
-        "duologue/dual" => turned(state, asked),
-        "duologue/picture" => drawn(state, asked),
-        _ => return None,
-    };
-    Some(found.unwrap_or(Value::Null))
-}
-
-fn hovered(state: &mut State<'_>, asked: &Value) -> Option<Value> {
-    let (view, offset) = at(state, asked)?;
+pub fn hovered(state: &mut State<'_>, asked: &HoverParams) -> Option<Hover> {
+    let (view, offset) = at(state, &asked.text_document_position_params)?;
     let found = hover(&view.snapshot, offset, &view.request.options)?;
-    Some(json!({
-        "contents": { "kind": "markdown", "value": found.text },
-        "range": view.span_range(found.span),
-    }))
+    let text = MarkupContent::new(MarkupKind::Markdown, found.text);
+    Some(Hover::new(text.into(), Some(view.span_range(found.span))))
 }
 
-fn defined(state: &mut State<'_>, asked: &Value) -> Option<Value> {
-    let (view, offset) = at(state, asked)?;
+pub fn defined(state: &mut State<'_>, asked: &DefinitionParams) -> Option<DefinitionResponse> {
+    let (view, offset) = at(state, &asked.text_document_position_params)?;
     let (_, declared) = definition(&view.snapshot, offset)?;
-    Some(view.location(declared, &state.documents))
+    let found = view.location(declared, &state.documents);
+    Some(Definition::Location(found).into())
 }
 
 /// How many files that may use a name are compiled at once.
 const USERS: usize = 64;
 
-fn referenced(state: &mut State<'_>, asked: &Value) -> Value {
-    let find = |state: &mut State<'_>| {
-        let (view, offset) = at(state, asked)?;
-        let with_declaration = params::is_true(asked, "/context/includeDeclaration");
-        let mut locations = Vec::new();
-        let mut add = |view: &View, offset: usize, state: &State<'_>| {
-            let found = references(&view.snapshot, offset).into_iter();
-            for found in found.filter(|found| with_declaration || !found.is_declaration) {
-                locations.push(view.location(found.span, &state.documents));
-            }
+pub fn typed(
+    state: &mut State<'_>,
+    asked: &TypeDefinitionParams,
+) -> Option<TypeDefinitionResponse> {
+    let (view, offset) = at(state, &asked.text_document_position_params)?;
+    let found = type_definitions(&view.snapshot, offset).into_iter();
+    let found = found.map(|span| view.location(span, &state.documents));
+    Some(Definition::LocationList(found.collect()).into())
+}
+
+/// The imports of a text, each with the file that it leads to.
+pub fn linked(state: &mut State<'_>, asked: &DocumentLinkParams) -> Option<Vec<DocumentLink>> {
+    let view = view(state, &asked.text_document)?;
+    let program = view.snapshot.program();
+    let names = program.uses.in_source(view.snapshot.source);
+    let links = names.filter_map(|found| {
+        let Referent::Import(Some(file)) = found.referent else {
+            return None;
         };
-        match declared(&view, offset, state)? {
-            None => add(&view, offset, state),
-            Some(declared) => {
-                let users = state.users(&declared.path, &declared.name, None);
-                // The file that declares the name is compiled in any case.
-                let parts = users
-                    .chunks(USERS)
-                    .chain(users.is_empty().then_some(&[][..]));
-                for part in parts {
-                    let mut inputs = vec![declared.path.clone()];
-                    inputs.extend_from_slice(part);
-                    let view = state.compiled(inputs, false)?;
-                    add(&view, declared.offset, state);
-                }
+        let target = view.uri(program.file(file).source, &state.documents);
+        let range = view.span_range(found.span);
+        Some(DocumentLink::new(range, Some(target), None, None))
+    });
+    Some(links.collect())
+}
+
+/// What is wrong with a text, for a client that asks for it.
+pub fn diagnosed(
+    state: &mut State<'_>,
+    asked: &DocumentDiagnosticParams,
+) -> DocumentDiagnosticReport {
+    let view = view(state, &asked.text_document);
+    let found = view.map(|view| view.findings(&state.documents));
+    let report = FullDocumentDiagnosticReport::new(None, found.unwrap_or_default());
+    RelatedFullDocumentDiagnosticReport::new(None, report).into()
+}
+
+pub fn referenced(state: &mut State<'_>, asked: &ReferenceParams) -> Option<Vec<Location>> {
+    let (view, offset) = at(state, &asked.text_document_position_params)?;
+    let with_declaration = asked.context.include_declaration;
+    let mut locations = Vec::new();
+    let mut add = |view: &View, offset: usize, state: &State<'_>| {
+        let found = references(&view.snapshot, offset).into_iter();
+        for found in found.filter(|found| with_declaration || !found.is_declaration) {
+            locations.push(view.location(found.span, &state.documents));
+        }
+    };
+    match declared(&view, offset, state)? {
+        None => add(&view, offset, state),
+        Some(declared) => {
+            let users = state.users(&declared.path, &declared.name, None);
+            // The file that declares the name is compiled in any case.
+            let parts = users
+                .chunks(USERS)
+                .chain(users.is_empty().then_some(&[][..]));
+            for part in parts {
+                let mut inputs = vec![declared.path.clone()];
+                inputs.extend_from_slice(part);
+                let view = state.compiled(inputs, false)?;
+                add(&view, declared.offset, state);
             }
         }
-        Some(locations)
-    };
+    }
     let mut seen = BTreeSet::new();
-    let mut found = find(state).unwrap_or_default();
     // What several parts import is in each of them.
-    found.retain(|location| seen.insert(location.to_string()));
-    json!(found)
+    locations.retain(|at| seen.insert((at.uri.0.clone(), at.range.start, at.range.end)));
+    Some(locations)
 }
 
 /// Where a name is declared.
@@ -150,26 +146,46 @@ pub fn everywhere(
     Some((Rc::new(whole), declared.offset))
 }
 
-fn highlighted(state: &mut State<'_>, asked: &Value) -> Option<Value> {
-    let (view, offset) = at(state, asked)?;
+pub fn highlighted(
+    state: &mut State<'_>,
+    asked: &DocumentHighlightParams,
+) -> Option<Vec<DocumentHighlight>> {
+    let (view, offset) = at(state, &asked.text_document_position_params)?;
     let found = highlights(&view.snapshot, offset).into_iter().map(|found| {
-        let kind = if found.is_declaration { 3 } else { 2 };
-        json!({ "range": view.span_range(found.span), "kind": kind })
+        let kind = match found.is_declaration {
+            true => DocumentHighlightKind::Write,
+            false => DocumentHighlightKind::Read,
+        };
+        DocumentHighlight::new(view.span_range(found.span), Some(kind))
     });
     Some(found.collect())
 }
 
-fn completed(state: &mut State<'_>, asked: &Value) -> Option<Value> {
-    let (view, offset) = at(state, asked)?;
+pub fn completed(state: &mut State<'_>, asked: &CompletionParams) -> Option<CompletionResponse> {
+    let (view, offset) = at(state, &asked.text_document_position_params)?;
     let own = view.path(view.snapshot.source);
     let folders: Vec<_> = std::iter::once(own.parent().map(Path::to_path_buf))
         .flatten()
         .chain(view.request.import_dirs.iter().cloned())
         .collect();
     let paths = |start: &str| entries(&folders, start, &own);
-    let items = complete(&view.snapshot, offset, &paths);
-    let items: Vec<Value> = items.iter().map(|item| proposal(&view, item)).collect();
-    Some(json!({ "isIncomplete": false, "items": items }))
+    let path = state.path(&asked.text_document_position_params.text_document.uri);
+    let mut is_incomplete = false;
+    let mut elsewhere = |is_wanted: &dyn Fn(ItemKind, &str) -> bool| {
+        let found = state.elsewhere(&path, is_wanted);
+        // More of them may have what is typed next.
+        is_incomplete = !found.is_empty();
+        found
+    };
+    let items = complete(&view.snapshot, offset, &paths, &mut elsewhere);
+    let items = items.into_iter().map(|item| proposal(&view, item));
+    let items = items.collect();
+    let list = CompletionList {
+        is_incomplete,
+        items,
+        ..CompletionList::default()
+    };
+    Some(list.into())
 }
 
 /// The protocol files and folders in a folder that an import may name.
@@ -195,161 +211,193 @@ fn entries(folders: &[PathBuf], start: &str, own: &Path) -> Vec<String> {
     found.into_iter().take(ENTRIES).collect()
 }
 
-fn proposal(view: &View, item: &Completion) -> Value {
+fn proposal(view: &View, item: Completion) -> CompletionItem {
     let kind = match item.kind {
-        CompletionKind::Keyword => 14,
-        CompletionKind::Type => 22,
-        CompletionKind::TypeParameter => 25,
-        CompletionKind::Bound => 8,
-        CompletionKind::Protocol => 7,
-        CompletionKind::State => 6,
-        CompletionKind::Message => 2,
-        CompletionKind::Rule => 12,
-        CompletionKind::Attribute => 10,
-        CompletionKind::Unit => 11,
-        CompletionKind::File => 17,
-        CompletionKind::Folder => 19,
+        CompletionKind::Keyword => CompletionItemKind::Keyword,
+        CompletionKind::Type => CompletionItemKind::Struct,
+        CompletionKind::TypeParameter => CompletionItemKind::TypeParameter,
+        CompletionKind::Bound => CompletionItemKind::Interface,
+        CompletionKind::Protocol => CompletionItemKind::Class,
+        CompletionKind::State => CompletionItemKind::Variable,
+        CompletionKind::Message => CompletionItemKind::Method,
+        CompletionKind::Rule => CompletionItemKind::Value,
+        CompletionKind::Attribute => CompletionItemKind::Property,
+        CompletionKind::Unit => CompletionItemKind::Unit,
+        CompletionKind::File => CompletionItemKind::File,
+        CompletionKind::Folder => CompletionItemKind::Folder,
     };
-    json!({
-        "label": item.text,
-        "kind": kind,
-        "detail": item.detail,
-        "filterText": item.text,
-        "textEdit": { "range": view.range(&item.replaced), "newText": item.text },
-    })
-}
-
-fn symbol_kind(kind: ItemKind) -> u8 {
-    match kind {
-        ItemKind::Alias | ItemKind::ExternType => 5,
-        ItemKind::Struct => 23,
-        ItemKind::Enum => 10,
-        ItemKind::ExternBound => 11,
-        ItemKind::Instance | ItemKind::Protocol => 2,
-        ItemKind::State => 7,
-        ItemKind::Message => 6,
-        ItemKind::Field => 8,
-        ItemKind::Variant => 22,
+    let edit = TextEdit::new(view.range(&item.replaced), item.text.clone());
+    let import = item.import.map(|path| import(view.snapshot.text(), &path));
+    CompletionItem {
+        additional_text_edits: import.map(|edit| view.edits(&[edit])),
+        label: item.text.clone(),
+        kind: Some(kind),
+        detail: Some(item.detail),
+        filter_text: Some(item.text),
+        text_edit: Some(edit.into()),
+        ..CompletionItem::default()
     }
 }
 
-fn symbol(view: &View, item: &Item) -> Value {
-    let children: Vec<Value> = item
-        .children
-        .iter()
-        .map(|item| symbol(view, item))
-        .collect();
-    json!({
-        "name": item.name,
-        "kind": symbol_kind(item.kind),
-        "range": view.range(&item.at),
-        "selectionRange": view.range(&item.name_at),
-        "children": children,
-    })
+pub fn symbol_kind(kind: ItemKind) -> SymbolKind {
+    match kind {
+        ItemKind::Alias | ItemKind::ExternType => SymbolKind::Class,
+        ItemKind::Struct => SymbolKind::Struct,
+        ItemKind::Enum => SymbolKind::Enum,
+        ItemKind::ExternBound => SymbolKind::Interface,
+        ItemKind::Instance | ItemKind::Protocol => SymbolKind::Module,
+        ItemKind::State => SymbolKind::Property,
+        ItemKind::Message => SymbolKind::Method,
+        ItemKind::Field => SymbolKind::Field,
+        ItemKind::Variant => SymbolKind::EnumMember,
+    }
 }
 
-fn symbols(state: &mut State<'_>, asked: &Value) -> Option<Value> {
-    let view = view(state, asked)?;
-    let items = view.snapshot.outline();
-    Some(items.iter().map(|item| symbol(&view, item)).collect())
+#[allow(deprecated)]
+fn symbol(view: &View, item: &Item) -> DocumentSymbol {
+    DocumentSymbol {
+        name: item.name.clone(),
+        kind: symbol_kind(item.kind),
+        range: view.range(&item.at),
+        selection_range: view.range(&item.name_at),
+        children: Some(
+            item.children
+                .iter()
+                .map(|item| symbol(view, item))
+                .collect(),
+        ),
+        detail: None,
+        tags: None,
+        deprecated: None,
+    }
 }
 
-/// The protocols of the workspace whose names contain the query. Only files with such a protocol are read.
-fn workspace_symbols(state: &mut State<'_>, asked: &Value) -> Value {
-    use duologue::compile::Files;
-    let query = params::text(asked, "/query")
-        .unwrap_or_default()
-        .to_lowercase();
-    let matches = |name: &str| name.to_lowercase().contains(&query);
-    let mut found = Vec::new();
-    for (path, heads) in state.workspace(&[]).all() {
-        if found.len() >= SYMBOLS || !heads.protocols.iter().any(|name| matches(name)) {
-            continue;
-        }
+pub fn symbols(
+    state: &mut State<'_>,
+    asked: &DocumentSymbolParams,
+) -> Option<DocumentSymbolResponse> {
+    let view = view(state, &asked.text_document)?;
+    let items = view.snapshot.outline().iter();
+    let found: Vec<_> = items.map(|item| symbol(&view, item)).collect();
+    Some(found.into())
+}
+
+/// The declarations of the workspace whose names contain the query, those that are in no other first. Only files with such a name are read.
+pub fn workspace_symbols(
+    state: &mut State<'_>,
+    asked: &WorkspaceSymbolParams,
+) -> Option<WorkspaceSymbolResponse> {
+    let query = asked.query.to_lowercase();
+    let (mut found, mut inner) = (Vec::new(), Vec::new());
+    let all = state.workspace(&[]).all();
+    for (path, _) in all.filter(|(_, heads)| heads.names.contains(&query)) {
         let Ok(bytes) = state.documents.read(path) else {
             continue;
         };
         let text = String::from_utf8_lossy(&bytes);
-        let lines = crate::answer::Lines::of(&text);
-        for item in outline(&text) {
-            let is_protocol = matches!(item.kind, ItemKind::Protocol | ItemKind::Instance);
-            if is_protocol && matches(&item.name) {
-                let range = crate::convert::range_in(&text, &lines, &item.name_at, state.encoding);
-                let uri = uri_of(path, &state.documents);
-                found.push(json!({
-                    "name": item.name,
-                    "kind": symbol_kind(item.kind),
-                    "location": { "uri": uri, "range": range },
-                }));
+        let lines = Lines::of(&text);
+        let uri = uri_of(path, &state.documents);
+        let items = outline(&text);
+        let mut open: Vec<(&Item, String)> =
+            items.iter().map(|item| (item, String::new())).collect();
+        open.reverse();
+        while let Some((item, within)) = open.pop() {
+            let name = match within.is_empty() {
+                true => item.name.clone(),
+                false => format!("{within}/{}", item.name),
+            };
+            let children = item.children.iter().rev();
+            open.extend(children.map(|child| (child, name.clone())));
+            let list = match within.is_empty() {
+                true => &mut found,
+                false => &mut inner,
+            };
+            if list.len() < SYMBOLS && item.name.to_lowercase().contains(&query) {
+                let range = range_in(&text, &lines, &item.name_at, state.encoding);
+                list.push(WorkspaceSymbol {
+                    location: Location::new(uri.clone(), range).into(),
+                    base_symbol_information: BaseSymbolInformation {
+                        kind: symbol_kind(item.kind),
+                        name: item.name.clone(),
+                        tags: None,
+                        container_name: (!within.is_empty()).then_some(within),
+                    },
+                    data: None,
+                });
             }
         }
+        if found.len() >= SYMBOLS {
+            break;
+        }
     }
-    json!(found)
+    found.extend(inner);
+    found.truncate(SYMBOLS);
+    Some(found.into())
 }
 
-fn folded(state: &mut State<'_>, asked: &Value) -> Option<Value> {
-    let view = view(state, asked)?;
-    let mut found = Vec::new();
-    for fold in folds(view.snapshot.text()) {
-        let [start, end] = [fold.at.start, fold.at.end].map(|offset| view.place(offset));
+pub fn folded(state: &mut State<'_>, asked: &FoldingRangeParams) -> Option<Vec<FoldingRange>> {
+    let view = view(state, &asked.text_document)?;
+    let found = folds(view.snapshot.text()).into_iter().filter_map(|fold| {
+        let [start, end] = [fold.at.start, fold.at.end].map(|offset| view.place(offset).line);
         // The line of the closing bracket stays visible.
-        let (kind, last) = match fold.kind {
-            FoldKind::Comment => ("comment", end.line),
-            FoldKind::Imports => ("imports", end.line),
-            FoldKind::Region => ("region", end.line.saturating_sub(1)),
+        let (kind, end_line) = match fold.kind {
+            FoldKind::Comment => (FoldingRangeKind::Comment, end),
+            FoldKind::Imports => (FoldingRangeKind::Imports, end),
+            FoldKind::Region => (FoldingRangeKind::Region, end.saturating_sub(1)),
         };
-        if last > start.line {
-            found.push(json!({ "startLine": start.line, "endLine": last, "kind": kind }));
-        }
-    }
-    Some(json!(found))
-}
-
-fn selected(state: &mut State<'_>, asked: &Value) -> Option<Value> {
-    let view = view(state, asked)?;
-    let places = params::list(asked, "/positions").iter().take(1000);
-    let offsets: Vec<usize> = places
-        .map(|place| params::place(place).map_or(0, |place| view.offset(place)))
-        .collect();
-    let chain = |ranges: Vec<Range<usize>>| {
-        ranges.iter().rev().fold(Value::Null, |outer, at| {
-            let mut range = json!({ "range": view.range(at) });
-            if !outer.is_null() {
-                range["parent"] = outer;
-            }
-            range
+        (end_line > start).then(|| FoldingRange {
+            start_line: start,
+            end_line,
+            kind: Some(kind),
+            ..FoldingRange::default()
         })
-    };
-    let found = selections(view.snapshot.text(), &offsets).into_iter();
-    Some(found.map(chain).collect())
+    });
+    Some(found.collect())
 }
 
-fn colored(state: &mut State<'_>, asked: &Value) -> Option<Value> {
-    let view = view(state, asked)?;
-    let text = view.snapshot.text();
-    let within = asked.get("range").and_then(params::range);
-    let within = within.map_or(0..text.len(), |range| view.bytes(range));
-    let mut data: Vec<u32> = Vec::new();
-    let mut last = crate::answer::Place::default();
+pub fn selected(
+    state: &mut State<'_>,
+    asked: &SelectionRangeParams,
+) -> Option<Vec<SelectionRange>> {
+    let view = view(state, &asked.text_document)?;
+    let places = asked.positions.iter().take(1000);
+    let offsets: Vec<usize> = places.map(|place| view.offset(*place)).collect();
+    let found = selections(view.snapshot.text(), &offsets).into_iter();
+    let chains = found.filter_map(|ranges| {
+        ranges.iter().rev().fold(None, |parent, at| {
+            let parent = parent.map(Box::new);
+            Some(SelectionRange::new(view.range(at), parent))
+        })
+    });
+    Some(chains.collect())
+}
+
+pub fn colored(
+    state: &mut State<'_>,
+    of: &TextDocumentIdentifier,
+    within: Option<Range>,
+) -> Option<SemanticTokens> {
+    let view = view(state, of)?;
+    let whole = 0..view.snapshot.text().len();
+    let within = within.map_or(whole, |range| view.bytes(range));
+    let mut data = Vec::new();
+    let mut last = Position::default();
     for token in semantic_tokens(&view.snapshot, &within) {
         let [start, end] = [token.at.start, token.at.end].map(|offset| view.place(offset));
-        let lines = start.line - last.line;
-        let columns = match lines {
-            0 => start.column - last.column,
-            _ => start.column,
-        };
-        let length = end.column - start.column;
-        let kind = token.kind as u32;
-        data.extend([
-            lines,
-            columns,
-            length,
-            kind,
-            u32::from(token.is_declaration),
-        ]);
+        let delta_line = start.line - last.line;
+        data.push(SemanticToken {
+            delta_line,
+            delta_start: match delta_line {
+                0 => start.character - last.character,
+                _ => start.character,
+            },
+            length: end.character - start.character,
+            token_type: token.kind as u32,
+            token_modifiers_bitset: u32::from(token.is_declaration),
+        });
         last = start;
     }
-    Some(json!({ "data": data }))
+    Some(SemanticTokens::new(None, data))
 }
 
 /// The names of the meanings of tokens.
@@ -357,31 +405,36 @@ pub fn legend() -> Value {
     json!({ "tokenTypes": SemanticKind::LEGEND, "tokenModifiers": ["declaration"] })
 }
 
-fn hinted(state: &mut State<'_>, asked: &Value) -> Option<Value> {
-    let view = view(state, asked)?;
-    let within = asked.get("range").and_then(params::range);
-    let within = within.map_or(0..view.snapshot.text().len(), |range| view.bytes(range));
-    let found = hints(&view.snapshot, &within).into_iter().map(|hint| {
-        json!({
-            "position": position(view.place(hint.at)),
-            "label": hint.text,
-            "tooltip": hint.tooltip,
-            "paddingLeft": true,
-        })
+pub fn hinted(state: &mut State<'_>, asked: &InlayHintParams) -> Option<Vec<InlayHint>> {
+    let view = view(state, &asked.text_document)?;
+    let within = view.bytes(asked.range);
+    let found = hints(&view.snapshot, &within).into_iter();
+    let found = found.map(|hint| {
+        let (at, tooltip) = (view.place(hint.at), Some(hint.tooltip.into()));
+        InlayHint::new(
+            at,
+            hint.text.into(),
+            None,
+            None,
+            tooltip,
+            Some(true),
+            None,
+            None,
+        )
     });
     Some(found.collect())
 }
 
 /// The text of the file from the server's side.
-fn turned(state: &mut State<'_>, asked: &Value) -> Option<Value> {
-    let view = view(state, asked)?;
+pub fn turned(state: &mut State<'_>, asked: &DocumentSymbolParams) -> Option<Value> {
+    let view = view(state, &asked.text_document)?;
     let file = view.snapshot.file()?;
     let sources = &view.snapshot.compilation.sources;
     Some(json!({ "text": dual::file(view.snapshot.program(), sources, file) }))
 }
 
 /// The protocol at a position as a picture. Of a large one, the surroundings of the state at the position.
-fn drawn(state: &mut State<'_>, asked: &Value) -> Option<Value> {
+pub fn drawn(state: &mut State<'_>, asked: &TextDocumentPositionParams) -> Option<Value> {
     let (view, offset) = at(state, asked)?;
     let program = view.snapshot.program();
     let id = protocol_at(&view.snapshot, offset)?;
@@ -392,10 +445,8 @@ fn drawn(state: &mut State<'_>, asked: &Value) -> Option<Value> {
     let sources = &view.snapshot.compilation.sources;
     let picture = picture::whole(protocol, sources).unwrap_or_else(|_| {
         let mut states = protocol.state_ids();
-        let contains =
-            |id: &duologue::protocol::StateId| protocol.state(*id).span.range().contains(&offset);
-        let start = duologue::protocol::StateId::new(0);
-        let center = states.find(contains).unwrap_or(start);
+        let contains = |id: &StateId| protocol.state(*id).span.range().contains(&offset);
+        let center = states.find(contains).unwrap_or(StateId::new(0));
         picture::surroundings(protocol, sources, center)
     });
     let layout = picture::Layout::of(&picture);

@@ -1,6 +1,6 @@
 //! What may be written at a position, from the tree of the text before it.
 
-use super::text::tree;
+use super::symbols::{IsMeant, ItemKind, tree};
 use duologue_grammar::{KEYWORDS, Kind, Leaf, Node, Tree};
 use std::ops::Range;
 
@@ -50,6 +50,18 @@ pub enum Expected {
     Type,
     /// A language, in a mapping.
     Language,
+}
+
+impl Expected {
+    /// Which declarations of other files it can be, if any.
+    pub fn declared(&self) -> Option<IsMeant> {
+        match self {
+            Expected::Type => Some(|kind| kind.is_type() || kind == ItemKind::Protocol),
+            Expected::Protocol | Expected::Generic => Some(|kind| kind == ItemKind::Protocol),
+            Expected::Bound => Some(|kind| kind == ItemKind::ExternBound),
+            _ => None,
+        }
+    }
 }
 
 /// What may be written at a position, and what it replaces.

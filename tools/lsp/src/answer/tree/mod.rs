@@ -6,5 +6,3 @@ pub mod context;
 pub mod shape;
 #[allow(clippy::wildcard_enum_match_arm)]
 pub mod symbols;
-#[allow(clippy::wildcard_enum_match_arm)]
-pub mod text;

@@ -1,7 +1,6 @@
 //! Which parts of a text can be folded, and what to select next around a position.
 
-use super::symbols::{Item, outline};
-use super::text::tree;
+use super::symbols::{Item, outline, tree};
 use duologue_grammar::{Kind, Leaf, Tree};
 use std::ops::Range;
 

@@ -1,7 +1,8 @@
-//! What is declared where in a text, also in one with errors.
+//! What is declared where in a text, also in one with errors, and what other files need to know about it.
 
-use super::text::tree;
-use duologue_grammar::{Kind, Node};
+use duologue::syntax::SIZE_LIMIT;
+use duologue_grammar::{Kind, Node, Tree};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// What an item declares.
@@ -21,6 +22,24 @@ pub enum ItemKind {
     Variant,
 }
 
+/// Whether a kind of declaration is meant.
+pub type IsMeant = fn(ItemKind) -> bool;
+
+impl ItemKind {
+    /// Whether its name is that of a protocol.
+    #[must_use]
+    pub fn is_protocol(self) -> bool {
+        matches!(self, ItemKind::Protocol | ItemKind::Instance)
+    }
+
+    /// Whether its name is that of a type.
+    #[must_use]
+    pub fn is_type(self) -> bool {
+        use ItemKind::{Alias, Enum, ExternType, Struct};
+        matches!(self, Alias | Struct | Enum | ExternType)
+    }
+}
+
 /// A declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
@@ -38,10 +57,18 @@ pub struct Item {
     pub children: Vec<Item>,
 }
 
+/// The tree of a text; an empty one if it is too large to be checked.
+pub fn tree(text: &str) -> Tree<'_> {
+    Tree::of(if text.len() > SIZE_LIMIT { "" } else { text })
+}
+
 /// The declarations of a text, in order.
 #[must_use]
 pub fn outline(text: &str) -> Vec<Item> {
-    let tree = tree(text);
+    items(&tree(text))
+}
+
+fn items(tree: &Tree<'_>) -> Vec<Item> {
     let mut items = Vec::new();
     for node in tree.root().parts() {
         match node.kind() {
@@ -104,6 +131,62 @@ fn item(node: Node<'_>) -> Option<Item> {
     })
 }
 
+/// What other files need to know about a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heads {
+    /// The package, with dots; empty without one.
+    pub package: String,
+    /// The paths of imports as written.
+    pub imports: Vec<String>,
+    /// What it declares, without what is declared in that.
+    pub declared: Vec<(ItemKind, String)>,
+    /// The names of everything that is declared anywhere in it, in lowercase, each once on a line of its own.
+    pub names: String,
+}
+
+impl Heads {
+    /// Whether it declares a protocol or an instance with a name that is meant.
+    pub fn has_protocol(&self, is_meant: impl Fn(&str) -> bool) -> bool {
+        let mut declared = self.declared.iter();
+        declared.any(|(kind, name)| kind.is_protocol() && is_meant(name))
+    }
+}
+
+/// Reads the heads of a text, which may have errors.
+#[must_use]
+pub fn heads(text: &str) -> Heads {
+    let tree = tree(text);
+    let mut heads = Heads::default();
+    for node in tree.root().parts() {
+        match node.kind() {
+            Kind::package if heads.package.is_empty() => {
+                let names = node.parts().filter(|part| part.kind() == Kind::ident);
+                let names: Vec<&str> = names.map(|name| name.text()).collect();
+                heads.package = names.join(".");
+            }
+            Kind::import => heads.imports.extend(import_path(node).map(str::to_owned)),
+            _ => {}
+        }
+    }
+    let items = items(&tree);
+    let mut names = BTreeSet::new();
+    let mut open: Vec<&Item> = items.iter().collect();
+    while let Some(item) = open.pop() {
+        names.insert(item.name.to_lowercase() + "\n");
+        open.extend(&item.children);
+    }
+    heads.names = names.into_iter().collect();
+    let declared = items.into_iter().map(|item| (item.kind, item.name));
+    heads.declared = declared.collect();
+    heads
+}
+
+/// The path of an import, without its quotes.
+pub fn import_path(import: Node<'_>) -> Option<&str> {
+    let path = import.children().nth(1)?;
+    Some(path.text().trim_matches('"'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,5 +221,29 @@ mod tests {
                 .collect();
             assert_eq!(states, [("a", 0), ("b", 1)], "{text}");
         }
+    }
+
+    #[test]
+    fn heads_are_found_wherever_the_parser_finds_them() {
+        let texts = [
+            "package a; import \"t.proto\"; proto! p { a { } }",
+            "\u{feff}package a;\nimport \"t.proto\";\nproto! p { a { } }",
+            "/* license */ package a;\n  import \"t.proto\";\n\tproto! p { a { } }",
+            "package a;\r\n/* t */ import \"t.proto\";\r\nproto! p {\r\n a:send { m(",
+        ];
+        for (text, names) in texts
+            .into_iter()
+            .zip(["a\np\n", "a\np\n", "a\np\n", "a\nm\np\n"])
+        {
+            let expected = Heads {
+                package: "a".to_owned(),
+                imports: vec!["t.proto".to_owned()],
+                declared: vec![(ItemKind::Protocol, "p".to_owned())],
+                names: names.to_owned(),
+            };
+            assert_eq!(heads(text), expected, "{text}");
+        }
+        let none = heads("proto! p { package:send { import -> ! } }");
+        assert_eq!((none.package.as_str(), none.imports.len()), ("", 0));
     }
 }
