@@ -177,21 +177,6 @@ fn a_page_in_one_file_is_small() {
 
 const LIMIT: usize = 900_000;
 
-/// What is in the repository, so that building the compiler needs no npm, is what its packages make.
-#[test]
-#[ignore = "nightly: wasm"]
-fn the_editor_is_that_of_its_packages() {
-    let scratch = Scratch::new("web-editor");
-    let mut build = Command::new(repository().join("tools/site/codemirror/build"));
-    done(build.arg(scratch.path("codemirror.js")));
-    let kept = repository().join("tools/site/templates/play/codemirror.js");
-    let kept = fs::read_to_string(kept).expect("it is there");
-    assert!(
-        kept == scratch.read("codemirror.js"),
-        "run tools/site/codemirror/build tools/site/templates/play/codemirror.js"
-    );
-}
-
 /// The links of the playground: what is written can be read.
 #[test]
 #[ignore = "with node"]

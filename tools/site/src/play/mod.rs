@@ -67,11 +67,7 @@ struct Page<'a> {
 pub fn page(compiler: &Compiler<'_>, opened: Option<&Opened>) -> String {
     let given = json!({ "examples": EXAMPLES, "opened": opened });
     let modules = [STEPPER, SCRIPTS].concat();
-    let editor = include_str!("../../templates/play/codemirror.js");
-    let script = format!(
-        "\"use strict\";(() => {{\n{editor}{}}})();",
-        joined(&modules)
-    );
+    let script = format!("\"use strict\";(() => {{\n{}}})();", joined(&modules));
     let hash = STANDARD.encode(Sha256::digest(&script));
     let (connect, module) = match compiler {
         Compiler::Server => ("'self'", String::new()),

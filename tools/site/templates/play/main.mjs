@@ -73,7 +73,6 @@ function mark(diagnostics) {
     to: offset(found.range.end.byte),
     severity: found.level,
     message: found.message,
-    actions: found.fixes.filter((fix) => fix.edits.length > 0).map((fix) => ({ name: fix.title, apply: () => page.apply(fix) })),
   })));
 }
 
