@@ -383,9 +383,7 @@ fn pictures_are_as_readable_as_those_of_graphviz() {
             format!("{} for {}", ours.crossings(), theirs.crossings()),
             format!("{} for {}", ours.covered(), theirs.covered()),
         );
-        if states >= 10 {
-            assert!(area < 1.2 * other, "{place}: {area} for {other}");
-        }
+        assert!(area < 1.2 * other, "{place}: {area} for {other}");
         areas = (areas.0 + area, areas.1 + other);
         crossings = (
             crossings.0 + ours.crossings(),

@@ -27,6 +27,8 @@ const PORTS: (f64, f64) = (12.0, 28.0);
 const LOOP: f64 = 26.0;
 /// The least and the most height between layers. The more the arrows between two layers go to the side, the more there is.
 const BETWEEN: (f64, f64) = (16.0, 34.0);
+/// How many items a picture has at most in which labels are moved: each place that is tried takes a layout.
+const SMALL: usize = 40;
 /// How far an arrow is straight where it touches a box.
 const STRAIGHT: f64 = 6.0;
 
@@ -265,7 +267,55 @@ impl Plan {
                 plan.spread(index, half * 2.0, is_below);
             }
         }
+        plan.move_labels();
         plan
+    }
+
+    /// Where an arrow is long, its label can be beside any part of it. It is near the box that sends, unless a small picture becomes clearly
+    /// smaller by another place.
+    fn move_labels(&mut self) {
+        if self.items.len() > SMALL {
+            return;
+        }
+        let middles = self.layers.chains.iter();
+        let middles: Vec<Vec<usize>> = middles
+            .map(|chain| chain[1..chain.len() - 1].to_vec())
+            .collect();
+        let mut least = self.area();
+        loop {
+            let mut best = None;
+            for middle in &middles {
+                let label = middle.iter().find(|item| self.items[**item].height > 0.0);
+                let Some(label) = label.copied() else {
+                    continue;
+                };
+                for other in middle.iter().filter(|other| **other != label) {
+                    self.items.swap(label, *other);
+                    let area = self.area();
+                    self.items.swap(label, *other);
+                    if area < least * 0.95 {
+                        (least, best) = (area, Some((label, *other)));
+                    }
+                }
+            }
+            let Some((label, other)) = best else {
+                return;
+            };
+            self.items.swap(label, other);
+        }
+    }
+
+    fn area(&self) -> f64 {
+        let columns = self.columns();
+        let sides = columns.iter().zip(&self.items);
+        let (left, right) = sides.fold((f64::MAX, f64::MIN), |(left, right), (x, item)| {
+            (left.min(x - item.left), right.max(x + item.right))
+        });
+        let rows = self.rows(&columns);
+        let height = rows
+            .last()
+            .map_or(0.0, |(center, height)| center + height / 2.0);
+        (right - left) * height
     }
 
     /// The chains that begin or end at a box, from left to right.
