@@ -99,6 +99,8 @@ fn same_as_native(name: &str, compiler: &dyn Fn() -> Command) {
             .expect("it can be written");
     }
     let run = |mut command: Command, home: &Path, call: &[&str]| {
+        // Reports name files from the root of a repository, which the folders of this test are not in.
+        command.env("GIT_CEILING_DIRECTORIES", home);
         let output = output(command.current_dir(home.join("work")).args(call));
         (
             output.status.code(),

@@ -6,7 +6,14 @@ use std::path::{Component, Path, PathBuf};
 /// The root of the repository that contains the working directory, or the folder of a workflow of GitHub.
 fn root(here: &Path) -> Option<PathBuf> {
     let ceilings = env::var_os("GIT_CEILING_DIRECTORIES").unwrap_or_default();
-    let ceilings: Vec<PathBuf> = env::split_paths(&ceilings).collect();
+    let ceilings: Vec<PathBuf> = match cfg!(target_os = "wasi") {
+        // The standard library panics there.
+        true => {
+            let ceilings = ceilings.to_string_lossy();
+            ceilings.split(':').map(PathBuf::from).collect()
+        }
+        false => env::split_paths(&ceilings).collect(),
+    };
     let mut above = here
         .ancestors()
         .take_while(|folder| !ceilings.iter().any(|end| end == folder));

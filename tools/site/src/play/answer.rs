@@ -2,56 +2,22 @@
 
 use super::breaking::breaking;
 use super::memory::Memory;
+use super::reply::{Answer, File, findings};
 use super::request::{Command, Format, Request};
 use crate::doc;
 use crate::picture::{self, Layout, TooLarge};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Files, compile};
-use duologue::diagnostic::Level;
 use duologue::graph::diagram;
 use duologue::graph::promela::promela;
 use duologue::languages::{self, Target};
 use duologue::protocol::{Protocol, StateId};
-use duologue::report::{self, RenderOptions};
 use duologue::source::Sources;
 use duologue::syntax::decode;
 use duologue::syntax::format::{Unformatted, format};
 use duologue_reports::model::Model;
 use serde::Serialize;
 use std::path::Path;
-
-/// An answer. Every field that a command does not have is left out.
-#[derive(Default, Serialize)]
-pub struct Answer {
-    /// Whether there are no errors.
-    pub ok: bool,
-    /// The findings as `--format json` prints them.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub report: String,
-    /// The findings for people.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub text: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    files: Vec<File>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
-    /// What `graph` or `model` prints.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    protocols: Vec<doc::Playable>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<&'static str>,
-}
-
-/// A file that was generated or formatted.
-#[derive(Serialize)]
-struct File {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<&'static str>,
-    path: String,
-    text: String,
-}
 
 #[derive(Serialize)]
 struct Wrong {
@@ -117,21 +83,6 @@ fn respond(request: &Request) -> Result<Answer, String> {
         Command::Check | Command::Fmt | Command::Breaking | Command::Version => {}
     }
     Ok(answer)
-}
-
-/// The findings of a compilation, as JSON and for people.
-pub fn findings(compiled: &Compilation) -> Answer {
-    let (found, sources) = (&compiled.diagnostics, &compiled.sources);
-    let options = RenderOptions::default();
-    let shown = found
-        .iter()
-        .map(|found| report::full(found, sources, options) + "\n\n");
-    Answer {
-        ok: !found.iter().any(|found| found.level == Level::Deny),
-        report: duologue_reports::json(found, sources),
-        text: shown.collect(),
-        ..Answer::default()
-    }
 }
 
 fn formatted(request: &Request) -> Result<Answer, String> {

@@ -1,7 +1,7 @@
 //! `breaking`: whether a change can be deployed, and which side first.
 
-use super::answer::{Answer, findings};
 use super::memory::Memory;
+use super::reply::{Answer, findings};
 use super::request::Request;
 use duologue::compile::{Compilation, compile};
 use duologue::relation::{Verdict, versions};

@@ -3,6 +3,7 @@
 mod answer;
 mod breaking;
 mod memory;
+mod reply;
 mod request;
 pub mod server;
 
