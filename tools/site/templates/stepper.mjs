@@ -188,7 +188,7 @@ export function stepper(section, table, picture, place) {
     const count = Math.max(slots(table, to), position.ring.length);
     const isBounded = table.capacity[to === 1 ? 0 : 1] !== null;
     ringTitle.textContent = "Ring to the " + sides[to];
-    ringStatus.textContent = isBounded ? position.ring.length + " of " + count + (count === 1 ? " slot" : " slots") : position.ring.length + " taken, no bound";
+    ringStatus.textContent = position.ring.length + " of " + (isBounded ? count : "∞") + (isBounded && count === 1 ? " slot" : " slots");
     const drawn = Math.min(count, position.ring.length + unboundedSlots);
     ring.replaceChildren(...Array.from({ length: drawn }, (_, slot) => {
       const sent = position.ring[slot];

@@ -304,11 +304,12 @@ async function follow() {
 
 async function connect() {
   try {
-    if (moduleText === "") compiler = served(takeKey());
-    else compiler ??= await contained(moduleText);
+    const isServed = moduleText === "";
+    if (isServed) compiler = served(takeKey());
+    // The module takes a while, and until then the address must not be replaced.
     const isLinked = await follow();
-    const opened = isLinked || moduleText !== "" ? null : await compiler.opened();
-    if (opened) begin(checkedProject(opened));
+    if (!isServed) compiler ??= await contained(moduleText);
+    else if (!isLinked) begin(checkedProject((await compiler.opened()) ?? project));
     document.documentElement.dataset.ready = "yes";
     check();
   } catch (error) {
