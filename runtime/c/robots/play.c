@@ -152,8 +152,8 @@ static void put_message(duo_robot *robot, duo_role receiver, const duo_robot_edg
     duo_robot_text_put(text, edge->count == 0 ? "\n" : ")\n");
 }
 
-/* The edge of this node that leads to the nearest one worth taking; NONE if there is none. */
-static size_t steer(const duo_robot *robot, size_t from)
+/* The edge of this node that leads to the nearest one at the end, or else to one that is worth taking; NONE if there is none. */
+static size_t find(const duo_robot *robot, size_t from, bool is_out)
 {
     const duo_robot_table *table = robot->table;
     size_t *queue = robot->play->state->queue, *first = robot->play->state->first;
@@ -168,7 +168,7 @@ static size_t steer(const duo_robot *robot, size_t from)
             const duo_robot_edge *edge = &table->edges[at->first + own];
             if (!edge->is_makeable) continue;
             size_t way = node == from ? own + 1 : first[node];
-            if (duo_coverage_is_goal(robot->coverage, at, at->first + own)) return way - 1;
+            if (is_out ? edge->next < 0 : duo_coverage_is_goal(robot->coverage, at, at->first + own)) return way - 1;
             if (edge->next < 0 || first[edge->next] != 0) continue;
             first[edge->next] = way;
             queue[added++] = (size_t)edge->next;
@@ -197,14 +197,14 @@ static size_t choose(duo_robot *robot, size_t node, size_t count)
 {
     duo_play *play = robot->play;
     const duo_robot_node *at = &robot->table->nodes[node];
-    size_t way_out = at->way_out < 0 ? NONE : (size_t)at->way_out;
-    for (unsigned pauses = 0;; pauses += 1) {
+    for (unsigned pauses = 0; pauses <= MOST_PAUSES; pauses += 1) {
         uint8_t byte;
-        if (robot->messages >= play->limit || !duo_choices_next(play->choices, &byte) || byte == 0) return way_out;
+        if (robot->messages >= play->limit || !duo_choices_next(play->choices, &byte) || byte == 0) break;
         if (byte < 96) {
-            size_t found = steer(robot, node);
+            size_t found = find(robot, node, false);
             if (found != NONE) return found;
-            return byte == 1 ? way_out : makeable(robot, at, byte % count);
+            if (byte == 1) break;
+            return makeable(robot, at, byte % count);
         }
         if (byte < 248) {
             size_t number = byte - 96u;
@@ -213,9 +213,9 @@ static size_t choose(duo_robot *robot, size_t node, size_t count)
             return makeable(robot, at, (number + 152 * (size_t)more) % count);
         }
         if (byte >= 252) return play->leaves ? NONE : makeable(robot, at, byte % count);
-        if (pauses == MOST_PAUSES) return way_out;
-        be_slow((byte - 247u) * play->pause);
+        if (pauses < MOST_PAUSES) be_slow((byte - 247u) * play->pause);
     }
+    return find(robot, node, true);
 }
 
 static void leave(duo_robot *robot, duo_ending ending)

@@ -52,7 +52,6 @@ pub struct Robots {
 struct Node {
     name: String,
     sender: &'static str,
-    way_out: Option<usize>,
     /// The number of its first edge, and how many it has.
     first: usize,
     count: usize,
@@ -156,7 +155,6 @@ impl Robots {
             robots.nodes.push(Node {
                 name: node.name.clone(),
                 sender: role(node.sender),
-                way_out: node.way_out,
                 first: robots.edges.len(),
                 count: node.edges.len(),
                 state,

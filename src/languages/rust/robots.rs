@@ -45,7 +45,6 @@ struct HostView {
 struct NodeView {
     text: String,
     sends: bool,
-    way_out: i64,
     endpoint: String,
     /// The enum of its messages, without and with type arguments, and the method that checks them.
     messages: String,
@@ -234,7 +233,6 @@ impl Robots<'_> {
         NodeView {
             text: node.name.clone(),
             sends: node.sender == side,
-            way_out: position(node.way_out),
             endpoint: format!("{protocol}{word}::{name}{}", generics(&arguments)),
             messages: format!("{protocol}{name}"),
             messages_type: format!("{protocol}{name}{}", generics(&used)),

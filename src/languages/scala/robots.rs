@@ -56,8 +56,6 @@ pub struct StepView {
     /// The name of the state, with its arguments, and of the side that sends.
     pub name: String,
     pub sender: &'static str,
-    /// The position of a message.
-    pub way_out: Option<usize>,
     pub is_sending: bool,
     /// Whether the robot sends, and can make a message.
     pub can_send: bool,
@@ -298,7 +296,6 @@ impl Writer<'_> {
             at,
             name: node.name.clone(),
             sender: node.sender.word(),
-            way_out: node.way_out,
             is_sending: node.sender == side,
             can_send: node.sender == side && messages.iter().any(|it| it.is_makeable),
             endpoint: format!(

@@ -70,7 +70,7 @@ impl Merged {
     pub fn missing(&self, plan: &Plan<'_>, level: Level) -> Vec<Diagnostic> {
         let mut list = Vec::new();
         for (at, node) in plan.nodes.iter().enumerate() {
-            let (steps, way) = (plan.way_to(at).unwrap_or_default(), way(plan, at));
+            let (steps, way) = (plan.way_to(at), way(plan, at));
             for (edge, (message, description)) in plan.messages(node).enumerate() {
                 if !description.is_coverable || self.seen(at, edge) || list.len() == MOST {
                     continue;
@@ -135,7 +135,7 @@ impl Merged {
 
 /// The shortest dialogue to a state.
 fn way(plan: &Plan<'_>, node: usize) -> String {
-    let way = plan.way_to(node).unwrap_or_default();
+    let way = plan.way_to(node);
     if way.is_empty() {
         return "at the start".to_owned();
     }

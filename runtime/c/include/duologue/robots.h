@@ -217,8 +217,6 @@ typedef struct duo_robot_edge {
 typedef struct duo_robot_node {
     const char *name;
     duo_role sender;
-    /* The first edge of a shortest way to the end, or -1. */
-    int way_out;
     /* The number of its first edge among the edges of all nodes. */
     size_t first;
     size_t count;

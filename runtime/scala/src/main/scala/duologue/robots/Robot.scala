@@ -95,15 +95,15 @@ abstract class Robot(table: Table, play: Play, isClient: Boolean) {
     var chosen = Robot.Undecided
     while (chosen == Robot.Undecided) {
       val byte = if (messages >= play.limit) 0 else play.choices.byte()
-      if (byte == 0) chosen = at.wayOut
+      if (byte == 0) chosen = table.wayOut(node)
       else if (byte < 96) {
         chosen = coverage.steer(node)
-        if (chosen < 0) chosen = if (byte == 1) at.wayOut else makeable(byte % makeable.length)
+        if (chosen < 0) chosen = if (byte == 1) table.wayOut(node) else makeable(byte % makeable.length)
       } else if (byte < 248) {
         val more = if (makeable.length > 152) play.choices.byte() else 0
         chosen = makeable((byte - 96 + 152 * more) % makeable.length)
       } else if (byte < 252) {
-        if (pauses == Robot.MostPauses) chosen = at.wayOut
+        if (pauses == Robot.MostPauses) chosen = table.wayOut(node)
         pauses += 1
         if (chosen == Robot.Undecided) beSlow(byte - 247)
       } else chosen = if (play.leaving) -1 else makeable(byte % makeable.length)
