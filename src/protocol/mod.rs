@@ -2,11 +2,13 @@
 
 mod known;
 mod lengths;
+mod shape;
 pub mod text;
 mod types;
 mod uses;
 
 pub use lengths::{Lengths, Limit};
+pub use shape::{Part, Shape};
 pub use types::{
     BoundDeclaration, Builtin, Definition, EndpointType, Entry, Field, LANGUAGES, Language,
     Mapping, Mappings, Type, TypeDeclaration, Variant,

@@ -2,10 +2,8 @@
 //! which values can be made.
 
 mod makeable;
-mod payloads;
 
 pub use makeable::Makeable;
-pub(crate) use payloads::{PayloadType, PayloadTypes, builtin_word};
 
 use crate::check::instantiations;
 use crate::fingerprint::Fingerprint;
@@ -48,7 +46,7 @@ pub struct Node {
 }
 
 /// A message of a node.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Edge {
     /// The node that it leads to; `None` if the session is over.
     pub next: Option<usize>,

@@ -234,7 +234,7 @@ static void make_option(duo_values *values, const duo_robot_type *type, char *pl
 static size_t choose_variant(duo_values *values, const duo_robot_type *type)
 {
     size_t makeable = 0;
-    for (size_t at = 0; at < type->count; at += 1) makeable += type->variants[at].is_makeable;
+    for (size_t at = 0; at < type->variant_count; at += 1) makeable += type->variants[at].is_makeable;
     if (values->is_minimal) return type->shallow;
     size_t chosen = 0;
     if (makeable > 1) {
@@ -243,7 +243,7 @@ static size_t choose_variant(duo_values *values, const duo_robot_type *type)
         if (chosen >= makeable && values->is_tired) return type->shallow;
         chosen %= makeable;
     }
-    for (size_t at = 0; at < type->count; at += 1) {
+    for (size_t at = 0; at < type->variant_count; at += 1) {
         if (type->variants[at].is_makeable && chosen-- == 0) return at;
     }
     return type->shallow;

@@ -8,7 +8,7 @@ use super::names::units::UnitKind;
 use super::scope::Scope;
 use super::types::is_bare;
 use super::types::layouts::Place;
-use super::values::{Part, Purpose, Value, Values, is_checked};
+use super::values::{Part, Value, Values, is_checked};
 use super::view::{UnitView, role};
 use crate::endpoint::Edge;
 use crate::fingerprint::Fingerprint;
@@ -134,7 +134,7 @@ impl Wire {
         let mut tables = Tables {
             scope,
             sizes,
-            values: Values::of(scope, Purpose::Wire),
+            values: Values::of(scope),
             messages: Vec::new(),
             later: Vec::new(),
         };
@@ -260,7 +260,6 @@ impl Tables<'_> {
                     value: rows.len() - 1,
                     place: Place::Whole,
                     variant: 0,
-                    name: None,
                 };
                 rows.push(row("LIMIT", vec![whole], most));
             }
