@@ -15,7 +15,8 @@ const MOST: u64 = 1 << 20;
 
 /// How a language names what its robots use.
 pub trait Names {
-    /// A type, and how code reaches a part of a value.
+    /// A state with its type arguments, a type, and how code reaches a part of a value.
+    type State;
     type Type;
     type Part;
     /// What begins a session, of which an endpoint is a value.
@@ -27,8 +28,7 @@ pub trait Names {
     fn ty(&self, ty: &Type, lengths: &Lengths) -> Self::Type;
     /// How the names of the hooks for a type of the program end.
     fn hook(&self, id: TypeId) -> String;
-    /// The type arguments of a state's endpoints, and of the type of its messages.
-    fn arguments(&self, node: &Node) -> [String; 2];
+    fn state(&self, node: &Node) -> Self::State;
     fn part(&self, of: &Of, at: usize, part: &Part) -> Self::Part;
     fn session(&self, endpoint: &EndpointType) -> Self::Session;
 }
@@ -65,13 +65,11 @@ pub struct Robots<N: Names> {
 pub struct NodeView<N: Names> {
     pub plan: Node,
     pub word: Word,
-    /// The type arguments of its endpoints, and of the type of its messages.
-    pub arguments: String,
-    pub received: String,
+    pub names: N::State,
     /// Its number among the nodes of its state, if there are several.
     pub number: Option<usize>,
-    /// Whether it has messages that can be made.
-    pub can_send: bool,
+    /// How many edges the nodes before it have.
+    pub first: usize,
     pub edges: Vec<EdgeView<N>>,
 }
 
@@ -146,6 +144,7 @@ impl<N: Names> Robots<N> {
             hooks: Vec::new(),
         };
         let states: Vec<_> = plan.nodes.iter().map(|node| node.state).collect();
+        let mut count = 0;
         let nodes = plan.nodes.into_iter().enumerate().map(|(at, node)| {
             let state = plan.protocol.state(node.state);
             let edges = state.messages.iter().zip(&node.edges);
@@ -160,16 +159,15 @@ impl<N: Names> Robots<N> {
                 ),
                 is_named: Entry::are_named(&message.entries),
             });
-            let edges = edges.collect();
+            let edges: Vec<_> = edges.collect();
+            count += edges.len();
             let same = |states: &[_]| states.iter().filter(|state| **state == node.state).count();
-            let [arguments, received] = names.arguments(&node);
             NodeView {
                 word: names.word(&state.name),
-                can_send: node.edges.iter().any(|edge| edge.is_makeable),
                 number: (same(&states) > 1).then(|| same(&states[..=at])),
+                names: names.state(&node),
                 plan: node,
-                arguments,
-                received,
+                first: count - edges.len(),
                 edges,
             }
         });

@@ -165,7 +165,7 @@ static size_t find(const duo_robot *robot, size_t from, bool is_out)
         size_t node = queue[taken++];
         const duo_robot_node *at = &table->nodes[node];
         for (size_t own = 0; own < at->count; own += 1) {
-            const duo_robot_edge *edge = &table->edges[at->first + own];
+            const duo_robot_edge *edge = &at->edges[own];
             if (!edge->is_makeable) continue;
             size_t way = node == from ? own + 1 : first[node];
             if (is_out ? edge->next < 0 : duo_coverage_is_goal(robot->coverage, at, at->first + own)) return way - 1;
@@ -178,10 +178,10 @@ static size_t find(const duo_robot *robot, size_t from, bool is_out)
 }
 
 /* The makeable edge of a node with this number. */
-static size_t makeable(const duo_robot *robot, const duo_robot_node *at, size_t number)
+static size_t makeable(const duo_robot_node *at, size_t number)
 {
     for (size_t own = 0; own < at->count; own += 1) {
-        if (robot->table->edges[at->first + own].is_makeable && number-- == 0) return own;
+        if (at->edges[own].is_makeable && number-- == 0) return own;
     }
     return NONE;
 }
@@ -204,15 +204,15 @@ static size_t choose(duo_robot *robot, size_t node, size_t count)
             size_t found = find(robot, node, false);
             if (found != NONE) return found;
             if (byte == 1) break;
-            return makeable(robot, at, byte % count);
+            return makeable(at, byte % count);
         }
         if (byte < 248) {
             size_t number = byte - 96u;
             uint8_t more = 0;
             if (count > 152 && !duo_choices_next(play->choices, &more)) more = 0;
-            return makeable(robot, at, (number + 152 * (size_t)more) % count);
+            return makeable(at, (number + 152 * (size_t)more) % count);
         }
-        if (byte >= 252) return play->leaves ? NONE : makeable(robot, at, byte % count);
+        if (byte >= 252) return play->leaves ? NONE : makeable(at, byte % count);
         if (pauses < MOST_PAUSES) be_slow((byte - 247u) * play->pause);
     }
     return find(robot, node, true);
@@ -237,7 +237,7 @@ static unsigned make_message(duo_robot *robot, size_t node, void *message)
     const duo_robot_node *at = &robot->table->nodes[node];
     const duo_state *state = at->state;
     size_t count = 0;
-    for (size_t own = 0; own < at->count; own += 1) count += robot->table->edges[at->first + own].is_makeable;
+    for (size_t own = 0; own < at->count; own += 1) count += at->edges[own].is_makeable;
     if (count == 0) {
         leave(robot, DUO_ENDING_STUCK);
         return 0;
@@ -249,7 +249,7 @@ static unsigned make_message(duo_robot *robot, size_t node, void *message)
         leave(robot, DUO_ENDING_LEFT);
         return 0;
     }
-    const duo_robot_edge *edge = &robot->table->edges[at->first + chosen];
+    const duo_robot_edge *edge = &at->edges[chosen];
     duo_values values = {robot->play->choices, robot, robot->play->state, 0, 0, 0, false, false, false};
     char *entries = (char *)message + state->entries;
     unsigned tag = (unsigned)chosen + 1;
@@ -307,7 +307,7 @@ static bool send_message(duo_robot *robot, size_t node, duo_endpoint *endpoint, 
     void *message = robot->play->state->message;
     unsigned tag = make_message(robot, node, message);
     if (tag != 0) {
-        const duo_robot_edge *edge = &robot->table->edges[at->first + tag - 1];
+        const duo_robot_edge *edge = &at->edges[tag - 1];
         const void *entries = edge->count == 0 ? NULL : (const char *)message + at->state->entries;
         duo_endpoint after = {NULL, 0};
         duo_status status =
@@ -338,7 +338,7 @@ static bool receive_message(duo_robot *robot, size_t node, duo_endpoint *endpoin
     }
     size_t own = (size_t)duo_robot_number(message, at->state->tag_size, false) - 1;
     const duo_message *arrived = &at->state->messages[own];
-    const duo_robot_edge *edge = &robot->table->edges[at->first + own];
+    const duo_robot_edge *edge = &at->edges[own];
     duo_coverage_add(robot->coverage, at->first + own, false);
     robot->messages += 1;
     put_message(robot, robot->side, edge, message + at->state->entries);

@@ -14,14 +14,12 @@ use crate::protocol::{Builtin, EndpointType, Lengths, Part, Shape, Side, Type, T
 use crate::relation::View;
 use crate::robots::{Absent, Makeable, Node};
 use askama::Template;
-use std::collections::BTreeSet;
 
 #[derive(Template)]
 #[template(path = "c/robots.h.jinja")]
 struct HeaderView<'a> {
     unit: &'a UnitView<'a>,
     robots: &'a Robots<CNames<'a>>,
-    states: &'a [State],
 }
 
 #[derive(Template)]
@@ -29,18 +27,6 @@ struct HeaderView<'a> {
 struct SourceView<'a> {
     unit: &'a UnitView<'a>,
     robots: &'a Robots<CNames<'a>>,
-    states: &'a [State],
-    edges: usize,
-}
-
-/// What belongs to a node.
-struct State {
-    /// The position of its state in the unit, and whether no node before has it.
-    at: usize,
-    is_first: bool,
-    /// How many edges it has, and how many the nodes before have.
-    count: usize,
-    edge: usize,
 }
 
 /// The names in a unit.
@@ -72,47 +58,13 @@ pub fn files(scope: &Scope, unit: &UnitView, makeable: &Makeable) -> Result<[Str
         UnitKind::Instance(id) => View::instance(program, program.instance(id)),
     };
     let robots = &Robots::of(view, makeable, &names)?;
-    let (mut edges, mut seen) = (0, BTreeSet::new());
-    let states = robots.nodes.iter().map(|node| {
-        let at = names.state(&node.plan);
-        let (edge, count) = (edges, node.edges.len());
-        edges += count;
-        State {
-            at,
-            is_first: seen.insert(at),
-            count,
-            edge,
-        }
-    });
-    let states = &states.collect::<Vec<_>>();
-    let header = HeaderView {
-        unit,
-        robots,
-        states,
-    };
-    let source = SourceView {
-        unit,
-        robots,
-        states,
-        edges,
-    };
+    let (header, source) = (HeaderView { unit, robots }, SourceView { unit, robots });
     Ok([spelling::rendered(&header), spelling::rendered(&source)])
 }
 
-impl CNames<'_> {
-    /// The position of a node's state in the unit.
-    fn state(&self, node: &Node) -> usize {
-        let arguments = node.arguments.iter();
-        let arguments = arguments.map(|ty| canonical(self.0.types.program, ty));
-        let state = self
-            .0
-            .unit
-            .position(node.state, &arguments.collect::<Vec<_>>());
-        state.expect("a unit has all states that its sessions reach")
-    }
-}
-
 impl Names for CNames<'_> {
+    /// The position in the unit.
+    type State = usize;
     type Type = TypeNames;
     type Part = Place;
     /// Without one, the session of the endpoint is over.
@@ -138,8 +90,14 @@ impl Names for CNames<'_> {
         self.0.types.words(&CType::Named(id), Some(self.0.id))
     }
 
-    fn arguments(&self, _: &Node) -> [String; 2] {
-        Default::default()
+    fn state(&self, node: &Node) -> usize {
+        let arguments = node.arguments.iter();
+        let arguments = arguments.map(|ty| canonical(self.0.types.program, ty));
+        let state = self
+            .0
+            .unit
+            .position(node.state, &arguments.collect::<Vec<_>>());
+        state.expect("a unit has all states that its sessions reach")
     }
 
     fn part(&self, of: &Of, at: usize, part: &Part) -> Place {

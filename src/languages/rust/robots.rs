@@ -39,6 +39,8 @@ pub fn module(view: View, makeable: &Makeable, scope: NameScope) -> Result<Strin
 }
 
 impl Names for RustNames<'_> {
+    /// The type arguments of the endpoints, and of the enum of the messages.
+    type State = [String; 2];
     type Type = String;
     /// The field.
     type Part = String;
@@ -63,7 +65,7 @@ impl Names for RustNames<'_> {
         self.word(&self.scope.program.ty(id).name).end
     }
 
-    fn arguments(&self, node: &Node) -> [String; 2] {
+    fn state(&self, node: &Node) -> [String; 2] {
         let all = self.scope.types(&node.arguments, &[]);
         let used = used_parameters(self.view.description().state(node.state));
         let used: Vec<String> = used.map(|at| all[at].clone()).collect();

@@ -16,15 +16,13 @@ use askama::Template;
 struct RobotsView<'a> {
     robots: Robots<ScalaNames<'a>>,
     object: &'static str,
-    /// The package and the object of the generic protocol, and its objects with the endpoints of the client and the server.
-    package: String,
+    /// The object of the generic protocol, and those in it with the endpoints of the client and the server.
     protocol: String,
     endpoints: [&'static str; 2],
     /// For each type, the variants in each part of its code, by their positions.
     parts: Vec<Vec<Vec<usize>>>,
     /// The member with the number of a variant.
     number: &'static str,
-    is_for_three: bool,
 }
 
 /// The names in the object `robots`.
@@ -48,12 +46,9 @@ struct PartNames {
 /// Why there is none.
 pub fn object(view: View, whole: &Whole, makeable: &Makeable) -> Result<String, Absent> {
     let protocol = view.description();
-    let mut scope = ObjectScope::of_protocol(whole, protocol);
-    let package = scope.package_of(protocol.file).join(".");
-    if let Some(instance) = view.instance {
-        scope.file = instance.file;
-    }
-    let robots = Robots::of(view, makeable, &ScalaNames(scope.distant()))?;
+    let scope = ObjectScope::of_protocol(whole, protocol).distant();
+    let path = scope.object(protocol.file, &object_name(protocol.name.text()));
+    let robots = Robots::of(view, makeable, &ScalaNames(scope))?;
     let split = robots.types.iter().map(|ty| {
         let variants = ty.variants.iter().enumerate();
         let parts = parts(variants.collect(), |(_, variant)| variant.parts.len());
@@ -64,18 +59,18 @@ pub fn object(view: View, whole: &Whole, makeable: &Makeable) -> Result<String, 
     });
     let text = RobotsView {
         object: robots_object(protocol),
-        package,
-        protocol: object_name(protocol.name.text()),
+        protocol: path,
         endpoints: whole.side_objects(view.protocol),
         parts: split.collect(),
         number: Matching::of(whole, &[]).member,
-        is_for_three: whole.is_for_three(),
         robots,
     };
     Ok(text.render().expect("writing to a string cannot fail"))
 }
 
 impl Names for ScalaNames<'_> {
+    /// The type arguments.
+    type State = String;
     type Type = String;
     type Part = PartNames;
     /// The call of `init`.
@@ -99,9 +94,8 @@ impl Names for ScalaNames<'_> {
         type_name(self.0.whole.program.ty(id).name.text())
     }
 
-    fn arguments(&self, node: &Node) -> [String; 2] {
-        let all = self.0.arguments(&node.arguments);
-        [all.clone(), all]
+    fn state(&self, node: &Node) -> String {
+        self.0.arguments(&node.arguments)
     }
 
     fn part(&self, of: &Of, at: usize, part: &Part) -> PartNames {

@@ -218,8 +218,9 @@ typedef struct duo_robot_edge {
 typedef struct duo_robot_node {
     const char *name;
     duo_role sender;
-    /* The number of its first edge among the edges of all nodes. */
+    /* How many edges the nodes before it have, and its own. */
     size_t first;
+    const duo_robot_edge *edges;
     size_t count;
     const duo_state *state;
     /* The size of its message type. */
@@ -249,8 +250,6 @@ typedef struct duo_robot_table {
     const char *fingerprint;
     const duo_robot_node *nodes;
     size_t node_count;
-    const duo_robot_edge *edges;
-    size_t edge_count;
     duo_robot_calls calls;
 } duo_robot_table;
 

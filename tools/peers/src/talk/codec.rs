@@ -93,7 +93,11 @@ pub(super) fn encode(
     Ok(())
 }
 
-fn encode_builtin(builtin: Builtin, value: &Value, out: &mut Vec<u8>) -> Result<(), &'static str> {
+pub(super) fn encode_builtin(
+    builtin: Builtin,
+    value: &Value,
+    out: &mut Vec<u8>,
+) -> Result<(), &'static str> {
     let width = match builtin {
         Builtin::Bool | Builtin::Str | Builtin::Bytes | Builtin::F32 | Builtin::F64 => 0,
         Builtin::U8 | Builtin::I8 => 1,

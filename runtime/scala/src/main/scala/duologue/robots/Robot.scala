@@ -1,6 +1,7 @@
 package duologue.robots
 
 import duologue.{Endpoint, EndpointUsed, SessionClosed, Why, abandon, abandonAfter, generated, wasLeft}
+import scala.annotation.unused
 import scala.util.control.{ControlThrowable, NonFatal}
 
 /** For generated code: plays one side of one session. */
@@ -74,8 +75,8 @@ abstract class Robot(table: Table, play: Play, isClient: Boolean) {
 
   private def receiver(isOwn: Boolean): String = if (isClient == isOwn) "client" else "server"
 
-  /** Decides what to send: the position of the message, or -1 if the robot has disconnected. */
-  protected final def $turn(): Int = {
+  /** Decides what to send with the endpoint: the position of the message, or -1 if the robot has disconnected. */
+  protected final def $turn(@unused endpoint: Endpoint): Int = {
     val at = table.nodes(node)
     // The way out may be long, or the peer may not take it.
     val mustLeave = at.makeable.isEmpty || messages / 2 >= play.limit

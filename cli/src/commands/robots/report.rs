@@ -1,0 +1,336 @@
+//! `duologue robots report`: what several coverages of robots have together.
+
+use super::{Coverage, Transition, read};
+use crate::args::named::Named;
+use crate::args::{Findings, Format, Sources};
+use crate::output::answer::Answer;
+use crate::terminal::{Terminal, brief};
+use clap::Args;
+use duologue::check::CheckedProgram;
+use duologue::diagnostic::{Diagnostic, Level};
+use duologue::files::Disk;
+use duologue::languages::Options;
+use duologue::protocol::Message;
+use duologue::relation::View;
+use duologue::robots::{Edge, Makeable, Node, Plan};
+use duologue_project::{Failure, Outcome, baseline};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// The name of the finding that a transition is missing, and how many such findings a protocol has at most.
+const MISSING: &str = "robots-missing";
+const MOST_MISSING: usize = 1_000;
+
+/// How long the name of a language in a report may be, and how many names there may be.
+const MOST_LANGUAGES: usize = 16;
+
+/// Merge coverage reports, and print which transitions are missing
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Files with the JSON lines of coverages
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The protocol file
+    #[arg(long, value_name = "FILE")]
+    protocol: PathBuf,
+    /// Fail if less than this percentage of the transitions of a protocol is covered
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u64).range(0..=100))]
+    at_least: Option<u64>,
+    /// How what is missing is printed: human, short, json, sarif, junit or github; json is the merged coverage of each protocol, on a
+    /// line
+    #[arg(
+        long,
+        value_enum,
+        default_value = "human",
+        hide_possible_values = true,
+        value_name = "STYLE"
+    )]
+    format: Format,
+    #[command(flatten)]
+    sources: Sources,
+}
+
+/// What a report says in addition to its findings.
+#[derive(Default)]
+struct Said {
+    /// The coverage of each protocol, for people or as JSON.
+    text: String,
+    /// A message for each protocol of which less is covered than asked for.
+    complaints: Vec<String>,
+}
+
+impl Answer for Said {}
+
+impl Report {
+    pub fn run(mut self, terminal: &Terminal) -> Outcome {
+        let named = Named::parse(&self.protocol);
+        let sources = std::mem::take(&mut self.sources).leaving_out_unreadable();
+        // For people the coverage is the result. Reports of other kinds are the findings.
+        let (format, findings) = match self.format {
+            Format::Human | Format::Json => (Format::Human, Findings::Reason),
+            other @ (Format::Short | Format::Sarif | Format::Junit | Format::Github) => {
+                (other, Findings::Product)
+            }
+        };
+        let (paths, options) = ([named.file.clone()], Options::default());
+        // The findings are the transitions that are missing, or those in the protocols if these have errors.
+        let merge = |request: &_| {
+            let (mut compiled, mut said) = (baseline::checked(request, &Disk)?, Said::default());
+            if let Some(checked) = &compiled.checked {
+                compiled.diagnostics = self.judge(checked, &named, &mut said)?;
+            }
+            Ok((compiled, said))
+        };
+        let (compiled, said) =
+            sources.compile_by(merge, &paths, options, format, findings, terminal)?;
+        if compiled.checked.is_none() {
+            return Err(Failure::Findings);
+        }
+        match findings {
+            Findings::Product => terminal.tell(&said.text)?,
+            Findings::Aside | Findings::Reason => terminal.print(&said.text)?,
+        }
+        for words in &said.complaints {
+            terminal.complain(words);
+        }
+        match said.complaints.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::Findings),
+        }
+    }
+
+    fn judge(
+        &self,
+        checked: &CheckedProgram,
+        named: &Named,
+        said: &mut Said,
+    ) -> Result<Vec<Diagnostic>, Failure> {
+        let (program, makeable) = (checked.program(), Makeable::of(checked.program()));
+        let views = match &named.protocol {
+            Some(_) => vec![named.view(checked)?],
+            None => {
+                let protocols = checked.protocols();
+                let protocols = protocols.map(|protocol| View::of(program, protocol.id()));
+                let instances = program.instances.iter();
+                let instances = instances.map(|instance| View::instance(program, instance));
+                protocols.chain(instances).collect()
+            }
+        };
+        let sums = views
+            .into_iter()
+            .filter_map(|view| Sum::of(view, &makeable));
+        let mut sums: BTreeMap<String, Sum> = sums.collect();
+        for path in &self.files {
+            read(path, |line| match sums.get_mut(&line.protocol) {
+                Some(sum) => sum.add(line),
+                None if named.protocol.is_some() => Ok(()),
+                None => Err(format!(
+                    "there is no protocol `{}`: name the file that declares it, or a protocol as in FILE#NAME, which leaves others out",
+                    brief(&line.protocol)
+                )),
+            })?;
+        }
+        // A protocol that is named, or is the only one, has been played, or nothing of it is covered. With a percentage that holds for all
+        // that the file itself declares, so that one that no test plays is found.
+        let is_only = sums.len() == 1;
+        let is_wanted =
+            |sum: &Sum| is_only || sum.lines > 0 || sum.is_input && self.at_least.is_some();
+        let file = named.file.display();
+        if sums.is_empty() {
+            return Err(Failure::Usage(format!("no protocol of {file} has robots")));
+        }
+        sums.retain(|_, sum| is_wanted(sum));
+        if sums.is_empty() {
+            let words = "the files have no coverage of a protocol; write what a coverage returns as JSON into them";
+            return Err(Failure::Environment(words.to_owned()));
+        }
+        let mut list = Vec::new();
+        for (name, sum) in &mut sums {
+            let (seen, count) = sum.count();
+            let least = self.at_least.unwrap_or(0);
+            let is_enough = (seen as u64) * 100 >= least * count as u64;
+            if !is_enough {
+                said.complaints.push(format!(
+                    "{} % of the transitions of `{name}` are covered; --at-least requires {least} %",
+                    seen * 100 / count.max(1)
+                ));
+            }
+            let level = if is_enough { Level::Warn } else { Level::Deny };
+            let text = sum.text(level, &mut list);
+            said.text += &match self.format == Format::Json {
+                true => serde_json::to_string(&sum.all).unwrap_or_default() + "\n",
+                false => text,
+            };
+        }
+        Ok(list)
+    }
+}
+
+/// What all lines say about a protocol.
+struct Sum<'p> {
+    plan: Plan<'p>,
+    /// Whether the files of the command line declare it.
+    is_input: bool,
+    lines: usize,
+    /// With all transitions of the plan.
+    all: Coverage,
+    /// The position of each transition, by its state and message.
+    positions: BTreeMap<(String, String), usize>,
+}
+
+impl<'p> Sum<'p> {
+    /// Nothing of a protocol or an instance, with its name; `None` if it has no robots.
+    fn of(view: View<'p>, makeable: &Makeable) -> Option<(String, Sum<'p>)> {
+        let plan = Plan::of(view, makeable).ok()?;
+        let file = view
+            .instance
+            .map_or(plan.protocol.file, |instance| instance.file);
+        let mut sum = Sum {
+            is_input: view.program.file(file).is_input,
+            lines: 0,
+            all: Coverage {
+                version: 1,
+                protocol: plan.name.clone(),
+                fingerprint: plan.fingerprint.clone(),
+                ..Coverage::default()
+            },
+            positions: BTreeMap::new(),
+            plan,
+        };
+        for node in &sum.plan.nodes {
+            for (message, _) in sum.plan.messages(node) {
+                let (state, message) = (node.name.clone(), message.name.to_string());
+                let key = (state.clone(), message.clone());
+                sum.positions.insert(key, sum.all.transitions.len());
+                sum.all.transitions.push(Transition {
+                    state,
+                    message,
+                    sent: 0,
+                    received: 0,
+                });
+            }
+        }
+        Some((sum.plan.name.clone(), sum))
+    }
+
+    /// Adds a line. Fails if it is not about this protocol.
+    fn add(&mut self, line: Coverage) -> Result<(), String> {
+        let all = &mut self.all;
+        if all.fingerprint != line.fingerprint {
+            return Err(format!(
+                "this is the coverage of another version of `{}`: run the tests again",
+                line.protocol
+            ));
+        }
+        if !["", "client", "server", "both"].contains(&line.side.as_str()) {
+            return Err(format!("there is no side `{}`", brief(&line.side)));
+        }
+        let languages: Vec<&str> = line.language.split(',').collect();
+        let is_name = |name: &&str| {
+            name.len() <= MOST_LANGUAGES && name.chars().all(|it| it.is_ascii_alphanumeric())
+        };
+        if languages.len() > MOST_LANGUAGES || !languages.iter().all(is_name) {
+            return Err(format!("there is no language `{}`", brief(&line.language)));
+        }
+        for language in languages {
+            let known = || all.language.split(',');
+            if known().all(|it| it != language) && known().count() < MOST_LANGUAGES {
+                let comma = if all.language.is_empty() { "" } else { "," };
+                all.language += &format!("{comma}{language}");
+            }
+        }
+        if all.side.is_empty() {
+            all.side = line.side;
+        } else if !line.side.is_empty() && line.side != all.side {
+            all.side = "both".to_owned();
+        }
+        self.lines += 1;
+        all.sessions = all.sessions.saturating_add(line.sessions);
+        for own in line.transitions {
+            let (state, message) = (brief(&own.state), brief(&own.message));
+            let position = self.positions.get(&(own.state, own.message));
+            let position =
+                position.ok_or(format!("there is no message `{message}` in `{state}`"))?;
+            let sum = &mut all.transitions[*position];
+            sum.sent = sum.sent.saturating_add(own.sent);
+            sum.received = sum.received.saturating_add(own.received);
+        }
+        Ok(())
+    }
+
+    /// Each transition with its node.
+    fn transitions(&self) -> impl Iterator<Item = (usize, &Node, &'p Message, &Edge, &Transition)> {
+        let nodes = self.plan.nodes.iter().enumerate();
+        let edges = nodes.flat_map(|(at, node)| {
+            let messages = self.plan.messages(node);
+            messages.map(move |(message, edge)| (at, node, message, edge))
+        });
+        let all = edges.zip(&self.all.transitions);
+        all.map(|((at, node, message, edge), seen)| (at, node, message, edge, seen))
+    }
+
+    /// Counts the transitions that robots can get to, and those of them that were seen.
+    fn count(&mut self) -> (usize, usize) {
+        let coverable = self
+            .transitions()
+            .filter(|(_, _, _, edge, _)| edge.is_coverable);
+        let seen: Vec<bool> = coverable.map(|(.., seen)| seen.is_seen()).collect();
+        self.all.coverable = seen.len();
+        self.all.covered = seen.iter().filter(|is_seen| **is_seen).count();
+        if self.all.side.is_empty() {
+            self.all.side = "both".to_owned();
+        }
+        (self.all.covered, self.all.coverable)
+    }
+
+    /// The coverage for people. The transitions that no robot has seen are also findings: the first of them, if there are very many.
+    fn text(&self, level: Level, list: &mut Vec<Diagnostic>) -> String {
+        let (name, all) = (&self.plan.name, &self.all);
+        let plural = if all.sessions == 1 { "" } else { "s" };
+        let mut text = format!("{name}: {} session{plural}", all.sessions);
+        if !all.language.is_empty() {
+            let _ = write!(text, " in {}", all.language.replace(',', ", "));
+        }
+        let _ = write!(
+            text,
+            "\n    covered {}/{} transitions\n",
+            all.covered, all.coverable
+        );
+        let most = list.len() + MOST_MISSING;
+        for (at, node, message, edge, seen) in self.transitions() {
+            let (side, state, message) = (node.sender.word(), &node.name, &message.name);
+            if !edge.is_coverable {
+                let _ = writeln!(text, "    no robot gets to {side}: {message} ({state})");
+            }
+            if !edge.is_coverable || seen.is_seen() {
+                continue;
+            }
+            let steps = self.plan.way_to(at).into_iter().map(|(node, edge)| {
+                let node = &self.plan.nodes[node];
+                (node.sender, &self.plan.state(node).messages[edge].name)
+            });
+            let steps: Vec<_> = steps.collect();
+            let names: Vec<String> = steps.iter().map(|(_, name)| format!("`{name}`")).collect();
+            let way = match names.as_slice() {
+                [] => "at the start".to_owned(),
+                names => format!("after {}", names.join(", ")),
+            };
+            let _ = writeln!(text, "    missing {side}: {message} ({state}) {way}");
+            if list.len() < most {
+                let words = format!(
+                    "no robot has seen the {side} of `{name}` send `{message}` in the state `{state}`"
+                );
+                let mut found = Diagnostic::error(MISSING, message.span, words);
+                found.level = level;
+                found = found.label("never sent or received here");
+                for (sender, name) in steps {
+                    let words = format!("the {} sends `{name}`", sender.word());
+                    found = found.step(name.span, words);
+                }
+                list.push(found.note(format!("robots get there {way}")));
+            }
+        }
+        text
+    }
+}
