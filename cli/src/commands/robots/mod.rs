@@ -60,7 +60,7 @@ pub struct Coverage {
     #[serde(default)]
     language: String,
     #[serde(default)]
-    side: String,
+    side: Sides,
     #[serde(default)]
     sessions: u64,
     #[serde(skip_deserializing)]
@@ -68,6 +68,16 @@ pub struct Coverage {
     #[serde(skip_deserializing)]
     coverable: usize,
     pub transitions: Vec<Transition>,
+}
+
+/// Which sides robots have played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Sides {
+    Client,
+    Server,
+    #[default]
+    Both,
 }
 
 #[derive(Debug, Deserialize, Serialize)]

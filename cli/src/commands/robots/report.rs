@@ -1,6 +1,6 @@
 //! `duologue robots report`: what several coverages of robots have together.
 
-use super::{Coverage, Transition, read};
+use super::{Coverage, Sides, Transition, read};
 use crate::args::named::Named;
 use crate::args::{Findings, Format, Sources};
 use crate::output::answer::Answer;
@@ -51,14 +51,8 @@ pub struct Report {
     sources: Sources,
 }
 
-/// What a report says in addition to its findings.
-#[derive(Default)]
-struct Said {
-    /// The coverage of each protocol, for people or as JSON.
-    text: String,
-    /// A message for each protocol of which less is covered than asked for.
-    complaints: Vec<String>,
-}
+/// The coverage of each protocol, for people or as JSON, and a message for each of which less is covered than asked for.
+type Said = (String, Vec<String>);
 
 impl Answer for Said {}
 
@@ -82,19 +76,19 @@ impl Report {
             }
             Ok((compiled, said))
         };
-        let (compiled, said) =
+        let (compiled, (text, complaints)) =
             sources.compile_by(merge, &paths, options, format, findings, terminal)?;
         if compiled.checked.is_none() {
             return Err(Failure::Findings);
         }
         match findings {
-            Findings::Product => terminal.tell(&said.text)?,
-            Findings::Aside | Findings::Reason => terminal.print(&said.text)?,
+            Findings::Product => terminal.tell(&text)?,
+            Findings::Aside | Findings::Reason => terminal.print(&text)?,
         }
-        for words in &said.complaints {
+        for words in &complaints {
             terminal.complain(words);
         }
-        match said.complaints.is_empty() {
+        match complaints.is_empty() {
             true => Ok(()),
             false => Err(Failure::Findings),
         }
@@ -151,14 +145,14 @@ impl Report {
             let least = self.at_least.unwrap_or(0);
             let is_enough = (seen as u64) * 100 >= least * count as u64;
             if !is_enough {
-                said.complaints.push(format!(
+                said.1.push(format!(
                     "{} % of the transitions of `{name}` are covered; --at-least requires {least} %",
                     seen * 100 / count.max(1)
                 ));
             }
             let level = if is_enough { Level::Warn } else { Level::Deny };
             let text = sum.text(level, &mut list);
-            said.text += &match self.format == Format::Json {
+            said.0 += &match self.format == Format::Json {
                 true => serde_json::to_string(&sum.all).unwrap_or_default() + "\n",
                 false => text,
             };
@@ -173,6 +167,7 @@ struct Sum<'p> {
     /// Whether the files of the command line declare it.
     is_input: bool,
     lines: usize,
+    languages: Vec<String>,
     /// With all transitions of the plan.
     all: Coverage,
     /// The position of each transition, by its state and message.
@@ -189,6 +184,7 @@ impl<'p> Sum<'p> {
         let mut sum = Sum {
             is_input: view.program.file(file).is_input,
             lines: 0,
+            languages: Vec::new(),
             all: Coverage {
                 version: 1,
                 protocol: plan.name.clone(),
@@ -223,35 +219,26 @@ impl<'p> Sum<'p> {
                 line.protocol
             ));
         }
-        if !["", "client", "server", "both"].contains(&line.side.as_str()) {
-            return Err(format!("there is no side `{}`", brief(&line.side)));
-        }
-        let languages: Vec<&str> = line.language.split(',').collect();
-        let is_name = |name: &&str| {
-            name.len() <= MOST_LANGUAGES && name.chars().all(|it| it.is_ascii_alphanumeric())
-        };
-        if languages.len() > MOST_LANGUAGES || !languages.iter().all(is_name) {
-            return Err(format!("there is no language `{}`", brief(&line.language)));
-        }
-        for language in languages {
-            let known = || all.language.split(',');
-            if known().all(|it| it != language) && known().count() < MOST_LANGUAGES {
-                let comma = if all.language.is_empty() { "" } else { "," };
-                all.language += &format!("{comma}{language}");
+        for name in line.language.split(',') {
+            let is_word = name.chars().all(|letter| letter.is_ascii_alphanumeric());
+            if !is_word || name.len() > MOST_LANGUAGES {
+                return Err(format!("there is no language `{}`", brief(name)));
+            }
+            let is_new = !name.is_empty() && self.languages.iter().all(|known| known != name);
+            if is_new && self.languages.len() < MOST_LANGUAGES {
+                self.languages.push(name.to_owned());
             }
         }
-        if all.side.is_empty() {
-            all.side = line.side;
-        } else if !line.side.is_empty() && line.side != all.side {
-            all.side = "both".to_owned();
-        }
+        let is_same = self.lines == 0 || all.side == line.side;
+        all.side = if is_same { line.side } else { Sides::Both };
         self.lines += 1;
         all.sessions = all.sessions.saturating_add(line.sessions);
         for own in line.transitions {
-            let (state, message) = (brief(&own.state), brief(&own.message));
-            let position = self.positions.get(&(own.state, own.message));
-            let position =
-                position.ok_or(format!("there is no message `{message}` in `{state}`"))?;
+            let key = (own.state, own.message);
+            let Some(position) = self.positions.get(&key) else {
+                let (state, message) = (brief(&key.0), brief(&key.1));
+                return Err(format!("there is no message `{message}` in `{state}`"));
+            };
             let sum = &mut all.transitions[*position];
             sum.sent = sum.sent.saturating_add(own.sent);
             sum.received = sum.received.saturating_add(own.received);
@@ -278,9 +265,7 @@ impl<'p> Sum<'p> {
         let seen: Vec<bool> = coverable.map(|(.., seen)| seen.is_seen()).collect();
         self.all.coverable = seen.len();
         self.all.covered = seen.iter().filter(|is_seen| **is_seen).count();
-        if self.all.side.is_empty() {
-            self.all.side = "both".to_owned();
-        }
+        self.all.language = self.languages.join(",");
         (self.all.covered, self.all.coverable)
     }
 
@@ -289,8 +274,8 @@ impl<'p> Sum<'p> {
         let (name, all) = (&self.plan.name, &self.all);
         let plural = if all.sessions == 1 { "" } else { "s" };
         let mut text = format!("{name}: {} session{plural}", all.sessions);
-        if !all.language.is_empty() {
-            let _ = write!(text, " in {}", all.language.replace(',', ", "));
+        if !self.languages.is_empty() {
+            let _ = write!(text, " in {}", self.languages.join(", "));
         }
         let _ = write!(
             text,
