@@ -154,7 +154,7 @@ impl<N: Names> Robots<N> {
                 ends: message.next == Next::End,
                 parts: types.parts(
                     &Of::Message(&node, message),
-                    Entry::parts(&message.entries),
+                    message.entries.iter().map(Part::from),
                     &node.arguments,
                 ),
                 is_named: Entry::are_named(&message.entries),
@@ -255,12 +255,15 @@ impl<N: Names> Types<'_, N> {
             Shape::List(item) => (Kind::List, vec![item]),
             Shape::Option(item) => (Kind::Option, vec![item]),
             Shape::Tuple(items) => (Kind::Tuple, items),
-            Shape::Struct(fields) => (Kind::Struct, fields),
+            Shape::Struct(fields) => (Kind::Struct, fields.iter().map(Part::from).collect()),
             Shape::Enum(all) => {
                 let mut count = 0;
                 for variant in all {
                     let is_makeable = self.makeable.has(variant);
-                    let (of, parts) = (Of::Variant(ty, variant), Entry::parts(&variant.entries));
+                    let (of, parts) = (
+                        Of::Variant(ty, variant),
+                        variant.entries.iter().map(Part::from),
+                    );
                     variants.push(VariantView {
                         word: self.names.word(&variant.name),
                         number: is_makeable.then_some(count),

@@ -1,6 +1,8 @@
 //! What values consist of.
 
-use super::{Builtin, Definition, EndpointType, Entry, Lengths, Program, Type, TypeId, Variant};
+use super::{
+    Builtin, Definition, EndpointType, Entry, Field, Lengths, Program, Type, TypeId, Variant,
+};
 use crate::name::Name;
 
 /// What the values of a type consist of. There are no aliases: what they stand for has a shape.
@@ -14,8 +16,8 @@ pub enum Shape<'p> {
     Option(Part<'p>),
     /// Parts without names.
     Tuple(Vec<Part<'p>>),
-    /// Parts with names.
-    Struct(Vec<Part<'p>>),
+    /// These fields.
+    Struct(&'p [Field]),
     /// One of these variants.
     Enum(&'p [Variant]),
     /// Something that only the host program knows.
@@ -37,14 +39,23 @@ pub struct Part<'p> {
     pub lengths: &'p Lengths,
 }
 
-impl Entry {
-    /// These entries as parts of a message or a variant.
-    pub fn parts(entries: &[Entry]) -> impl ExactSizeIterator<Item = Part<'_>> {
-        entries.iter().map(|entry| Part {
+impl<'p> From<&'p Field> for Part<'p> {
+    fn from(field: &'p Field) -> Part<'p> {
+        Part {
+            name: Some(&field.name),
+            ty: &field.ty,
+            lengths: &field.lengths,
+        }
+    }
+}
+
+impl<'p> From<&'p Entry> for Part<'p> {
+    fn from(entry: &'p Entry) -> Part<'p> {
+        Part {
             name: Some(&entry.name),
             ty: &entry.ty,
             lengths: &entry.lengths,
-        })
+        }
     }
 }
 
@@ -67,14 +78,7 @@ impl Program {
                 Shape::Tuple(items.map(|(at, item)| part(at, item)).collect())
             }
             Type::Named(id) => match &self.ty(*id).definition {
-                Definition::Struct(fields) => {
-                    let fields = fields.iter().map(|field| Part {
-                        name: Some(&field.name),
-                        ty: &field.ty,
-                        lengths: &field.lengths,
-                    });
-                    Shape::Struct(fields.collect())
-                }
+                Definition::Struct(fields) => Shape::Struct(fields),
                 Definition::Enum(variants) => Shape::Enum(variants),
                 Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
                     Shape::Host(*id)

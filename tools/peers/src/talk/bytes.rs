@@ -144,7 +144,7 @@ impl Writer<'_> {
                 let bytes = [index as u8, (index >> 8) as u8];
                 let width = usize::from(made.len() > 1) + usize::from(made.len() > 128);
                 self.out.extend(&bytes[..width]);
-                self.parts(Entry::parts(&made[index].entries).zip(values))
+                self.parts(made[index].entries.iter().map(Part::from).zip(values))
             }
             (shape, value) => {
                 self.spent += 1;
@@ -154,7 +154,7 @@ impl Writer<'_> {
                     }
                     (Shape::Struct(fields), Value::Struct(values)) => {
                         let values = values.iter().map(|(_, value)| value);
-                        self.parts(fields.into_iter().zip(values))
+                        self.parts(fields.iter().map(Part::from).zip(values))
                     }
                     (Shape::Option(_), Value::Option(None)) => Ok(()),
                     (Shape::List(_), Value::List(items)) if items.is_empty() => Ok(()),

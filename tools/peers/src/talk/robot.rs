@@ -2,7 +2,7 @@
 
 use super::session::{Event, Talk};
 use super::value::Value;
-use duologue::protocol::{Builtin, Entry, Lengths, Next, Part, Shape, StateId, Type};
+use duologue::protocol::{Builtin, Lengths, Next, Part, Shape, StateId, Type};
 use std::collections::BTreeMap;
 
 /// How deeply the values of a robot are nested at most, where their type allows it to end.
@@ -71,11 +71,8 @@ impl Robot {
     /// Values for the message at this position of those that may be sent; `None` if a robot can make none.
     pub fn values(&mut self, talk: &Talk<'_>, position: usize) -> Option<Vec<Value>> {
         self.budget = BUDGET;
-        self.parts(
-            talk,
-            Entry::parts(&talk.allowed().get(position)?.entries),
-            0,
-        )
+        let entries = &talk.allowed().get(position)?.entries;
+        self.parts(talk, entries.iter().map(Part::from), 0)
     }
 
     /// SplitMix64, by Steele, Lea and Flood (2014).
@@ -118,10 +115,10 @@ impl Robot {
         }
         let (shape, lengths) = talk.program().shape(ty, lengths);
         let most = lengths.most.map_or(ITEMS, |limit| limit.most.min(ITEMS));
+        let length = if is_deep { 0 } else { self.below(most + 1) };
         Some(match shape {
             Shape::Builtin(builtin) => self.builtin(builtin, most),
             Shape::List(item) => {
-                let length = if is_deep { 0 } else { self.below(most + 1) };
                 let items = self.parts(talk, (0..length).map(|_| item), below);
                 Value::List(items.unwrap_or_default())
             }
@@ -132,9 +129,9 @@ impl Robot {
             }
             Shape::Tuple(items) => Value::Tuple(self.parts(talk, items, below)?),
             Shape::Struct(fields) => {
-                let names = fields.clone().into_iter().filter_map(|field| field.name);
-                let names = names.map(|name| name.text().into());
-                Value::Struct(names.zip(self.parts(talk, fields, below)?).collect())
+                let values = self.parts(talk, fields.iter().map(Part::from), below)?;
+                let names = fields.iter().map(|field| field.name.text().into());
+                Value::Struct(names.zip(values).collect())
             }
             Shape::Enum(variants) => {
                 let mut order: Vec<_> = variants.iter().collect();
@@ -144,7 +141,7 @@ impl Robot {
                     order.sort_by_key(|variant| variant.entries.len());
                 }
                 return order.into_iter().find_map(|variant| {
-                    let values = self.parts(talk, Entry::parts(&variant.entries), below)?;
+                    let values = self.parts(talk, variant.entries.iter().map(Part::from), below)?;
                     Some(Value::Variant(variant.name.text().into(), values))
                 });
             }
