@@ -137,7 +137,11 @@ fn seen(program: &Program, id: ProtocolId, path: &Path) -> Result<BTreeSet<Step>
             ));
         }
         let seen = seen.get_or_insert_default();
-        for found in coverage.transitions.iter().filter(|it| it.is_seen()) {
+        for found in coverage
+            .transitions
+            .iter()
+            .filter(|it| it.sent > 0 || it.received > 0)
+        {
             // A state of an instance has its type arguments in its name.
             let state = found.state.split('<').next().unwrap_or_default();
             let states = protocol

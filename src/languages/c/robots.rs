@@ -3,7 +3,7 @@
 
 use super::ctype::CType;
 use super::names::spelling;
-use super::names::units::{UnitKind, canonical};
+use super::names::units::canonical;
 use super::scope::Scope;
 use super::types::is_bare;
 use super::types::layouts::Place;
@@ -11,7 +11,6 @@ use super::view::UnitView;
 use crate::languages::robots::{Kind, Names, Of, Robots, Word};
 use crate::name::Name;
 use crate::protocol::{Builtin, EndpointType, Lengths, Part, Shape, Side, Type, TypeId};
-use crate::relation::View;
 use crate::robots::{Absent, Makeable, Node};
 use askama::Template;
 
@@ -51,13 +50,8 @@ struct Session {
 ///
 /// Why it has none.
 pub fn files(scope: &Scope, unit: &UnitView, makeable: &Makeable) -> Result<[String; 2], Absent> {
-    let (program, names) = (scope.types.program, CNames(scope));
-    let view = match scope.unit.kind {
-        UnitKind::Mentioned => return Err(Absent::Nothing),
-        UnitKind::Protocol => View::of(program, scope.unit.protocol),
-        UnitKind::Instance(id) => View::instance(program, program.instance(id)),
-    };
-    let robots = &Robots::of(view, makeable, &names)?;
+    let view = scope.whole().ok_or(Absent::Nothing)?;
+    let robots = &Robots::of(view, makeable, &CNames(scope))?;
     let (header, source) = (HeaderView { unit, robots }, SourceView { unit, robots });
     Ok([spelling::rendered(&header), spelling::rendered(&source)])
 }

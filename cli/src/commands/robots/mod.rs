@@ -50,8 +50,8 @@ impl Robots {
     }
 }
 
-/// How often robots have taken each transition of a protocol: a line of a file, or the sum of several.
-#[derive(Debug, Default, Deserialize, Serialize)]
+/// How often robots have taken each transition of a protocol: a line of a file.
+#[derive(Debug, Deserialize)]
 pub struct Coverage {
     version: u32,
     pub protocol: String,
@@ -63,10 +63,6 @@ pub struct Coverage {
     side: Sides,
     #[serde(default)]
     sessions: u64,
-    #[serde(skip_deserializing)]
-    covered: usize,
-    #[serde(skip_deserializing)]
-    coverable: usize,
     pub transitions: Vec<Transition>,
 }
 
@@ -84,14 +80,8 @@ enum Sides {
 pub struct Transition {
     pub state: String,
     pub message: String,
-    sent: u64,
-    received: u64,
-}
-
-impl Transition {
-    pub fn is_seen(&self) -> bool {
-        self.sent > 0 || self.received > 0
-    }
+    pub sent: u64,
+    pub received: u64,
 }
 
 /// The coverages in a file that may come from anywhere. `each` is called for each of them, and says what is wrong with it.

@@ -139,10 +139,11 @@ impl Report {
             let words = "the files have no coverage of a protocol; write what a coverage returns as JSON into them";
             return Err(Failure::Environment(words.to_owned()));
         }
-        let mut list = Vec::new();
-        for (name, sum) in &mut sums {
-            let (seen, count) = sum.count();
-            let least = self.at_least.unwrap_or(0);
+        let (mut list, least) = (Vec::new(), self.at_least.unwrap_or(0));
+        for (name, sum) in &sums {
+            let steps = sum.transitions().filter(|step| step.edge.is_coverable);
+            let seen: Vec<bool> = steps.map(|step| step.is_seen()).collect();
+            let (count, seen) = (seen.len(), seen.iter().filter(|it| **it).count());
             let is_enough = (seen as u64) * 100 >= least * count as u64;
             if !is_enough {
                 said.1.push(format!(
@@ -151,9 +152,9 @@ impl Report {
                 ));
             }
             let level = if is_enough { Level::Warn } else { Level::Deny };
-            let text = sum.text(level, &mut list);
+            let text = sum.text([seen, count], level, &mut list);
             said.0 += &match self.format == Format::Json {
-                true => serde_json::to_string(&sum.all).unwrap_or_default() + "\n",
+                true => sum.json([seen, count]),
                 false => text,
             };
         }
@@ -168,10 +169,25 @@ struct Sum<'p> {
     is_input: bool,
     lines: usize,
     languages: Vec<String>,
-    /// With all transitions of the plan.
-    all: Coverage,
-    /// The position of each transition, by its state and message.
-    positions: BTreeMap<(String, String), usize>,
+    side: Sides,
+    sessions: u64,
+    /// For each state and message, how often it was sent and received.
+    counts: BTreeMap<(String, String), [u64; 2]>,
+}
+
+/// A transition of a plan, and how often it was sent and received.
+struct Step<'s> {
+    at: usize,
+    node: &'s Node,
+    message: &'s Message,
+    edge: &'s Edge,
+    counts: [u64; 2],
+}
+
+impl Step<'_> {
+    fn is_seen(&self) -> bool {
+        self.counts != [0, 0]
+    }
 }
 
 impl<'p> Sum<'p> {
@@ -181,39 +197,26 @@ impl<'p> Sum<'p> {
         let file = view
             .instance
             .map_or(plan.protocol.file, |instance| instance.file);
-        let mut sum = Sum {
+        let counts = plan.nodes.iter().flat_map(|node| {
+            let key = |message: &Message| (node.name.clone(), message.name.to_string());
+            plan.messages(node)
+                .map(move |(message, _)| (key(message), [0, 0]))
+        });
+        let sum = Sum {
             is_input: view.program.file(file).is_input,
             lines: 0,
             languages: Vec::new(),
-            all: Coverage {
-                version: 1,
-                protocol: plan.name.clone(),
-                fingerprint: plan.fingerprint.clone(),
-                ..Coverage::default()
-            },
-            positions: BTreeMap::new(),
+            side: Sides::Both,
+            sessions: 0,
+            counts: counts.collect(),
             plan,
         };
-        for node in &sum.plan.nodes {
-            for (message, _) in sum.plan.messages(node) {
-                let (state, message) = (node.name.clone(), message.name.to_string());
-                let key = (state.clone(), message.clone());
-                sum.positions.insert(key, sum.all.transitions.len());
-                sum.all.transitions.push(Transition {
-                    state,
-                    message,
-                    sent: 0,
-                    received: 0,
-                });
-            }
-        }
         Some((sum.plan.name.clone(), sum))
     }
 
     /// Adds a line. Fails if it is not about this protocol.
     fn add(&mut self, line: Coverage) -> Result<(), String> {
-        let all = &mut self.all;
-        if all.fingerprint != line.fingerprint {
+        if self.plan.fingerprint != line.fingerprint {
             return Err(format!(
                 "this is the coverage of another version of `{}`: run the tests again",
                 line.protocol
@@ -229,69 +232,75 @@ impl<'p> Sum<'p> {
                 self.languages.push(name.to_owned());
             }
         }
-        let is_same = self.lines == 0 || all.side == line.side;
-        all.side = if is_same { line.side } else { Sides::Both };
+        let is_same = self.lines == 0 || self.side == line.side;
+        self.side = if is_same { line.side } else { Sides::Both };
         self.lines += 1;
-        all.sessions = all.sessions.saturating_add(line.sessions);
+        self.sessions = self.sessions.saturating_add(line.sessions);
         for own in line.transitions {
             let key = (own.state, own.message);
-            let Some(position) = self.positions.get(&key) else {
+            let Some([sent, received]) = self.counts.get_mut(&key) else {
                 let (state, message) = (brief(&key.0), brief(&key.1));
                 return Err(format!("there is no message `{message}` in `{state}`"));
             };
-            let sum = &mut all.transitions[*position];
-            sum.sent = sum.sent.saturating_add(own.sent);
-            sum.received = sum.received.saturating_add(own.received);
+            *sent = sent.saturating_add(own.sent);
+            *received = received.saturating_add(own.received);
         }
         Ok(())
     }
 
-    /// Each transition with its node.
-    fn transitions(&self) -> impl Iterator<Item = (usize, &Node, &'p Message, &Edge, &Transition)> {
+    fn transitions(&self) -> impl Iterator<Item = Step<'_>> {
         let nodes = self.plan.nodes.iter().enumerate();
-        let edges = nodes.flat_map(|(at, node)| {
-            let messages = self.plan.messages(node);
-            messages.map(move |(message, edge)| (at, node, message, edge))
-        });
-        let all = edges.zip(&self.all.transitions);
-        all.map(|((at, node, message, edge), seen)| (at, node, message, edge, seen))
+        nodes.flat_map(move |(at, node)| {
+            self.plan.messages(node).map(move |(message, edge)| Step {
+                at,
+                node,
+                message,
+                edge,
+                counts: self.counts[&(node.name.clone(), message.name.to_string())],
+            })
+        })
     }
 
-    /// Counts the transitions that robots can get to, and those of them that were seen.
-    fn count(&mut self) -> (usize, usize) {
-        let coverable = self
-            .transitions()
-            .filter(|(_, _, _, edge, _)| edge.is_coverable);
-        let seen: Vec<bool> = coverable.map(|(.., seen)| seen.is_seen()).collect();
-        self.all.coverable = seen.len();
-        self.all.covered = seen.iter().filter(|is_seen| **is_seen).count();
-        self.all.language = self.languages.join(",");
-        (self.all.covered, self.all.coverable)
+    /// The form of a line, so that it can be merged again.
+    fn json(&self, [covered, coverable]: [usize; 2]) -> String {
+        let transitions = self.transitions().map(|step| Transition {
+            state: step.node.name.clone(),
+            message: step.message.name.to_string(),
+            sent: step.counts[0],
+            received: step.counts[1],
+        });
+        let line = serde_json::json!({
+            "version": 1,
+            "protocol": self.plan.name,
+            "fingerprint": self.plan.fingerprint,
+            "language": self.languages.join(","),
+            "side": self.side,
+            "sessions": self.sessions,
+            "covered": covered,
+            "coverable": coverable,
+            "transitions": transitions.collect::<Vec<_>>(),
+        });
+        format!("{line}\n")
     }
 
     /// The coverage for people. The transitions that no robot has seen are also findings: the first of them, if there are very many.
-    fn text(&self, level: Level, list: &mut Vec<Diagnostic>) -> String {
-        let (name, all) = (&self.plan.name, &self.all);
-        let plural = if all.sessions == 1 { "" } else { "s" };
-        let mut text = format!("{name}: {} session{plural}", all.sessions);
+    fn text(&self, [seen, count]: [usize; 2], level: Level, list: &mut Vec<Diagnostic>) -> String {
+        let name = &self.plan.name;
+        let plural = if self.sessions == 1 { "" } else { "s" };
+        let mut text = format!("{name}: {} session{plural}", self.sessions);
         if !self.languages.is_empty() {
             let _ = write!(text, " in {}", self.languages.join(", "));
         }
-        let _ = write!(
-            text,
-            "\n    covered {}/{} transitions\n",
-            all.covered, all.coverable
-        );
+        let _ = write!(text, "\n    covered {seen}/{count} transitions\n");
         let most = list.len() + MOST_MISSING;
-        for (at, node, message, edge, seen) in self.transitions() {
-            let (side, state, message) = (node.sender.word(), &node.name, &message.name);
-            if !edge.is_coverable {
+        for step in self.transitions().filter(|step| !step.is_seen()) {
+            let (side, state) = (step.node.sender.word(), &step.node.name);
+            let message = &step.message.name;
+            if !step.edge.is_coverable {
                 let _ = writeln!(text, "    no robot gets to {side}: {message} ({state})");
-            }
-            if !edge.is_coverable || seen.is_seen() {
                 continue;
             }
-            let steps = self.plan.way_to(at).into_iter().map(|(node, edge)| {
+            let steps = self.plan.way_to(step.at).into_iter().map(|(node, edge)| {
                 let node = &self.plan.nodes[node];
                 (node.sender, &self.plan.state(node).messages[edge].name)
             });

@@ -3,12 +3,12 @@
 use super::codec::encode_builtin;
 use super::session::{Event, Talk};
 use super::value::Value;
-use duologue::protocol::{Builtin, Entry, Lengths, Part, Program, Shape, Side, Type};
+use duologue::protocol::{Entry, Lengths, Part, Program, Shape, Side, Type};
 use duologue::robots::{Makeable, Node, Plan};
 
 /// What robots make at most, by `tests/robots/README.md`.
 const DEPTH: u32 = 64;
-const BUDGET: u64 = 65_536;
+const BUDGET: usize = 65_536;
 
 const TOO_LARGE: &str =
     "a robot makes at most 65,536 values and characters in a message, nested at most 64 deep";
@@ -31,7 +31,6 @@ pub fn bytes_of(
         makeable,
         out: Vec::new(),
         spent: 0,
-        reserved: 0,
         depth: 0,
     };
     let mut at = Some(0);
@@ -62,8 +61,8 @@ struct Writer<'a> {
     program: &'a Program,
     makeable: &'a Makeable,
     out: Vec<u8>,
-    spent: u64,
-    reserved: u64,
+    /// How many values and characters the message has, and how deep the current value is.
+    spent: usize,
     depth: u32,
 }
 
@@ -89,79 +88,82 @@ impl Writer<'_> {
         if made(node.edges.len()) > 152 {
             self.out.push((index / 152) as u8);
         }
-        (self.spent, self.reserved) = (0, 0);
+        self.spent = 0;
         for (entry, value) in entries.iter().zip(values) {
             self.value(&entry.ty.substitute(&node.arguments), &entry.lengths, value)?;
         }
         Ok(())
     }
 
-    /// Counts a value of which a robot chooses the size.
-    fn spend(&mut self) -> Result<(), &'static str> {
-        if self.depth >= DEPTH || self.spent >= BUDGET {
-            return Err(TOO_LARGE);
-        }
-        self.spent += 1;
-        Ok(())
+    fn spend(&mut self, count: usize) -> Result<(), &'static str> {
+        self.spent = self.spent.saturating_add(count);
+        let is_large = self.spent > BUDGET || self.depth >= DEPTH;
+        if is_large { Err(TOO_LARGE) } else { Ok(()) }
     }
 
-    fn count(&mut self, count: usize) -> Result<(), &'static str> {
-        self.spend()?;
-        let used = self.spent.max(self.reserved);
-        if used.saturating_add(count as u64) > BUDGET {
-            return Err(TOO_LARGE);
-        }
-        self.reserved += count as u64;
+    fn count(&mut self, count: usize) {
         match count {
             0..=7 => self.out.push(count as u8),
             8..=254 => self.out.extend([255, count as u8]),
             large => self.out.extend([255, 255, large as u8, (large >> 8) as u8]),
         }
-        Ok(())
     }
 
     fn value(&mut self, ty: &Type, lengths: &Lengths, value: &Value) -> Result<(), &'static str> {
         const FOREIGN: &str = "a value of a type of the host program is made by the program";
+        self.spend(1)?;
         match (self.program.shape(ty, lengths).0, value) {
-            (Shape::Builtin(builtin), value) => self.builtin(builtin, value),
+            (Shape::Builtin(_), Value::Text(text)) => {
+                let count = text.chars().count();
+                self.count(count);
+                for letter in text.chars() {
+                    let short = LETTERS.find(letter).map(|at| at as u8);
+                    self.leaf(short, &u32::from(letter).to_le_bytes()[..3]);
+                }
+                self.spend(count)
+            }
+            (Shape::Builtin(_), Value::Bytes(bytes)) => {
+                self.count(bytes.len());
+                self.out.extend(bytes);
+                self.spend(bytes.len())
+            }
+            (Shape::Builtin(builtin), value) => {
+                let mut exact = Vec::new();
+                encode_builtin(builtin, value, &mut exact)?;
+                self.leaf(short(value), &exact);
+                Ok(())
+            }
             (Shape::List(item), Value::List(items)) if self.makeable.is(item.ty) => {
-                self.count(items.len())?;
+                self.count(items.len());
                 self.parts(items.iter().map(|value| (item, value)))
             }
             (Shape::Option(item), Value::Option(inner)) if self.makeable.is(item.ty) => {
-                self.spend()?;
                 self.out.push(u8::from(inner.is_some()));
                 self.parts(inner.iter().map(|value| (item, &**value)))
             }
+            (Shape::Tuple(items), Value::Tuple(values)) => {
+                self.parts(items.into_iter().zip(values))
+            }
+            (Shape::Struct(fields), Value::Struct(values)) => {
+                let values = values.iter().map(|(_, value)| value);
+                self.parts(fields.iter().map(Part::from).zip(values))
+            }
             (Shape::Enum(variants), Value::Variant(name, values)) => {
-                self.spend()?;
                 let made = variants.iter().filter(|variant| self.makeable.has(variant));
                 let made: Vec<_> = made.collect();
                 let index = made
                     .iter()
                     .position(|variant| variant.name.text() == &**name);
                 let index = index.ok_or(FOREIGN)?;
-                let bytes = [index as u8, (index >> 8) as u8];
                 let width = usize::from(made.len() > 1) + usize::from(made.len() > 128);
-                self.out.extend(&bytes[..width]);
+                self.out.extend(&index.to_le_bytes()[..width]);
                 self.parts(made[index].entries.iter().map(Part::from).zip(values))
             }
-            (shape, value) => {
-                self.spent += 1;
-                match (shape, value) {
-                    (Shape::Tuple(items), Value::Tuple(values)) => {
-                        self.parts(items.into_iter().zip(values))
-                    }
-                    (Shape::Struct(fields), Value::Struct(values)) => {
-                        let values = values.iter().map(|(_, value)| value);
-                        self.parts(fields.iter().map(Part::from).zip(values))
-                    }
-                    (Shape::Option(_), Value::Option(None)) => Ok(()),
-                    (Shape::List(_), Value::List(items)) if items.is_empty() => Ok(()),
-                    (Shape::Endpoint(_), Value::Opaque(_)) => Ok(()),
-                    _ => Err(FOREIGN),
-                }
-            }
+            // Robots make them without a choice.
+            (Shape::Option(_), Value::Option(None)) => Ok(()),
+            (Shape::List(_), Value::List(items)) if items.is_empty() => Ok(()),
+            (Shape::Endpoint(_), Value::Opaque(_)) => Ok(()),
+            _ => Err(FOREIGN),
         }
     }
 
@@ -177,42 +179,29 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn builtin(&mut self, builtin: Builtin, value: &Value) -> Result<(), &'static str> {
-        let short = match value {
-            Value::Bool(value) => Some(u8::from(*value)),
-            Value::Unsigned(small @ 0..=127) => Some(*small as u8),
-            Value::Signed(small @ 0..=127) => Some(*small as u8),
-            Value::Signed(small @ -64..=-1) => Some((127 - small) as u8),
-            Value::Real(value) => (0..=127_u8)
-                .find(|quarters| (f64::from(*quarters) * 0.25).to_bits() == value.to_bits()),
-            Value::Text(text) => {
-                self.count(text.chars().count())?;
-                for letter in text.chars() {
-                    let short = LETTERS.find(letter).map(|at| at as u8);
-                    self.leaf(short, &u32::from(letter).to_le_bytes()[..3]);
-                }
-                return Ok(());
-            }
-            Value::Bytes(bytes) => {
-                self.count(bytes.len())?;
-                self.spent += bytes.len() as u64;
-                self.out.extend(bytes);
-                return Ok(());
-            }
-            _ => None,
-        };
-        let mut exact = Vec::new();
-        encode_builtin(builtin, value, &mut exact)?;
-        self.leaf(short, &exact);
-        Ok(())
-    }
-
     /// A value that a byte stands for, or that follows one exactly.
     fn leaf(&mut self, short: Option<u8>, exact: &[u8]) {
-        self.spent += 1;
         self.out.push(short.unwrap_or(255));
         if short.is_none() {
             self.out.extend(exact);
         }
+    }
+}
+
+/// The byte that stands for a value of fixed size.
+fn short(value: &Value) -> Option<u8> {
+    if let Value::Bool(value) = value {
+        Some(u8::from(*value))
+    } else if let Value::Unsigned(small @ 0..=127) = value {
+        Some(*small as u8)
+    } else if let Value::Signed(small @ 0..=127) = value {
+        Some(*small as u8)
+    } else if let Value::Signed(small @ -64..=-1) = value {
+        Some((127 - small) as u8)
+    } else if let Value::Real(value) = value {
+        let is_same = |quarters: &u8| (f64::from(*quarters) / 4.0).to_bits() == value.to_bits();
+        (0..=127).find(is_same)
+    } else {
+        None
     }
 }
