@@ -66,10 +66,8 @@ impl CheckedProgram {
     #[must_use]
     pub fn instantiations_of(&self, instance: InstanceId) -> Vec<(StateId, Vec<Type>)> {
         let instance = self.program.instance(instance);
-        instantiations(
-            self.program.protocol(instance.protocol),
-            instance.arguments.clone(),
-        )
+        self.protocol(instance.protocol)
+            .instantiations_from(StateId::new(0), instance.arguments.clone())
     }
 }
 
@@ -128,7 +126,7 @@ impl<'a> CheckedProtocol<'a> {
     pub fn instantiations(self) -> Vec<(StateId, Vec<Type>)> {
         let own = 0..self.protocol().start().parameters.len();
         let own = own.map(|index| Type::Parameter(u32::try_from(index).expect("few parameters")));
-        instantiations(self.protocol(), own.collect())
+        self.instantiations_from(StateId::new(0), own.collect())
     }
 
     /// Each state that can be reached from `state` with these arguments, with the arguments it is reached with; `state` first.
@@ -138,7 +136,7 @@ impl<'a> CheckedProtocol<'a> {
         state: StateId,
         arguments: Vec<Type>,
     ) -> Vec<(StateId, Vec<Type>)> {
-        instantiations_from(self.protocol(), state, arguments)
+        instantiations(self.protocol(), (state, arguments), usize::MAX)
     }
 
     fn facts(self) -> &'a Facts {
@@ -146,21 +144,17 @@ impl<'a> CheckedProtocol<'a> {
     }
 }
 
-fn instantiations(protocol: &Protocol, arguments: Vec<Type>) -> Vec<(StateId, Vec<Type>)> {
-    instantiations_from(protocol, StateId::new(0), arguments)
-}
-
-/// Breadth first; terminates because `expanding-recursion` has excluded arguments that grow along a cycle.
-fn instantiations_from(
+/// The states that can be reached from the first one, each with the arguments it is reached with, breadth first; not all of them if there
+/// are more than `most`. Terminates because `expanding-recursion` has excluded arguments that grow along a cycle.
+pub(crate) fn instantiations(
     protocol: &Protocol,
-    start: StateId,
-    arguments: Vec<Type>,
+    first: (StateId, Vec<Type>),
+    most: usize,
 ) -> Vec<(StateId, Vec<Type>)> {
-    let first = (start, arguments);
     let mut seen = HashSet::from([first.clone()]);
     let mut found = vec![first];
     let mut at = 0;
-    while at < found.len() {
+    while at < found.len() && found.len() <= most {
         let (state, own) = found[at].clone();
         for message in &protocol.state(state).messages {
             if let Next::State { state, arguments } = &message.next {

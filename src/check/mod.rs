@@ -13,6 +13,7 @@ mod states;
 mod types;
 mod wording;
 
+pub(crate) use checked::instantiations;
 pub use checked::{CheckedProgram, CheckedProtocol};
 pub use names::target_names::{Scope, Spelled};
 

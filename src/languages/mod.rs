@@ -5,6 +5,7 @@ pub mod c;
 mod limits;
 #[doc(hidden)]
 pub mod public_names;
+mod robots;
 pub mod rust;
 pub mod scala;
 mod spelling;

@@ -2,11 +2,13 @@
 
 mod known;
 mod lengths;
+mod shape;
 pub mod text;
 mod types;
 mod uses;
 
 pub use lengths::{Lengths, Limit};
+pub use shape::{Part, Shape};
 pub use types::{
     BoundDeclaration, Builtin, Definition, EndpointType, Entry, Field, LANGUAGES, Language,
     Mapping, Mappings, Type, TypeDeclaration, Variant,
@@ -17,6 +19,7 @@ pub use uses::{Referent, Use, Uses};
 
 use crate::name::Name;
 use crate::source::{SourceId, Span};
+use std::collections::VecDeque;
 
 macro_rules! declare_ids {
     ($($(#[$doc:meta])* $name:ident;)+) => {$(
@@ -139,6 +142,35 @@ impl Program {
             | Definition::Extern(..)
             | Definition::Undeclared => None,
         }
+    }
+
+    /// What follows for each declared type from the same of its parts, also if types contain each other. `of` says what follows for a type,
+    /// given what is known of all, and is asked again after that of a part has changed, until nothing changes.
+    pub fn settle<T: Clone + PartialEq>(&self, first: T, of: impl Fn(&[T], TypeId) -> T) -> Vec<T> {
+        let count = self.types.len();
+        let mut users = vec![Vec::new(); count];
+        for (user, declared) in self.types.iter().enumerate() {
+            let parts = declared.definition.parts().into_iter();
+            parts
+                .flat_map(Type::named)
+                .for_each(|part| users[part.index()].push(user));
+        }
+        let mut known = vec![first; count];
+        let mut is_waiting = vec![true; count];
+        let mut waiting: VecDeque<usize> = (0..count).collect();
+        while let Some(at) = waiting.pop_front() {
+            is_waiting[at] = false;
+            let now = of(&known, TypeId::new(at));
+            if known[at] != now {
+                known[at] = now;
+                for user in &users[at] {
+                    if !std::mem::replace(&mut is_waiting[*user], true) {
+                        waiting.push_back(*user);
+                    }
+                }
+            }
+        }
+        known
     }
 }
 

@@ -1,7 +1,7 @@
 //! Types in the syntax of the language.
 
 use super::{Builtin, Lengths, Parameter, Program, Type};
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Formatter, Write as _};
 
 /// A type as it is written in a state with these parameters. Long types end in `...`.
 pub fn type_text(program: &Program, parameters: &[Parameter], ty: &Type) -> String {
@@ -85,6 +85,12 @@ fn write_type(
                 text.push('>');
             }
         }
+    }
+}
+
+impl Display for Builtin {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        out.write_str(builtin_word(*self))
     }
 }
 

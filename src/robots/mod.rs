@@ -1,17 +1,16 @@
-//! What robots need to know about a protocol, for all targets: the states with their type arguments, where each message leads, the
-//! shortest ways to the end, and which values can be made.
+//! What robots need to know about a protocol, for all targets: the states with their type arguments, where each message leads, and
+//! which values can be made.
 
 mod makeable;
-mod payloads;
 
 pub use makeable::Makeable;
-pub(crate) use payloads::{PayloadType, PayloadTypes, builtin_word};
 
+use crate::check::instantiations;
 use crate::fingerprint::Fingerprint;
 use crate::protocol::text::type_text;
-use crate::protocol::{Message, Next, Program, Protocol, Side, State, StateId, Type};
+use crate::protocol::{Message, Next, Protocol, Side, State, StateId, Type};
 use crate::relation::View;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 /// Robots are generated for protocols with at most this many nodes.
 pub const MOST_NODES: usize = 1_000;
@@ -40,14 +39,14 @@ pub struct Node {
     pub name: String,
     /// The side that sends.
     pub sender: Side,
-    /// The first edge of a shortest way to the end, if there is one.
-    pub way_out: Option<usize>,
     /// Its messages, in the order written.
     pub edges: Vec<Edge>,
+    /// The last message of a shortest dialogue that robots can have to here, with the node in which it is sent.
+    before: Option<(usize, usize)>,
 }
 
 /// A message of a node.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Edge {
     /// The node that it leads to; `None` if the session is over.
     pub next: Option<usize>,
@@ -86,29 +85,64 @@ impl<'a> Plan<'a> {
     ///
     /// Why there are no robots.
     pub fn of(view: View<'a>, makeable: &Makeable) -> Result<Plan<'a>, Absent> {
-        let protocol = view.description();
+        let (program, protocol) = (view.program, view.description());
         let is_open = view.instance.is_none() && protocol.is_generic();
         if is_open || protocol.start().direction.is_none() {
             return Err(Absent::Nothing);
         }
+        let arguments = view.arguments().unwrap_or_default().to_vec();
+        // Those without messages are no nodes.
+        let mut reached = instantiations(protocol, (StateId::new(0), arguments), 2 * MOST_NODES);
+        let has_all = reached.len() <= 2 * MOST_NODES;
+        reached.retain(|(state, _)| protocol.state(*state).direction.is_some());
+        if reached.len() > MOST_NODES || !has_all {
+            return Err(Absent::TooLarge);
+        }
+        let positions: HashMap<_, usize> = reached.iter().zip(0..).collect();
+        let nodes = reached.iter().map(|(id, arguments)| {
+            let state = protocol.state(*id);
+            let text = |ty: &Type| type_text(program, &[], ty);
+            let words: Vec<String> = arguments.iter().map(text).collect();
+            let edge = |message: &Message| {
+                let mut entries = message.entries.iter();
+                let next = match &message.next {
+                    Next::End | Next::Error => None,
+                    Next::State {
+                        state,
+                        arguments: given,
+                    } => {
+                        let given = given.iter().map(|ty| ty.substitute(arguments)).collect();
+                        positions.get(&(*state, given)).copied()
+                    }
+                };
+                Edge {
+                    next,
+                    is_makeable: entries.all(|entry| makeable.is(&entry.ty.substitute(arguments))),
+                    is_coverable: false,
+                }
+            };
+            Node {
+                state: *id,
+                arguments: arguments.clone(),
+                name: match words.as_slice() {
+                    [] => state.name.to_string(),
+                    words => format!("{}<{}>", state.name, words.join(", ")),
+                },
+                sender: state.active_side().unwrap_or(Side::Client),
+                edges: state.messages.iter().map(edge).collect(),
+                before: None,
+            }
+        });
         let file = view
             .instance
             .map_or(protocol.file, |instance| instance.file);
-        let arguments = view.instance.map(|instance| instance.arguments.clone());
         let mut plan = Plan {
             protocol,
-            name: view.program.full_name(file, view.name().text()),
+            name: program.full_name(file, view.name().text()),
             fingerprint: Fingerprint::of(view).to_string(),
-            nodes: Vec::new(),
+            nodes: nodes.collect(),
         };
-        plan.nodes = nodes(
-            view.program,
-            protocol,
-            arguments.unwrap_or_default(),
-            makeable,
-        )?;
-        plan.find_ways_out();
-        plan.find_coverable();
+        plan.find_ways();
         Ok(plan)
     }
 
@@ -126,146 +160,30 @@ impl<'a> Plan<'a> {
         self.state(node).messages.iter().zip(&node.edges)
     }
 
-    /// The messages of a shortest dialogue to a node that robots can have, each with the node in which it is sent.
+    /// The messages of a shortest dialogue to a node that robots can have, each with the node in which it is sent. None are needed to
+    /// the start, and none lead where robots cannot get.
     #[must_use]
-    pub fn way_to(&self, node: usize) -> Option<Vec<(usize, usize)>> {
-        let mut before: Vec<Option<(usize, usize)>> = vec![None; self.nodes.len()];
+    pub fn way_to(&self, node: usize) -> Vec<(usize, usize)> {
+        let before = |(node, _): &(usize, usize)| self.nodes[*node].before;
+        let mut way: Vec<_> = std::iter::successors(self.nodes[node].before, before).collect();
+        way.reverse();
+        way
+    }
+
+    /// Breadth first from the start, by messages that robots can make.
+    fn find_ways(&mut self) {
         let mut queue = VecDeque::from([0]);
         while let Some(at) = queue.pop_front() {
-            for (edge, description) in self.nodes[at].edges.iter().enumerate() {
-                let next = description.next.filter(|_| description.is_makeable);
-                if let Some(next) = next.filter(|next| *next != 0 && before[*next].is_none()) {
-                    before[next] = Some((at, edge));
+            for position in 0..self.nodes[at].edges.len() {
+                let edge = &mut self.nodes[at].edges[position];
+                edge.is_coverable = edge.is_makeable;
+                if let Some(next) = edge.next.filter(|next| edge.is_makeable && *next != 0)
+                    && self.nodes[next].before.is_none()
+                {
+                    self.nodes[next].before = Some((at, position));
                     queue.push_back(next);
                 }
             }
         }
-        let mut way = Vec::new();
-        let mut at = node;
-        while at != 0 {
-            let step = before[at]?;
-            way.push(step);
-            at = step.0;
-        }
-        way.reverse();
-        Some(way)
     }
-
-    /// Breadth first from the end: the first edge to a node that is nearer.
-    fn find_ways_out(&mut self) {
-        let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
-        let mut distances: Vec<Option<usize>> = vec![None; self.nodes.len()];
-        let mut queue = VecDeque::new();
-        for (index, node) in self.nodes.iter().enumerate() {
-            let makeable = node.edges.iter().filter(|edge| edge.is_makeable);
-            for edge in makeable {
-                match edge.next {
-                    Some(next) => before[next].push(index),
-                    None if distances[index].is_none() => {
-                        distances[index] = Some(1);
-                        queue.push_back(index);
-                    }
-                    None => {}
-                }
-            }
-        }
-        while let Some(index) = queue.pop_front() {
-            let distance = distances[index].unwrap_or_default() + 1;
-            for user in &before[index] {
-                if distances[*user].is_none() {
-                    distances[*user] = Some(distance);
-                    queue.push_back(*user);
-                }
-            }
-        }
-        for (node, distance) in self.nodes.iter_mut().zip(&distances) {
-            let leads_out = |edge: &Edge| {
-                let rest = edge.next.map_or(Some(0), |next| distances[next]);
-                edge.is_makeable && rest.is_some_and(|rest| Some(rest + 1) == *distance)
-            };
-            node.way_out = node.edges.iter().position(leads_out);
-        }
-    }
-
-    fn find_coverable(&mut self) {
-        let mut is_reached = vec![false; self.nodes.len()];
-        let mut pending = vec![0];
-        while let Some(index) = pending.pop() {
-            if std::mem::replace(&mut is_reached[index], true) {
-                continue;
-            }
-            let edges = self.nodes[index].edges.iter_mut();
-            for edge in edges.filter(|edge| edge.is_makeable) {
-                edge.is_coverable = true;
-                pending.extend(edge.next);
-            }
-        }
-    }
-}
-
-/// The nodes, breadth first. This terminates because a checked program has no arguments that grow along a cycle.
-fn nodes(
-    program: &Program,
-    protocol: &Protocol,
-    arguments: Vec<Type>,
-    makeable: &Makeable,
-) -> Result<Vec<Node>, Absent> {
-    let start = (StateId::new(0), arguments);
-    let mut known = BTreeMap::new();
-    known.insert(key(&start), 0);
-    let mut open = VecDeque::from([start]);
-    let mut nodes: Vec<Node> = Vec::new();
-    while let Some((id, arguments)) = open.pop_front() {
-        let state = protocol.state(id);
-        let mut edges = Vec::new();
-        for message in &state.messages {
-            let mut entries = message.entries.iter();
-            let mut next = None;
-            if let Next::State {
-                state,
-                arguments: given,
-            } = &message.next
-                && protocol.state(*state).direction.is_some()
-            {
-                let given = given.iter().map(|ty| ty.substitute(&arguments)).collect();
-                let place = (*state, given);
-                let count = known.len();
-                let number = *known.entry(key(&place)).or_insert(count);
-                if number == count {
-                    open.push_back(place);
-                }
-                next = Some(number);
-            }
-            edges.push(Edge {
-                next,
-                is_makeable: entries.all(|entry| makeable.is(&entry.ty.substitute(&arguments))),
-                is_coverable: false,
-            });
-        }
-        if known.len() > MOST_NODES {
-            return Err(Absent::TooLarge);
-        }
-        let words: Vec<String> = arguments
-            .iter()
-            .map(|ty| type_text(program, &[], ty))
-            .collect();
-        let name = state.name.text();
-        nodes.push(Node {
-            state: id,
-            name: match words.as_slice() {
-                [] => name.to_owned(),
-                words => format!("{name}<{}>", words.join(", ")),
-            },
-            sender: state.active_side().unwrap_or(Side::Client),
-            way_out: None,
-            edges,
-            arguments,
-        });
-    }
-    Ok(nodes)
-}
-
-/// A state with arguments, as something that can be compared.
-fn key((state, arguments): &(StateId, Vec<Type>)) -> (StateId, String) {
-    (*state, format!("{arguments:?}"))
 }

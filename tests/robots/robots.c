@@ -115,7 +115,7 @@ static void cover(const char *name, play_function *play, const duo_robot_table *
     size_t sessions = 0;
     for (; duo_coverage_seen(coverage) < duo_coverage_all(coverage); sessions += 1) {
         pair both;
-        CHECK(sessions < table->edge_count);
+        CHECK(sessions < duo_coverage_all(coverage));
         begin(&both, duo_choices_covering(), duo_choices_covering(), coverage, 100);
         play(&both);
         check(&both);

@@ -8,6 +8,7 @@ use duologue::compile::Compilation;
 use duologue::languages::Options;
 use duologue::name::nearest;
 use duologue::protocol::{Instance, Protocol, ProtocolId, Side, StateId};
+use duologue::relation::View;
 use duologue_project::Failure;
 use std::path::{Path, PathBuf};
 
@@ -87,16 +88,14 @@ impl Named {
     }
 
     /// The protocol that is meant, or the instance of a generic one.
-    pub fn find_instance<'c>(
-        &self,
-        checked: &'c CheckedProgram,
-    ) -> Result<(ProtocolId, Option<&'c Instance>), Failure> {
-        let mut instances = checked.program().instances.iter();
+    pub fn view<'c>(&self, checked: &'c CheckedProgram) -> Result<View<'c>, Failure> {
+        let program = checked.program();
+        let mut instances = program.instances.iter();
         let is_meant =
             |instance: &&Instance| Some(instance.name.text()) == self.protocol.as_deref();
         match instances.find(is_meant) {
-            Some(instance) => Ok((instance.protocol, Some(instance))),
-            None => Ok((self.find(checked)?, None)),
+            Some(instance) => Ok(View::instance(program, instance)),
+            None => Ok(View::of(program, self.find(checked)?)),
         }
     }
 }

@@ -15,7 +15,7 @@ use duologue_peers::campaign::Course;
 use duologue_peers::campaign::Report;
 use duologue_peers::campaign::{Campaign, Wanted};
 use duologue_peers::campaign::{Door, Known, Target};
-use duologue_peers::game::Script;
+use duologue_peers::game::{Script, say};
 use duologue_peers::socket::Credentials;
 use duologue_peers::talk::{Event, Stream, Talk};
 use duologue_project::{Failure, Outcome, needs_native};
@@ -142,12 +142,8 @@ impl Attack {
         let named = Named::parse(&self.file);
         let compiled = named.compile(std::mem::take(&mut self.sources), terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let (protocol, instance) = named.find_instance(checked)?;
-        let program = checked.program();
-        let view = match instance {
-            Some(instance) => View::instance(program, instance),
-            None => View::of(program, protocol),
-        };
+        let view = named.view(checked)?;
+        let (program, protocol, instance) = (view.program, view.protocol, view.instance);
         let own = match (self.own, &self.listen) {
             (Some(own), _) => own.side(),
             (None, Some(_)) => Side::Server,
@@ -234,22 +230,9 @@ fn fingerprint(view: View<'_>) -> Result<Fingerprint, Failure> {
 /// The session of a transcript, with the values of the messages that one side sends.
 fn read(path: &Path, mut talk: Talk<'_>, plan: &Plan<'_>, own: Side) -> Result<Known, Failure> {
     let mut script = Script::open(path)?;
-    while let Some(line) = script.take()? {
-        let text = match line.text.split_once("<-") {
-            Some((receiver, message)) if ["client", "server"].contains(&receiver.trim()) => {
-                message.trim()
-            }
-            _ => line.text.as_str(),
-        };
-        if text == "closed" {
-            break;
-        }
-        if let Err(fault) = talk.send(text) {
-            return Err(Failure::Environment(format!(
-                "{}: {}",
-                line.place, fault.message
-            )));
-        }
+    while let Some(line) = script.take()?.filter(|_| talk.active().is_some()) {
+        say(&mut talk, &line.text)
+            .map_err(|(_, why)| Failure::Environment(format!("{}: {why}", line.place)))?;
     }
     let mut known = Known {
         course: Course::of(plan, talk.events()),

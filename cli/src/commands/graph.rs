@@ -2,6 +2,7 @@
 
 use crate::args::named::{Named, find_state, select};
 use crate::args::{Sources, TEMPLATE};
+use crate::commands::robots::read;
 use crate::terminal::Terminal;
 use clap::{Args, ValueEnum};
 use duologue::fingerprint::Fingerprint;
@@ -12,9 +13,7 @@ use duologue::relation::View;
 use duologue::source;
 use duologue_project::{Failure, Outcome};
 use duologue_site::picture::{self, Layout, MOST_ARROWS, MOST_STATES, Picture, Step, TooLarge};
-use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -122,28 +121,27 @@ impl Graph {
 fn seen(program: &Program, id: ProtocolId, path: &Path) -> Result<BTreeSet<Step>, Failure> {
     let protocol = program.protocol(id);
     let name = program.full_name(protocol.file, protocol.name.text());
-    let fail = |why: String| Failure::Environment(format!("{}: {why}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
     let own = || Fingerprint::of(View::of(program, id)).to_string();
     let fingerprint = (!protocol.is_generic()).then(own);
-    let mut seen = None;
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let report: Report = serde_json::from_str(line)
-            .map_err(|error| fail(format!("this is not the coverage of a robot: {error}")))?;
-        if report.protocol != name {
-            continue;
+    let mut seen: Option<BTreeSet<Step>> = None;
+    read(path, |coverage| {
+        if coverage.protocol != name {
+            return Ok(());
         }
         if fingerprint
             .as_ref()
-            .is_some_and(|own| *own != report.fingerprint)
+            .is_some_and(|own| *own != coverage.fingerprint)
         {
-            return Err(fail(format!(
+            return Err(format!(
                 "this is the coverage of another version of `{name}`"
-            )));
+            ));
         }
-        let seen: &mut BTreeSet<Step> = seen.get_or_insert_default();
-        let is_seen = |found: &&Transition| found.sent > 0 || found.received > 0;
-        for found in report.transitions.iter().filter(is_seen) {
+        let seen = seen.get_or_insert_default();
+        for found in coverage
+            .transitions
+            .iter()
+            .filter(|it| it.sent > 0 || it.received > 0)
+        {
             // A state of an instance has its type arguments in its name.
             let state = found.state.split('<').next().unwrap_or_default();
             let states = protocol
@@ -155,24 +153,10 @@ fn seen(program: &Program, id: ProtocolId, path: &Path) -> Result<BTreeSet<Step>
                 own.map(move |(message, _)| Step { state, message })
             }));
         }
-    }
-    seen.ok_or_else(|| fail(format!("there is no coverage of `{name}`")))
-}
-
-/// What a line of a coverage says.
-#[derive(Deserialize)]
-struct Report {
-    protocol: String,
-    fingerprint: String,
-    transitions: Vec<Transition>,
-}
-
-#[derive(Deserialize)]
-struct Transition {
-    state: String,
-    message: String,
-    sent: u64,
-    received: u64,
+        Ok(())
+    })?;
+    let path = path.display();
+    seen.ok_or_else(|| Failure::Environment(format!("{path}: there is no coverage of `{name}`")))
 }
 
 /// A protocol, or a state of it with those nearest to it.

@@ -4,6 +4,7 @@ use crate::args::named::{Named, Own};
 use crate::args::{Sources, TEMPLATE};
 use crate::terminal::Terminal;
 use clap::Args;
+use duologue::relation::View;
 use duologue_peers::address::Address;
 use duologue_peers::game::Peer;
 use duologue_peers::game::{Game, LINES, Robots};
@@ -97,7 +98,9 @@ impl TalkArguments {
         let named = Named::parse(&self.file);
         let compiled = named.compile(self.sources, terminal)?;
         let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let (protocol, instance) = named.find_instance(checked)?;
+        let View {
+            protocol, instance, ..
+        } = named.view(checked)?;
         let own = self.connect.as_ref().map(|_| self.own.side());
         if let (Some(own), Some(robots)) = (own, self.robot)
             && robots.plays(own.dual())

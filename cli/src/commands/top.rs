@@ -1,7 +1,7 @@
 //! `duologue top`: the sessions of a running program, and what they wait for.
 
 use crate::args::{Shape, TEMPLATE};
-use crate::terminal::{ERROR, NAME, QUIET, Terminal, harmless, styled};
+use crate::terminal::{ERROR, NAME, QUIET, Terminal, brief, harmless, styled};
 use clap::Args;
 use duologue::report::counted;
 use duologue_peers::top::{Deadlock, Document, Session, deadlocks, read};
@@ -110,7 +110,7 @@ fn text(source: &str, document: &mut Document, found: &[Deadlock], most: usize) 
     let mut text = format!(
         "{}: {}, process {}: {}, {} with a side that waits, {}\n",
         harmless(source),
-        shown(&document.language),
+        brief(&document.language),
         document.process,
         counted(sessions.len(), "session"),
         waiting.count(),
@@ -143,30 +143,22 @@ fn text(source: &str, document: &mut Document, found: &[Deadlock], most: usize) 
     text
 }
 
-/// A text of the program on one line.
-fn shown(text: &str) -> String {
-    /// Longer than names are.
-    const MOST: usize = 200;
-    let short: String = text.chars().take(MOST).collect();
-    harmless(&short.replace(['\n', '\r', '\t'], " ")).into_owned()
-}
-
 fn seconds(milliseconds: u64) -> String {
     let tenths = milliseconds / 100;
     format!("{}.{} s", tenths / 10, tenths % 10)
 }
 
 fn state(state: Option<&str>) -> String {
-    state.map_or("the end".to_owned(), shown)
+    state.map_or("the end".to_owned(), brief)
 }
 
 /// The first `most` of those that wait for each other.
 fn write_deadlock(text: &mut String, deadlock: &Deadlock, most: usize) {
     let waits = &deadlock.waits;
     let more = waits.len().saturating_sub(most);
-    let owners = waits.iter().take(most).map(|one| shown(&one.owner));
+    let owners = waits.iter().take(most).map(|one| brief(&one.owner));
     let cut = (more > 0).then(|| format!("{more} more"));
-    let first = waits.first().map(|one| shown(&one.owner));
+    let first = waits.first().map(|one| brief(&one.owner));
     let owners: Vec<String> = owners.chain(cut).chain(first).collect();
     let _ = writeln!(
         text,
@@ -178,42 +170,42 @@ fn write_deadlock(text: &mut String, deadlock: &Deadlock, most: usize) {
         let _ = writeln!(
             text,
             "    {} waits {} in session #{} as its {}, in {}, for {}",
-            styled(NAME, shown(&one.owner)),
+            styled(NAME, brief(&one.owner)),
             seconds(one.waits),
-            shown(&one.session),
-            shown(&one.side),
+            brief(&one.session),
+            brief(&one.side),
             state(one.state.as_deref()),
-            styled(NAME, shown(&one.awaited)),
+            styled(NAME, brief(&one.awaited)),
         );
     }
 }
 
 fn write_session(text: &mut String, session: &Session) {
     let messages = usize::try_from(session.messages).unwrap_or(usize::MAX);
-    let (number, messages) = (shown(&session.session), counted(messages, "message"));
+    let (number, messages) = (brief(&session.session), counted(messages, "message"));
     let waits = seconds(session.waits);
     let _ = match &session.state {
         Some(state) => writeln!(
             text,
             "#{number} {} waits {waits} for the {}, {messages}",
-            styled(NAME, shown(state)),
-            shown(&session.turn)
+            styled(NAME, brief(state)),
+            brief(&session.turn)
         ),
         None => writeln!(
             text,
             "#{number} {} is over, but not received for {waits}, {messages}",
-            styled(NAME, shown(&session.protocol))
+            styled(NAME, brief(&session.protocol))
         ),
     };
     for side in session.sides.iter().take(2) {
         let owner = side
             .owner
             .as_deref()
-            .map_or("not used yet".to_owned(), shown);
+            .map_or("not used yet".to_owned(), brief);
         let _ = write!(
             text,
             "    {} in {}: {owner}",
-            shown(&side.side),
+            brief(&side.side),
             state(side.state.as_deref())
         );
         let _ = match (side.left, side.waits) {

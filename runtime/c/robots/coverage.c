@@ -23,12 +23,14 @@ struct duo_coverage {
 
 duo_coverage *duo_coverage_new(const duo_robot_table *table)
 {
-    duo_coverage *coverage = malloc(sizeof *coverage + table->edge_count * sizeof *coverage->edges);
+    const duo_robot_node *last = &table->nodes[table->node_count - 1];
+    const size_t count = last->first + last->count;
+    duo_coverage *coverage = malloc(sizeof *coverage + count * sizeof *coverage->edges);
     if (coverage == NULL) return NULL;
     coverage->table = table;
     duo_atomic_init(&coverage->sessions, 0);
     duo_atomic_init(&coverage->sides, 0);
-    for (size_t edge = 0; edge < table->edge_count; edge += 1) {
+    for (size_t edge = 0; edge < count; edge += 1) {
         duo_atomic_init(&coverage->edges[edge].sent, 0);
         duo_atomic_init(&coverage->edges[edge].received, 0);
     }
@@ -85,22 +87,27 @@ bool duo_coverage_is_goal(const duo_coverage *coverage, const duo_robot_node *no
     return all < 8 * (uint64_t)node->count;
 }
 
+/* How many transitions robots can take that were taken at least this often. */
+static size_t taken(const duo_coverage *coverage, uint64_t least)
+{
+    size_t count = 0;
+    for (size_t node = 0; node < coverage->table->node_count; node += 1) {
+        const duo_robot_node *at = &coverage->table->nodes[node];
+        for (size_t own = 0; own < at->count; own += 1) {
+            count += at->edges[own].is_coverable && duo_coverage_count(coverage, at->first + own) >= least;
+        }
+    }
+    return count;
+}
+
 size_t duo_coverage_seen(const duo_coverage *coverage)
 {
-    size_t seen = 0;
-    for (size_t edge = 0; edge < coverage->table->edge_count; edge += 1) {
-        seen += coverage->table->edges[edge].is_coverable && duo_coverage_count(coverage, edge) > 0;
-    }
-    return seen;
+    return taken(coverage, 1);
 }
 
 size_t duo_coverage_all(const duo_coverage *coverage)
 {
-    size_t all = 0;
-    for (size_t edge = 0; edge < coverage->table->edge_count; edge += 1) {
-        all += coverage->table->edges[edge].is_coverable;
-    }
-    return all;
+    return taken(coverage, 0);
 }
 
 size_t duo_coverage_text(const duo_coverage *coverage, char *place, size_t space)
@@ -147,11 +154,12 @@ size_t duo_coverage_json(const duo_coverage *coverage, char *place, size_t space
     add(&to, ",\"transitions\":[");
     for (size_t node = 0; node < table->node_count; node += 1) {
         const duo_robot_node *at = &table->nodes[node];
-        for (size_t edge = at->first; edge < at->first + at->count; edge += 1) {
+        for (size_t own = 0; own < at->count; own += 1) {
+            const size_t edge = at->first + own;
             add(&to, edge == 0 ? "{\"state\":\"" : ",{\"state\":\"");
             add(&to, at->name);
             add(&to, "\",\"message\":\"");
-            add(&to, table->edges[edge].name);
+            add(&to, at->edges[own].name);
             add(&to, "\",\"sent\":");
             add_number(&to, sent(coverage, edge));
             add(&to, ",\"received\":");

@@ -152,8 +152,8 @@ static void put_message(duo_robot *robot, duo_role receiver, const duo_robot_edg
     duo_robot_text_put(text, edge->count == 0 ? "\n" : ")\n");
 }
 
-/* The edge of this node that leads to the nearest one worth taking; NONE if there is none. */
-static size_t steer(const duo_robot *robot, size_t from)
+/* The edge of this node that leads to the nearest one at the end, or else to one that is worth taking; NONE if there is none. */
+static size_t find(const duo_robot *robot, size_t from, bool is_out)
 {
     const duo_robot_table *table = robot->table;
     size_t *queue = robot->play->state->queue, *first = robot->play->state->first;
@@ -165,10 +165,10 @@ static size_t steer(const duo_robot *robot, size_t from)
         size_t node = queue[taken++];
         const duo_robot_node *at = &table->nodes[node];
         for (size_t own = 0; own < at->count; own += 1) {
-            const duo_robot_edge *edge = &table->edges[at->first + own];
+            const duo_robot_edge *edge = &at->edges[own];
             if (!edge->is_makeable) continue;
             size_t way = node == from ? own + 1 : first[node];
-            if (duo_coverage_is_goal(robot->coverage, at, at->first + own)) return way - 1;
+            if (is_out ? edge->next < 0 : duo_coverage_is_goal(robot->coverage, at, at->first + own)) return way - 1;
             if (edge->next < 0 || first[edge->next] != 0) continue;
             first[edge->next] = way;
             queue[added++] = (size_t)edge->next;
@@ -178,10 +178,10 @@ static size_t steer(const duo_robot *robot, size_t from)
 }
 
 /* The makeable edge of a node with this number. */
-static size_t makeable(const duo_robot *robot, const duo_robot_node *at, size_t number)
+static size_t makeable(const duo_robot_node *at, size_t number)
 {
     for (size_t own = 0; own < at->count; own += 1) {
-        if (robot->table->edges[at->first + own].is_makeable && number-- == 0) return own;
+        if (at->edges[own].is_makeable && number-- == 0) return own;
     }
     return NONE;
 }
@@ -197,25 +197,25 @@ static size_t choose(duo_robot *robot, size_t node, size_t count)
 {
     duo_play *play = robot->play;
     const duo_robot_node *at = &robot->table->nodes[node];
-    size_t way_out = at->way_out < 0 ? NONE : (size_t)at->way_out;
-    for (unsigned pauses = 0;; pauses += 1) {
+    for (unsigned pauses = 0; pauses <= MOST_PAUSES; pauses += 1) {
         uint8_t byte;
-        if (robot->messages >= play->limit || !duo_choices_next(play->choices, &byte) || byte == 0) return way_out;
+        if (robot->messages >= play->limit || !duo_choices_next(play->choices, &byte) || byte == 0) break;
         if (byte < 96) {
-            size_t found = steer(robot, node);
+            size_t found = find(robot, node, false);
             if (found != NONE) return found;
-            return byte == 1 ? way_out : makeable(robot, at, byte % count);
+            if (byte == 1) break;
+            return makeable(at, byte % count);
         }
         if (byte < 248) {
             size_t number = byte - 96u;
             uint8_t more = 0;
             if (count > 152 && !duo_choices_next(play->choices, &more)) more = 0;
-            return makeable(robot, at, (number + 152 * (size_t)more) % count);
+            return makeable(at, (number + 152 * (size_t)more) % count);
         }
-        if (byte >= 252) return play->leaves ? NONE : makeable(robot, at, byte % count);
-        if (pauses == MOST_PAUSES) return way_out;
-        be_slow((byte - 247u) * play->pause);
+        if (byte >= 252) return play->leaves ? NONE : makeable(at, byte % count);
+        if (pauses < MOST_PAUSES) be_slow((byte - 247u) * play->pause);
     }
+    return find(robot, node, true);
 }
 
 static void leave(duo_robot *robot, duo_ending ending)
@@ -237,7 +237,7 @@ static unsigned make_message(duo_robot *robot, size_t node, void *message)
     const duo_robot_node *at = &robot->table->nodes[node];
     const duo_state *state = at->state;
     size_t count = 0;
-    for (size_t own = 0; own < at->count; own += 1) count += robot->table->edges[at->first + own].is_makeable;
+    for (size_t own = 0; own < at->count; own += 1) count += at->edges[own].is_makeable;
     if (count == 0) {
         leave(robot, DUO_ENDING_STUCK);
         return 0;
@@ -249,7 +249,7 @@ static unsigned make_message(duo_robot *robot, size_t node, void *message)
         leave(robot, DUO_ENDING_LEFT);
         return 0;
     }
-    const duo_robot_edge *edge = &robot->table->edges[at->first + chosen];
+    const duo_robot_edge *edge = &at->edges[chosen];
     duo_values values = {robot->play->choices, robot, robot->play->state, 0, 0, 0, false, false, false};
     char *entries = (char *)message + state->entries;
     unsigned tag = (unsigned)chosen + 1;
@@ -307,7 +307,7 @@ static bool send_message(duo_robot *robot, size_t node, duo_endpoint *endpoint, 
     void *message = robot->play->state->message;
     unsigned tag = make_message(robot, node, message);
     if (tag != 0) {
-        const duo_robot_edge *edge = &robot->table->edges[at->first + tag - 1];
+        const duo_robot_edge *edge = &at->edges[tag - 1];
         const void *entries = edge->count == 0 ? NULL : (const char *)message + at->state->entries;
         duo_endpoint after = {NULL, 0};
         duo_status status =
@@ -338,7 +338,7 @@ static bool receive_message(duo_robot *robot, size_t node, duo_endpoint *endpoin
     }
     size_t own = (size_t)duo_robot_number(message, at->state->tag_size, false) - 1;
     const duo_message *arrived = &at->state->messages[own];
-    const duo_robot_edge *edge = &robot->table->edges[at->first + own];
+    const duo_robot_edge *edge = &at->edges[own];
     duo_coverage_add(robot->coverage, at->first + own, false);
     robot->messages += 1;
     put_message(robot, robot->side, edge, message + at->state->entries);

@@ -231,7 +231,7 @@ void duo_robot_text_value(duo_robot_text *text, const duo_robot *robot, const du
     case DUO_ROBOT_STRUCT: put_parts(text, robot, type->parts, type->count, bytes, brackets); break;
     case DUO_ROBOT_ENUM: {
         size_t tag = (size_t)duo_robot_number(place, type->tag_size, false);
-        if (tag == 0 || tag > type->count) break;
+        if (tag == 0 || tag > type->variant_count) break;
         const duo_robot_variant *variant = &type->variants[tag - 1];
         duo_robot_text_put(text, variant->name);
         if (variant->count > 0) put_parts(text, robot, variant->parts, variant->count, bytes, brackets);

@@ -234,7 +234,7 @@ static void make_option(duo_values *values, const duo_robot_type *type, char *pl
 static size_t choose_variant(duo_values *values, const duo_robot_type *type)
 {
     size_t makeable = 0;
-    for (size_t at = 0; at < type->count; at += 1) makeable += type->variants[at].is_makeable;
+    for (size_t at = 0; at < type->variant_count; at += 1) makeable += type->variants[at].is_makeable;
     if (values->is_minimal) return type->shallow;
     size_t chosen = 0;
     if (makeable > 1) {
@@ -243,7 +243,7 @@ static size_t choose_variant(duo_values *values, const duo_robot_type *type)
         if (chosen >= makeable && values->is_tired) return type->shallow;
         chosen %= makeable;
     }
-    for (size_t at = 0; at < type->count; at += 1) {
+    for (size_t at = 0; at < type->variant_count; at += 1) {
         if (type->variants[at].is_makeable && chosen-- == 0) return at;
     }
     return type->shallow;
@@ -323,53 +323,21 @@ bool duo_values_bool(duo_values *values)
     return duo_values_byte(values) % 2 == 1;
 }
 
-uint8_t duo_values_u8(duo_values *values)
-{
-    enter(values);
-    return (uint8_t)integer(values, 1, false);
-}
+#define DUO_VALUES_INTEGER(type, word, is_signed)               \
+    type duo_values_##word(duo_values *values)                  \
+    {                                                           \
+        enter(values);                                          \
+        return (type)integer(values, sizeof(type), is_signed);  \
+    }
 
-uint16_t duo_values_u16(duo_values *values)
-{
-    enter(values);
-    return (uint16_t)integer(values, 2, false);
-}
-
-uint32_t duo_values_u32(duo_values *values)
-{
-    enter(values);
-    return (uint32_t)integer(values, 4, false);
-}
-
-uint64_t duo_values_u64(duo_values *values)
-{
-    enter(values);
-    return integer(values, 8, false);
-}
-
-int8_t duo_values_i8(duo_values *values)
-{
-    enter(values);
-    return (int8_t)integer(values, 1, true);
-}
-
-int16_t duo_values_i16(duo_values *values)
-{
-    enter(values);
-    return (int16_t)integer(values, 2, true);
-}
-
-int32_t duo_values_i32(duo_values *values)
-{
-    enter(values);
-    return (int32_t)integer(values, 4, true);
-}
-
-int64_t duo_values_i64(duo_values *values)
-{
-    enter(values);
-    return (int64_t)integer(values, 8, true);
-}
+DUO_VALUES_INTEGER(uint8_t, u8, false)
+DUO_VALUES_INTEGER(uint16_t, u16, false)
+DUO_VALUES_INTEGER(uint32_t, u32, false)
+DUO_VALUES_INTEGER(uint64_t, u64, false)
+DUO_VALUES_INTEGER(int8_t, i8, true)
+DUO_VALUES_INTEGER(int16_t, i16, true)
+DUO_VALUES_INTEGER(int32_t, i32, true)
+DUO_VALUES_INTEGER(int64_t, i64, true)
 
 float duo_values_f32(duo_values *values)
 {

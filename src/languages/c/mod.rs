@@ -129,10 +129,10 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         }
         if let Some(makeable) = &makeable {
             let name = unit.file("_robots");
-            match robots::Robots::of(&scope, makeable) {
-                Ok(robots) => {
-                    write(&name, "h", robots.header(&view));
-                    write(&name, "c", robots.source(&view));
+            match robots::files(&scope, &view, makeable) {
+                Ok([header, source]) => {
+                    write(&name, "h", header);
+                    write(&name, "c", source);
                 }
                 Err(absent) => obstacles.extend(absent.note("C", &unit.prefix)),
             }

@@ -8,6 +8,7 @@ use crate::check::CheckedProgram;
 use crate::endpoint::{self, Edge, Endpoint};
 use crate::graph::Capacity;
 use crate::protocol::{Entry, Message, Next, Protocol, State};
+use crate::relation::View;
 
 /// A unit for which code is generated.
 pub struct Scope<'a> {
@@ -53,6 +54,16 @@ impl<'a> Scope<'a> {
             scope.may_wait = endpoint::waiting_states(unit.states.len(), &own, ALWAYS_FIT, run);
         }
         scope
+    }
+
+    /// The protocol or the instance that the unit is generated for, if sessions start in it.
+    pub fn whole(&self) -> Option<View<'a>> {
+        let program = self.types.program;
+        match self.unit.kind {
+            UnitKind::Mentioned => None,
+            UnitKind::Protocol => Some(View::of(program, self.unit.protocol)),
+            UnitKind::Instance(id) => Some(View::instance(program, program.instance(id))),
+        }
     }
 
     /// The states that can be reached from the first.

@@ -1,4 +1,4 @@
-//! The types in payloads, as tables list them: how the runtime encodes values, and how robots make and show them.
+//! The types in payloads, as the tables of the wire format list them.
 
 use super::ctype::CType;
 use super::names::spelling;
@@ -7,20 +7,12 @@ use super::types::layouts::Place;
 use crate::protocol::{Builtin, Definition, Lengths, Message, Type};
 use std::collections::BTreeMap;
 
-/// The types in payloads, each once for all values with the same bounds.
+/// The types in payloads, each once for all values with the same bounds. A type with a bound has a row for the bound, which leads to that
+/// of the type without it. A list of bytes has no parts.
 pub struct Values<'a> {
     scope: &'a Scope<'a>,
-    /// What tables are for.
-    purpose: Purpose,
     positions: BTreeMap<(Type, String), usize>,
     pub all: Vec<Value>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// A type with a bound has a row for the bound, which leads to that of the type without it. A list of bytes has no parts.
-    Wire,
-    Robots,
 }
 
 /// One of them, without aliases.
@@ -40,15 +32,12 @@ pub struct Part {
     pub place: Place,
     /// The variant that it belongs to, counted from 1; in values that are no enums 0.
     pub variant: usize,
-    /// The name of a field.
-    pub name: Option<String>,
 }
 
 impl<'a> Values<'a> {
-    pub fn of(scope: &'a Scope<'a>, purpose: Purpose) -> Values<'a> {
+    pub fn of(scope: &'a Scope<'a>) -> Values<'a> {
         Values {
             scope,
-            purpose,
             positions: BTreeMap::new(),
             all: Vec::new(),
         }
@@ -84,7 +73,7 @@ impl<'a> Values<'a> {
     pub fn is_bound(&self, value: &Value) -> bool {
         let is_inline = matches!(value.stored, CType::Inline(..) | CType::Array(..));
         let most = value.lengths.most.map(|limit| limit.most);
-        self.purpose == Purpose::Wire && !is_inline && most.is_some_and(is_checked)
+        !is_inline && most.is_some_and(is_checked)
     }
 
     /// Whether a list of such items is encoded like bytes.
@@ -98,7 +87,6 @@ impl<'a> Values<'a> {
             value: self.position(ty, lengths),
             place,
             variant: 0,
-            name: None,
         }
     }
 
@@ -133,7 +121,7 @@ impl<'a> Values<'a> {
             return vec![self.part(&ty, &lengths, Place::Whole)];
         }
         match &ty {
-            Type::List(item) if self.purpose == Purpose::Wire && self.is_byte(item) => Vec::new(),
+            Type::List(item) if self.is_byte(item) => Vec::new(),
             Type::List(item) => {
                 let is_inline = matches!(self.all[at].stored, CType::Array(..));
                 let place = match is_inline {
@@ -157,10 +145,7 @@ impl<'a> Values<'a> {
                 Definition::Struct(fields) => {
                     let fields = fields.iter().map(|field| {
                         let place = Place::member(&of, spelling::member(field.name.text()));
-                        Part {
-                            name: Some(field.name.text().to_owned()),
-                            ..self.part(&field.ty, &field.lengths, place)
-                        }
+                        self.part(&field.ty, &field.lengths, place)
                     });
                     fields.collect()
                 }

@@ -4,16 +4,15 @@
 use super::ctype::{Bytes, CType};
 use super::names::OfUnit;
 use super::names::spelling;
-use super::names::units::UnitKind;
 use super::scope::Scope;
 use super::types::is_bare;
 use super::types::layouts::Place;
-use super::values::{Part, Purpose, Value, Values, is_checked};
+use super::values::{Part, Value, Values, is_checked};
 use super::view::{UnitView, role};
 use crate::endpoint::Edge;
 use crate::fingerprint::Fingerprint;
 use crate::protocol::{Definition, Message, Side, Type};
-use crate::relation::{Obstacle, View};
+use crate::relation::Obstacle;
 use crate::wire::{BuiltinEncoding, Encoding, Plan, Sizes, accepted};
 use askama::Template;
 
@@ -105,11 +104,8 @@ impl Wire {
     /// What the protocol needs between processes: `None` if no session of this unit has messages, or the obstacle if it cannot be
     /// used between processes.
     pub fn of(scope: &Scope<'_>) -> Result<Option<Wire>, Obstacle> {
-        let program = scope.types.program;
-        let whole = match scope.unit.kind {
-            UnitKind::Mentioned => return Ok(None),
-            UnitKind::Protocol => View::of(program, scope.unit.protocol),
-            UnitKind::Instance(id) => View::instance(program, program.instance(id)),
+        let Some(whole) = scope.whole() else {
+            return Ok(None);
         };
         let plan = Plan::of(whole)?;
         let parts = plan.fingerprint.zip(plan.first);
@@ -134,7 +130,7 @@ impl Wire {
         let mut tables = Tables {
             scope,
             sizes,
-            values: Values::of(scope, Purpose::Wire),
+            values: Values::of(scope),
             messages: Vec::new(),
             later: Vec::new(),
         };
@@ -260,7 +256,6 @@ impl Tables<'_> {
                     value: rows.len() - 1,
                     place: Place::Whole,
                     variant: 0,
-                    name: None,
                 };
                 rows.push(row("LIMIT", vec![whole], most));
             }

@@ -42,30 +42,11 @@ pub fn is_derived(name: &str) -> bool {
 pub struct Derivable(Vec<Abilities>);
 
 impl Derivable {
-    /// Starts with all traits for every type and removes those that some part lacks, until nothing changes. A type is
-    /// visited again only when one of its parts has lost a trait, and there are only seven to lose, so this is linear.
+    /// Starts with all traits for every type and removes those that some part lacks. There are only seven to lose, so this is linear.
     pub fn of(program: &Program) -> Derivable {
-        let mut derivable = Derivable(vec![Abilities(ALL); program.types.len()]);
-        let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
-        let ids = (0..program.types.len()).map(TypeId::new);
-        for id in ids.clone() {
-            for part in program.ty(id).definition.parts() {
-                part.walk(&mut |ty| {
-                    if let Type::Named(used) = ty {
-                        users[used.index()].push(id);
-                    }
-                });
-            }
-        }
-        let mut waiting: Vec<TypeId> = ids.collect();
-        while let Some(id) = waiting.pop() {
-            let now = derivable.of_definition(&program.ty(id).definition);
-            if derivable.0[id.index()] != now {
-                derivable.0[id.index()] = now;
-                waiting.extend(&users[id.index()]);
-            }
-        }
-        derivable
+        Derivable(program.settle(Abilities(ALL), |known, id| {
+            of_definition(known, &program.ty(id).definition)
+        }))
     }
 
     /// The derivable traits of a declared type.
@@ -75,32 +56,32 @@ impl Derivable {
 
     /// Whether a type implements `Debug`, provided that all type parameters do.
     pub fn is_debug(&self, ty: &Type) -> bool {
-        self.of_type(ty) & DEBUG != 0
+        of_type(&self.0, ty) & DEBUG != 0
     }
+}
 
-    fn of_definition(&self, definition: &Definition) -> Abilities {
-        let own = match definition {
-            Definition::Extern(_, bounds) => {
-                bounds.iter().fold(0, |all, bound| all | of_bound(*bound))
-            }
-            Definition::Undeclared => 0,
-            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => ALL,
-        };
-        let parts = definition.parts().into_iter();
-        Abilities(parts.fold(own, |all, part| all & self.of_type(part)))
-    }
+fn of_definition(known: &[Abilities], definition: &Definition) -> Abilities {
+    let own = match definition {
+        Definition::Extern(_, bounds) => bounds.iter().fold(0, |all, bound| all | of_bound(*bound)),
+        Definition::Undeclared => 0,
+        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => ALL,
+    };
+    let parts = definition.parts().into_iter();
+    Abilities(parts.fold(own, |all, part| all & of_type(known, part)))
+}
 
-    fn of_type(&self, ty: &Type) -> u8 {
-        match ty {
-            Type::Builtin(Builtin::F32 | Builtin::F64) => DEBUG | CLONE | PARTIAL_EQ | PARTIAL_ORD,
-            Type::Builtin(_) | Type::Parameter(_) | Type::Error => ALL,
-            Type::List(item) | Type::Option(item) => self.of_type(item),
-            // The standard library implements its traits for tuples of up to twelve items.
-            Type::Tuple(items) if items.len() > 12 => 0,
-            Type::Tuple(items) => items.iter().fold(ALL, |all, item| all & self.of_type(item)),
-            Type::Named(id) => self.get(*id).0,
-            Type::Endpoint(_) => DEBUG,
-        }
+fn of_type(known: &[Abilities], ty: &Type) -> u8 {
+    match ty {
+        Type::Builtin(Builtin::F32 | Builtin::F64) => DEBUG | CLONE | PARTIAL_EQ | PARTIAL_ORD,
+        Type::Builtin(_) | Type::Parameter(_) | Type::Error => ALL,
+        Type::List(item) | Type::Option(item) => of_type(known, item),
+        // The standard library implements its traits for tuples of up to twelve items.
+        Type::Tuple(items) if items.len() > 12 => 0,
+        Type::Tuple(items) => items
+            .iter()
+            .fold(ALL, |all, item| all & of_type(known, item)),
+        Type::Named(id) => known[id.index()].0,
+        Type::Endpoint(_) => DEBUG,
     }
 }
 

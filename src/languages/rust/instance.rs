@@ -4,7 +4,6 @@ use super::docs::Docs;
 use super::names::methods::shared_name;
 use super::names::spelling::{NameScope, generics, turbofish, type_name};
 use super::remote::{StartView, accepted_by_instance};
-use super::robots::RobotsView;
 use super::states::used_parameters;
 use crate::check::CheckedProgram;
 use crate::endpoint::Endpoint;
@@ -29,7 +28,8 @@ pub struct InstanceView {
     sides: [&'static str; 2],
     states: Vec<AliasView>,
     start: Option<StartView>,
-    pub(super) robots: Option<RobotsView>,
+    /// The text of the module with robots.
+    pub(super) robots: Option<String>,
 }
 
 /// A state of the protocol.

@@ -33,7 +33,6 @@ use instance::InstanceView;
 use layout::wrapped;
 use names::spelling::{NameScope, file_name, module_name, type_name};
 use remote::Remotes;
-use robots::RobotsView;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use types::{PackageView, TypeView};
@@ -101,7 +100,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
     let makeable = options.robots.then(|| Makeable::of(program));
     let (mut files, mut notes) = (Vec::new(), Vec::new());
     let mut robots = |view: View<'_>, scope: NameScope<'_>| {
-        let robots = RobotsView::of(view, makeable.as_ref()?, scope);
+        let robots = robots::module(view, makeable.as_ref()?, scope);
         let note = |absent: Absent| absent.note("Rust", view.name().text());
         robots.map_err(|absent| notes.extend(note(absent))).ok()
     };

@@ -4,7 +4,6 @@ use super::derive::Derivable;
 use super::docs::Docs;
 use super::names::spelling::{NameScope, parameter_names, prelude, tuple, turbofish, type_name};
 use super::remote::StartView;
-use super::robots::RobotsView;
 use super::states::{StateView, States};
 use crate::check::CheckedProtocol;
 use crate::protocol::{Side, Type};
@@ -34,7 +33,8 @@ pub struct ProtocolView {
     choices: usize,
     /// How sessions begin between processes, if they do.
     start: Option<StartView>,
-    pub(super) robots: Option<RobotsView>,
+    /// The text of the module with robots.
+    pub(super) robots: Option<String>,
 }
 
 /// A side, and whether it receives in some state.

@@ -3,7 +3,6 @@
 use super::names::object_scope::ObjectScope;
 use super::names::spelling::{object_name, type_name};
 use super::remote::{RemoteView, WirePayload};
-use super::robots::{RobotsView, TypeBody};
 use super::view::{Head, docs};
 use super::wire::Codec;
 use crate::check::CheckedProgram;
@@ -27,7 +26,8 @@ pub struct InstanceView<'a> {
     sides: [&'static str; 2],
     states: Vec<AliasView>,
     remote: Option<RemoteView>,
-    robots: Option<RobotsView>,
+    /// The text of the object with robots.
+    robots: Option<String>,
 }
 
 /// A state's other name.
@@ -45,7 +45,7 @@ impl<'a> InstanceView<'a> {
         id: InstanceId,
         scope: &mut ObjectScope<'a>,
         remote: Option<RemoteView>,
-        robots: Option<RobotsView>,
+        robots: Option<String>,
     ) -> InstanceView<'a> {
         let instance = checked.program().instance(id);
         let protocol = checked.program().protocol(instance.protocol);

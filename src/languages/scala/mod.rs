@@ -18,7 +18,7 @@ use crate::check::CheckedProgram;
 use crate::languages::{Generated, Options, OutputFile, Target};
 use crate::protocol::{Definition, FileId, TypeId};
 use crate::relation::View;
-use crate::robots::Makeable;
+use crate::robots::{Absent, Makeable};
 use crate::wire::Sizes;
 use askama::Template;
 use instance::InstanceView;
@@ -26,7 +26,6 @@ use names::object_scope::ObjectScope;
 use names::whole::Whole;
 use protocol::ProtocolView;
 use remote::RemoteView;
-use robots::RobotsView;
 use std::path::Path;
 use types::TypesView;
 
@@ -156,16 +155,11 @@ impl Generator<'_> {
         })
     }
 
-    fn robots(&mut self, view: View) -> Option<RobotsView> {
-        let robots = RobotsView::of(view, self.whole, self.makeable.as_ref()?);
-        match robots {
-            Ok(robots) => Some(robots),
-            Err(absent) => {
-                let note = absent.note("Scala", view.name().text());
-                self.generated.notes.extend(note);
-                None
-            }
-        }
+    fn robots(&mut self, view: View) -> Option<String> {
+        let robots = robots::object(view, self.whole, self.makeable.as_ref()?);
+        let note = |absent: Absent| absent.note("Scala", view.name().text());
+        let notes = &mut self.generated.notes;
+        robots.map_err(|absent| notes.extend(note(absent))).ok()
     }
 
     fn write(&mut self, file: FileId, name: &str, view: &impl Template) {

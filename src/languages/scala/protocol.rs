@@ -4,7 +4,6 @@ use super::names::object_scope::{ObjectScope, nested, tuple_paths, type_argument
 use super::names::spelling::{self, entry_name, method_name, type_name};
 use super::payload::{Check, Moved, check, is_object, moved, number};
 use super::remote::{RemoteView, WirePayload, capacity};
-use super::robots::{RobotsView, TypeBody};
 use super::view::{Head, Parameters, docs};
 use super::wire::Codec;
 use crate::check::CheckedProtocol;
@@ -42,7 +41,8 @@ pub struct ProtocolView<'a> {
     /// Whether the objects of instances need a way to create the first endpoints.
     is_opened: bool,
     remote: Option<RemoteView>,
-    robots: Option<RobotsView>,
+    /// The text of the object with robots.
+    robots: Option<String>,
 }
 
 /// The messages of a state.
@@ -151,7 +151,7 @@ impl<'a> ProtocolView<'a> {
         checked: CheckedProtocol<'a>,
         scope: &mut ObjectScope<'a>,
         remote: Option<RemoteView>,
-        robots: Option<RobotsView>,
+        robots: Option<String>,
     ) -> ProtocolView<'a> {
         let whole = scope.whole;
         let protocol = checked.protocol();

@@ -141,6 +141,17 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace("\r\n", "\n").chars().map(shown).collect())
 }
 
+/// A text from anywhere on one line, not longer than names are.
+#[must_use]
+pub fn brief(text: &str) -> String {
+    const MOST: usize = 200;
+    let mut brief: String = text.chars().take(MOST).collect();
+    if brief.len() < text.len() {
+        brief.push_str("...");
+    }
+    harmless(&brief.replace(['\n', '\r', '\t'], " ")).into_owned()
+}
+
 /// `text` in a style.
 pub fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")

@@ -189,6 +189,7 @@ typedef struct duo_robot_type {
     const duo_robot_part *parts;
     size_t count;
     const duo_robot_variant *variants;
+    size_t variant_count;
     /* The bytes of an enum's tag, and the variant with the smallest values. */
     unsigned char tag_size;
     size_t shallow;
@@ -198,7 +199,7 @@ typedef struct duo_robot_type {
     const duo_protocol *protocol;
     const duo_state *state;
     duo_role side;
-    /* The number of a host type among the hooks. */
+    /* The number of a host type for the hooks. */
     size_t host;
 } duo_robot_type;
 
@@ -217,10 +218,9 @@ typedef struct duo_robot_edge {
 typedef struct duo_robot_node {
     const char *name;
     duo_role sender;
-    /* The first edge of a shortest way to the end, or -1. */
-    int way_out;
-    /* The number of its first edge among the edges of all nodes. */
+    /* How many edges the nodes before it have, and its own. */
     size_t first;
+    const duo_robot_edge *edges;
     size_t count;
     const duo_state *state;
     /* The size of its message type. */
@@ -239,6 +239,9 @@ typedef struct duo_robot_calls {
     duo_status (*close)(duo_endpoint endpoint, const duo_state *state);
 } duo_robot_calls;
 
+/* An array, and how many elements it has. */
+#define DUO_ROBOT_ARRAY(array) array, sizeof(array) / sizeof *(array)
+
 #define DUO_ROBOT_CALLS {duo_open, duo_send, duo_recv, duo_close}
 
 /* What robots know about a protocol. */
@@ -247,12 +250,10 @@ typedef struct duo_robot_table {
     const char *fingerprint;
     const duo_robot_node *nodes;
     size_t node_count;
-    const duo_robot_edge *edges;
-    size_t edge_count;
     duo_robot_calls calls;
 } duo_robot_table;
 
-/* What calls the hooks of one side, which have the types of the program. The first two are NULL without host types. */
+/* What calls the hooks of one side, which have the types of the program. */
 typedef struct duo_robot_hooks {
     /* Makes a value of the host type with this number; false if there is no hook, or if it has failed. */
     bool (*make)(const void *hooks, size_t host, duo_values *values, void *place);

@@ -1,6 +1,5 @@
 //! Which transitions of a protocol robots have seen.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, AtomicU8, Ordering};
 use std::sync::Arc;
@@ -127,31 +126,13 @@ impl Coverage {
 
     /// The first message of the shortest way from a state to a transition that has not been seen.
     pub(crate) fn steer(&self, start: usize) -> Option<usize> {
-        let nodes = self.0.table.nodes;
-        let mut first: Vec<Option<usize>> = vec![None; nodes.len()];
-        let mut is_known = vec![false; nodes.len()];
-        is_known[start] = true;
-        let mut queue = VecDeque::from([start]);
-        while let Some(at) = queue.pop_front() {
-            let edges = nodes[at].edges;
-            let sum =
-                (0..edges.len()).fold(0_u64, |sum, edge| sum.saturating_add(self.seen(at, edge)));
+        self.0.table.way(start, |node, at| {
+            let edges = 0..node.edges.len();
+            let sum = edges.fold(0_u64, |sum, edge| sum.saturating_add(self.seen(at, edge)));
             // A peer that never sends some message must not be asked for it forever.
-            let is_tried = sum >= 8 * edges.len() as u64;
-            for edge in nodes[at].makeable() {
-                let through = first[at].or(Some(edge));
-                if !is_tried && self.seen(at, edge) == 0 {
-                    return through;
-                }
-                if let Ok(next) = usize::try_from(edges[edge].next) {
-                    if !is_known[next] {
-                        is_known[next] = true;
-                        first[next] = through;
-                        queue.push_back(next);
-                    }
-                }
-            }
-        }
-        None
+            let is_tried = sum >= 8 * node.edges.len() as u64;
+            let mut makeable = node.makeable().filter(|_| !is_tried);
+            makeable.find(|edge| self.seen(at, *edge) == 0)
+        })
     }
 }

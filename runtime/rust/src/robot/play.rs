@@ -204,15 +204,14 @@ impl Play {
     }
 
     fn choice(&mut self, node: usize) -> Option<usize> {
-        let nodes = self.table?.nodes;
-        self.state = nodes[node].state;
-        let makeable: Vec<usize> = nodes[node].makeable().collect();
+        let table = self.table?;
+        self.state = table.nodes[node].state;
+        let makeable: Vec<usize> = table.nodes[node].makeable().collect();
         let count = makeable.len();
         // The way out may be long, or the peer may not take it.
         if count == 0 || self.messages / 2 >= self.limit {
             return None;
         }
-        let way_out = usize::try_from(nodes[node].way_out).ok();
         let mut pauses = 0;
         loop {
             let byte = match self.messages >= self.limit {
@@ -221,15 +220,15 @@ impl Play {
             };
             let at = usize::from(byte);
             return match byte {
-                0 => way_out,
-                1 => self.steer(node).or(way_out),
+                0 => table.way_out(node),
+                1 => self.steer(node).or_else(|| table.way_out(node)),
                 2..=95 => Some(self.steer(node).unwrap_or(makeable[at % count])),
                 96..=247 if count > 152 => {
                     let high = usize::from(self.choices.byte());
                     Some(makeable[(at - 96 + 152 * high) % count])
                 }
                 96..=247 => Some(makeable[(at - 96) % count]),
-                248..=251 if pauses == PAUSES => way_out,
+                248..=251 if pauses == PAUSES => table.way_out(node),
                 248..=251 => {
                     pauses += 1;
                     let pause = self.pause.saturating_mul(u32::from(byte) - 247);

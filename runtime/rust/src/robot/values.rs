@@ -63,6 +63,19 @@ const CHARACTERS: [char; 16] = [
     '\u{1f}',
 ];
 
+macro_rules! integers {
+    ($($ty:ident)*) => {
+        impl Values<'_> {$(
+            /// A number.
+            pub fn $ty(&mut self) -> $ty {
+                self.integer(size_of::<$ty>(), $ty::MIN != 0) as $ty
+            }
+        )*}
+    };
+}
+
+integers!(u8 u16 u32 u64 i8 i16 i32 i64);
+
 /// Makes the values of a message from a robot's [`Choices`]. Programs use it to make values of their own types.
 #[derive(Debug)]
 pub struct Values<'c> {
@@ -124,8 +137,8 @@ impl<'c> Values<'c> {
         self.is_some().then(|| self.inside(value))
     }
 
-    /// The length of a list, text or byte string whose type allows `most`.
-    fn length(&mut self, most: u64) -> u64 {
+    /// How many items a list of at most `most` items has, or how many characters a text and how many bytes a string.
+    pub fn items(&mut self, most: u64) -> u64 {
         let is_minimal = self.is_minimal();
         self.spent += 1;
         if is_minimal {
@@ -146,11 +159,6 @@ impl<'c> Values<'c> {
         let count = count.min(most).min(left);
         self.reserved += count;
         count
-    }
-
-    /// How many items a list of at most `most` items has.
-    pub fn items(&mut self, most: u64) -> u64 {
-        self.length(most)
     }
 
     /// Whether an optional value is there.
@@ -214,46 +222,6 @@ impl<'c> Values<'c> {
         u64::from_le_bytes(bytes)
     }
 
-    /// A number.
-    pub fn u8(&mut self) -> u8 {
-        self.integer(1, false) as u8
-    }
-
-    /// A number.
-    pub fn u16(&mut self) -> u16 {
-        self.integer(2, false) as u16
-    }
-
-    /// A number.
-    pub fn u32(&mut self) -> u32 {
-        self.integer(4, false) as u32
-    }
-
-    /// A number.
-    pub fn u64(&mut self) -> u64 {
-        self.integer(8, false)
-    }
-
-    /// A number.
-    pub fn i8(&mut self) -> i8 {
-        self.integer(1, true) as i8
-    }
-
-    /// A number.
-    pub fn i16(&mut self) -> i16 {
-        self.integer(2, true) as i16
-    }
-
-    /// A number.
-    pub fn i32(&mut self) -> i32 {
-        self.integer(4, true) as i32
-    }
-
-    /// A number.
-    pub fn i64(&mut self) -> i64 {
-        self.integer(8, true) as i64
-    }
-
     /// A number that is not exact; `None` if the exact bits follow.
     fn real(&mut self) -> Option<f32> {
         self.spent += 1;
@@ -278,7 +246,7 @@ impl<'c> Values<'c> {
 
     /// A text of at most `most` bytes.
     pub fn text(&mut self, most: u64) -> String {
-        let count = self.length(most);
+        let count = self.items(most);
         let mut text = String::new();
         for _ in 0..count {
             self.spent += 1;
@@ -310,7 +278,7 @@ impl<'c> Values<'c> {
 
     /// A string of at most `most` bytes.
     pub fn bytes(&mut self, most: u64) -> Vec<u8> {
-        let count = self.length(most);
+        let count = self.items(most);
         self.spent += count;
         (0..count).map(|_| self.byte()).collect()
     }

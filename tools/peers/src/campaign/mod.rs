@@ -19,7 +19,7 @@ use duologue_project::terminal::Terminal;
 use duologue_project::{Failure, Outcome};
 use session::{Judgment, Obstacle, Session};
 use std::time::{Duration, Instant};
-use way::Goal;
+use way::{Goal, step};
 
 /// How often the way to a state is tried.
 const TRIES: u64 = 3;
@@ -109,7 +109,7 @@ impl<'c> Campaign<'_, 'c> {
                 ))?;
             }
         }
-        if target.plan.nodes[0].way_out.is_some() && !target.listens() {
+        if step(target.plan, 0, Goal::End).is_some() && !target.listens() {
             self.in_state(Goal::End, "!", after_the_end(&target.greeting))?;
         }
         self.be_silent()?;

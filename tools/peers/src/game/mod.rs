@@ -256,7 +256,7 @@ impl Game<'_> {
                 Ok(step) => return Ok(step),
                 Err(fault) => fault,
             },
-            None => match self.message(&line.text) {
+            None => match say(&mut self.talk, &line.text) {
                 Ok(()) => {
                     if let Err((_, words)) = self.publish()? {
                         return self.refused(line, 0, &words);
@@ -280,47 +280,6 @@ impl Game<'_> {
         match self.input.is_editor() {
             true => Ok(Step::Told),
             false => Err(failure),
-        }
-    }
-
-    /// Sends the message of a line, or lets a side leave. A fault has the byte of the line from which it is wrong.
-    fn message(&mut self, line: &str) -> Result<(), (usize, String)> {
-        let (receiver, at) = match line.find("<-") {
-            // An arrow within a text or in bytes is not that of a transcript.
-            Some(arrow) if line[..arrow].trim().chars().all(char::is_alphanumeric) => {
-                (Some(line[..arrow].trim()), arrow + 2)
-            }
-            _ => (None, 0),
-        };
-        let text = &line[at..];
-        let spaces = text.len() - text.trim_start().len();
-        let (at, text) = (at + spaces, text.trim());
-        let from = match receiver {
-            None => None,
-            Some("client") => Some(Side::Server),
-            Some("server") => Some(Side::Client),
-            Some(other) => {
-                let words = format!("`{other}` is neither `client` nor `server`");
-                return Err((0, words));
-            }
-        };
-        if text == "closed" && from.is_some() {
-            self.talk.leave(from.unwrap_or(Side::Client));
-            return Ok(());
-        }
-        if let (Some(from), Some(active)) = (from, self.talk.active())
-            && from != active
-        {
-            let words = format!(
-                "it is the {}'s turn, so the {} receives",
-                active.word(),
-                active.dual().word()
-            );
-            return Err((0, words));
-        }
-        match self.talk.send(text) {
-            Ok(_) => Ok(()),
-            Err(fault) => Err((at + fault.at, fault.message)),
         }
     }
 
@@ -379,5 +338,49 @@ impl Game<'_> {
             }
         }
         Ok(Ok(Step::Told))
+    }
+}
+
+/// Sends the message of a line in a session, or lets a side leave.
+///
+/// # Errors
+/// The byte of the line from which it is wrong, and why.
+pub fn say(talk: &mut Talk<'_>, line: &str) -> Result<(), (usize, String)> {
+    let (receiver, at) = match line.find("<-") {
+        // An arrow within a text or in bytes is not that of a transcript.
+        Some(arrow) if line[..arrow].trim().chars().all(char::is_alphanumeric) => {
+            (Some(line[..arrow].trim()), arrow + 2)
+        }
+        _ => (None, 0),
+    };
+    let text = &line[at..];
+    let spaces = text.len() - text.trim_start().len();
+    let (at, text) = (at + spaces, text.trim());
+    let from = match receiver {
+        None => None,
+        Some("client") => Some(Side::Server),
+        Some("server") => Some(Side::Client),
+        Some(other) => {
+            let words = format!("`{other}` is neither `client` nor `server`");
+            return Err((0, words));
+        }
+    };
+    if text == "closed" && from.is_some() {
+        talk.leave(from.unwrap_or(Side::Client));
+        return Ok(());
+    }
+    if let (Some(from), Some(active)) = (from, talk.active())
+        && from != active
+    {
+        let words = format!(
+            "it is the {}'s turn, so the {} receives",
+            active.word(),
+            active.dual().word()
+        );
+        return Err((0, words));
+    }
+    match talk.send(text) {
+        Ok(_) => Ok(()),
+        Err(fault) => Err((at + fault.at, fault.message)),
     }
 }

@@ -1,16 +1,20 @@
 //! Scripts as the bytes that make a robot play them.
 
+use super::codec::encode_builtin;
 use super::session::{Event, Talk};
 use super::value::Value;
-use duologue::protocol::{Builtin, Definition, Lengths, Program, Side, Type};
-use duologue::robots::{Makeable, Plan};
+use duologue::protocol::{Entry, Lengths, Part, Program, Shape, Side, Type};
+use duologue::robots::{Makeable, Node, Plan};
 
 /// What robots make at most, by `tests/robots/README.md`.
 const DEPTH: u32 = 64;
-const BUDGET: u64 = 65_536;
+const BUDGET: usize = 65_536;
 
 const TOO_LARGE: &str =
     "a robot makes at most 65,536 values and characters in a message, nested at most 64 deep";
+
+/// The characters that a byte stands for.
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _";
 
 /// The bytes with which the robot of a side sends what the session has from it.
 ///
@@ -22,225 +26,182 @@ pub fn bytes_of(
     makeable: &Makeable,
     side: Side,
 ) -> Result<Vec<u8>, (usize, &'static str)> {
-    let mut bytes = Vec::new();
+    let mut writer = Writer {
+        program: talk.program(),
+        makeable,
+        out: Vec::new(),
+        spent: 0,
+        depth: 0,
+    };
     let mut at = Some(0);
     for (number, event) in talk.events().enumerate() {
-        let position = match event {
-            Event::Left(left) if *left == side => {
-                bytes.push(255);
-                break;
+        let node = at.map(|at| &plan.nodes[at]);
+        match (event, node) {
+            (Event::Left(left), _) if *left == side => writer.out.push(255),
+            (
+                Event::Message {
+                    position, values, ..
+                },
+                Some(node),
+            ) => {
+                let entries = &plan.state(node).messages[*position].entries;
+                if node.sender == side {
+                    let written = writer.message(node, *position, entries, values);
+                    written.map_err(|why| (number, why))?;
+                }
+                at = node.edges[*position].next;
             }
-            Event::Left(_) => break,
-            Event::Message { position, .. } => *position,
-        };
-        let Some(node) = at.and_then(|at| plan.nodes.get(at)) else {
-            break;
-        };
-        if let Event::Message { from, values, .. } = event
-            && *from == side
-        {
-            let fault = |why| (number, why);
-            if !node.edges[position].is_makeable {
-                return Err(fault("robots cannot make its values"));
-            }
-            let all = node.edges.iter().enumerate();
-            let made: Vec<usize> = all
-                .filter_map(|(at, edge)| edge.is_makeable.then_some(at))
-                .collect();
-            let index = made.iter().position(|at| *at == position).unwrap_or(0);
-            bytes.push(96 + (index % 152) as u8);
-            if made.len() > 152 {
-                bytes.push((index / 152) as u8);
-            }
-            let mut writer = Writer {
-                program: talk.program(),
-                makeable,
-                out: &mut bytes,
-                spent: 0,
-                reserved: 0,
-                depth: 0,
-            };
-            let entries = &plan.state(node).messages[position].entries;
-            for (entry, value) in entries.iter().zip(values) {
-                let ty = entry.ty.substitute(&node.arguments);
-                writer.value(&ty, &entry.lengths, value).map_err(fault)?;
-            }
+            (Event::Left(_) | Event::Message { .. }, _) => {}
         }
-        at = node.edges[position].next;
     }
-    Ok(bytes)
+    Ok(writer.out)
 }
 
 struct Writer<'a> {
     program: &'a Program,
     makeable: &'a Makeable,
-    out: &'a mut Vec<u8>,
-    spent: u64,
-    reserved: u64,
+    out: Vec<u8>,
+    /// How many values and characters the message has, and how deep the current value is.
+    spent: usize,
     depth: u32,
 }
 
 impl Writer<'_> {
-    /// Counts a value of which a robot chooses the size.
-    fn spend(&mut self) -> Result<(), &'static str> {
-        if self.depth >= DEPTH || self.spent >= BUDGET {
-            return Err(TOO_LARGE);
+    fn message(
+        &mut self,
+        node: &Node,
+        position: usize,
+        entries: &[Entry],
+        values: &[Value],
+    ) -> Result<(), &'static str> {
+        if !node.edges[position].is_makeable {
+            return Err("robots cannot make its values");
         }
-        self.spent += 1;
+        let made = |count| {
+            node.edges[..count]
+                .iter()
+                .filter(|edge| edge.is_makeable)
+                .count()
+        };
+        let index = made(position);
+        self.out.push(96 + (index % 152) as u8);
+        if made(node.edges.len()) > 152 {
+            self.out.push((index / 152) as u8);
+        }
+        self.spent = 0;
+        for (entry, value) in entries.iter().zip(values) {
+            self.value(&entry.ty.substitute(&node.arguments), &entry.lengths, value)?;
+        }
         Ok(())
     }
 
-    fn count(&mut self, count: usize) -> Result<(), &'static str> {
-        self.spend()?;
-        let used = self.spent.max(self.reserved);
-        if used.saturating_add(count as u64) > BUDGET {
-            return Err(TOO_LARGE);
+    fn spend(&mut self, count: usize) -> Result<(), &'static str> {
+        self.spent = self.spent.saturating_add(count);
+        let is_large = self.spent > BUDGET || self.depth >= DEPTH;
+        if is_large { Err(TOO_LARGE) } else { Ok(()) }
+    }
+
+    fn count(&mut self, count: usize) {
+        match count {
+            0..=7 => self.out.push(count as u8),
+            8..=254 => self.out.extend([255, count as u8]),
+            large => self.out.extend([255, 255, large as u8, (large >> 8) as u8]),
         }
-        self.reserved += count as u64;
-        match u16::try_from(count).map_err(|_| TOO_LARGE)? {
-            small @ 0..=7 => self.out.push(small as u8),
-            exact @ 8..=254 => self.out.extend([255, exact as u8]),
-            large => {
-                self.out.extend([255, 255]);
-                self.out.extend(large.to_le_bytes());
-            }
-        }
-        Ok(())
     }
 
     fn value(&mut self, ty: &Type, lengths: &Lengths, value: &Value) -> Result<(), &'static str> {
         const FOREIGN: &str = "a value of a type of the host program is made by the program";
-        let (ty, lengths) = self.program.unaliased(ty, lengths);
-        match (ty, value) {
-            (Type::Builtin(builtin), value) => self.builtin(*builtin, value),
-            (Type::List(item), Value::List(items)) => {
-                if !self.makeable.is(item) {
-                    self.spent += 1;
-                    return items.is_empty().then_some(()).ok_or(FOREIGN);
+        self.spend(1)?;
+        match (self.program.shape(ty, lengths).0, value) {
+            (Shape::Builtin(_), Value::Text(text)) => {
+                let count = text.chars().count();
+                self.count(count);
+                for letter in text.chars() {
+                    let short = LETTERS.find(letter).map(|at| at as u8);
+                    self.leaf(short, &u32::from(letter).to_le_bytes()[..3]);
                 }
-                self.count(items.len())?;
-                self.parts(items.iter().map(|value| (&**item, lengths.part(0), value)))
+                self.spend(count)
             }
-            (Type::Option(item), Value::Option(inner)) => {
-                if !self.makeable.is(item) {
-                    self.spent += 1;
-                    return inner.is_none().then_some(()).ok_or(FOREIGN);
-                }
-                self.spend()?;
-                self.out.push(u8::from(inner.is_some()));
-                let inner = inner.iter();
-                self.parts(inner.map(|value| (&**item, lengths.part(0), &**value)))
+            (Shape::Builtin(_), Value::Bytes(bytes)) => {
+                self.count(bytes.len());
+                self.out.extend(bytes);
+                self.spend(bytes.len())
             }
-            (Type::Tuple(items), Value::Tuple(values)) => {
-                self.spent += 1;
-                let parts = items.iter().zip(values).enumerate();
-                self.parts(parts.map(|(at, (ty, value))| (ty, lengths.part(at), value)))
-            }
-            (Type::Named(id), value) => match (&self.program.ty(*id).definition, value) {
-                (Definition::Struct(fields), Value::Struct(values)) => {
-                    self.spent += 1;
-                    let parts = fields.iter().zip(values);
-                    self.parts(parts.map(|(field, (_, value))| (&field.ty, &field.lengths, value)))
-                }
-                (Definition::Enum(variants), Value::Variant(name, values)) => {
-                    self.spend()?;
-                    let made = variants.iter().filter(|variant| self.makeable.has(variant));
-                    let made: Vec<_> = made.collect();
-                    let mut names = made.iter().map(|variant| variant.name.text());
-                    let index = names.position(|known| known == &**name).ok_or(FOREIGN)?;
-                    if made.len() > 1 {
-                        self.out.push(index as u8);
-                    }
-                    if made.len() > 128 {
-                        self.out.push((index >> 8) as u8);
-                    }
-                    let parts = made[index].entries.iter().zip(values);
-                    self.parts(parts.map(|(entry, value)| (&entry.ty, &entry.lengths, value)))
-                }
-                _ => Err(FOREIGN),
-            },
-            (Type::Endpoint(_), Value::Opaque(_)) => {
-                self.spent += 1;
+            (Shape::Builtin(builtin), value) => {
+                let mut exact = Vec::new();
+                encode_builtin(builtin, value, &mut exact)?;
+                self.leaf(short(value), &exact);
                 Ok(())
             }
+            (Shape::List(item), Value::List(items)) if self.makeable.is(item.ty) => {
+                self.count(items.len());
+                self.parts(items.iter().map(|value| (item, value)))
+            }
+            (Shape::Option(item), Value::Option(inner)) if self.makeable.is(item.ty) => {
+                self.out.push(u8::from(inner.is_some()));
+                self.parts(inner.iter().map(|value| (item, &**value)))
+            }
+            (Shape::Tuple(items), Value::Tuple(values)) => {
+                self.parts(items.into_iter().zip(values))
+            }
+            (Shape::Struct(fields), Value::Struct(values)) => {
+                let values = values.iter().map(|(_, value)| value);
+                self.parts(fields.iter().map(Part::from).zip(values))
+            }
+            (Shape::Enum(variants), Value::Variant(name, values)) => {
+                let made = variants.iter().filter(|variant| self.makeable.has(variant));
+                let made: Vec<_> = made.collect();
+                let index = made
+                    .iter()
+                    .position(|variant| variant.name.text() == &**name);
+                let index = index.ok_or(FOREIGN)?;
+                let width = usize::from(made.len() > 1) + usize::from(made.len() > 128);
+                self.out.extend(&index.to_le_bytes()[..width]);
+                self.parts(made[index].entries.iter().map(Part::from).zip(values))
+            }
+            // Robots make them without a choice.
+            (Shape::Option(_), Value::Option(None)) => Ok(()),
+            (Shape::List(_), Value::List(items)) if items.is_empty() => Ok(()),
+            (Shape::Endpoint(_), Value::Opaque(_)) => Ok(()),
             _ => Err(FOREIGN),
         }
     }
 
     fn parts<'v>(
         &mut self,
-        parts: impl Iterator<Item = (&'v Type, &'v Lengths, &'v Value)>,
+        parts: impl Iterator<Item = (Part<'v>, &'v Value)>,
     ) -> Result<(), &'static str> {
         self.depth += 1;
-        for (ty, lengths, value) in parts {
-            self.value(ty, lengths, value)?;
+        for (part, value) in parts {
+            self.value(part.ty, part.lengths, value)?;
         }
         self.depth -= 1;
         Ok(())
     }
 
-    fn builtin(&mut self, builtin: Builtin, value: &Value) -> Result<(), &'static str> {
-        let width = match builtin {
-            Builtin::U8 | Builtin::I8 => 1,
-            Builtin::U16 | Builtin::I16 => 2,
-            Builtin::U32 | Builtin::I32 | Builtin::F32 => 4,
-            Builtin::U64 | Builtin::I64 | Builtin::F64 => 8,
-            Builtin::Bool | Builtin::Str | Builtin::Bytes => 0,
-        };
-        match value {
-            Value::Bool(value) => self.leaf(u8::from(*value), &[]),
-            Value::Unsigned(small @ 0..=127) => self.leaf(*small as u8, &[]),
-            Value::Unsigned(exact) => self.leaf(255, &exact.to_le_bytes()[..width]),
-            Value::Signed(small @ 0..=127) => self.leaf(*small as u8, &[]),
-            Value::Signed(small @ -64..=-1) => self.leaf((127 - small) as u8, &[]),
-            Value::Signed(exact) => self.leaf(255, &exact.to_le_bytes()[..width]),
-            Value::Real(value) => {
-                let quarters = (0..=127_u8)
-                    .find(|quarters| (f64::from(*quarters) * 0.25).to_bits() == value.to_bits());
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "it was read as a number of 32 bits"
-                )]
-                match quarters {
-                    Some(quarters) => self.leaf(quarters, &[]),
-                    None if width == 4 => self.leaf(255, &(*value as f32).to_le_bytes()),
-                    None => self.leaf(255, &value.to_le_bytes()),
-                }
-            }
-            Value::Text(text) => {
-                self.count(text.chars().count())?;
-                for letter in text.chars() {
-                    match letter {
-                        'a'..='z' => self.leaf(letter as u8 - b'a', &[]),
-                        'A'..='Z' => self.leaf(letter as u8 - b'A' + 26, &[]),
-                        '0'..='9' => self.leaf(letter as u8 - b'0' + 52, &[]),
-                        ' ' => self.leaf(62, &[]),
-                        '_' => self.leaf(63, &[]),
-                        other => self.leaf(255, &u32::from(other).to_le_bytes()[..3]),
-                    }?;
-                }
-                Ok(())
-            }
-            Value::Bytes(bytes) => {
-                self.count(bytes.len())?;
-                self.spent += bytes.len() as u64;
-                self.out.extend(bytes);
-                Ok(())
-            }
-            Value::List(_)
-            | Value::Option(_)
-            | Value::Tuple(_)
-            | Value::Struct(_)
-            | Value::Variant(..)
-            | Value::Opaque(_) => Err("the value does not have its type"),
+    /// A value that a byte stands for, or that follows one exactly.
+    fn leaf(&mut self, short: Option<u8>, exact: &[u8]) {
+        self.out.push(short.unwrap_or(255));
+        if short.is_none() {
+            self.out.extend(exact);
         }
     }
+}
 
-    /// A value that a byte stands for, or that follows one exactly.
-    fn leaf(&mut self, byte: u8, exact: &[u8]) -> Result<(), &'static str> {
-        self.spent += 1;
-        self.out.push(byte);
-        self.out.extend(exact);
-        Ok(())
+/// The byte that stands for a value of fixed size.
+fn short(value: &Value) -> Option<u8> {
+    if let Value::Bool(value) = value {
+        Some(u8::from(*value))
+    } else if let Value::Unsigned(small @ 0..=127) = value {
+        Some(*small as u8)
+    } else if let Value::Signed(small @ 0..=127) = value {
+        Some(*small as u8)
+    } else if let Value::Signed(small @ -64..=-1) = value {
+        Some((127 - small) as u8)
+    } else if let Value::Real(value) = value {
+        let is_same = |quarters: &u8| (f64::from(*quarters) / 4.0).to_bits() == value.to_bits();
+        (0..=127).find(is_same)
+    } else {
+        None
     }
 }

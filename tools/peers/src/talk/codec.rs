@@ -1,7 +1,7 @@
 //! Values as bytes, by `docs/wire.md`.
 
 use super::value::{DEPTH, Value};
-use duologue::protocol::{Builtin, Definition, Entry, Lengths, Limit, Program, Type};
+use duologue::protocol::{Builtin, Entry, Lengths, Limit, Part, Program, Shape, Type};
 use duologue::sizes::Sizes;
 
 /// How deeply lists may be nested.
@@ -51,49 +51,45 @@ pub(super) fn encode(
     value: &Value,
     out: &mut Vec<u8>,
 ) -> Result<(), &'static str> {
-    match (ty, value) {
-        (Type::Builtin(builtin), value) => return encode_builtin(*builtin, value, out),
-        (Type::List(item), Value::List(items)) => {
+    match (program.shape(ty, Lengths::NONE).0, value) {
+        (Shape::Builtin(builtin), value) => encode_builtin(builtin, value, out),
+        (Shape::List(item), Value::List(items)) => {
             write_count(out, items.len() as u64);
-            for value in items {
-                encode(program, item, value, out)?;
-            }
+            let mut items = items.iter();
+            items.try_for_each(|value| encode(program, item.ty, value, out))
         }
-        (Type::Option(_), Value::Option(None)) => out.push(0),
-        (Type::Option(item), Value::Option(Some(value))) => {
-            out.push(1);
-            encode(program, item, value, out)?;
+        (Shape::Option(item), Value::Option(inner)) => {
+            out.push(u8::from(inner.is_some()));
+            let mut inner = inner.iter();
+            inner.try_for_each(|value| encode(program, item.ty, value, out))
         }
-        (Type::Tuple(items), Value::Tuple(values)) => {
-            for (item, value) in items.iter().zip(values) {
-                encode(program, item, value, out)?;
-            }
+        (Shape::Tuple(items), Value::Tuple(values)) => {
+            let mut parts = items.iter().zip(values);
+            parts.try_for_each(|(item, value)| encode(program, item.ty, value, out))
         }
-        (Type::Named(id), value) => match (&program.ty(*id).definition, value) {
-            (Definition::Alias(target), value) => encode(program, target, value, out)?,
-            (Definition::Struct(fields), Value::Struct(values)) => {
-                for (field, (_, value)) in fields.iter().zip(values) {
-                    encode(program, &field.ty, value, out)?;
-                }
-            }
-            (Definition::Enum(variants), Value::Variant(name, values)) => {
-                let mut names = variants.iter().map(|variant| variant.name.text());
-                let index = names.position(|known| known == &**name);
-                let index = index.ok_or("the variant does not exist")?;
-                write_count(out, index as u64);
-                for (entry, value) in variants[index].entries.iter().zip(values) {
-                    encode(program, &entry.ty, value, out)?;
-                }
-            }
-            _ => return Err("a value of a type of the host program cannot leave its process"),
-        },
-        (Type::Endpoint(_), _) => return Err("an endpoint cannot leave its process"),
-        _ => return Err("a value of a type parameter cannot leave its process"),
+        (Shape::Struct(fields), Value::Struct(values)) => {
+            let mut parts = fields.iter().zip(values);
+            parts.try_for_each(|(field, (_, value))| encode(program, &field.ty, value, out))
+        }
+        (Shape::Enum(variants), Value::Variant(name, values)) => {
+            let mut names = variants.iter().map(|variant| variant.name.text());
+            let index = names.position(|known| known == &**name);
+            let index = index.ok_or("the variant does not exist")?;
+            write_count(out, index as u64);
+            let mut parts = variants[index].entries.iter().zip(values);
+            parts.try_for_each(|(entry, value)| encode(program, &entry.ty, value, out))
+        }
+        (Shape::Endpoint(_), _) => Err("an endpoint cannot leave its process"),
+        (Shape::Unknown, _) => Err("a value of a type parameter cannot leave its process"),
+        _ => Err("a value of a type of the host program cannot leave its process"),
     }
-    Ok(())
 }
 
-fn encode_builtin(builtin: Builtin, value: &Value, out: &mut Vec<u8>) -> Result<(), &'static str> {
+pub(super) fn encode_builtin(
+    builtin: Builtin,
+    value: &Value,
+    out: &mut Vec<u8>,
+) -> Result<(), &'static str> {
     let width = match builtin {
         Builtin::Bool | Builtin::Str | Builtin::Bytes | Builtin::F32 | Builtin::F64 => 0,
         Builtin::U8 | Builtin::I8 => 1,
@@ -221,12 +217,12 @@ impl<'a> Decoder<'a> {
     }
 
     fn of_type(&mut self, ty: &Type, lengths: &Lengths) -> Result<Value, &'static str> {
-        Ok(match ty {
-            Type::Builtin(builtin) => self.builtin(*builtin, lengths.most)?,
-            Type::List(item) => {
+        let (shape, lengths) = self.program.shape(ty, lengths);
+        Ok(match shape {
+            Shape::Builtin(builtin) => self.builtin(builtin, lengths.most)?,
+            Shape::List(item) => {
                 let count = self.count()?;
-                let least = self.sizes.of_type(item).least;
-                let fits = match least {
+                let fits = match self.sizes.of_type(item.ty).least {
                     0 => count <= EMPTY_ITEMS,
                     least => count <= self.bytes.len() as u64 / least,
                 };
@@ -238,55 +234,40 @@ impl<'a> Decoder<'a> {
                     return Err("lists are nested too deeply");
                 }
                 self.lists += 1;
-                let items = (0..count)
-                    .map(|_| self.value(item, lengths.part(0)))
-                    .collect::<Result<_, _>>();
+                let items = self.parts((0..count).map(|_| item));
                 self.lists -= 1;
                 Value::List(items?)
             }
-            Type::Option(item) => Value::Option(match self.number::<1>()? {
+            Shape::Option(item) => Value::Option(match self.number::<1>()? {
                 [0] => None,
-                [1] => Some(Box::new(self.value(item, lengths.part(0))?)),
+                [1] => Some(Box::new(self.value(item.ty, item.lengths)?)),
                 _ => return Err("an option begins with neither 0 nor 1"),
             }),
-            Type::Tuple(items) => {
-                let parts = items.iter().enumerate();
-                let values = parts.map(|(at, item)| self.value(item, lengths.part(at)));
-                Value::Tuple(values.collect::<Result<_, _>>()?)
+            Shape::Tuple(items) => Value::Tuple(self.parts(items)?),
+            Shape::Struct(fields) => {
+                let values = self.parts(fields.iter().map(Part::from))?;
+                let names = fields.iter().map(|field| field.name.text().into());
+                Value::Struct(names.zip(values).collect())
             }
-            Type::Named(id) => match &self.program.ty(*id).definition {
-                Definition::Alias(target) => {
-                    let own = &self.program.ty(*id).lengths;
-                    self.value(target, if own.is_none() { lengths } else { own })?
-                }
-                Definition::Struct(fields) => {
-                    let mut values = Vec::with_capacity(fields.len());
-                    for field in fields {
-                        values.push((
-                            field.name.text().into(),
-                            self.value(&field.ty, &field.lengths)?,
-                        ));
-                    }
-                    Value::Struct(values)
-                }
-                Definition::Enum(variants) => {
-                    let index = usize::try_from(self.count()?).unwrap_or(usize::MAX);
-                    let variant = variants.get(index).ok_or("a variant does not exist")?;
-                    let values = variant
-                        .entries
-                        .iter()
-                        .map(|entry| self.value(&entry.ty, &entry.lengths));
-                    let values = values.collect::<Result<_, _>>()?;
-                    Value::Variant(variant.name.text().into(), values)
-                }
-                Definition::Extern(..) | Definition::Undeclared => {
-                    return Err("a value of a type of the host program cannot arrive");
-                }
-            },
-            Type::Endpoint(_) | Type::Parameter(_) | Type::Error => {
-                return Err("such a value cannot arrive");
+            Shape::Enum(variants) => {
+                let index = usize::try_from(self.count()?).unwrap_or(usize::MAX);
+                let variant = variants.get(index).ok_or("a variant does not exist")?;
+                let values = self.parts(variant.entries.iter().map(Part::from))?;
+                Value::Variant(variant.name.text().into(), values)
             }
+            Shape::Host(_) => return Err("a value of a type of the host program cannot arrive"),
+            Shape::Endpoint(_) | Shape::Unknown => return Err("such a value cannot arrive"),
         })
+    }
+
+    fn parts<'p>(
+        &mut self,
+        parts: impl IntoIterator<Item = Part<'p>>,
+    ) -> Result<Vec<Value>, &'static str> {
+        let parts = parts.into_iter();
+        parts
+            .map(|part| self.value(part.ty, part.lengths))
+            .collect()
     }
 
     fn builtin(&mut self, builtin: Builtin, most: Option<Limit>) -> Result<Value, &'static str> {

@@ -2,7 +2,7 @@
 
 use super::value::{DEPTH, Fault, Value};
 use duologue::protocol::{
-    Builtin, Definition, EndpointType, Entry, Field, Lengths, Limit, Program, Type, Variant,
+    Builtin, EndpointType, Entry, Field, Lengths, Limit, Part, Program, Shape, Type, Variant,
 };
 
 /// Reads a text from left to right.
@@ -119,39 +119,27 @@ impl<'a> Reader<'a> {
     }
 
     fn of_type(&mut self, ty: &Type, lengths: &Lengths) -> Result<Value, Fault> {
-        match ty {
-            Type::Builtin(builtin) => self.builtin(*builtin, lengths.most),
-            Type::List(item) => self.items(item, lengths).map(Value::List),
-            Type::Option(item) => self.option(item, lengths),
-            Type::Tuple(items) => {
+        let (shape, lengths) = self.program.shape(ty, lengths);
+        match shape {
+            Shape::Builtin(builtin) => self.builtin(builtin, lengths.most),
+            Shape::List(item) => self.items(item, lengths.most).map(Value::List),
+            Shape::Option(item) => self.option(item),
+            Shape::Tuple(items) => {
                 self.expect('(', "before the values of a tuple")?;
                 let mut values = Vec::with_capacity(items.len());
-                for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
+                for item in items {
+                    if !values.is_empty() {
                         self.expect(',', "before the next value of the tuple")?;
                     }
-                    values.push(self.value(item, lengths.part(index))?);
+                    values.push(self.value(item.ty, item.lengths)?);
                 }
                 self.expect(')', "after the values of a tuple")?;
                 Ok(Value::Tuple(values))
             }
-            Type::Named(id) => {
-                let declared = self.program.ty(*id);
-                match &declared.definition {
-                    Definition::Alias(target) => {
-                        let own = match declared.lengths.is_none() {
-                            true => lengths,
-                            false => &declared.lengths,
-                        };
-                        self.value(target, own)
-                    }
-                    Definition::Struct(fields) => self.record(fields),
-                    Definition::Enum(variants) => self.variant(variants),
-                    Definition::Extern(..) | Definition::Undeclared => self.opaque(),
-                }
-            }
-            Type::Endpoint(endpoint) => self.endpoint(endpoint),
-            Type::Parameter(_) | Type::Error => self.opaque(),
+            Shape::Struct(fields) => self.record(fields),
+            Shape::Enum(variants) => self.variant(variants),
+            Shape::Endpoint(endpoint) => self.endpoint(endpoint),
+            Shape::Host(_) | Shape::Unknown => self.opaque(),
         }
     }
 
@@ -318,7 +306,7 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    fn items(&mut self, item: &Type, lengths: &Lengths) -> Result<Vec<Value>, Fault> {
+    fn items(&mut self, item: Part<'_>, most: Option<Limit>) -> Result<Vec<Value>, Fault> {
         let start = self.at;
         self.expect('[', "before the items of a list")?;
         let mut items = Vec::new();
@@ -326,18 +314,18 @@ impl<'a> Reader<'a> {
             if !items.is_empty() {
                 self.expect(',', "or `]` after an item")?;
             }
-            items.push(self.value(item, lengths.part(0))?);
+            items.push(self.value(item.ty, item.lengths)?);
         }
-        bounded(start, items.len(), "items", lengths.most)?;
+        bounded(start, items.len(), "items", most)?;
         Ok(items)
     }
 
-    fn option(&mut self, item: &Type, lengths: &Lengths) -> Result<Value, Fault> {
+    fn option(&mut self, item: Part<'_>) -> Result<Value, Fault> {
         if self.choice(&["none", "some"])? == 0 {
             return Ok(Value::Option(None));
         }
         self.expect('(', "before the value of `some`")?;
-        let value = self.value(item, lengths.part(0))?;
+        let value = self.value(item.ty, item.lengths)?;
         self.expect(')', "after the value of `some`")?;
         Ok(Value::Option(Some(Box::new(value))))
     }

@@ -2,7 +2,7 @@
 
 use super::session::{Event, Talk};
 use super::value::Value;
-use duologue::protocol::{Builtin, Definition, Entry, Lengths, Next, StateId, Type};
+use duologue::protocol::{Builtin, Lengths, Next, Part, Shape, StateId, Type};
 use std::collections::BTreeMap;
 
 /// How deeply the values of a robot are nested at most, where their type allows it to end.
@@ -55,29 +55,24 @@ impl Robot {
     /// robot can make.
     pub fn play<'t>(&mut self, talk: &'t mut Talk<'_>) -> Option<&'t Event> {
         let (state, messages) = (talk.state_id()?, talk.allowed());
-        let counts: Vec<u32> = (0..messages.len())
-            .map(|position| self.seen.get(&(state, position)).copied().unwrap_or(0))
-            .collect();
         let mut order: Vec<usize> = (0..messages.len()).collect();
-        let first = self.below(order.len() as u64);
-        order.rotate_left(usize::try_from(first).unwrap_or(0));
+        order.rotate_left(self.below(messages.len() as u64) as usize);
         // Sessions go on until what they offer has been seen.
         order.sort_by_key(|position| {
+            let count = self.seen.get(&(state, *position)).copied();
             let is_end = matches!(messages[*position].next, Next::End);
-            counts[*position] + if is_end { 2 } else { 0 }
+            count.unwrap_or(0) + if is_end { 2 } else { 0 }
         });
-        let (position, values) = order.into_iter().find_map(|position| {
-            self.budget = BUDGET;
-            let values = self.entries(talk, &messages[position].entries, 0)?;
-            Some((position, values))
-        })?;
-        Some(talk.take(position, values))
+        let mut made = order.into_iter();
+        let made = made.find_map(|position| Some((position, self.values(talk, position)?)));
+        made.map(|(position, values)| talk.take(position, values))
     }
 
     /// Values for the message at this position of those that may be sent; `None` if a robot can make none.
     pub fn values(&mut self, talk: &Talk<'_>, position: usize) -> Option<Vec<Value>> {
         self.budget = BUDGET;
-        self.entries(talk, &talk.allowed().get(position)?.entries, 0)
+        let entries = &talk.allowed().get(position)?.entries;
+        self.parts(talk, entries.iter().map(Part::from), 0)
     }
 
     /// SplitMix64, by Steele, Lea and Flood (2014).
@@ -94,12 +89,15 @@ impl Robot {
         self.next().checked_rem(limit).unwrap_or(0)
     }
 
-    fn entries(&mut self, talk: &Talk<'_>, entries: &[Entry], depth: usize) -> Option<Vec<Value>> {
-        let mut values = entries.iter().map(|entry| {
-            let ty = talk.concrete(&entry.ty);
-            self.value(talk, &ty, &entry.lengths, depth)
-        });
-        values.by_ref().collect()
+    fn parts<'p>(
+        &mut self,
+        talk: &Talk<'_>,
+        parts: impl IntoIterator<Item = Part<'p>>,
+        depth: usize,
+    ) -> Option<Vec<Value>> {
+        let parts = parts.into_iter();
+        let values = parts.map(|it| self.value(talk, &talk.concrete(it.ty), it.lengths, depth));
+        values.collect()
     }
 
     /// A value of a type; `None` if only the program knows how one is written, or it would be nested too deeply.
@@ -110,96 +108,67 @@ impl Robot {
         lengths: &Lengths,
         depth: usize,
     ) -> Option<Value> {
-        let is_deep = depth >= DEPTH;
+        let (is_deep, below) = (depth >= DEPTH, depth + 1);
         self.budget = self.budget.checked_sub(1)?;
         if depth > 8 * DEPTH {
             return None;
         }
+        let (shape, lengths) = talk.program().shape(ty, lengths);
         let most = lengths.most.map_or(ITEMS, |limit| limit.most.min(ITEMS));
         let length = if is_deep { 0 } else { self.below(most + 1) };
-        Some(match ty {
-            Type::Builtin(builtin) => self.builtin(*builtin, most),
-            Type::List(item) => {
-                let mut items =
-                    (0..length).map(|_| self.value(talk, item, lengths.part(0), depth + 1));
-                Value::List(items.by_ref().collect::<Option<_>>().unwrap_or_default())
+        Some(match shape {
+            Shape::Builtin(builtin) => self.builtin(builtin, most),
+            Shape::List(item) => {
+                let items = self.parts(talk, (0..length).map(|_| item), below);
+                Value::List(items.unwrap_or_default())
             }
-            Type::Option(_) if is_deep || self.below(3) == 0 => Value::Option(None),
-            Type::Option(item) => {
-                let value = self.value(talk, item, lengths.part(0), depth + 1);
+            Shape::Option(_) if is_deep || self.below(3) == 0 => Value::Option(None),
+            Shape::Option(item) => {
+                let value = self.parts(talk, [item], below).and_then(|mut it| it.pop());
                 Value::Option(value.map(Box::new))
             }
-            Type::Tuple(items) => {
-                let parts = items.iter().enumerate();
-                let mut values = parts
-                    .map(|(index, item)| self.value(talk, item, lengths.part(index), depth + 1));
-                Value::Tuple(values.by_ref().collect::<Option<_>>()?)
+            Shape::Tuple(items) => Value::Tuple(self.parts(talk, items, below)?),
+            Shape::Struct(fields) => {
+                let values = self.parts(talk, fields.iter().map(Part::from), below)?;
+                let names = fields.iter().map(|field| field.name.text().into());
+                Value::Struct(names.zip(values).collect())
             }
-            Type::Named(id) => {
-                let declared = talk.program().ty(*id);
-                match &declared.definition {
-                    Definition::Alias(target) => {
-                        return self.value(talk, target, &declared.lengths, depth + 1);
-                    }
-                    Definition::Struct(fields) => {
-                        let mut values = fields.iter().map(|field| {
-                            let value = self.value(talk, &field.ty, &field.lengths, depth + 1)?;
-                            Some((field.name.text().into(), value))
-                        });
-                        Value::Struct(values.by_ref().collect::<Option<_>>()?)
-                    }
-                    Definition::Enum(variants) => {
-                        let mut order: Vec<_> = variants.iter().collect();
-                        let first = self.below(order.len() as u64);
-                        order.rotate_left(usize::try_from(first).unwrap_or(0));
-                        if is_deep {
-                            order.sort_by_key(|variant| variant.entries.len());
-                        }
-                        return order.into_iter().find_map(|variant| {
-                            let values = self.entries(talk, &variant.entries, depth + 1)?;
-                            Some(Value::Variant(variant.name.text().into(), values))
-                        });
-                    }
-                    Definition::Extern(..) | Definition::Undeclared => return None,
+            Shape::Enum(variants) => {
+                let mut order: Vec<_> = variants.iter().collect();
+                let first = self.below(order.len() as u64) as usize;
+                order.rotate_left(first);
+                if is_deep {
+                    order.sort_by_key(|variant| variant.entries.len());
                 }
+                return order.into_iter().find_map(|variant| {
+                    let values = self.parts(talk, variant.entries.iter().map(Part::from), below)?;
+                    Some(Value::Variant(variant.name.text().into(), values))
+                });
             }
-            Type::Endpoint(_) | Type::Parameter(_) | Type::Error => return None,
+            Shape::Host(_) | Shape::Endpoint(_) | Shape::Unknown => return None,
         })
     }
 
     fn builtin(&mut self, builtin: Builtin, most: u64) -> Value {
-        let unsigned = |robot: &mut Robot, limit: u64| Value::Unsigned(robot.below(limit));
-        let signed = |robot: &mut Robot, half: u64| {
-            let value = robot.below(2 * half);
-            Value::Signed(i64::try_from(value).unwrap_or(0) - i64::try_from(half).unwrap_or(0))
-        };
         match builtin {
             Builtin::Bool => Value::Bool(self.below(2) == 1),
-            Builtin::U8 => unsigned(self, 1 << 8),
-            Builtin::U16 | Builtin::U32 | Builtin::U64 => unsigned(self, 1000),
-            Builtin::I8 => signed(self, 1 << 7),
-            Builtin::I16 | Builtin::I32 | Builtin::I64 => signed(self, 1000),
-            Builtin::F32 | Builtin::F64 => {
-                #[expect(
-                    clippy::cast_precision_loss,
-                    reason = "small numbers of quarters are exact"
-                )]
-                let quarters = self.below(4000) as f64;
-                Value::Real(quarters / 4.0)
+            Builtin::U8 => Value::Unsigned(self.below(1 << 8)),
+            Builtin::U16 | Builtin::U32 | Builtin::U64 => Value::Unsigned(self.below(1000)),
+            Builtin::I8 => Value::Signed(self.below(1 << 8) as i64 - (1 << 7)),
+            Builtin::I16 | Builtin::I32 | Builtin::I64 => {
+                Value::Signed(self.below(2000) as i64 - 1000)
             }
+            // Quarters are exact.
+            Builtin::F32 | Builtin::F64 => Value::Real(self.below(4000) as f64 / 4.0),
             Builtin::Str => {
                 let length = self.below(most + 1);
-                let letters = (0..length).map(|_| char::from(b"abcdefghij"[self.digit()]));
+                let letters = (0..length).map(|_| char::from(b'a' + self.below(10) as u8));
                 Value::Text(letters.collect())
             }
             Builtin::Bytes => {
                 let length = self.below(most + 1);
-                Value::Bytes((0..length).map(|_| self.next().to_le_bytes()[0]).collect())
+                Value::Bytes((0..length).map(|_| self.next() as u8).collect())
             }
         }
-    }
-
-    fn digit(&mut self) -> usize {
-        usize::try_from(self.below(10)).unwrap_or(0)
     }
 }

@@ -72,36 +72,10 @@ final class Coverage(val table: Table) {
   }
 
   /** The first message of the shortest way from a state to a transition that has not been seen, or -1. */
-  private[robots] def steer(start: Int): Int = {
-    val nodes = table.nodes
-    val first = Array.fill(nodes.length)(-1)
-    val isKnown = new Array[Boolean](nodes.length)
-    val queue = new Array[Int](nodes.length)
-    var taken = 0
-    var added = 1
-    var found = -1
-    queue(0) = start
-    isKnown(start) = true
-    while (taken < added && found < 0) {
-      val at = queue(taken)
-      taken += 1
-      val edges = nodes(at).edges
-      // A peer that never sends some message must not be asked for it forever.
-      val isTried = edges.indices.iterator.map(edge => seen(at, edge)).sum >= 8L * edges.length
-      val makeable = nodes(at).makeable.iterator
-      while (makeable.hasNext && found < 0) {
-        val edge = makeable.next()
-        val through = if (at == start) edge else first(at)
-        val next = edges(edge).next
-        if (!isTried && seen(at, edge) == 0L) found = through
-        else if (next >= 0 && !isKnown(next)) {
-          isKnown(next) = true
-          first(next) = through
-          queue(added) = next
-          added += 1
-        }
-      }
-    }
-    found
+  private[robots] def steer(start: Int): Int = table.way(start) { at =>
+    val node = table.nodes(at)
+    // A peer that never sends some message must not be asked for it forever.
+    val isTried = node.edges.indices.iterator.map(edge => seen(at, edge)).sum >= 8L * node.edges.length
+    if (isTried) None else node.makeable.find(edge => seen(at, edge) == 0L)
   }
 }

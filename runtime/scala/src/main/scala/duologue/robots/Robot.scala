@@ -1,6 +1,7 @@
 package duologue.robots
 
 import duologue.{Endpoint, EndpointUsed, SessionClosed, Why, abandon, abandonAfter, generated, wasLeft}
+import scala.annotation.unused
 import scala.util.control.{ControlThrowable, NonFatal}
 
 /** For generated code: plays one side of one session. */
@@ -74,8 +75,8 @@ abstract class Robot(table: Table, play: Play, isClient: Boolean) {
 
   private def receiver(isOwn: Boolean): String = if (isClient == isOwn) "client" else "server"
 
-  /** Decides what to send: the position of the message, or -1 if the robot has disconnected. */
-  protected final def $turn(): Int = {
+  /** Decides what to send with the endpoint: the position of the message, or -1 if the robot has disconnected. */
+  protected final def $turn(@unused endpoint: Endpoint): Int = {
     val at = table.nodes(node)
     // The way out may be long, or the peer may not take it.
     val mustLeave = at.makeable.isEmpty || messages / 2 >= play.limit
@@ -95,15 +96,15 @@ abstract class Robot(table: Table, play: Play, isClient: Boolean) {
     var chosen = Robot.Undecided
     while (chosen == Robot.Undecided) {
       val byte = if (messages >= play.limit) 0 else play.choices.byte()
-      if (byte == 0) chosen = at.wayOut
+      if (byte == 0) chosen = table.wayOut(node)
       else if (byte < 96) {
         chosen = coverage.steer(node)
-        if (chosen < 0) chosen = if (byte == 1) at.wayOut else makeable(byte % makeable.length)
+        if (chosen < 0) chosen = if (byte == 1) table.wayOut(node) else makeable(byte % makeable.length)
       } else if (byte < 248) {
         val more = if (makeable.length > 152) play.choices.byte() else 0
         chosen = makeable((byte - 96 + 152 * more) % makeable.length)
       } else if (byte < 252) {
-        if (pauses == Robot.MostPauses) chosen = at.wayOut
+        if (pauses == Robot.MostPauses) chosen = table.wayOut(node)
         pauses += 1
         if (chosen == Robot.Undecided) beSlow(byte - 247)
       } else chosen = if (play.leaving) -1 else makeable(byte % makeable.length)
