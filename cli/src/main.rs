@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod fix;
+mod interrupt;
 mod output;
 mod terminal;
 
@@ -130,7 +131,7 @@ fn command() -> clap::Command {
         ("play", &["verbose"]),
         ("talk", &["verbose"]),
         ("trace", &["verbose"]),
-        ("top", &["ascii", "quiet", "verbose"]),
+        ("top", &["ascii", "quiet"]),
         ("robots", &["verbose"]),
         ("lsp", &["color", "ascii", "quiet", "verbose"]),
         ("completions", &["color", "ascii", "quiet", "verbose"]),
@@ -146,6 +147,7 @@ fn command() -> clap::Command {
         ("gen", "Also print every protocol and every file"),
         ("doc", "Also print every protocol and every file"),
         ("fmt", "Also print the path of each file that was formatted"),
+        ("top", "Also print both sides of each session"),
         (
             "breaking",
             "Print the table of versions even if every pair is sound, and which side may accept older fingerprints",

@@ -100,7 +100,7 @@ pub use versions::{Fate, Require, Travel, Versions, can_leave, versions};
 
 use crate::name::Name;
 use crate::protocol::{
-    Direction, Instance, Message, Program, Protocol, ProtocolId, Side, State, Type,
+    Direction, FileId, Instance, Message, Program, Protocol, ProtocolId, Side, State, Type,
 };
 use crate::sizes::Sizes;
 use crate::source::Span;
@@ -164,6 +164,13 @@ impl<'a> View<'a> {
             Some(instance) => &instance.name,
             None => &self.description().name,
         }
+    }
+
+    /// The file that declares it.
+    #[must_use]
+    pub fn file(self) -> FileId {
+        let own = self.description().file;
+        self.instance.map_or(own, |instance| instance.file)
     }
 
     /// The protocol's description.

@@ -133,12 +133,9 @@ impl<'a> Plan<'a> {
                 before: None,
             }
         });
-        let file = view
-            .instance
-            .map_or(protocol.file, |instance| instance.file);
         let mut plan = Plan {
             protocol,
-            name: program.full_name(file, view.name().text()),
+            name: program.full_name(view.file(), view.name().text()),
             fingerprint: Fingerprint::of(view).to_string(),
             nodes: nodes.collect(),
         };

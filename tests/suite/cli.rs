@@ -3,6 +3,7 @@
 mod manual;
 mod mixed;
 mod page;
+mod progress;
 mod robots;
 mod top;
 mod unreadable;

@@ -2,12 +2,10 @@
 
 use crate::support::program::{Scratch, run, transcript};
 use crate::support::repository;
+use crate::support::tmux::Tmux;
 use insta::assert_snapshot;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// The conversations of `tests/run/` with one session of a protocol that needs no instance, or of the instance named.
 const CONVERSATIONS: [(&str, &str); 11] = [
@@ -301,70 +299,12 @@ fn records_are_written_even_if_a_line_is_wrong() {
     );
 }
 
-/// A terminal in which a program runs. It is closed with the test.
-struct Tmux {
-    socket: std::path::PathBuf,
-}
-
-impl Tmux {
-    fn start(scratch: &Scratch, command: &str) -> Tmux {
-        let tmux = Tmux {
-            socket: scratch.path("tmux"),
-        };
-        let program = env!("CARGO_BIN_EXE_duologue");
-        let folder = scratch.path(".");
-        let line = format!("cd {} && {program} {command}; exec cat", folder.display());
-        let begin = "-f /dev/null new-session -d -x 100 -y 30".split(' ');
-        tmux.run(&begin.chain([line.as_str()]).collect::<Vec<_>>());
-        tmux
-    }
-
-    fn run(&self, arguments: &[&str]) -> String {
-        let mut command = Command::new("tmux");
-        let command = command.arg("-S").arg(&self.socket).args(arguments);
-        let output = command
-            .output()
-            .expect("tmux is missing: install it, as in `apt-get install tmux`");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "tmux {arguments:?}: {errors}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    fn keys(&self, keys: &[&str]) {
-        self.run(&[&["send-keys"], keys].concat());
-    }
-
-    /// Waits until the screen has this text.
-    fn shows(&self, text: &str) {
-        let end = Instant::now() + Duration::from_secs(30);
-        loop {
-            let screen = self.run(&["capture-pane", "-p"]);
-            if screen.contains(text) {
-                return;
-            }
-            assert!(Instant::now() < end, "`{text}` is not shown:\n{screen}");
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-impl Drop for Tmux {
-    fn drop(&mut self) {
-        let mut command = Command::new("tmux");
-        let _ = command
-            .arg("-S")
-            .arg(&self.socket)
-            .arg("kill-server")
-            .output();
-    }
-}
-
 #[test]
 #[ignore = "with tmux"]
 fn a_person_plays_the_client_of_the_bank() {
     let scratch = Scratch::with("talk-terminal", &[]);
     scratch.write("bank.proto", bank());
-    let tmux = Tmux::start(&scratch, "talk bank.proto --record session.txt");
+    let tmux = Tmux::start(&scratch, (100, 30), "talk bank.proto --record session.txt");
     tmux.shows("client in login>");
     // Tab completes what may be sent.
     tmux.keys(&["lo", "Tab"]);

@@ -6,6 +6,8 @@ pub mod recorded;
 mod sides;
 
 use crate::support::program::{Scratch, run, transcript};
+#[cfg(target_os = "linux")]
+use crate::support::tmux::Tmux;
 use duologue_traces::{Line, Place};
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -447,4 +449,134 @@ fn a_followed_log_is_rotated_and_summed_up() {
         "{said}"
     );
     assert_eq!(output.status.code(), Some(1));
+}
+
+/// A fifo with some lines, which is not over until the returned file is closed.
+#[cfg(target_os = "linux")]
+fn fifo(scratch: &Scratch, name: &str) -> impl Fn(&str) -> fs::File + use<> {
+    let path = scratch.path(name);
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo is there").success());
+    move |text: &str| {
+        let opened = OpenOptions::new().write(true).open(&path);
+        let mut file = opened.expect("it can be opened");
+        file.write_all(text.as_bytes()).expect("somebody reads");
+        file
+    }
+}
+
+/// Ctrl-C ends the check of a log that comes to no end with a summary of what was read, also while nothing arrives, and a half line is no
+/// finding.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_check_says_what_it_has_read() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let login = "{\"session\":\"a\",\"message\":\"login\"}\n{\"session\":\"a\",\"mess";
+    for (options, code, more) in [
+        ("", 3, "interrupted: the logs were not read to their end"),
+        ("--follow", 0, ""),
+    ] {
+        for from_stdin in [false, true] {
+            let scratch = scratch("trace-interrupted");
+            let log = if from_stdin { "-" } else { "pipe" };
+            let line = format!("trace {log} {options} --protocol bank.proto --format short");
+            let mut command = scratch.duologue(&line);
+            let open = fifo(&scratch, "pipe");
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+            let mut input = child.stdin.take().expect("its input is a pipe");
+            let kept = match from_stdin {
+                true => {
+                    input.write_all(login.as_bytes()).expect("it reads");
+                    None
+                }
+                false => Some(open(login)),
+            };
+            let id = i32::try_from(child.id()).expect("a small number");
+            let id = Pid::from_raw(id).expect("a process");
+            // Until what was written is read, the pipe is not empty.
+            let unread = |file: &dyn std::os::fd::AsFd| {
+                rustix::io::ioctl_fionread(file.as_fd()).expect("it is a pipe")
+            };
+            while match &kept {
+                Some(file) => unread(file),
+                None => unread(&input),
+            } > 0
+            {
+                std::thread::yield_now();
+            }
+            kill_process(id, Signal::INT).expect("it runs");
+            let output = child.wait_with_output().expect("it ends");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{line}: {said}");
+            assert!(
+                said.contains("bank: 1 session, 1 message: 1 unfinished"),
+                "{line}: {said}"
+            );
+            assert!(said.contains(more), "{line}: {said}");
+            let found = String::from_utf8_lossy(&output.stdout);
+            assert!(!found.contains("trace-line"), "{line}: {found}");
+            drop((kept, input));
+        }
+    }
+}
+
+/// The configuration of a mapping is beside the log, beside the protocol or in the directory in which the program runs, in this order.
+#[test]
+fn a_mapping_is_found_beside_the_log_and_in_the_working_directory() {
+    let config = |message: &str| {
+        format!(
+            "version = 1\n[traces.gateway]\nsession = \"/s\"\nmessage = \"/{message}\"\nfrom = \"/f\"\n"
+        )
+    };
+    let log = "{\"s\":\"a\",\"f\":\"client\",\"here\":\"quit\",\"log\":\"login\",\"protocol\":\"logn\"}\n";
+    let outside = Scratch::with("trace-elsewhere", &[("app.log", log)]);
+    let here = Scratch::with("trace-here", &[("protocols/bank.proto", BANK)]);
+    let line = format!(
+        "trace {} --mapping gateway --protocol {} --format short",
+        outside.path("app.log").display(),
+        here.path("protocols/bank.proto").display()
+    );
+    let run_here = |words: &str| {
+        let work = Scratch::with("trace-work", &[("duologue.toml", &config("here"))]);
+        work.said(
+            line.as_str(),
+            if words == "login" { 0 } else { 1 },
+            &[words],
+        );
+    };
+    run_here("`quit`");
+    here.write("protocols/duologue.toml", config("protocol"));
+    run_here("`logn`");
+    outside.write("duologue.toml", config("log"));
+    run_here("login");
+}
+
+/// On a terminal a check that takes long says how much it has read, and leaves nothing of that. Elsewhere it says nothing.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "with tmux"]
+fn a_long_check_shows_its_progress_on_a_terminal_alone() {
+    let scratch = scratch("trace-progress");
+    let (quiet, shown) = (fifo(&scratch, "quiet"), fifo(&scratch, "shown"));
+    let line = "{\"session\":\"a\",\"message\":\"login\"}\n";
+    let mut command = scratch.duologue("trace quiet --protocol bank.proto");
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.env("TERM", "xterm").spawn().expect("it starts");
+    let first = quiet(line);
+    // It begins later, so the other one has run for longer when it shows something.
+    let tmux = Tmux::start(&scratch, (80, 24), "trace shown --protocol bank.proto");
+    let second = shown(line);
+    tmux.shows("reading logs: 0 MiB, ");
+    drop(first);
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !said.contains("reading logs") && !said.contains('\r'),
+        "{said}"
+    );
+    drop(second);
+    let screen = tmux.shows("ended with 0");
+    assert!(screen.contains("covered 1/8 transitions"), "{screen}");
+    assert!(!screen.contains("reading logs"), "{screen}");
 }

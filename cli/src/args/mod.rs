@@ -7,6 +7,7 @@ pub mod protoc;
 pub mod renamed;
 
 use crate::output::answer::Answer;
+use crate::output::progress;
 use crate::output::reports::{self, Reports};
 use crate::terminal::Terminal;
 use clap::{Args, ValueEnum};
@@ -17,7 +18,6 @@ use duologue::files::Disk;
 use duologue::languages::{Attribute, Options, ScalaVersion};
 use duologue::repair;
 use duologue::report;
-use duologue_project::baseline::checked;
 use duologue_project::{Failure, inputs, repository};
 use levels::Levels;
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ impl Sources {
         terminal: &Terminal,
     ) -> Result<Compilation, Failure> {
         let check = |request: &Request| {
-            let compilation = checked(request, &Disk)?;
+            let compilation = progress::check(request, terminal)?;
             Ok((compilation, ()))
         };
         let (compilation, ()) = self

@@ -116,7 +116,7 @@ impl RemoteView {
                 .map(|it| it.to_string())
                 .collect(),
         });
-        let file = view.instance.map_or(view.description().file, |it| it.file);
+        let file = view.file();
         Ok(Some(RemoteView {
             name: view.program.full_name(file, view.name().text()),
             fingerprint: fingerprint.to_string(),

@@ -11,6 +11,7 @@ pub mod schema;
 pub mod spin;
 pub mod steps;
 pub mod texts;
+pub mod tmux;
 
 use std::fs::File;
 use std::path::Path;

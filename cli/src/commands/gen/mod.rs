@@ -6,15 +6,16 @@ mod process;
 
 use crate::args::{Choices, Findings, Sources, Style, TEMPLATE};
 use crate::output::drift;
+use crate::output::progress::{self, Progress};
 use crate::output::summary::{self, Summary};
 use crate::terminal::Terminal;
 use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use depfile::depfile;
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};
-use duologue::files::{Change, Disk, Manifest, Outputs, Planned, Producer, Tree};
+use duologue::files::{Change, Manifest, Outputs, Planned, Producer, Tree};
 use duologue::languages::{self, Options, OutputFile, Target};
-use duologue_project::baseline::checked;
+use duologue::report::counted;
 use duologue_project::{Failure, Outcome};
 use plugin::{PluginTree, Plugins, Replies};
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,7 +126,7 @@ impl Gen {
         let mut options: Options = self.choices.into();
         options.targets = self.directories.0.keys().copied().collect();
         let check = |request: &Request| {
-            let mut compilation = checked(request, &Disk)?;
+            let mut compilation = progress::check(request, terminal)?;
             let replies = self.plugins.run(&mut compilation, &options)?;
             Ok((compilation, replies))
         };
@@ -145,6 +146,9 @@ impl Gen {
             terminal.tell(summary::nothing_written(&compiled))?;
             return Err(Failure::Findings);
         };
+        let protocols = counted(checked.protocols().count(), "protocol");
+        let words = move |_| format!("generating code for {protocols}");
+        let generating = Progress::start(terminal, words);
         let (mut trees, mut notes) = self.directories.generate(checked, &options);
         let Replies {
             trees: plugin_trees,
@@ -157,6 +161,7 @@ impl Gen {
         let plugin_trees = plugin_trees.into_iter();
         trees.extend(plugin_trees.map(|tree| origins.tree(tree, checked, self.clean)));
         let outputs = Outputs::plan(trees)?;
+        drop(generating);
         if self.list_outputs {
             for file in &outputs.files {
                 terminal.print(format_args!("{}\n", file.path.display()))?;

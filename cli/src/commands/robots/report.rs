@@ -194,16 +194,13 @@ impl<'p> Sum<'p> {
     /// Nothing of a protocol or an instance, with its name; `None` if it has no robots.
     fn of(view: View<'p>, makeable: &Makeable) -> Option<(String, Sum<'p>)> {
         let plan = Plan::of(view, makeable).ok()?;
-        let file = view
-            .instance
-            .map_or(plan.protocol.file, |instance| instance.file);
         let counts = plan.nodes.iter().flat_map(|node| {
             let key = |message: &Message| (node.name.clone(), message.name.to_string());
             plan.messages(node)
                 .map(move |(message, _)| (key(message), [0, 0]))
         });
         let sum = Sum {
-            is_input: view.program.file(file).is_input,
+            is_input: view.program.file(view.file()).is_input,
             lines: 0,
             languages: Vec::new(),
             side: Sides::Both,

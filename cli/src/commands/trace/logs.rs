@@ -1,5 +1,6 @@
 //! Reads logs line by line, however long lines and logs are.
 
+use crate::interrupt;
 use clap::ValueEnum;
 use duologue::name::nearest;
 use duologue::protocol::Side;
@@ -41,7 +42,9 @@ pub struct Log {
     transcript: Transcript,
     /// The number of the last line that was read, and the first byte after it.
     line: u64,
-    byte: u64,
+    pub byte: u64,
+    /// How long it was at first, if it is a file.
+    pub length: Option<u64>,
     buffer: Vec<u8>,
     /// Whether the rest of a line that is too long is skipped.
     is_skipping: bool,
@@ -54,13 +57,13 @@ pub struct Log {
 
 /// What reading a line led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// A line was taken.
-    Taken,
+pub enum Taken {
+    /// A line.
+    Line,
     /// There is no whole line yet.
-    Waiting,
+    Nothing,
     /// The log is over.
-    Over,
+    End,
 }
 
 /// Reads the lines again whose texts findings lack, where the logs are files.
@@ -126,6 +129,42 @@ pub fn named(text: &Path) -> (Option<Side>, PathBuf) {
     (None, text.to_path_buf())
 }
 
+/// Standard input. What the library has for it keeps a part of what was read, without which nothing says whether there is more.
+fn standard() -> io::Result<impl Read> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd as _;
+        let input = io::stdin().as_fd().try_clone_to_owned()?;
+        Ok(UntilEnd(File::from(input)))
+    }
+    #[cfg(not(unix))]
+    Ok(io::stdin())
+}
+
+/// A file, pipe or terminal that is over if an end is asked for while it has nothing to read.
+struct UntilEnd(File);
+
+impl Read for UntilEnd {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        loop {
+            use rustix::event::{PollFd, PollFlags, Timespec, poll};
+            let mut waits = [PollFd::new(&self.0, PollFlags::IN)];
+            let tick = Timespec {
+                tv_sec: 0,
+                tv_nsec: 100_000_000,
+            };
+            match poll(&mut waits, Some(&tick)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) if interrupt::has_come() => return Ok(0),
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.0.read(bytes)
+    }
+}
+
 impl Log {
     /// Opens a log.
     pub fn open(
@@ -136,9 +175,14 @@ impl Log {
     ) -> Result<Log, Failure> {
         let (side, path) = named(text);
         let is_stdin = path.as_os_str() == "-";
+        let failed = |error| Failure::Environment(unreadable(&path, &error));
         let mut followed = None;
+        let mut length = None;
         let input: Box<dyn BufRead> = if is_stdin {
-            Box::new(BufReader::with_capacity(1 << 16, io::stdin()))
+            Box::new(BufReader::with_capacity(
+                1 << 16,
+                standard().map_err(failed)?,
+            ))
         } else {
             let opened = match path.is_dir() {
                 true => Err(io::Error::new(
@@ -153,10 +197,12 @@ impl Log {
             let near = near.unwrap_or_default();
             let failed = |error| Failure::Environment(unreadable(&path, &error) + near.as_str());
             let file = opened.map_err(failed)?;
+            let metadata = file.metadata().map_err(failed)?;
+            length = metadata.is_file().then_some(metadata.len());
             if is_followed {
                 followed = Some((file.try_clone().map_err(failed)?, path.clone()));
             }
-            Box::new(BufReader::with_capacity(1 << 16, file))
+            Box::new(BufReader::with_capacity(1 << 16, UntilEnd(file)))
         };
         let name = match is_stdin {
             true => "<stdin>".to_owned(),
@@ -171,6 +217,7 @@ impl Log {
             name,
             line: 0,
             byte: 0,
+            length,
             buffer: Vec::new(),
             is_skipping: false,
             followed,
@@ -198,7 +245,7 @@ impl Log {
         let file = File::open(&path).map_err(|error| self.failed(&error))?;
         let other = file.try_clone().map_err(|error| self.failed(&error))?;
         self.followed = Some((other, path));
-        self.input = Box::new(BufReader::with_capacity(1 << 16, file));
+        self.input = Box::new(BufReader::with_capacity(1 << 16, UntilEnd(file)));
         (self.line, self.byte) = (0, 0);
         self.buffer.clear();
         self.is_skipping = false;
@@ -222,7 +269,7 @@ impl Log {
         &mut self,
         mapping: &Mapping,
         checker: &mut Checker<'_, '_>,
-    ) -> Result<Progress, Failure> {
+    ) -> Result<Taken, Failure> {
         // With its line break.
         let limit = self.limit() + 2;
         loop {
@@ -234,12 +281,15 @@ impl Log {
             let read = read.map_err(|error| self.failed(&error))?;
             let is_whole = self.buffer.last() == Some(&b'\n');
             if read == 0 {
+                if interrupt::has_come() {
+                    return Ok(Taken::Nothing);
+                }
                 if self.followed.is_some() && !self.is_replaced {
                     self.is_replaced = self.has_another();
                     match self.is_replaced {
                         // What was appended in the meantime is read first.
                         true => continue,
-                        false => return Ok(Progress::Waiting),
+                        false => return Ok(Taken::Nothing),
                     }
                 }
                 if !self.buffer.is_empty() && !self.is_skipping {
@@ -247,7 +297,7 @@ impl Log {
                 }
                 if self.followed.is_none() {
                     self.is_over = true;
-                    return Ok(Progress::Over);
+                    return Ok(Taken::End);
                 }
                 self.reopen()?;
                 continue;
@@ -256,7 +306,7 @@ impl Log {
                 self.byte += length(&self.buffer);
                 self.buffer.clear();
                 self.is_skipping = false;
-                return Ok(Progress::Taken);
+                return Ok(Taken::Line);
             }
             if is_whole {
                 break;
@@ -279,7 +329,7 @@ impl Log {
         self.byte += length(&taken);
         self.buffer = self.whole(taken, first, mapping, checker)?;
         self.buffer.clear();
-        Ok(Progress::Taken)
+        Ok(Taken::Line)
     }
 
     /// Takes a whole line, and returns its buffer.

@@ -1,11 +1,12 @@
 //! `duologue trace`: recorded sessions, checked against their protocols.
 
-mod interrupt;
 mod logs;
 
 use crate::args::named::{Named, select};
 use crate::args::{Findings, Format, Sources, Style, TEMPLATE};
+use crate::interrupt;
 use crate::output::answer::Answer;
+use crate::output::progress::Progress;
 use crate::terminal::{GOOD, NAME, QUIET, Terminal, WARNING, styled};
 use clap::Args;
 use duologue::check::CheckedProgram;
@@ -18,10 +19,9 @@ use duologue::report::{self, counted};
 use duologue_project::baseline::checked;
 use duologue_project::{Failure, Outcome};
 use duologue_traces::{Checker, Finding, Mapping, Summary, Table, Tables};
-use logs::{Log, Progress};
+use logs::{Log, Taken};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -153,16 +153,13 @@ impl Trace {
         }
         let chosen = Chosen::of(self.protocol.as_deref());
         let mapping = self.mapping(&chosen.paths, terminal)?;
-        let interrupted = interrupt::flag(self.follow);
+        interrupt::expect();
         let logs = (0_u32..).zip(&self.logs);
         let logs = logs.map(|(number, log)| Log::open(number, log, self.log_format, self.follow));
         let mut logs: Vec<Log> = logs.collect::<Result<_, _>>()?;
         let (format, options) = (self.style.format, Options::default());
         let sources = std::mem::take(&mut self.sources);
-        let is_over = || interrupted.load(Ordering::Relaxed);
-        let by = |request: &Request| {
-            self.check(request, &chosen, &mapping, (&mut logs, &is_over), terminal)
-        };
+        let by = |request: &Request| self.check(request, &chosen, &mapping, &mut logs, terminal);
         let product = Findings::Product;
         let (compiled, found) =
             sources.compile_by(by, &chosen.paths, options, format, product, terminal)?;
@@ -184,24 +181,33 @@ impl Trace {
             let more = counted(more, "more finding");
             terminal.tell(format_args!("{}: {more}\n", styled(WARNING, "not shown")))?;
         }
+        let is_cut = !self.follow && logs.iter().any(|log| !log.is_over);
+        let cut = "interrupted: the logs were not read to their end";
         let wrong: u64 = found.protocols.iter().map(|one| one.wrong).sum();
         let mut list = compiled.diagnostics.iter();
         if is_wrong || wrong > 0 || found.more > 0 || list.any(|found| found.level == Level::Deny) {
+            if is_cut {
+                terminal.insist(format_args!("{}: {cut}\n", styled(WARNING, "warning")))?;
+            }
             return Err(Failure::Findings);
         }
-        Ok(())
+        match is_cut {
+            true => Err(Failure::Environment(cut.to_owned())),
+            false => Ok(()),
+        }
     }
 
     fn mapping(&self, paths: &[PathBuf], terminal: &Terminal) -> Result<Mapping, Failure> {
         let Some(name) = &self.mapping else {
             return Ok(Mapping::own());
         };
-        // The configuration beside the log describes it; that of the protocols may.
+        // The configuration beside the log describes it; that of the protocols or of this directory may.
         let logs = self.logs.iter().map(|log| logs::named(log).1);
         let logs = logs.filter(|log| log.as_os_str() != "-");
         let mut read = Vec::new();
         let mut others = Vec::new();
-        for path in logs.chain(paths.iter().cloned()) {
+        let here = std::iter::once(PathBuf::from("."));
+        for path in logs.chain(paths.iter().cloned()).chain(here) {
             let mut config = self.sources.config(&[path], terminal)?;
             let mut known = config.mappings.iter();
             if let Some(at) = known.position(|(known, _)| known == name) {
@@ -215,7 +221,8 @@ impl Trace {
         }
         let why = match (read.is_empty(), others.is_empty()) {
             (true, _) => {
-                "no `duologue.toml` is beside or above the logs or the protocols".to_owned()
+                "no `duologue.toml` is beside or above the logs, the protocols or this directory"
+                    .to_owned()
             }
             (false, true) => format!("{} has no [traces.{name}]", read.join(" and ")),
             (false, false) => format!("{} has only {}", read.join(" and "), others.join(", ")),
@@ -231,7 +238,7 @@ impl Trace {
         request: &Request,
         chosen: &Chosen,
         mapping: &Mapping,
-        (logs, is_interrupted): (&mut [Log], &dyn Fn() -> bool),
+        logs: &mut [Log],
         terminal: &Terminal,
     ) -> Result<(Compilation, Found), Failure> {
         let mut compiled = checked(request, &Disk)?;
@@ -247,10 +254,15 @@ impl Trace {
         let names: Vec<String> = logs.iter().map(|log| log.name.clone()).collect();
         let mut checker = Checker::new(&tables, options);
         let mut is_wrong = false;
-        while logs.iter().any(|log| !log.is_over) && !is_interrupted() {
+        let progress = (!self.follow).then(|| reading(logs, terminal));
+        while logs.iter().any(|log| !log.is_over) && !interrupt::has_come() {
             let mut is_waiting = true;
             for log in logs.iter_mut().filter(|log| !log.is_over) {
-                is_waiting &= log.take(mapping, &mut checker)? == Progress::Waiting;
+                let before = log.byte;
+                is_waiting &= log.take(mapping, &mut checker)? == Taken::Nothing;
+                if let Some(progress) = &progress {
+                    progress.add(log.byte.saturating_sub(before));
+                }
             }
             if self.follow {
                 let found = checker.findings();
@@ -262,6 +274,7 @@ impl Trace {
                 }
             }
         }
+        drop(progress);
         let (mut found, more, counts) = checker.finish();
         if self.follow {
             self.show(&tables, &found, &names, &mut compiled.sources, terminal)?;
@@ -304,6 +317,15 @@ impl Trace {
         }
         Ok(())
     }
+}
+
+/// Shows how much of some logs has been read.
+fn reading(logs: &[Log], terminal: &Terminal) -> Progress {
+    let all: Option<u64> = logs.iter().map(|log| log.length).sum();
+    Progress::start(terminal, move |read| match all {
+        Some(all) => format!("reading logs: {} %", read.min(all) * 100 / all.max(1)),
+        None => format!("reading logs: {} MiB", read >> 20),
+    })
 }
 
 /// The tables of all protocols that were read, with the names that events can use.
