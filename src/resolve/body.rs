@@ -1,6 +1,6 @@
 //! Protocols and instances.
 
-use super::{Context, Resolver, duplicates};
+use super::{Context, Resolver, callees, duplicates};
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
 use crate::protocol::{
@@ -29,7 +29,7 @@ impl Resolver {
         }
         self.remember_senders(&protocol.states, id);
         let dual_of = protocol.dual_of.iter().filter_map(|name| {
-            let dual = self.protocol_named(file, name)?;
+            let dual = callees::protocol_named(self, file, name)?;
             Some((dual, name.span))
         });
         let dual_of = dual_of.collect();
@@ -184,9 +184,9 @@ impl Resolver {
         next_span: crate::source::Span,
     ) -> Next {
         let arguments = self.arguments(file, context, arguments);
-        let state = self.state_named(protocol, name, name.span);
-        let counted =
-            state.filter(|state| self.counts(protocol, *state, arguments.len(), next_span));
+        let state = callees::state_named(self, protocol, name, name.span);
+        let counted = state
+            .filter(|state| callees::counts(self, protocol, *state, arguments.len(), next_span));
         counted.map_or(Next::Error, |state| Next::State { state, arguments })
     }
 
@@ -201,13 +201,19 @@ impl Resolver {
             .last()
             .map_or(protocol.span, |last| protocol.span.to(last.span));
         let arguments = self.arguments(file, Context::default(), arguments);
-        let Some(generic) = self.protocol_named(file, protocol) else {
+        let Some(generic) = callees::protocol_named(self, file, protocol) else {
             return;
         };
         if self.parameters[generic.index()].is_empty() {
             return;
         }
-        if self.counts(generic, StateId::new(0), arguments.len(), protocol.span) {
+        if callees::counts(
+            self,
+            generic,
+            StateId::new(0),
+            arguments.len(),
+            protocol.span,
+        ) {
             self.resolved_instances.insert(id);
             let instance = &mut self.program.instances[id.index()];
             instance.protocol = generic;

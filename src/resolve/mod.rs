@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 #[must_use]
 pub fn resolve(files: Vec<Loaded>) -> (Program, Vec<Diagnostic>) {
     let mut resolver = Resolver::default();
-    let items = resolver.declare(files);
+    let items = declare::declare(&mut resolver, files);
     for (file, items) in items.into_iter().enumerate() {
         for (item, declared) in items {
             resolver.item(FileId::new(file), item, declared);

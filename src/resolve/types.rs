@@ -1,6 +1,6 @@
 //! Payload types and type declarations.
 
-use super::{Context, Lookup, Resolver, duplicates, quoted};
+use super::{Context, Lookup, Resolver, callees, declare, duplicates, quoted};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
 use crate::protocol::{
@@ -22,7 +22,7 @@ impl Resolver {
                     &mut self.diagnostics,
                 );
                 let names = fields.iter().map(|field| &field.name);
-                self.declare_parts(names, |at| Referent::Field(id, at));
+                declare::declare_parts(self, names, |at| Referent::Field(id, at));
                 let fields = fields.into_iter().map(|field| Field {
                     ty: self.ty(file, Context::default(), &field.ty),
                     lengths: lengths(&field.ty),
@@ -39,7 +39,7 @@ impl Resolver {
                     &mut self.diagnostics,
                 );
                 let names = variants.iter().map(|variant| &variant.name);
-                self.declare_parts(names, |at| Referent::Variant(id, at));
+                declare::declare_parts(self, names, |at| Referent::Variant(id, at));
                 let variants = (0..).zip(variants).map(|(at, variant)| Variant {
                     entries: self.entries(file, Context::default(), variant.entries, |value| {
                         Referent::Value(id, at, value)
@@ -201,10 +201,17 @@ impl Resolver {
                     self.unknown(names);
                     Type::Error
                 }
-                [protocol, side, state] => {
-                    self.endpoint(file, context, [protocol, side, state], arguments, ty.span)
+                [protocol, side, state] => callees::endpoint(
+                    self,
+                    file,
+                    context,
+                    [protocol, side, state],
+                    arguments,
+                    ty.span,
+                ),
+                [protocol, second] => {
+                    callees::incomplete_endpoint(self, file, protocol, second, ty.span)
                 }
-                [protocol, second] => self.incomplete_endpoint(file, protocol, second, ty.span),
                 _ => {
                     let text = "an endpoint has three parts: a protocol, a side and a state";
                     let error = Diagnostic::error("unknown-side", ty.span, text);
@@ -297,7 +304,7 @@ impl Resolver {
         span: Span,
     ) -> Type {
         if !arguments.is_empty() {
-            let is_protocol = matches!(self.callee(file, name), Lookup::One(_));
+            let is_protocol = matches!(callees::callee(self, file, name), Lookup::One(_));
             self.report(with_arguments(name, arguments, span, is_protocol));
             return Type::Error;
         }

@@ -95,260 +95,264 @@ static KNOWN: [Known; 7] = [
     },
 ];
 
-impl<'a> Builder<'a> {
-    /// The leading attributes.
-    pub(super) fn attributes(&mut self, parts: &mut Parts<'a>) -> Vec<Attribute> {
-        let mut attributes = Vec::new();
-        while let Some(pair) = parts.next_if(Kind::attribute) {
-            if pair.is_broken() {
-                self.broken(pair.range());
-                continue;
-            }
-            let span = self.span(pair);
-            let mut words = pair.parts();
-            let name = words.next().expect("an attribute has a name");
-            let mut attribute = Attribute {
-                name: self.plain_name(name),
-                arguments: Vec::new(),
-                quantities: Vec::new(),
-                span,
-            };
-            for word in words {
-                if word.kind() == Kind::quantity {
-                    let quantity = self.quantity(word);
-                    let unit = quantity.unit.iter();
-                    // The digits of a fingerprint have no unit.
-                    let unit = unit.filter(|_| attribute.name.text() != "accepts");
-                    let words = unit.map(|unit| (unit.span, Referent::Unit));
-                    self.file.words.extend(words);
-                    attribute.quantities.push(quantity);
-                } else {
-                    attribute.arguments.push(self.plain_name(word));
-                }
-            }
-            let mut words = vec![(attribute.name.span, Referent::Attribute)];
-            if attribute.level().is_some() {
-                let rules = attribute.arguments.iter();
-                words.extend(rules.map(|rule| (rule.span, Referent::Rule)));
-            }
-            self.file.words.extend(words);
-            attributes.push(attribute);
+/// The leading attributes.
+pub(super) fn attributes<'a>(builder: &mut Builder<'a>, parts: &mut Parts<'a>) -> Vec<Attribute> {
+    let mut attributes = Vec::new();
+    while let Some(pair) = parts.next_if(Kind::attribute) {
+        if pair.is_broken() {
+            builder.broken(pair.range());
+            continue;
         }
-        attributes
-    }
-
-    /// A word as a name that may be any word.
-    fn plain_name(&self, word: Node<'a>) -> Name {
-        Name::new(self.word(word), self.span(word))
-    }
-
-    fn quantity(&self, pair: Node<'a>) -> Quantity {
-        let span = self.span(pair);
-        let mut parts = pair.parts();
-        let number = parts.next().expect("a quantity has a number");
-        Quantity {
-            number: self.word(number).parse().ok(),
-            unit: parts.next().map(|unit| self.plain_name(unit)),
+        let span = builder.span(pair);
+        let mut words = pair.parts();
+        let name = words.next().expect("an attribute has a name");
+        let mut attribute = Attribute {
+            name: plain_name(builder, name),
+            arguments: Vec::new(),
+            quantities: Vec::new(),
             span,
-        }
-    }
-
-    /// The range with the whitespace after it.
-    fn with_whitespace(&self, span: Span) -> Span {
-        let rest = &self.text[span.end as usize..];
-        let whitespace = rest.len() - rest.trim_start().len();
-        Span::new(
-            self.source,
-            span.start as usize,
-            span.end as usize + whitespace,
-        )
-    }
-
-    /// For each argument of an attribute, what to remove so that it is not named; `None` if that would remove a comment.
-    fn removals(&self, attribute: &Attribute) -> Vec<Option<Span>> {
-        let spans: Vec<Span> = attribute.arguments.iter().map(|name| name.span).collect();
-        let places = spans.iter().enumerate().map(|(at, span)| {
-            let (start, end) = match (at, spans.get(at + 1)) {
-                (0, None) => {
-                    let whole = self.with_whitespace(attribute.span);
-                    (whole.start, whole.end)
-                }
-                (0, Some(next)) => (span.start, next.start),
-                (_, _) => (spans[at - 1].end, span.end),
-            };
-            let place = Span::new(self.source, start as usize, end as usize);
-            let text = &self.text[place.range()];
-            (!text.contains("//") && !text.contains("/*")).then_some(place)
-        });
-        places.collect()
-    }
-
-    /// Sorts attributes by what they mean, and reports those that do not belong here.
-    pub(super) fn sort(&mut self, attributes: Vec<Attribute>, target: Target) -> Sorted {
-        let mut sorted = Sorted::default();
-        for attribute in attributes {
-            if let Some(error) = self.misplaced(&attribute, target) {
-                self.report(error);
-                continue;
+        };
+        for word in words {
+            if word.kind() == Kind::quantity {
+                let quantity = quantity(builder, word);
+                let unit = quantity.unit.iter();
+                // The digits of a fingerprint have no unit.
+                let unit = unit.filter(|_| attribute.name.text() != "accepts");
+                let words = unit.map(|unit| (unit.span, Referent::Unit));
+                builder.file.words.extend(words);
+                attribute.quantities.push(quantity);
+            } else {
+                attribute.arguments.push(plain_name(builder, word));
             }
-            match attribute.name.text() {
-                "accepts" => sorted.accepts.extend(self.accepts(&attribute)),
-                "at_most" => self.limit(&attribute, &SIZE, &mut sorted.at_most),
-                "within" => self.limit(&attribute, &DURATION, &mut sorted.within),
-                name => {
-                    let wrong = match attribute.quantities.first() {
-                        Some(number) => {
-                            Some((number.span, format!("`{name}` takes names, not numbers")))
-                        }
-                        None if attribute.arguments.is_empty() => {
-                            Some((attribute.span, format!("`#[{name}]` needs an argument")))
-                        }
-                        None => None,
-                    };
-                    if let Some((span, text)) = wrong {
-                        let error = Diagnostic::error("syntax", span, text);
-                        self.report(error.help(ARGUMENTS));
-                    } else if let Some(level) = attribute.level() {
-                        let removals = self.removals(&attribute);
-                        let is_alone = removals.len() == 1;
-                        let rules = attribute.arguments.into_iter().zip(removals);
-                        sorted
-                            .levels
-                            .extend(rules.map(|(rule, removal)| LevelAttribute {
-                                rule,
-                                level,
-                                is_alone,
-                                removal,
-                            }));
-                    } else {
-                        sorted.dual_of.extend(attribute.arguments);
+        }
+        let mut words = vec![(attribute.name.span, Referent::Attribute)];
+        if attribute.level().is_some() {
+            let rules = attribute.arguments.iter();
+            words.extend(rules.map(|rule| (rule.span, Referent::Rule)));
+        }
+        builder.file.words.extend(words);
+        attributes.push(attribute);
+    }
+    attributes
+}
+
+/// A word as a name that may be any word.
+fn plain_name<'a>(builder: &Builder<'a>, word: Node<'a>) -> Name {
+    Name::new(builder.word(word), builder.span(word))
+}
+
+fn quantity<'a>(builder: &Builder<'a>, pair: Node<'a>) -> Quantity {
+    let span = builder.span(pair);
+    let mut parts = pair.parts();
+    let number = parts.next().expect("a quantity has a number");
+    Quantity {
+        number: builder.word(number).parse().ok(),
+        unit: parts.next().map(|unit| plain_name(builder, unit)),
+        span,
+    }
+}
+
+/// The range with the whitespace after it.
+fn with_whitespace(builder: &Builder<'_>, span: Span) -> Span {
+    let rest = &builder.text[span.end as usize..];
+    let whitespace = rest.len() - rest.trim_start().len();
+    Span::new(
+        builder.source,
+        span.start as usize,
+        span.end as usize + whitespace,
+    )
+}
+
+/// For each argument of an attribute, what to remove so that it is not named; `None` if that would remove a comment.
+fn removals(builder: &Builder<'_>, attribute: &Attribute) -> Vec<Option<Span>> {
+    let spans: Vec<Span> = attribute.arguments.iter().map(|name| name.span).collect();
+    let places = spans.iter().enumerate().map(|(at, span)| {
+        let (start, end) = match (at, spans.get(at + 1)) {
+            (0, None) => {
+                let whole = with_whitespace(builder, attribute.span);
+                (whole.start, whole.end)
+            }
+            (0, Some(next)) => (span.start, next.start),
+            (_, _) => (spans[at - 1].end, span.end),
+        };
+        let place = Span::new(builder.source, start as usize, end as usize);
+        let text = &builder.text[place.range()];
+        (!text.contains("//") && !text.contains("/*")).then_some(place)
+    });
+    places.collect()
+}
+
+/// Sorts attributes by what they mean, and reports those that do not belong here.
+pub(super) fn sort(
+    builder: &mut Builder<'_>,
+    attributes: Vec<Attribute>,
+    target: Target,
+) -> Sorted {
+    let mut sorted = Sorted::default();
+    for attribute in attributes {
+        if let Some(error) = misplaced(&attribute, target) {
+            builder.report(error);
+            continue;
+        }
+        match attribute.name.text() {
+            "accepts" => sorted.accepts.extend(accepts(builder, &attribute)),
+            "at_most" => limit(builder, &attribute, &SIZE, &mut sorted.at_most),
+            "within" => limit(builder, &attribute, &DURATION, &mut sorted.within),
+            name => {
+                let wrong = match attribute.quantities.first() {
+                    Some(number) => {
+                        Some((number.span, format!("`{name}` takes names, not numbers")))
                     }
+                    None if attribute.arguments.is_empty() => {
+                        Some((attribute.span, format!("`#[{name}]` needs an argument")))
+                    }
+                    None => None,
+                };
+                if let Some((span, text)) = wrong {
+                    let error = Diagnostic::error("syntax", span, text);
+                    builder.report(error.help(ARGUMENTS));
+                } else if let Some(level) = attribute.level() {
+                    let removals = removals(builder, &attribute);
+                    let is_alone = removals.len() == 1;
+                    let rules = attribute.arguments.into_iter().zip(removals);
+                    sorted
+                        .levels
+                        .extend(rules.map(|(rule, removal)| LevelAttribute {
+                            rule,
+                            level,
+                            is_alone,
+                            removal,
+                        }));
+                } else {
+                    sorted.dual_of.extend(attribute.arguments);
                 }
             }
         }
-        if let Some(first) = sorted.levels.get(LEVEL_LIMIT) {
-            let text = "the attributes of one declaration name more than 64 rules";
-            let error = Diagnostic::error("syntax", first.rule.span, text);
-            self.report(error.help("name each rule once"));
-            sorted.levels.truncate(LEVEL_LIMIT);
+    }
+    if let Some(first) = sorted.levels.get(LEVEL_LIMIT) {
+        let text = "the attributes of one declaration name more than 64 rules";
+        let error = Diagnostic::error("syntax", first.rule.span, text);
+        builder.report(error.help("name each rule once"));
+        sorted.levels.truncate(LEVEL_LIMIT);
+    }
+    sorted
+}
+
+/// What is wrong with an attribute before a target, if anything is.
+fn misplaced(attribute: &Attribute, target: Target) -> Option<Diagnostic> {
+    let name = &attribute.name;
+    let Some(known) = KNOWN.iter().find(|known| known.name == name.text()) else {
+        let text = format!("there is no attribute `{name}`");
+        let error = Diagnostic::error("syntax", name.span, text);
+        let near = nearest(name.text(), KNOWN.iter().map(|known| known.name));
+        return Some(error.did_you_mean(
+            name.span,
+            near,
+            "the attributes are `allow`, `warn`, `deny`, `dual_of`, `at_most`, `within` and `accepts`",
+        ));
+    };
+    if known.targets.contains(&target) {
+        return None;
+    }
+    let text = format!("`{name}` is for {}", known.place);
+    let help = match target {
+        Target::Instance => "put it before the generic protocol",
+        _ => known.help,
+    };
+    Some(Diagnostic::error("syntax", attribute.span, text).help(help))
+}
+
+/// Sets the limit that an attribute says, unless another one of the same kind has set it.
+fn limit(
+    builder: &mut Builder<'_>,
+    attribute: &Attribute,
+    measure: &Measure,
+    limit: &mut Option<Limit>,
+) {
+    let Some(number) = only_quantity(builder, attribute, measure) else {
+        return;
+    };
+    let span = number.span;
+    let Some(most) = measured(builder, number, measure) else {
+        return;
+    };
+    let Some(first) = limit else {
+        *limit = Some(Limit { most, span });
+        return;
+    };
+    let text = format!("`{}` is written twice here", attribute.name);
+    builder.report(
+        Diagnostic::error("syntax", span, text)
+            .label("the second one")
+            .related(first.span, "the first one")
+            .help("keep one of them"),
+    );
+}
+
+/// The one number that an attribute takes; anything else is reported.
+fn only_quantity<'q>(
+    builder: &mut Builder<'_>,
+    attribute: &'q Attribute,
+    measure: &Measure,
+) -> Option<&'q Quantity> {
+    let (name, what, write) = (&attribute.name, measure.what, measure.write);
+    let (span, text, help) = match (&attribute.quantities[..], attribute.arguments.first()) {
+        ([quantity], None) => return Some(quantity),
+        ([], None) => (attribute.span, format!("`#[{name}]` needs a {what}"), write),
+        (_, Some(other)) => (other.span, format!("`{other}` is not a {what}"), write),
+        ([_, second, ..], None) => {
+            let text = format!("`{name}` takes one {what}");
+            (second.span, text, "keep one of them")
         }
-        sorted
-    }
+    };
+    builder.fail(Diagnostic::error("syntax", span, text).help(help))
+}
 
-    /// What is wrong with an attribute before a target, if anything is.
-    fn misplaced(&self, attribute: &Attribute, target: Target) -> Option<Diagnostic> {
-        let name = &attribute.name;
-        let Some(known) = KNOWN.iter().find(|known| known.name == name.text()) else {
-            let text = format!("there is no attribute `{name}`");
-            let error = Diagnostic::error("syntax", name.span, text);
-            let near = nearest(name.text(), KNOWN.iter().map(|known| known.name));
-            return Some(error.did_you_mean(
-                name.span,
-                near,
-                "the attributes are `allow`, `warn`, `deny`, `dual_of`, `at_most`, `within` and `accepts`",
-            ));
-        };
-        if known.targets.contains(&target) {
-            return None;
+/// A number in the first unit of its measure; what is wrong with it is reported.
+fn measured(builder: &mut Builder<'_>, quantity: &Quantity, measure: &Measure) -> Option<u64> {
+    let span = quantity.span;
+    let error = |text: &str| Diagnostic::error("syntax", span, text);
+    let unit = quantity.unit.as_ref();
+    let written = builder.text[span.range()].replace('_', "");
+    let is_number = written.bytes().all(|byte| byte.is_ascii_digit());
+    let has_underscores = unit.is_some_and(|unit| unit.text().starts_with('_'));
+    let scale = match unit {
+        // Without a unit, 0 and what is too large are wrong in any.
+        None => quantity
+            .number
+            .is_none_or(|number| number == 0)
+            .then_some(1),
+        Some(unit) => measure.unit(unit.text()),
+    };
+    let found = match (scale, unit) {
+        (Some(scale), _) => {
+            let amount = quantity.number.and_then(|number| number.checked_mul(scale));
+            let [message, note, help] = match amount {
+                Some(0) => measure.zero,
+                Some(amount) if amount <= measure.most => return Some(amount),
+                Some(_) | None => measure.too_large,
+            };
+            error(message).note(note).help(help)
         }
-        let text = format!("`{name}` is for {}", known.place);
-        let help = match target {
-            Target::Instance => "put it before the generic protocol",
-            _ => known.help,
-        };
-        Some(Diagnostic::error("syntax", attribute.span, text).help(help))
-    }
-
-    /// Sets the limit that an attribute says, unless another one of the same kind has set it.
-    fn limit(&mut self, attribute: &Attribute, measure: &Measure, limit: &mut Option<Limit>) {
-        let Some(number) = self.only_quantity(attribute, measure) else {
-            return;
-        };
-        let span = number.span;
-        let Some(most) = self.measured(number, measure) else {
-            return;
-        };
-        let Some(first) = limit else {
-            *limit = Some(Limit { most, span });
-            return;
-        };
-        let text = format!("`{}` is written twice here", attribute.name);
-        self.report(
-            Diagnostic::error("syntax", span, text)
-                .label("the second one")
-                .related(first.span, "the first one")
-                .help("keep one of them"),
-        );
-    }
-
-    /// The one number that an attribute takes; anything else is reported.
-    fn only_quantity<'q>(
-        &mut self,
-        attribute: &'q Attribute,
-        measure: &Measure,
-    ) -> Option<&'q Quantity> {
-        let (name, what, write) = (&attribute.name, measure.what, measure.write);
-        let (span, text, help) = match (&attribute.quantities[..], attribute.arguments.first()) {
-            ([quantity], None) => return Some(quantity),
-            ([], None) => (attribute.span, format!("`#[{name}]` needs a {what}"), write),
-            (_, Some(other)) => (other.span, format!("`{other}` is not a {what}"), write),
-            ([_, second, ..], None) => {
-                let text = format!("`{name}` takes one {what}");
-                (second.span, text, "keep one of them")
+        (None, Some(unit)) if !has_underscores => unknown_unit(quantity, unit, measure),
+        _ if is_number => {
+            let error = match has_underscores {
+                true => error("a number is written without `_`"),
+                false => error(&format!("this {} has no unit", measure.what)),
+            };
+            let mut error = error.note(measure.note);
+            for (what, unit) in measure.guesses {
+                let repaired = format!("{written}{}{unit}", measure.gap);
+                let words = format!("if it is a number of {what}");
+                error = error.fix(words, span, repaired, false);
             }
-        };
-        self.fail(Diagnostic::error("syntax", span, text).help(help))
-    }
-
-    /// A number in the first unit of its measure; what is wrong with it is reported.
-    fn measured(&mut self, quantity: &Quantity, measure: &Measure) -> Option<u64> {
-        let span = quantity.span;
-        let error = |text: &str| Diagnostic::error("syntax", span, text);
-        let unit = quantity.unit.as_ref();
-        let written = self.text[span.range()].replace('_', "");
-        let is_number = written.bytes().all(|byte| byte.is_ascii_digit());
-        let has_underscores = unit.is_some_and(|unit| unit.text().starts_with('_'));
-        let scale = match unit {
-            // Without a unit, 0 and what is too large are wrong in any.
-            None => quantity
-                .number
-                .is_none_or(|number| number == 0)
-                .then_some(1),
-            Some(unit) => measure.unit(unit.text()),
-        };
-        let found = match (scale, unit) {
-            (Some(scale), _) => {
-                let amount = quantity.number.and_then(|number| number.checked_mul(scale));
-                let [message, note, help] = match amount {
-                    Some(0) => measure.zero,
-                    Some(amount) if amount <= measure.most => return Some(amount),
-                    Some(_) | None => measure.too_large,
-                };
-                error(message).note(note).help(help)
-            }
-            (None, Some(unit)) if !has_underscores => unknown_unit(quantity, unit, measure),
-            _ if is_number => {
-                let error = match has_underscores {
-                    true => error("a number is written without `_`"),
-                    false => error(&format!("this {} has no unit", measure.what)),
-                };
-                let mut error = error.note(measure.note);
-                for (what, unit) in measure.guesses {
-                    let repaired = format!("{written}{}{unit}", measure.gap);
-                    let words = format!("if it is a number of {what}");
-                    error = error.fix(words, span, repaired, false);
-                }
-                error
-            }
-            _ => error("a number is written without `_`").fix(
-                "write it like this",
-                span,
-                written,
-                false,
-            ),
-        };
-        self.fail(found)
-    }
+            error
+        }
+        _ => {
+            error("a number is written without `_`").fix("write it like this", span, written, false)
+        }
+    };
+    builder.fail(found)
 }
 
 /// A number whose unit is none of its measure.
@@ -385,66 +389,64 @@ const DIGITS: usize = 32;
 const WRITE: &str = "write a side and a fingerprint, such as `#[accepts(server, 5587fde1ea262a7f6f78ddc9dc6d1f83)]`; \
                      `duologue breaking --against OLD --accept` writes the attribute";
 
-impl Builder<'_> {
-    /// `#[accepts(server, 5587fde1ea262a7f6f78ddc9dc6d1f83)]`
-    pub(super) fn accepts(&mut self, attribute: &Attribute) -> Option<Accepted> {
-        // Digits that begin with a letter are parsed as a name, others as a number.
-        let names = attribute.arguments.iter().map(|name| name.span);
-        let numbers = attribute.quantities.iter().map(|number| number.span);
-        let mut arguments: Vec<Span> = names.chain(numbers).collect();
-        arguments.sort_unstable();
-        match arguments[..] {
-            [side, digits] => Some(Accepted {
-                side: self.acceptor(side)?,
-                fingerprint: self.fingerprint(digits)?,
-                span: attribute.span,
-            }),
-            [_, _, third, ..] => {
-                let text = "`accepts` takes one side and one fingerprint";
-                let error = Diagnostic::error("syntax", third, text);
-                self.fail(error.help("write an attribute for each fingerprint"))
-            }
-            [] | [_] => {
-                let text = "`#[accepts]` needs a side and a fingerprint";
-                self.fail(Diagnostic::error("syntax", attribute.span, text).help(WRITE))
-            }
+/// `#[accepts(server, 5587fde1ea262a7f6f78ddc9dc6d1f83)]`
+pub(super) fn accepts(builder: &mut Builder<'_>, attribute: &Attribute) -> Option<Accepted> {
+    // Digits that begin with a letter are parsed as a name, others as a number.
+    let names = attribute.arguments.iter().map(|name| name.span);
+    let numbers = attribute.quantities.iter().map(|number| number.span);
+    let mut arguments: Vec<Span> = names.chain(numbers).collect();
+    arguments.sort_unstable();
+    match arguments[..] {
+        [side, digits] => Some(Accepted {
+            side: acceptor(builder, side)?,
+            fingerprint: fingerprint(builder, digits)?,
+            span: attribute.span,
+        }),
+        [_, _, third, ..] => {
+            let text = "`accepts` takes one side and one fingerprint";
+            let error = Diagnostic::error("syntax", third, text);
+            builder.fail(error.help("write an attribute for each fingerprint"))
+        }
+        [] | [_] => {
+            let text = "`#[accepts]` needs a side and a fingerprint";
+            builder.fail(Diagnostic::error("syntax", attribute.span, text).help(WRITE))
         }
     }
+}
 
-    fn acceptor(&mut self, span: Span) -> Option<Side> {
-        let word = &self.text[span.range()];
-        let mut sides = [Side::Client, Side::Server].into_iter();
-        if let Some(side) = sides.find(|side| side.word() == word) {
-            self.file.words.push((span, Referent::Acceptor(side)));
-            return Some(side);
-        }
-        let error = Diagnostic::error("syntax", span, format!("there is no side `{word}`"));
-        self.fail(error.did_you_mean(span, nearest(word, ["client", "server"]), WRITE))
+fn acceptor(builder: &mut Builder<'_>, span: Span) -> Option<Side> {
+    let word = &builder.text[span.range()];
+    let mut sides = [Side::Client, Side::Server].into_iter();
+    if let Some(side) = sides.find(|side| side.word() == word) {
+        builder.file.words.push((span, Referent::Acceptor(side)));
+        return Some(side);
     }
+    let error = Diagnostic::error("syntax", span, format!("there is no side `{word}`"));
+    builder.fail(error.did_you_mean(span, nearest(word, ["client", "server"]), WRITE))
+}
 
-    fn fingerprint(&mut self, span: Span) -> Option<[u8; 16]> {
-        let digits = &self.text[span.range()];
-        self.file.words.push((span, Referent::Fingerprint));
-        if let Some(found) = bytes(digits) {
-            return Some(found);
-        }
-        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        let text = match is_hex {
-            true => format!("a fingerprint has {DIGITS} digits, not {}", digits.len()),
-            false => format!("`{digits}` is not a fingerprint"),
-        };
-        let error = Diagnostic::error("syntax", span, text);
-        let error = error.note(format!(
-            "a fingerprint consists of {DIGITS} hexadecimal digits, as `duologue fingerprint` prints them"
-        ));
-        let plain = digits
-            .strip_prefix("0x")
-            .filter(|digits| bytes(digits).is_some());
-        self.fail(match plain {
-            Some(plain) => error.fix("remove the `0x`", span, plain, false),
-            None => error.help(WRITE),
-        })
+fn fingerprint(builder: &mut Builder<'_>, span: Span) -> Option<[u8; 16]> {
+    let digits = &builder.text[span.range()];
+    builder.file.words.push((span, Referent::Fingerprint));
+    if let Some(found) = bytes(digits) {
+        return Some(found);
     }
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let text = match is_hex {
+        true => format!("a fingerprint has {DIGITS} digits, not {}", digits.len()),
+        false => format!("`{digits}` is not a fingerprint"),
+    };
+    let error = Diagnostic::error("syntax", span, text);
+    let error = error.note(format!(
+        "a fingerprint consists of {DIGITS} hexadecimal digits, as `duologue fingerprint` prints them"
+    ));
+    let plain = digits
+        .strip_prefix("0x")
+        .filter(|digits| bytes(digits).is_some());
+    builder.fail(match plain {
+        Some(plain) => error.fix("remove the `0x`", span, plain, false),
+        None => error.help(WRITE),
+    })
 }
 
 /// The bytes of a fingerprint in hexadecimal.

@@ -1,5 +1,5 @@
 //! Packages, imports, types, bounds and instances.
-use super::attributes::Target;
+use super::attributes::{self, Target};
 use super::{Builder, Parts};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
@@ -42,7 +42,7 @@ impl<'a> Builder<'a> {
         self.has_items = true;
         let start = self.span(pair).start;
         let mut parts = pair.parts();
-        let attributes = self.attributes(&mut parts);
+        let attributes = attributes::attributes(self, &mut parts);
         let item = parts.next().expect("an item declares something");
         let mut parts = item.parts();
         parts.next();
@@ -174,7 +174,7 @@ impl<'a> Builder<'a> {
     /// The documentation and the name of a field or a variant, and what follows.
     fn part(&mut self, pair: Node<'a>) -> (Docs, Name, Parts<'a>) {
         let mut parts = pair.parts();
-        let attributes = self.attributes(&mut parts);
+        let attributes = attributes::attributes(self, &mut parts);
         let start = self.span(pair).start;
         let (docs, _, name) = self.head(start, attributes, Target::Part, &mut parts);
         (docs, name, parts)

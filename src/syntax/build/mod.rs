@@ -231,7 +231,7 @@ impl<'a> Builder<'a> {
     ) -> (Docs, Sorted, Name) {
         let name = self.next_name(parts);
         let docs = self.docs(start, name.span.start);
-        (docs, self.sort(attributes, target), name)
+        (docs, attributes::sort(self, attributes, target), name)
     }
 
     fn name(&mut self, pair: Node<'a>) -> Name {

@@ -1,7 +1,7 @@
 //! Protocols, states, messages and what these carry.
 
-use super::Builder;
 use super::attributes::{Sorted, Target};
+use super::{Builder, attributes};
 use crate::diagnostic::Diagnostic;
 use crate::name::{nearest, norm};
 use crate::protocol::{Direction, Docs, Limit, Referent};
@@ -19,7 +19,7 @@ impl<'a> Builder<'a> {
         let start_of_docs = self.start_of_docs(span.start);
         let reported = self.diagnostics.len();
         let mut parts = node.parts();
-        let attributes = self.attributes(&mut parts);
+        let attributes = attributes::attributes(self, &mut parts);
         let keyword = parts.next_if(Kind::kw_proto).map(|part| self.span(part));
         let name = parts.next_if(Kind::ident).map(|part| self.name(part));
         if node.child(Kind::state).is_none() && node.child(Kind::bad_header).is_some() {
@@ -31,7 +31,7 @@ impl<'a> Builder<'a> {
         let mut sorted = Sorted::default();
         if let Some(name) = &name {
             docs = self.docs(span.start, name.span.start);
-            sorted = self.sort(attributes, Target::Protocol);
+            sorted = attributes::sort(self, attributes, Target::Protocol);
         }
         let mut states = Vec::new();
         for part in parts {
@@ -73,7 +73,7 @@ impl<'a> Builder<'a> {
     fn state(&mut self, node: Node<'a>) -> Option<State> {
         let span = self.span(node);
         let mut parts = node.parts();
-        let attributes = self.attributes(&mut parts);
+        let attributes = attributes::attributes(self, &mut parts);
         parts.next_if(Kind::another_word);
         let name = parts.next_if(Kind::ident);
         let Some(name) = name.or_else(|| parts.next_if(Kind::foreign_name)) else {
@@ -82,7 +82,7 @@ impl<'a> Builder<'a> {
         };
         let name = self.name(name);
         let docs = self.docs(span.start, name.span.start);
-        let sorted = self.sort(attributes, Target::State);
+        let sorted = attributes::sort(self, attributes, Target::State);
         // Where only a comma is missing, nothing else is.
         let is_error = |part: Node<'_>| part.is_broken() && part.kind() != Kind::missing_comma;
         let is_broken = node.children().any(is_error);
@@ -169,7 +169,7 @@ impl<'a> Builder<'a> {
     fn message(&mut self, pair: Node<'a>) -> Message {
         let start = self.span(pair).start;
         let mut parts = pair.parts();
-        let attributes = self.attributes(&mut parts);
+        let attributes = attributes::attributes(self, &mut parts);
         let (docs, sorted, name) = self.head(start, attributes, Target::Message, &mut parts);
         let entries = parts.next_if(Kind::payload);
         let entries = entries.map_or_else(Vec::new, |part| self.entries(part));

@@ -25,51 +25,49 @@ pub struct VerdictView {
     pub findings: Vec<FindingView>,
 }
 
-impl Context<'_> {
-    /// The finding, with its dialogue in the stepper of the protocol's page. The texts are those that its spans refer to.
-    pub fn finding(
-        &self,
-        found: &Diagnostic,
-        sources: &Sources,
-        protocol: Option<ProtocolId>,
-    ) -> FindingView {
-        // A dialogue of another version is named by the names in its text.
-        let spoken = found.dialogue.iter();
-        let names: Vec<&str> = spoken.map(|step| sources.slice(step.span)).collect();
-        let play = protocol.and_then(|id| {
-            let known = spoken_here(self.program.protocol(id), &names);
-            let page = self.addresses.protocol(id);
-            (1..=PLAYED)
-                .contains(&known)
-                .then(|| play(page, names[..known].iter().copied()))
-        });
-        FindingView {
-            message: sentence(&found.message),
-            notes: found.notes.iter().map(|note| sentence(note)).collect(),
-            place: self.place(found.primary.span),
-            play,
-        }
+/// The finding, with its dialogue in the stepper of the protocol's page. The texts are those that its spans refer to.
+pub fn finding(
+    context: &Context<'_>,
+    found: &Diagnostic,
+    sources: &Sources,
+    protocol: Option<ProtocolId>,
+) -> FindingView {
+    // A dialogue of another version is named by the names in its text.
+    let spoken = found.dialogue.iter();
+    let names: Vec<&str> = spoken.map(|step| sources.slice(step.span)).collect();
+    let play = protocol.and_then(|id| {
+        let known = spoken_here(context.program.protocol(id), &names);
+        let page = context.addresses.protocol(id);
+        (1..=PLAYED)
+            .contains(&known)
+            .then(|| play(page, names[..known].iter().copied()))
+    });
+    FindingView {
+        message: sentence(&found.message),
+        notes: found.notes.iter().map(|note| sentence(note)).collect(),
+        place: context.place(found.primary.span),
+        play,
     }
+}
 
-    pub fn verdict(
-        &self,
-        id: ProtocolId,
-        name: &str,
-        versions: &Comparison<'_>,
-    ) -> Option<VerdictView> {
-        let compared = versions.compared;
-        let place = compared.binary_search_by(|compared| compared.verdict.name.as_str().cmp(name));
-        let Compared { verdict, findings } = &compared[place.ok()?];
-        let findings = findings.iter();
-        Some(VerdictView {
-            against: versions.against.to_owned(),
-            words: verdict.outcome.words(),
-            reason: sentence(&verdict.reason),
-            findings: findings
-                .map(|found| self.finding(found, versions.sources, Some(id)))
-                .collect(),
-        })
-    }
+pub fn verdict(
+    context: &Context<'_>,
+    id: ProtocolId,
+    name: &str,
+    versions: &Comparison<'_>,
+) -> Option<VerdictView> {
+    let compared = versions.compared;
+    let place = compared.binary_search_by(|compared| compared.verdict.name.as_str().cmp(name));
+    let Compared { verdict, findings } = &compared[place.ok()?];
+    let findings = findings.iter();
+    Some(VerdictView {
+        against: versions.against.to_owned(),
+        words: verdict.outcome.words(),
+        reason: sentence(&verdict.reason),
+        findings: findings
+            .map(|found| finding(context, found, versions.sources, Some(id)))
+            .collect(),
+    })
 }
 
 /// How many of the messages, from the first, a session of the protocol can begin with.

@@ -69,7 +69,7 @@ pub fn site(input: &Input<'_>) -> Vec<OutputFile> {
             .program
             .full_name(protocol.file, protocol.name.text());
         let versions = input.versions.as_ref();
-        let verdict = versions.and_then(|versions| context.verdict(id, &name, versions));
+        let verdict = versions.and_then(|versions| changes::verdict(&context, id, &name, versions));
         let mut findings = Vec::new();
         for (found, placed) in input.findings.iter().zip(&mut placed) {
             let (at, whole) = (found.primary.span, protocol.span);
@@ -77,23 +77,28 @@ pub fn site(input: &Input<'_>) -> Vec<OutputFile> {
                 at.source == whole.source && whole.range().contains(&(at.start as usize));
             if is_inside && !*placed {
                 *placed = true;
-                findings.push(context.finding(found, input.sources, Some(id)));
+                findings.push(changes::finding(&context, found, input.sources, Some(id)));
             }
         }
-        pages.push(context.protocol_page(id, verdict, findings));
+        pages.push(pages::protocol::page(&context, id, verdict, findings));
         let around = Surroundings::of(protocol);
         let states = protocol.state_ids();
-        pages.extend(states.map(|state| context.state_page(id, state, &around)));
+        pages.extend(states.map(|state| pages::state::page(&context, id, state, &around)));
     }
     let users = Users::of(program);
     let types = (0..program.types.len()).map(TypeId::new);
-    pages.extend(types.map(|id| context.type_page(id, &users)));
+    pages.extend(types.map(|id| pages::types::page(&context, id, &users)));
     let files = (0..program.files.len()).map(FileId::new);
-    pages.extend(files.map(|id| context.source_page(id)));
+    pages.extend(files.map(|id| pages::listing::page(&context, id)));
     let rest = input.findings.iter().zip(&placed);
     let rest = rest.filter(|(_, placed)| !**placed);
-    let rest = rest.map(|(found, _)| context.finding(found, input.sources, None));
-    pages.push(context.index(input.title, rest.collect(), input.versions.as_ref()));
+    let rest = rest.map(|(found, _)| changes::finding(&context, found, input.sources, None));
+    pages.push(pages::index::page(
+        &context,
+        input.title,
+        rest.collect(),
+        input.versions.as_ref(),
+    ));
     let mut files: Vec<OutputFile> = pages
         .into_iter()
         .map(|page| page.file(input.title))
@@ -104,7 +109,7 @@ pub fn site(input: &Input<'_>) -> Vec<OutputFile> {
     };
     let style = include_str!("../../templates/duologue.css");
     add("duologue.css", format!("/* {MARKER} */\n{style}"));
-    let search = context.search();
+    let search = pages::index::search(&context);
     let script =
         script::joined(&[script::STEPPER, &[include_str!("../../templates/site.mjs")]].concat());
     let script = format!("/* {MARKER} */\n\"use strict\";\n{script}page({search});\n");
@@ -148,7 +153,7 @@ pub fn playable(checked: &CheckedProgram, sources: &Sources, options: &Options) 
             file: sources.get(file.source).name().to_owned(),
             picture: picture
                 .map(|picture| picture::inline(&picture, &Layout::of(&picture), &links)),
-            table: context.table(id).to_string(),
+            table: table::table(&context, id).to_string(),
             states: states.collect(),
         }
     });

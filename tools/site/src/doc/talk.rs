@@ -53,10 +53,10 @@ pub fn to(
     steps.reverse();
     let mut talk = Talk::default();
     if is_played {
-        talk.play = Some(context.played(id, &steps));
+        talk.play = Some(played(context, id, &steps));
     }
     let shown = steps.len().min(SHOWN);
-    talk.steps = context.steps(id, &steps[steps.len() - shown..]);
+    talk.steps = steps_shown(context, id, &steps[steps.len() - shown..]);
     talk.earlier = left_out(length - shown, "before these");
     Some(talk)
 }
@@ -82,7 +82,7 @@ pub fn out(
     }
     Some(Talk {
         later: left_out(length - steps.len(), "after these"),
-        steps: context.steps(id, &steps),
+        steps: steps_shown(context, id, &steps),
         ..Talk::default()
     })
 }
@@ -95,25 +95,23 @@ fn left_out(count: usize, place: &str) -> String {
     }
 }
 
-impl Context<'_> {
-    fn played(&self, id: ProtocolId, steps: &[Step]) -> String {
-        let protocol = self.program.protocol(id);
-        let messages = steps.iter().map(|step| {
-            let messages = &protocol.state(step.state).messages;
-            messages[step.message].name.text()
-        });
-        play(self.addresses.protocol(id), messages)
-    }
+fn played(context: &Context<'_>, id: ProtocolId, steps: &[Step]) -> String {
+    let protocol = context.program.protocol(id);
+    let messages = steps.iter().map(|step| {
+        let messages = &protocol.state(step.state).messages;
+        messages[step.message].name.text()
+    });
+    play(context.addresses.protocol(id), messages)
+}
 
-    fn steps(&self, id: ProtocolId, steps: &[Step]) -> Vec<StepView> {
-        let protocol = self.program.protocol(id);
-        let view = |step: &Step| {
-            let state = protocol.state(step.state);
-            StepView {
-                side: state.active_side().map_or("", Side::word),
-                message: self.short_signature(&state.messages[step.message]),
-            }
-        };
-        steps.iter().map(view).collect()
-    }
+fn steps_shown(context: &Context<'_>, id: ProtocolId, steps: &[Step]) -> Vec<StepView> {
+    let protocol = context.program.protocol(id);
+    let view = |step: &Step| {
+        let state = protocol.state(step.state);
+        StepView {
+            side: state.active_side().map_or("", Side::word),
+            message: context.short_signature(&state.messages[step.message]),
+        }
+    };
+    steps.iter().map(view).collect()
 }

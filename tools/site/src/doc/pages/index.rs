@@ -38,156 +38,164 @@ struct ChangeView {
     words: &'static str,
 }
 
-impl Context<'_> {
-    pub fn index(
-        &self,
-        title: &str,
-        findings: Vec<FindingView>,
-        versions: Option<&Comparison<'_>>,
-    ) -> Page {
-        let compared = versions.map_or(&[][..], |versions| versions.compared);
-        let pages = self.pages();
-        let changes = compared.iter().map(|compared| {
-            let full_name = &compared.verdict.name;
-            let mut name = Html::default();
-            match pages.get(full_name) {
-                Some(page) => name.link(page, full_name),
-                None => name.push(full_name),
-            }
-            let words = compared.verdict.outcome.words();
-            ChangeView { name, words }
-        });
-        let template = Index {
-            title,
-            folders: self.folders(),
-            findings,
-            against: versions.map_or("", |versions| versions.against),
-            changes: changes.collect(),
-        };
-        Page {
-            address: INDEX.to_owned(),
-            title: "Everything".to_owned(),
-            crumbs: Vec::new(),
-            content: template.render(),
+pub fn page(
+    context: &Context<'_>,
+    title: &str,
+    findings: Vec<FindingView>,
+    versions: Option<&Comparison<'_>>,
+) -> Page {
+    let compared = versions.map_or(&[][..], |versions| versions.compared);
+    let pages = pages(context);
+    let changes = compared.iter().map(|compared| {
+        let full_name = &compared.verdict.name;
+        let mut name = Html::default();
+        match pages.get(full_name) {
+            Some(page) => name.link(page, full_name),
+            None => name.push(full_name),
         }
+        let words = compared.verdict.outcome.words();
+        ChangeView { name, words }
+    });
+    let template = Index {
+        title,
+        folders: folders(context),
+        findings,
+        against: versions.map_or("", |versions| versions.against),
+        changes: changes.collect(),
+    };
+    Page {
+        address: INDEX.to_owned(),
+        title: "Everything".to_owned(),
+        crumbs: Vec::new(),
+        content: template.render(),
     }
+}
 
-    /// The page of each protocol and instance, by full name.
-    fn pages(&self) -> BTreeMap<String, &str> {
-        let program = self.program;
-        let protocols = program.protocols.iter().enumerate();
-        let protocols = protocols.map(|(index, protocol)| {
-            let page = self.addresses.protocol(ProtocolId::new(index));
-            (
-                self.program.full_name(protocol.file, protocol.name.text()),
-                page,
-            )
-        });
-        let instances = program.instances.iter().map(|instance| {
-            let page = self.addresses.protocol(instance.protocol);
-            (
-                self.program.full_name(instance.file, instance.name.text()),
-                page,
-            )
-        });
-        protocols.chain(instances).collect()
-    }
+/// The page of each protocol and instance, by full name.
+fn pages<'a>(context: &'a Context<'_>) -> BTreeMap<String, &'a str> {
+    let program = context.program;
+    let protocols = program.protocols.iter().enumerate();
+    let protocols = protocols.map(|(index, protocol)| {
+        let page = context.addresses.protocol(ProtocolId::new(index));
+        (
+            context
+                .program
+                .full_name(protocol.file, protocol.name.text()),
+            page,
+        )
+    });
+    let instances = program.instances.iter().map(|instance| {
+        let page = context.addresses.protocol(instance.protocol);
+        (
+            context
+                .program
+                .full_name(instance.file, instance.name.text()),
+            page,
+        )
+    });
+    protocols.chain(instances).collect()
+}
 
-    /// The folders in order, each with its protocols before all else.
-    fn folders(&self) -> Vec<Folder> {
-        let mut folders: BTreeMap<&str, [Vec<Row>; 3]> = BTreeMap::new();
-        for (index, file) in self.program.files.iter().enumerate() {
-            let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let [protocols, others, files] = folders.entry(folder).or_default();
-            let row = |kind: &str, address: &str, name: &str, docs: &Docs| {
-                let mut html = Html::default();
-                html.link(address, name);
-                Row {
-                    kind: kind.to_owned(),
-                    name: html,
-                    summary: Html::text(&first_sentence(&summary(docs))),
-                }
+/// The folders in order, each with its protocols before all else.
+fn folders(context: &Context<'_>) -> Vec<Folder> {
+    let mut folders: BTreeMap<&str, [Vec<Row>; 3]> = BTreeMap::new();
+    for (index, file) in context.program.files.iter().enumerate() {
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let [protocols, others, files] = folders.entry(folder).or_default();
+        let row = |kind: &str, address: &str, name: &str, docs: &Docs| {
+            let mut html = Html::default();
+            html.link(address, name);
+            Row {
+                kind: kind.to_owned(),
+                name: html,
+                summary: Html::text(&first_sentence(&summary(docs))),
+            }
+        };
+        for id in &file.protocols {
+            let protocol = context.program.protocol(*id);
+            let address = context.addresses.protocol(*id);
+            let states = match protocol.states.len() {
+                1 => "1 state".to_owned(),
+                many => format!("{many} states"),
             };
-            for id in &file.protocols {
-                let protocol = self.program.protocol(*id);
-                let address = self.addresses.protocol(*id);
-                let states = match protocol.states.len() {
-                    1 => "1 state".to_owned(),
-                    many => format!("{many} states"),
-                };
-                protocols.push(row(&states, address, protocol.name.text(), &protocol.docs));
-            }
-            for id in &file.types {
-                let declared = self.program.ty(*id);
-                let address = self.addresses.ty(*id);
-                let kind = kind(&declared.definition);
-                others.push(row(kind, address, declared.name.text(), &declared.docs));
-            }
-            for id in &file.instances {
-                let instance = self.program.instance(*id);
-                let address = self.addresses.protocol(instance.protocol);
-                others.push(row(
-                    "instance",
-                    address,
-                    instance.name.text(),
-                    &instance.docs,
-                ));
-            }
-            for id in &file.bounds {
-                let bound = self.program.bound(*id);
-                let address = self.source_address(bound.name.span).unwrap_or_default();
-                others.push(row("bound", &address, bound.name.text(), &bound.docs));
-            }
-            files.push(row(
-                "file",
-                self.addresses.file(index),
-                &file.path,
-                &file.docs,
+            protocols.push(row(&states, address, protocol.name.text(), &protocol.docs));
+        }
+        for id in &file.types {
+            let declared = context.program.ty(*id);
+            let address = context.addresses.ty(*id);
+            let kind = kind(&declared.definition);
+            others.push(row(kind, address, declared.name.text(), &declared.docs));
+        }
+        for id in &file.instances {
+            let instance = context.program.instance(*id);
+            let address = context.addresses.protocol(instance.protocol);
+            others.push(row(
+                "instance",
+                address,
+                instance.name.text(),
+                &instance.docs,
             ));
         }
-        let folders = folders.into_iter().map(|(path, rows)| Folder {
-            path: path.to_owned(),
-            rows: rows.into_iter().flatten().collect(),
-        });
-        folders.collect()
+        for id in &file.bounds {
+            let bound = context.program.bound(*id);
+            let address = context.source_address(bound.name.span).unwrap_or_default();
+            others.push(row("bound", &address, bound.name.text(), &bound.docs));
+        }
+        files.push(row(
+            "file",
+            context.addresses.file(index),
+            &file.path,
+            &file.docs,
+        ));
     }
+    let folders = folders.into_iter().map(|(path, rows)| Folder {
+        path: path.to_owned(),
+        rows: rows.into_iter().flatten().collect(),
+    });
+    folders.collect()
+}
 
-    /// The list for the search, as the script reads it: name, kind, address and summary.
-    pub fn search(&self) -> String {
-        let mut entries = Vec::new();
-        for (index, protocol) in self.program.protocols.iter().enumerate() {
-            let id = ProtocolId::new(index);
-            let name = self.program.full_name(protocol.file, protocol.name.text());
-            let address = self.addresses.protocol(id);
-            entries.push(json!([name, "protocol", address, summary(&protocol.docs)]));
-            for state in protocol.state_ids() {
-                let declared = protocol.state(state);
-                let messages = declared.messages.iter().map(|message| message.name.text());
-                let messages: Vec<&str> = messages.collect();
-                let full = format!("{name}/{}", declared.name);
-                let address = self.addresses.state(id, state);
-                entries.push(json!([full, "state", address, messages.join(" ")]));
-            }
+/// The list for the search, as the script reads it: name, kind, address and summary.
+pub fn search(context: &Context<'_>) -> String {
+    let mut entries = Vec::new();
+    for (index, protocol) in context.program.protocols.iter().enumerate() {
+        let id = ProtocolId::new(index);
+        let name = context
+            .program
+            .full_name(protocol.file, protocol.name.text());
+        let address = context.addresses.protocol(id);
+        entries.push(json!([name, "protocol", address, summary(&protocol.docs)]));
+        for state in protocol.state_ids() {
+            let declared = protocol.state(state);
+            let messages = declared.messages.iter().map(|message| message.name.text());
+            let messages: Vec<&str> = messages.collect();
+            let full = format!("{name}/{}", declared.name);
+            let address = context.addresses.state(id, state);
+            entries.push(json!([full, "state", address, messages.join(" ")]));
         }
-        for (index, declared) in self.program.types.iter().enumerate() {
-            let id = TypeId::new(index);
-            let name = self.program.full_name(declared.file, declared.name.text());
-            let kind = kind(&declared.definition);
-            let address = self.addresses.ty(id);
-            entries.push(json!([name, kind, address, summary(&declared.docs)]));
-        }
-        for instance in &self.program.instances {
-            let name = self.program.full_name(instance.file, instance.name.text());
-            let address = self.addresses.protocol(instance.protocol);
-            entries.push(json!([name, "instance", address, summary(&instance.docs)]));
-        }
-        let mut text = String::from("[\n");
-        for entry in &entries {
-            text += &entry.to_string();
-            text += ",\n";
-        }
-        text + "]"
     }
+    for (index, declared) in context.program.types.iter().enumerate() {
+        let id = TypeId::new(index);
+        let name = context
+            .program
+            .full_name(declared.file, declared.name.text());
+        let kind = kind(&declared.definition);
+        let address = context.addresses.ty(id);
+        entries.push(json!([name, kind, address, summary(&declared.docs)]));
+    }
+    for instance in &context.program.instances {
+        let name = context
+            .program
+            .full_name(instance.file, instance.name.text());
+        let address = context.addresses.protocol(instance.protocol);
+        entries.push(json!([name, "instance", address, summary(&instance.docs)]));
+    }
+    let mut text = String::from("[\n");
+    for entry in &entries {
+        text += &entry.to_string();
+        text += ",\n";
+    }
+    text + "]"
 }
 
 fn first_sentence(text: &str) -> String {

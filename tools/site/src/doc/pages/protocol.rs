@@ -4,6 +4,7 @@ use super::page::Page;
 use crate::doc::changes::{FindingView, VerdictView};
 use crate::doc::context::{Context, the};
 use crate::doc::html::{Html, sentence};
+use crate::doc::table;
 use crate::picture::{self, Layout, Links};
 use askama::Template;
 use duologue::fingerprint::Fingerprint;
@@ -45,120 +46,122 @@ struct MessageRow {
     docs: Html,
 }
 
-impl Context<'_> {
-    pub fn protocol_page(
-        &self,
-        id: ProtocolId,
-        verdict: Option<VerdictView>,
-        findings: Vec<FindingView>,
-    ) -> Page {
-        let protocol = self.program.protocol(id);
-        let full_name = self.program.full_name(protocol.file, protocol.name.text());
-        let links = Links {
-            state: &|state| self.addresses.state(id, state).to_owned(),
-        };
-        let (picture, no_picture) = match picture::whole(protocol, self.sources) {
-            Ok(picture) => {
-                let drawn = picture::inline(&picture, &Layout::of(&picture), &links);
-                (Some(Html::markup(drawn)), String::new())
-            }
-            Err(too_large) => (None, too_large.to_string()),
-        };
-        let states = protocol.state_ids().map(|state| {
-            let declared = protocol.state(state);
-            let messages = declared.messages.iter().map(|message| MessageRow {
-                signature: self.signature(message),
-                next: self.next(message),
-                docs: self.docs(&message.docs),
-            });
-            StateRow {
-                state: self.state(id, state),
-                turn: turn(declared),
-                summary: Html::text(&crate::doc::markdown::summary(&declared.docs)),
-                messages: messages.collect(),
-            }
-        });
-        let template = ProtocolPage {
-            name: &full_name,
-            docs: self.docs(&protocol.docs),
-            facts: self.facts(id),
-            verdict,
-            findings,
-            picture,
-            no_picture,
-            states: states.collect(),
-            table: self.table(id),
-        };
-        Page {
-            address: self.addresses.protocol(id).to_owned(),
-            title: full_name.clone(),
-            crumbs: Vec::new(),
-            content: template.render(),
+pub fn page(
+    context: &Context<'_>,
+    id: ProtocolId,
+    verdict: Option<VerdictView>,
+    findings: Vec<FindingView>,
+) -> Page {
+    let protocol = context.program.protocol(id);
+    let full_name = context
+        .program
+        .full_name(protocol.file, protocol.name.text());
+    let links = Links {
+        state: &|state| context.addresses.state(id, state).to_owned(),
+    };
+    let (picture, no_picture) = match picture::whole(protocol, context.sources) {
+        Ok(picture) => {
+            let drawn = picture::inline(&picture, &Layout::of(&picture), &links);
+            (Some(Html::markup(drawn)), String::new())
         }
+        Err(too_large) => (None, too_large.to_string()),
+    };
+    let states = protocol.state_ids().map(|state| {
+        let declared = protocol.state(state);
+        let messages = declared.messages.iter().map(|message| MessageRow {
+            signature: context.signature(message),
+            next: super::state::next(context, message),
+            docs: context.docs(&message.docs),
+        });
+        StateRow {
+            state: context.state(id, state),
+            turn: turn(declared),
+            summary: Html::text(&crate::doc::markdown::summary(&declared.docs)),
+            messages: messages.collect(),
+        }
+    });
+    let template = ProtocolPage {
+        name: &full_name,
+        docs: context.docs(&protocol.docs),
+        facts: facts(context, id),
+        verdict,
+        findings,
+        picture,
+        no_picture,
+        states: states.collect(),
+        table: table::table(context, id),
+    };
+    Page {
+        address: context.addresses.protocol(id).to_owned(),
+        title: full_name.clone(),
+        crumbs: Vec::new(),
+        content: template.render(),
     }
+}
 
-    fn facts(&self, id: ProtocolId) -> Vec<Fact> {
-        let checked = self.checked.protocol(id);
-        let protocol = checked.protocol();
-        let mut facts = Vec::new();
-        let mut add = |name, text: Html| facts.push(Fact { name, text });
-        let first = protocol.start().active_side().map_or("neither side", the);
-        add("Sends first", Html::text(first));
-        let to = |capacity: Capacity| match capacity {
-            Capacity::Bounded(1) => "at most 1 message".to_owned(),
-            Capacity::Bounded(most) => format!("at most {most} messages"),
-            Capacity::Unbounded => "any number of messages".to_owned(),
-        };
-        let capacity = format!(
-            "{} to the server, {} to the client",
-            to(checked.capacity_to_server()),
-            to(checked.capacity_to_client())
-        );
-        add("In flight", Html::text(&capacity));
-        if !protocol.dual_of.is_empty() {
-            let mut html = Html::default();
-            for (index, (dual, _)) in protocol.dual_of.iter().enumerate() {
-                if index > 0 {
-                    html.push(", ");
-                }
-                let name = self.program.protocol(*dual).name.text();
-                html.link(self.addresses.protocol(*dual), name);
+fn facts(context: &Context<'_>, id: ProtocolId) -> Vec<Fact> {
+    let checked = context.checked.protocol(id);
+    let protocol = checked.protocol();
+    let mut facts = Vec::new();
+    let mut add = |name, text: Html| facts.push(Fact { name, text });
+    let first = protocol.start().active_side().map_or("neither side", the);
+    add("Sends first", Html::text(first));
+    let to = |capacity: Capacity| match capacity {
+        Capacity::Bounded(1) => "at most 1 message".to_owned(),
+        Capacity::Bounded(most) => format!("at most {most} messages"),
+        Capacity::Unbounded => "any number of messages".to_owned(),
+    };
+    let capacity = format!(
+        "{} to the server, {} to the client",
+        to(checked.capacity_to_server()),
+        to(checked.capacity_to_client())
+    );
+    add("In flight", Html::text(&capacity));
+    if !protocol.dual_of.is_empty() {
+        let mut html = Html::default();
+        for (index, (dual, _)) in protocol.dual_of.iter().enumerate() {
+            if index > 0 {
+                html.push(", ");
             }
-            add("Dual of", html);
+            let name = context.program.protocol(*dual).name.text();
+            html.link(context.addresses.protocol(*dual), name);
         }
-        if !protocol.is_generic() {
-            let canonical = canonical(View::of(self.program, id));
-            match &canonical.obstacle {
-                Some(obstacle) => {
-                    let words = format!("only within a process: {obstacle}");
-                    add("Runs", sentence(&words));
-                }
-                None => {
-                    let fingerprint = Fingerprint::of_text(&canonical).to_string();
-                    add("Fingerprint", sentence(&format!("`{fingerprint}`")));
-                }
-            }
-        }
-        let instances = self.program.instances.iter();
-        let instances = instances.filter(|instance| instance.protocol == id);
-        let mut named = Html::default();
-        for instance in instances {
-            if !named.is_empty() {
-                named.push(", ");
-            }
-            let address = self.source_address(instance.name.span).unwrap_or_default();
-            named.link(&address, instance.name.text());
-        }
-        if !named.is_empty() {
-            add("Instances", named);
-        }
-        let all = self.names.iter().filter_map(|(target, names)| {
-            let names = names.protocols[id.index()].as_ref()?;
-            Some(format!("`{}` in {}", names.name, target.title()))
-        });
-        let all: Vec<String> = all.collect();
-        add("Generated as", sentence(&all.join(", ")));
-        add("Declared in", self.place(protocol.name.span));
-        facts
+        add("Dual of", html);
     }
+    if !protocol.is_generic() {
+        let canonical = canonical(View::of(context.program, id));
+        match &canonical.obstacle {
+            Some(obstacle) => {
+                let words = format!("only within a process: {obstacle}");
+                add("Runs", sentence(&words));
+            }
+            None => {
+                let fingerprint = Fingerprint::of_text(&canonical).to_string();
+                add("Fingerprint", sentence(&format!("`{fingerprint}`")));
+            }
+        }
+    }
+    let instances = context.program.instances.iter();
+    let instances = instances.filter(|instance| instance.protocol == id);
+    let mut named = Html::default();
+    for instance in instances {
+        if !named.is_empty() {
+            named.push(", ");
+        }
+        let address = context
+            .source_address(instance.name.span)
+            .unwrap_or_default();
+        named.link(&address, instance.name.text());
+    }
+    if !named.is_empty() {
+        add("Instances", named);
+    }
+    let all = context.names.iter().filter_map(|(target, names)| {
+        let names = names.protocols[id.index()].as_ref()?;
+        Some(format!("`{}` in {}", names.name, target.title()))
+    });
+    let all: Vec<String> = all.collect();
+    add("Generated as", sentence(&all.join(", ")));
+    add("Declared in", context.place(protocol.name.span));
+    facts
 }

@@ -87,100 +87,100 @@ impl Surroundings {
     }
 }
 
-impl Context<'_> {
-    pub fn state_page(&self, id: ProtocolId, state: StateId, around: &Surroundings) -> Page {
-        let checked = self.checked.protocol(id);
-        let protocol = checked.protocol();
-        let declared = protocol.state(state);
-        let turn = match declared.active_side() {
-            Some(side) => format!("{} sends, and {} receives.", the(side), the(side.dual())),
-            None => "the session is over.".to_owned(),
-        };
-        let leading = &around.leading[state.index()];
-        let encodings = self.sizes.messages(declared, &[]);
-        let messages = encodings.zip(&declared.messages);
-        let full_name = self.program.full_name(protocol.file, protocol.name.text());
-        let links = Links {
-            state: &|state| self.addresses.state(id, state).to_owned(),
-        };
-        let picture = picture::beside(protocol, self.sources, state, leading);
-        let template = StatePage {
-            picture: Html::markup(picture::inline(&picture, &Layout::of(&picture), &links)),
-            title: title(declared),
-            docs: self.docs(&declared.docs),
-            turn,
-            place: self.place(declared.name.span),
-            within: declared.within.map(|limit| limit.most),
-            is_reachable: checked.is_reachable(state),
-            has_docs: declared
-                .messages
-                .iter()
-                .any(|message| !message.docs.is_empty()),
-            messages: messages
-                .map(|(encoding, message)| MessageView {
-                    name: message.name.to_string(),
-                    signature: self.signature(message),
-                    next: self.next(message),
-                    bytes: bytes(encoding.size),
-                    docs: self.docs(&message.docs),
-                })
-                .collect(),
-            languages: self.languages(id, state),
-            here: talk::to(self, id, state, &around.here),
-            is_start: state.index() == 0,
-            out: talk::out(self, id, state, &around.out),
-            is_over: declared.messages.is_empty(),
-            leading: leading
-                .iter()
-                .take(LEADING)
-                .map(|(from, position)| Leading {
-                    state: self.state(id, *from),
-                    message: self.signature(&protocol.state(*from).messages[*position]),
-                })
-                .collect(),
-            more_leading: leading.len().saturating_sub(LEADING),
-        };
-        Page {
-            address: self.addresses.state(id, state).to_owned(),
-            title: format!("{} of {full_name}", declared.name),
-            crumbs: vec![Crumb {
-                address: self.addresses.protocol(id).to_owned(),
-                text: full_name,
-            }],
-            content: template.render(),
-        }
+pub fn page(context: &Context<'_>, id: ProtocolId, state: StateId, around: &Surroundings) -> Page {
+    let checked = context.checked.protocol(id);
+    let protocol = checked.protocol();
+    let declared = protocol.state(state);
+    let turn = match declared.active_side() {
+        Some(side) => format!("{} sends, and {} receives.", the(side), the(side.dual())),
+        None => "the session is over.".to_owned(),
+    };
+    let leading = &around.leading[state.index()];
+    let encodings = context.sizes.messages(declared, &[]);
+    let messages = encodings.zip(&declared.messages);
+    let full_name = context
+        .program
+        .full_name(protocol.file, protocol.name.text());
+    let links = Links {
+        state: &|state| context.addresses.state(id, state).to_owned(),
+    };
+    let picture = picture::beside(protocol, context.sources, state, leading);
+    let template = StatePage {
+        picture: Html::markup(picture::inline(&picture, &Layout::of(&picture), &links)),
+        title: title(declared),
+        docs: context.docs(&declared.docs),
+        turn,
+        place: context.place(declared.name.span),
+        within: declared.within.map(|limit| limit.most),
+        is_reachable: checked.is_reachable(state),
+        has_docs: declared
+            .messages
+            .iter()
+            .any(|message| !message.docs.is_empty()),
+        messages: messages
+            .map(|(encoding, message)| MessageView {
+                name: message.name.to_string(),
+                signature: context.signature(message),
+                next: next(context, message),
+                bytes: bytes(encoding.size),
+                docs: context.docs(&message.docs),
+            })
+            .collect(),
+        languages: languages(context, id, state),
+        here: talk::to(context, id, state, &around.here),
+        is_start: state.index() == 0,
+        out: talk::out(context, id, state, &around.out),
+        is_over: declared.messages.is_empty(),
+        leading: leading
+            .iter()
+            .take(LEADING)
+            .map(|(from, position)| Leading {
+                state: context.state(id, *from),
+                message: context.signature(&protocol.state(*from).messages[*position]),
+            })
+            .collect(),
+        more_leading: leading.len().saturating_sub(LEADING),
+    };
+    Page {
+        address: context.addresses.state(id, state).to_owned(),
+        title: format!("{} of {full_name}", declared.name),
+        crumbs: vec![Crumb {
+            address: context.addresses.protocol(id).to_owned(),
+            text: full_name,
+        }],
+        content: template.render(),
     }
+}
 
-    /// What follows a message: a state, or the end of the session.
-    pub fn next(&self, message: &Message) -> Html {
-        match &message.next {
-            Next::End | Next::Error => Html::text("the end"),
-            Next::State { .. } => self.code(message.next_span),
-        }
+/// What follows a message: a state, or the end of the session.
+pub fn next(context: &Context<'_>, message: &Message) -> Html {
+    match &message.next {
+        Next::End | Next::Error => Html::text("the end"),
+        Next::State { .. } => context.code(message.next_span),
     }
+}
 
-    fn languages(&self, id: ProtocolId, state: StateId) -> Vec<LanguageView> {
-        let protocol = self.program.protocol(id);
-        let calls = |names: &StateNames, side| match Endpoint::of(protocol, side).activity(state) {
-            Activity::Sends => {
-                let messages = names.messages.iter();
-                messages.map(|names| names.send.clone()).collect()
-            }
-            Activity::Receives => names.receive.iter().cloned().collect(),
-            Activity::Over => Vec::new(),
-        };
-        let all = self.names.iter().map(|(target, names)| {
-            let names = names.protocols[id.index()].as_ref();
-            let names = names.and_then(|names| names.states[state.index()].as_ref());
-            LanguageView {
-                title: target.title(),
-                is_missing: names.is_none(),
-                client: names.map_or_else(String::new, |names| names.client.clone()),
-                client_calls: names.map_or_else(Vec::new, |names| calls(names, Side::Client)),
-                server: names.map_or_else(String::new, |names| names.server.clone()),
-                server_calls: names.map_or_else(Vec::new, |names| calls(names, Side::Server)),
-            }
-        });
-        all.collect()
-    }
+fn languages(context: &Context<'_>, id: ProtocolId, state: StateId) -> Vec<LanguageView> {
+    let protocol = context.program.protocol(id);
+    let calls = |names: &StateNames, side| match Endpoint::of(protocol, side).activity(state) {
+        Activity::Sends => {
+            let messages = names.messages.iter();
+            messages.map(|names| names.send.clone()).collect()
+        }
+        Activity::Receives => names.receive.iter().cloned().collect(),
+        Activity::Over => Vec::new(),
+    };
+    let all = context.names.iter().map(|(target, names)| {
+        let names = names.protocols[id.index()].as_ref();
+        let names = names.and_then(|names| names.states[state.index()].as_ref());
+        LanguageView {
+            title: target.title(),
+            is_missing: names.is_none(),
+            client: names.map_or_else(String::new, |names| names.client.clone()),
+            client_calls: names.map_or_else(Vec::new, |names| calls(names, Side::Client)),
+            server: names.map_or_else(String::new, |names| names.server.clone()),
+            server_calls: names.map_or_else(Vec::new, |names| calls(names, Side::Server)),
+        }
+    });
+    all.collect()
 }

@@ -81,123 +81,126 @@ fn add(users: &mut [Vec<User>], id: TypeId, user: User) {
     }
 }
 
-impl Context<'_> {
-    pub fn type_page(&self, id: TypeId, users: &Users) -> Page {
-        let declared = self.program.ty(id);
-        let full_name = self.program.full_name(declared.file, declared.name.text());
-        let (kind, parts_title, target, parts) = self.definition(id);
-        let users = &users.0[id.index()];
-        let names = self.names.iter();
-        let template = TypePage {
-            name: &full_name,
-            kind,
-            docs: self.docs(&declared.docs),
-            target,
-            parts_title,
-            has_docs: parts.iter().any(|part| !part.docs.is_empty()),
-            parts,
-            languages: names
-                .filter_map(|(target, names)| {
-                    Some(LanguageView {
-                        title: target.title(),
-                        name: names.types[id.index()].clone()?,
-                    })
+pub fn page(context: &Context<'_>, id: TypeId, users: &Users) -> Page {
+    let declared = context.program.ty(id);
+    let full_name = context
+        .program
+        .full_name(declared.file, declared.name.text());
+    let (kind, parts_title, target, parts) = definition(context, id);
+    let users = &users.0[id.index()];
+    let names = context.names.iter();
+    let template = TypePage {
+        name: &full_name,
+        kind,
+        docs: context.docs(&declared.docs),
+        target,
+        parts_title,
+        has_docs: parts.iter().any(|part| !part.docs.is_empty()),
+        parts,
+        languages: names
+            .filter_map(|(target, names)| {
+                Some(LanguageView {
+                    title: target.title(),
+                    name: names.types[id.index()].clone()?,
                 })
-                .collect(),
-            bytes: bytes(self.sizes.of_type(&Type::Named(id))),
-            users: users
-                .iter()
-                .take(USERS)
-                .map(|user| self.user(*user))
-                .collect(),
-            more_users: users.len().saturating_sub(USERS),
-            place: self.place(declared.name.span),
+            })
+            .collect(),
+        bytes: bytes(context.sizes.of_type(&Type::Named(id))),
+        users: users
+            .iter()
+            .take(USERS)
+            .map(|user| used_by(context, *user))
+            .collect(),
+        more_users: users.len().saturating_sub(USERS),
+        place: context.place(declared.name.span),
+    };
+    Page {
+        address: context.addresses.ty(id).to_owned(),
+        title: full_name.clone(),
+        crumbs: Vec::new(),
+        content: template.render(),
+    }
+}
+
+fn used_by(context: &Context<'_>, user: User) -> Html {
+    let mut html = Html::default();
+    match user {
+        User::State(protocol, state) => {
+            html.link(
+                context.addresses.protocol(protocol),
+                context.program.protocol(protocol).name.text(),
+            );
+            html.push(" / ");
+            html.add(&context.state(protocol, state));
+        }
+        User::Type(id) => html.link(context.addresses.ty(id), context.program.ty(id).name.text()),
+    }
+    html
+}
+
+fn definition(
+    context: &Context<'_>,
+    id: TypeId,
+) -> (&'static str, &'static str, Option<Html>, Vec<Part>) {
+    let declared = context.program.ty(id);
+    match &declared.definition {
+        Definition::Alias(ty) => {
+            let target = alias(context, ty, &declared.lengths);
+            ("Alias", "", Some(target), Vec::new())
+        }
+        Definition::Struct(fields) => {
+            let fields = fields.iter().map(|field| Part {
+                name: field.name.to_string(),
+                ty: context.code(field.ty_span),
+                docs: context.docs(&field.docs),
+            });
+            ("Struct", "Field", None, fields.collect())
+        }
+        Definition::Enum(variants) => {
+            let variants = variants.iter().map(|variant| {
+                let mut ty = Html::default();
+                context.payload(&mut ty, &variant.entries);
+                Part {
+                    name: variant.name.to_string(),
+                    ty,
+                    docs: context.docs(&variant.docs),
+                }
+            });
+            ("Enum", "Variant", None, variants.collect())
+        }
+        Definition::Extern(mappings, _) => {
+            let languages = mappings.iter().map(|(language, mapping)| Part {
+                name: language.title.to_owned(),
+                ty: Html::text(&mapping.name),
+                docs: Html::default(),
+            });
+            ("External type", "Language", None, languages.collect())
+        }
+        Definition::Undeclared => ("Undeclared type", "", None, Vec::new()),
+    }
+}
+
+/// What an alias stands for, with its types linked.
+fn alias(context: &Context<'_>, ty: &Type, lengths: &Lengths) -> Html {
+    let mut named: BTreeMap<&str, TypeId> = BTreeMap::new();
+    for id in ty.named() {
+        named.insert(context.program.ty(id).name.text(), id);
+    }
+    let text = bounded_type_text(context.program, &[], ty, lengths);
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut html = Html::default();
+    let mut rest = text.as_str();
+    while let Some(first) = rest.chars().next() {
+        let end = match is_word(first) {
+            true => rest.find(|letter| !is_word(letter)),
+            false => rest.find(is_word),
         };
-        Page {
-            address: self.addresses.ty(id).to_owned(),
-            title: full_name.clone(),
-            crumbs: Vec::new(),
-            content: template.render(),
+        let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
+        match named.get(part) {
+            Some(id) => html.link(context.addresses.ty(*id), part),
+            None => html.push(part),
         }
+        rest = after;
     }
-
-    fn user(&self, user: User) -> Html {
-        let mut html = Html::default();
-        match user {
-            User::State(protocol, state) => {
-                html.link(
-                    self.addresses.protocol(protocol),
-                    self.program.protocol(protocol).name.text(),
-                );
-                html.push(" / ");
-                html.add(&self.state(protocol, state));
-            }
-            User::Type(id) => html.link(self.addresses.ty(id), self.program.ty(id).name.text()),
-        }
-        html
-    }
-
-    fn definition(&self, id: TypeId) -> (&'static str, &'static str, Option<Html>, Vec<Part>) {
-        let declared = self.program.ty(id);
-        match &declared.definition {
-            Definition::Alias(ty) => {
-                let target = self.alias(ty, &declared.lengths);
-                ("Alias", "", Some(target), Vec::new())
-            }
-            Definition::Struct(fields) => {
-                let fields = fields.iter().map(|field| Part {
-                    name: field.name.to_string(),
-                    ty: self.code(field.ty_span),
-                    docs: self.docs(&field.docs),
-                });
-                ("Struct", "Field", None, fields.collect())
-            }
-            Definition::Enum(variants) => {
-                let variants = variants.iter().map(|variant| {
-                    let mut ty = Html::default();
-                    self.payload(&mut ty, &variant.entries);
-                    Part {
-                        name: variant.name.to_string(),
-                        ty,
-                        docs: self.docs(&variant.docs),
-                    }
-                });
-                ("Enum", "Variant", None, variants.collect())
-            }
-            Definition::Extern(mappings, _) => {
-                let languages = mappings.iter().map(|(language, mapping)| Part {
-                    name: language.title.to_owned(),
-                    ty: Html::text(&mapping.name),
-                    docs: Html::default(),
-                });
-                ("External type", "Language", None, languages.collect())
-            }
-            Definition::Undeclared => ("Undeclared type", "", None, Vec::new()),
-        }
-    }
-
-    /// What an alias stands for, with its types linked.
-    fn alias(&self, ty: &Type, lengths: &Lengths) -> Html {
-        let mut named: BTreeMap<&str, TypeId> = BTreeMap::new();
-        for id in ty.named() {
-            named.insert(self.program.ty(id).name.text(), id);
-        }
-        let text = bounded_type_text(self.program, &[], ty, lengths);
-        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-        let mut html = Html::default();
-        let mut rest = text.as_str();
-        while let Some(first) = rest.chars().next() {
-            let end = match is_word(first) {
-                true => rest.find(|letter| !is_word(letter)),
-                false => rest.find(is_word),
-            };
-            let (part, after) = rest.split_at(end.unwrap_or(rest.len()));
-            match named.get(part) {
-                Some(id) => html.link(self.addresses.ty(*id), part),
-                None => html.push(part),
-            }
-            rest = after;
-        }
-        html
-    }
+    html
 }
