@@ -22,7 +22,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "floor",
         may_use: "",
-        files: "Clock.scala Doorbell.java FenceElision.java Padding.java Reason.java RecordFlag.java SessionNumber.java SharedFlags.java Tuples.scala U64.scala Utf8.java Waiter.java \
+        files: "Clock.java Doorbell.java FenceElision.java Padding.java Reason.java RecordFlag.java SessionNumber.java SharedFlags.java Tuples.scala U64.scala Utf8.java Waiter.java \
                 strict/CanEqual.scala strict/Equality.scala",
     },
     Layer {
@@ -201,6 +201,13 @@ fn no_file_of_the_scala_runtime_uses_a_higher_layer() {
     assert!(uses.len() > 150, "only {} uses are found", uses.len());
     let files = codes.keys().cloned().collect();
     assert_none(&faults(LAYERS, &files, &uses, LIST), LIST);
+    for Use { file, name, of } in &uses {
+        let is_java = of.ends_with(".java") || !file.ends_with(".java");
+        assert!(
+            is_java,
+            "{file} uses {name} of {of}: a build may compile the sources in Java first"
+        );
+    }
     for (file, code) in codes.iter().filter(|(file, _)| !file.starts_with("net/")) {
         assert!(
             !code.contains("duologue.net"),

@@ -270,10 +270,13 @@ impl<'p> Talk<'p> {
                 messages.any(|message| message.name.text() == name)
             })?;
             let side = other.active_side()?.word();
-            Some(format!(
-                "the {side} sends `{name}` in the state `{}`; {may}",
-                other.name
-            ))
+            Some(match state.active_side() == other.active_side() {
+                true => format!(
+                    "the {side} sends `{name}` in the state `{}`; {may}",
+                    other.name
+                ),
+                false => format!("before `{name}` of the {side}, {may}"),
+            })
         };
         let message = match duologue::name::nearest(name, names()) {
             _ if name.is_empty() && reader.peek() == Some('{') => format!(
