@@ -9,6 +9,7 @@ use crate::protocol::{
 };
 use crate::source::Span;
 use crate::syntax::ast::{self, ItemKind, TypeKind};
+use crate::syntax::mistakes::types::{LISTS, OPTIONS};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Resolver {
@@ -395,11 +396,10 @@ fn with_arguments(
     };
     let lower = name.text().to_ascii_lowercase();
     match (lower.as_str(), inside.as_slice()) {
-        (
-            "vec" | "list" | "array" | "seq" | "set" | "vector" | "slice" | "arraylist" | "repeated",
-            [item],
-        ) => instead(error, "a list is written", format!("[{item}]")),
-        ("option" | "maybe" | "optional" | "nullable", [value]) => {
+        (list, [item]) if LISTS.contains(&list) => {
+            instead(error, "a list is written", format!("[{item}]"))
+        }
+        (option, [value]) if OPTIONS.contains(&option) => {
             instead(error, "an optional value is written", format!("{value}?"))
         }
         ("map" | "hashmap" | "dict" | "dictionary" | "table" | "record", [key, value]) => instead(

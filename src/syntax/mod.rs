@@ -17,7 +17,7 @@ pub mod format;
 mod measure;
 // Most kinds of nodes cannot occur at a given position.
 #[allow(clippy::wildcard_enum_match_arm)]
-mod mistakes;
+pub(crate) mod mistakes;
 // Most kinds of nodes cannot occur at a given position.
 #[allow(clippy::wildcard_enum_match_arm)]
 mod problems;

@@ -147,8 +147,34 @@ fn links_lead_somewhere() {
             let is_local = !file.is_empty() && !file.contains("://");
             let leads = folder.join(file).exists();
             assert!(!is_local || leads, "{} links to {link}", relative(&path));
+            let Some((file, heading)) = link.split_once(".md#") else {
+                continue;
+            };
+            if is_local {
+                let page = fs::read_to_string(folder.join(format!("{file}.md"))).expect("a page");
+                let leads = anchors(&page).any(|anchor| anchor == heading);
+                assert!(leads, "{} links to {link}", relative(&path));
+            }
         }
     }
+}
+
+/// The anchors of a page's headings, as GitHub makes them.
+fn anchors(page: &str) -> impl Iterator<Item = String> {
+    let headings = page.lines().filter_map(|line| {
+        let text = line.trim_start_matches('#');
+        line.starts_with('#').then(|| text.strip_prefix(' '))?
+    });
+    headings.map(|heading| {
+        let kept = heading.chars().filter_map(|letter| match letter {
+            ' ' => Some('-'),
+            '-' | '_' => Some(letter),
+            _ => letter
+                .is_alphanumeric()
+                .then_some(letter.to_ascii_lowercase()),
+        });
+        kept.collect()
+    })
 }
 
 /// A line without its code, in which brackets are not those of links.

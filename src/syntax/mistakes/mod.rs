@@ -3,7 +3,7 @@
 
 mod declarations;
 mod states;
-mod types;
+pub(crate) mod types;
 
 use super::ascii::is_word;
 use super::failure::{Context, Part};

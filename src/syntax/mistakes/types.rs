@@ -7,6 +7,22 @@ use crate::syntax::measure::{BYTES, DURATION, ITEMS, Measure, SIZE};
 use duologue_grammar::{Kind, Node};
 use std::ops::Range;
 
+/// What other languages call a list, in lower case.
+pub(crate) const LISTS: [&str; 9] = [
+    "vec",
+    "list",
+    "array",
+    "seq",
+    "set",
+    "vector",
+    "slice",
+    "arraylist",
+    "repeated",
+];
+
+/// What other languages call an optional value, in lower case.
+pub(crate) const OPTIONS: [&str; 4] = ["option", "maybe", "optional", "nullable"];
+
 impl<'a> Context<'a> {
     pub(super) fn in_type(&self) -> Option<Diagnostic> {
         let in_payload = self.expects(")") && self.expects(",");
@@ -67,11 +83,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// `T[]`, `T[n]` and `T[..n]`.
+    /// `T[]`, `T[n]`, `T[..n]` and `List[T]`.
     fn list_after(&self) -> Option<Diagnostic> {
         let close = (1..=5).find(|count| self.token_ahead(*count) == "]")?;
         let between = self.here.end..self.ahead(close).start;
-        let most = bare_number(self.text[between].trim());
+        let inside = self.text[between].trim();
+        let most = bare_number(inside);
         if most.is_none() && close > 2 {
             return None;
         }
@@ -82,7 +99,12 @@ impl<'a> Context<'a> {
             return Some(self.with_bound(name, &most, whole));
         }
         let error = self.error("the brackets of a list go around the type of its elements");
-        let repaired = format!("[{name}]");
+        let container = name.to_ascii_lowercase();
+        let repaired = match is_word(inside) {
+            true if LISTS.contains(&&*container) => format!("[{inside}]"),
+            true if OPTIONS.contains(&&*container) => format!("{inside}?"),
+            _ => format!("[{name}]"),
+        };
         Some(error.fix("write it like this", self.span(whole), repaired, false))
     }
 

@@ -54,7 +54,7 @@ pub struct Breaking {
     #[arg(long)]
     wire: bool,
     /// Write into the files, as #[accepts(...)], which side accepts the fingerprint of the old version between processes; those already
-    /// there are kept
+    /// there are kept. Fails, as with --wire, where neither side can
     #[arg(long)]
     accept: bool,
     #[command(flatten)]
@@ -75,7 +75,7 @@ impl Breaking {
             Order::AnyOrder => Require::AnyOrder,
             Order::SomeOrder => Require::SomeOrder,
         };
-        let travel = match self.wire {
+        let travel = match self.wire || self.accept {
             true => Travel::Positions,
             false => Travel::Names,
         };

@@ -11,6 +11,11 @@ use crate::typed::endpoint::session_to_drive;
 use crate::typed::ends::{Receiver, Sender};
 
 /// The first state of a protocol whose sessions can run between processes. A generic protocol has its type arguments.
+#[diagnostic::on_unimplemented(
+    message = "the protocol that begins in `{Self}` was generated for sessions within one process",
+    label = "not the first endpoint of a protocol that was generated with `--remote`",
+    note = "generate with `duologue gen --remote`, or `Builder::remote()` in a build script; if you do, it says which message cannot travel"
+)]
 pub trait Start: Remote {
     /// The protocol's fingerprint: `duologue fingerprint` prints it.
     const FINGERPRINT: [u8; 16];
@@ -33,6 +38,11 @@ pub trait Start: Remote {
 
 /// The first endpoint of one side of a protocol whose sessions can run between processes. `duologue gen --remote`
 /// implements it: for the sending side directly, for the receiving side because its state is a [`Start`].
+#[diagnostic::on_unimplemented(
+    message = "sessions that begin with `{Self}` stay within one process",
+    label = "not the first endpoint of a protocol that was generated with `--remote`",
+    note = "generate with `duologue gen --remote`, or `Builder::remote()` in a build script; if you do, it says which message cannot travel"
+)]
 pub trait Open: Send + Sized {
     /// The first state.
     type State: Start;

@@ -121,8 +121,15 @@ object DuologuePlugin extends AutoPlugin {
     def read(line: String): Option[Problem] = line match {
       case Line(level, path, row, column, rule, text) =>
         val (said, more) = plain(text).span(_ != '\n')
-        Some(problem(new File(plain(path)).getAbsoluteFile, row.toInt, column.toInt, level, s"$said [$rule]$more"))
+        Some(problem(located(plain(path)), row.toInt, column.toInt, level, s"$said [$rule]$more"))
       case _ => None
+    }
+
+    /** Paths in the format are relative to the root of the repository, which is this folder or one above it. */
+    private def located(path: String): File = {
+      val here = new File(path).getAbsoluteFile
+      val above = Iterator.iterate(new File("").getAbsoluteFile)(_.getParentFile).takeWhile(_ != null)
+      (Iterator(here) ++ above.map(new File(_, path))).find(_.isFile).getOrElse(here)
     }
 
     /** Decodes the escapes of the format. */
