@@ -155,7 +155,12 @@ impl Context<'_> {
     pub fn next(&self, message: &Message) -> Html {
         match &message.next {
             Next::End | Next::Error => Html::text("the end"),
-            Next::State { .. } => self.code(message.next_span),
+            Next::State { .. } => {
+                let mut html = Html::markup("<code>".to_owned());
+                html.add(&self.code(message.next_span));
+                html.mark("</code>");
+                html
+            }
         }
     }
 
