@@ -1,6 +1,24 @@
-// The script of a page that a test adds to a site: opens pages of the site in frames, checks each with axe, and writes what it found.
+// The script of a page that a test adds to a site: opens pages of the site in frames, checks each with axe, checks that it fits a phone,
+// and writes what it found.
 // The pages are in the address, after `#`, as JSON: lists of an address in the site and what is typed into the search.
 "use strict";
+
+// What is wider than the page, and words in tables that are not on one line. A name may end a line after an underscore or a dot.
+function narrowFaults(page) {
+  const main = page.querySelector("main");
+  const faults = main.scrollWidth > main.clientWidth ? ["wider than a phone"] : [];
+  const texts = page.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+    if (!text.parentElement.closest("td, th") || text.parentElement.closest("code")) continue;
+    for (const word of text.data.matchAll(/[^\s_.]+[_.]*/g)) {
+      const range = page.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      if (range.getClientRects().length > 1) faults.push("broken: " + word[0]);
+    }
+  }
+  return faults;
+}
 
 addEventListener("load", async () => {
   const scheme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
@@ -35,7 +53,9 @@ addEventListener("load", async () => {
       const found = violations.map((found) => found.id + " at " + found.nodes.map((node) => node.target.join(" ")).join(", "));
       const few = passes.length > 10 ? "" : "few rules ran; ";
       const contrast = passes.some(({ id }) => id === "color-contrast") ? "" : "contrast was not checked; ";
-      seen.push(`${scheme}, ${address}${query && ", search"}: ${few}${contrast}${found.join("; ") || "no violations"}`);
+      frame.width = 390;
+      const wide = narrowFaults(page);
+      seen.push(`${scheme}, ${address}${query && ", search"}: ${few}${contrast}${found.concat(wide).join("; ") || "no violations"}`);
       frame.remove();
     }
   } catch (error) {

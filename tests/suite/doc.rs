@@ -172,7 +172,7 @@ proto! hostile {
     assert!(files.iter().all(|file| !file.text.contains('\u{202e}')));
     let pages = pages(&files);
     let known = "!DOCTYPE a blockquote body br circle code dd defs details div dl dt g h1 h2 head header html li link main marker meta \
-         nav ol p path rect script section small strong summary svg table tbody td text th thead title tr ul";
+         nav ol p path rect script section small strong summary svg table tbody td text th thead title tr ul wbr";
     let known: Vec<&str> = known.split(' ').collect();
     let mut outside = Vec::new();
     for (path, page) in &pages {
@@ -274,7 +274,7 @@ fn long_payloads_are_not_repeated() {
     let start = format!("<code>m({}\u{2026})</code>", &payload[..200]);
     assert_eq!(last.matches(&start).count(), 12, "{last}");
     assert!(
-        last.contains("client: <code>short(a: [u8])</code>"),
+        last.contains("client: <code>short(<wbr>a: [u8])</code>"),
         "{last}"
     );
     // The message itself is shown whole, once.

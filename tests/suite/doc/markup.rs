@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 /// Elements without content.
-const VOID: [&str; 7] = ["meta", "link", "br", "hr", "img", "input", "!DOCTYPE"];
+const VOID: [&str; 8] = [
+    "meta", "link", "br", "hr", "img", "input", "wbr", "!DOCTYPE",
+];
 
 /// What a page contains.
 #[derive(Debug, Default)]

@@ -33,12 +33,13 @@ const VALUES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the compiler says about values in texts with a random mistake.
+/// What the compiler says about values, and about the bytes of a file, in texts with a random mistake.
 const ABOUT_VALUES: &[&str] = &[
     "is longer than 100 characters",
     "does not fit in 64 bits",
     "is longer than 24 hours",
     "is written twice here",
+    "ends in `\\r` alone",
 ];
 
 /// How many texts with a random mistake are compared.

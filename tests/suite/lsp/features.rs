@@ -609,3 +609,92 @@ fn a_client_that_asks_for_findings_is_sent_none() {
     client.request("shutdown", Value::Null);
     assert_eq!(client.versions(&user), Vec::<i64>::new());
 }
+
+/// The same findings as are sent for open texts. Each has an id, so that nothing is sent twice.
+#[test]
+fn a_client_asks_for_the_findings_of_files_that_are_not_open() {
+    let folder = folder("pull-workspace");
+    let wrong = "import \"types.proto\";\nproto! p { a:send { pay(money) -> b } }\n";
+    for (name, text) in [
+        ("types.proto", "type money = u64;\n"),
+        ("user.proto", wrong),
+        ("open.proto", wrong),
+        ("right.proto", "proto! r { a:send { m -> ! } }\n"),
+    ] {
+        write(&folder.join(name), text);
+    }
+    let uris = ["types", "user", "open", "right"];
+    let [types, user, open, right] = uris.map(|name| uri(&folder.join(format!("{name}.proto"))));
+    let mut client = Client::start(&folder);
+    let can = json!({
+        "textDocument": { "diagnostic": {} },
+        "workspace": { "didChangeWatchedFiles": { "dynamicRegistration": true } },
+    });
+    let answer = client.initialize(&folder, can);
+    let options = &answer["capabilities"]["diagnosticProvider"];
+    assert_eq!(options["workspaceDiagnostics"], true);
+    client.did_open(&open, wrong);
+    let ask = |client: &mut Client, known: &[(&str, &str)]| {
+        let known = known.iter();
+        let known = known.map(|(uri, id)| json!({ "uri": uri, "value": id }));
+        let asked = json!({ "previousResultIds": known.collect::<Vec<_>>() });
+        client.request("workspace/diagnostic", asked)["items"].take()
+    };
+    let id = |report: &Value| report["resultId"].as_str().expect("an id").to_owned();
+
+    let all = ask(&mut client, &[]);
+    assert_eq!(texts(&all, "/uri"), [user.as_str()], "{all}");
+    let first = id(&all[0]);
+    // As if the file were open.
+    let asked = json!({ "textDocument": { "uri": user } });
+    let one = client.request("textDocument/diagnostic", asked);
+    assert_eq!(all[0]["items"], one["items"]);
+    assert_eq!(texts(&all[0]["items"], "/code"), ["unknown-state"]);
+
+    let unchanged =
+        json!([{ "uri": user, "version": null, "kind": "unchanged", "resultId": first }]);
+    assert_eq!(ask(&mut client, &[(&user, &first)]), unchanged);
+    // What a client believes of a file without findings is corrected, and nothing is said about open texts.
+    let full = json!({ "uri": right, "version": null, "kind": "full", "items": [] });
+    let found = ask(&mut client, &[(&user, &first), (&right, "x"), (&open, "y")]);
+    assert_eq!(found, json!([unchanged[0], full]));
+
+    // A text that a file imports has changed, and then the file.
+    client.did_open(&types, "type coins = u64;\n");
+    let changed = ask(&mut client, &[(&user, &first)]);
+    let codes = texts(&changed[0]["items"], "/code");
+    assert_eq!(codes, ["undeclared-type", "unknown-state"]);
+    assert_ne!(id(&changed[0]), first);
+    write(
+        &folder.join("user.proto"),
+        "proto! p { a:send { m -> ! } }\n",
+    );
+    let changes = json!({ "changes": [{ "uri": user, "type": 2 }] });
+    client.notify("workspace/didChangeWatchedFiles", changes);
+    let found = ask(&mut client, &[(&user, &first)]);
+    assert_eq!(found[0]["items"], json!([]), "{found}");
+
+    let words = client.refused("workspace/diagnostic", json!({ "previousResultIds": 1 }));
+    assert!(words.contains("shape"), "{words}");
+    assert_eq!(client.end(), Some(0));
+}
+
+/// Without such notifications, a file is read whenever the client asks.
+#[test]
+fn files_are_read_again_for_a_client_that_does_not_watch_them() {
+    let folder = folder("pull-unwatched");
+    let file = folder.join("a.proto");
+    write(&file, "proto! p { a:send { m -> b } }\n");
+    let mut client = Client::start(&folder);
+    client.initialize(&folder, json!({ "textDocument": { "diagnostic": {} } }));
+    let asked = json!({ "previousResultIds": [] });
+    let found = client.request("workspace/diagnostic", asked.clone());
+    assert_eq!(
+        texts(&found["items"][0]["items"], "/code"),
+        ["unknown-state"]
+    );
+    write(&file, "proto! p { a:send { m -> ! } }\n");
+    let found = client.request("workspace/diagnostic", asked);
+    assert_eq!(found["items"], json!([]));
+    assert_eq!(client.end(), Some(0));
+}

@@ -6,6 +6,7 @@
 //! faster than checks are skipped without a delay.
 
 pub mod answer;
+mod closed;
 mod convert;
 mod documents;
 mod files;

@@ -78,6 +78,7 @@ impl Reading {
                 | "textDocument/rename"
                 | "textDocument/codeAction"
                 | "workspace/symbol"
+                | "workspace/diagnostic"
         );
         self.is_running && needs_all
     }

@@ -1,6 +1,7 @@
 //! Handles messages in order, and checks texts while none waits.
 
 use crate::answer::Encoding;
+use crate::closed::Closed;
 use crate::documents::Document;
 use crate::files::{Index, MOST, read};
 use crate::handlers::{self, capabilities};
@@ -61,6 +62,7 @@ struct Server<'a> {
     stage: Stage,
     /// The texts to check, the most urgent first.
     stale: VecDeque<PathBuf>,
+    closed: Closed,
     client: capabilities::Client,
     requests: u64,
 }
@@ -87,6 +89,7 @@ pub fn serve(
         state: State::new(terminal),
         stage: Stage::New,
         stale: VecDeque::new(),
+        closed: Closed::default(),
         client: capabilities::Client::default(),
         requests: 0,
     };
@@ -118,7 +121,8 @@ impl Server<'_> {
         loop {
             self.collect();
             // A check that a change would make stale at once is not begun.
-            let may_check = !self.stale.is_empty() && !self.has_change();
+            let has_stale = !self.stale.is_empty() || !self.closed.waiting.is_empty();
+            let may_check = has_stale && !self.has_change();
             if may_check && (handled >= BETWEEN || self.waiting.is_empty()) {
                 handled = 0;
                 self.check_next();
@@ -218,7 +222,7 @@ impl Server<'_> {
             }
             (Stage::Running, "shutdown") => {
                 self.stage = Stage::Down;
-                let waiting = self.reading.remove(|_| true);
+                let waiting = self.take_waiting(|_| true);
                 self.refuse_all(waiting, ErrorCode::RequestCanceled, "the session ends");
                 self.output.answer(asked.id, Value::Null);
             }
@@ -231,6 +235,14 @@ impl Server<'_> {
         }
     }
 
+    /// Removes the requests that are meant from those that wait until something is known.
+    fn take_waiting(&mut self, is_meant: impl Fn(&Request) -> bool) -> Vec<Request> {
+        let mut found = self.reading.remove(&is_meant);
+        let closed = &mut self.closed.waiting;
+        found.extend(closed.extract_if(.., |asked| is_meant(asked)));
+        found
+    }
+
     fn refuse_all(&self, all: impl IntoIterator<Item = Request>, code: ErrorCode, words: &str) {
         for asked in all {
             self.output.refuse(asked.id, code, words);
@@ -238,6 +250,11 @@ impl Server<'_> {
     }
 
     fn answer(&mut self, asked: Request) {
+        if asked.method == "workspace/diagnostic" {
+            let refused = self.closed.delay(asked, self.client.can_watch);
+            let words = "others have asked for the same: try again";
+            return self.refuse_all(refused, ErrorCode::RequestFailed, words);
+        }
         let Request { id, method, params } = asked;
         let answered = self.guarded(|server| {
             if method == "textDocument/codeLens" {
@@ -314,7 +331,7 @@ impl Server<'_> {
             }
             "$/cancelRequest" => {
                 let id = said.get("id")?;
-                let found = self.reading.remove(|asked| has_id(asked, id));
+                let found = self.take_waiting(|asked| has_id(asked, id));
                 self.refuse_all(found, ErrorCode::RequestCanceled, "cancelled");
             }
             "workspace/didChangeWorkspaceFolders" => {
@@ -472,7 +489,7 @@ impl Server<'_> {
     /// Checks the next text, and publishes what was found unless a change has arrived in the meantime.
     fn check_next(&mut self) {
         let Some(path) = self.stale.pop_front() else {
-            return;
+            return self.check_closed();
         };
         let checked = self.guarded(|server| {
             let view = server.state.view(&path)?;
@@ -486,6 +503,35 @@ impl Server<'_> {
         }
         if let Some(Some((uri, version, found))) = checked {
             self.publish(uri, Some(version), found);
+        }
+    }
+
+    /// Checks the next text that is not open. After the last, the requests for their findings are answered.
+    fn check_closed(&mut self) {
+        if let Some(path) = self.closed.next(&self.state) {
+            let checked = self.guarded(|server| {
+                let view = server.state.view(&path)?;
+                Some(view.findings(&server.state.documents))
+            });
+            match checked {
+                Some(found) => {
+                    let found = found.unwrap_or_default();
+                    self.closed.checked(&path, found, &self.state);
+                }
+                None => self.closed.failed(&self.state),
+            }
+            return;
+        }
+        for Request { id, params, .. } in std::mem::take(&mut self.closed.waiting) {
+            match parsed(params) {
+                Some(asked) => self
+                    .output
+                    .answer(id, json!(self.closed.report(asked, &self.state))),
+                None => {
+                    let words = "the parameters have another shape";
+                    self.output.refuse(id, ErrorCode::InvalidParams, words);
+                }
+            }
         }
     }
 

@@ -33,7 +33,6 @@ pub struct State<'t> {
     pub complaints: Vec<String>,
     terminal: &'t Terminal,
     configs: BTreeMap<PathBuf, Rc<Config>>,
-    /// Counts changes of texts, files and settings.
     epoch: u64,
     views: Vec<(PathBuf, u64, Rc<View>)>,
 }
@@ -52,6 +51,11 @@ impl<'t> State<'t> {
             epoch: 0,
             views: Vec::new(),
         }
+    }
+
+    /// A number that is another one after each change of a text, a file or a setting.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// Forgets what was computed from texts and files that have changed.

@@ -84,7 +84,7 @@ pub fn of(encoding: Encoding, client: &Client) -> Value {
         },
     });
     if client.asks_for_findings {
-        let options = json!({ "interFileDependencies": true, "workspaceDiagnostics": false });
+        let options = json!({ "interFileDependencies": true, "workspaceDiagnostics": true });
         answer["capabilities"]["diagnosticProvider"] = options;
     }
     answer

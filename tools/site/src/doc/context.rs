@@ -187,7 +187,7 @@ impl<'a> Context<'a> {
         if entries.is_empty() {
             return;
         }
-        html.push("(");
+        html.mark("(<wbr>");
         for (index, entry) in entries.iter().enumerate() {
             if index > 0 {
                 html.push(", ");

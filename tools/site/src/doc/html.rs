@@ -52,12 +52,18 @@ impl Html {
         self.0.push_str(&other.0);
     }
 
-    /// Adds a link within the site.
+    /// Adds a link within the site. On a narrow screen, its name is broken after an underscore or a dot rather than
+    /// within a word.
     pub fn link(&mut self, address: &str, text: &str) {
         self.mark("<a href=\"");
         self.push(address);
         self.mark("\">");
-        self.push(text);
+        for part in text.split_inclusive(['_', '.']) {
+            self.push(part);
+            if part.ends_with(['_', '.']) {
+                self.mark("<wbr>");
+            }
+        }
         self.mark("</a>");
     }
 

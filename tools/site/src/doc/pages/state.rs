@@ -156,7 +156,12 @@ pub fn page(context: &Context<'_>, id: ProtocolId, state: StateId, around: &Surr
 pub fn next(context: &Context<'_>, message: &Message) -> Html {
     match &message.next {
         Next::End | Next::Error => Html::text("the end"),
-        Next::State { .. } => context.code(message.next_span),
+        Next::State { .. } => {
+            let mut html = Html::markup("<code>".to_owned());
+            html.add(&context.code(message.next_span));
+            html.mark("</code>");
+            html
+        }
     }
 }
 
