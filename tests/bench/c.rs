@@ -11,8 +11,5 @@ fn main() -> ExitCode {
         protocols: "protocols/bench.proto",
         options: &[],
         shared: &[],
-        flags: &[],
-        libraries: &[],
-        environment: Vec::new(),
     })
 }

@@ -12,8 +12,5 @@ fn main() -> ExitCode {
         protocols: "bench.proto",
         options: &["--c-shm", "--remote"],
         shared: &["c/harness.c", "c/rings.c", "c/system.c"],
-        flags: &[],
-        libraries: &[],
-        environment: Vec::new(),
     })
 }

@@ -22,12 +22,6 @@ pub struct Benchmark {
     pub options: &'static [&'static str],
     /// Additional sources, below `tests/bench`.
     pub shared: &'static [&'static str],
-    /// Additional options for the compiler.
-    pub flags: &'static [&'static str],
-    /// Libraries to link.
-    pub libraries: &'static [&'static str],
-    /// Variables of its environment.
-    pub environment: Vec<(&'static str, &'static str)>,
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -40,8 +34,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// `quickly`: it need not run fast.
-fn built(benchmark: &Benchmark, quickly: bool) -> PathBuf {
+/// Builds the program; `quickly`: it need not run fast.
+pub fn built(benchmark: &Benchmark, quickly: bool) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let root = root.expect("a package in the repository");
     let all = root.join("tests/bench");
@@ -58,7 +52,6 @@ fn built(benchmark: &Benchmark, quickly: bool) -> PathBuf {
     let program = folder.join("bench");
     let mut compile = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     compile.args(flags().split_whitespace());
-    compile.args(benchmark.flags);
     if quickly {
         compile.arg("-O1");
     }
@@ -75,7 +68,7 @@ fn built(benchmark: &Benchmark, quickly: bool) -> PathBuf {
         compile.args(sources(folder));
     }
     compile.args(benchmark.shared.iter().map(|source| all.join(source)));
-    compile.arg("-o").arg(&program).args(benchmark.libraries);
+    compile.arg("-o").arg(&program);
     let compiled = compile.status();
     let compiled = compiled.expect("a C compiler is installed (Debian: gcc)");
     assert!(compiled.success(), "the benchmark does not compile");
@@ -113,7 +106,6 @@ pub fn run(benchmark: &Benchmark) -> ExitCode {
     println!("{}\n", machine());
     let mut run = Command::new(built(benchmark, quickly));
     run.args(&words);
-    run.envs(benchmark.environment.iter().copied());
     let status = run.status().expect("it was just built");
     if status.success() {
         ExitCode::SUCCESS

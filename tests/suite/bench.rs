@@ -12,6 +12,7 @@ fn works(choice: &[&str], ending: &str) {
     command.current_dir(repository());
     command.arg("bench").args(choice);
     command.args(["--profile", "dev", "--", "--quick"]);
+    with_java(&mut command);
     let output = run(command, b"");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
@@ -67,6 +68,17 @@ fn every_case_of_the_benchmark_in_scala_works() {
     works_in_scala();
 }
 
+/// Lets a command use the Java that `DUOLOGUE_JAVA` names.
+fn with_java(command: &mut Command) {
+    if let Some(java) = std::env::var_os("DUOLOGUE_JAVA") {
+        let java = Path::new(&java)
+            .canonicalize()
+            .expect("DUOLOGUE_JAVA names a program");
+        let home = java.parent().and_then(Path::parent);
+        command.env("JAVA_HOME", home.expect("java is in bin"));
+    }
+}
+
 /// Runs the benchmark in Scala in its quick form.
 fn works_in_scala() {
     let mut command = Command::new(repository().join("tests/bench/jvm/run"));
@@ -76,13 +88,7 @@ fn works_in_scala() {
         "DUOLOGUE_BENCH_OUT",
         Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-jvm"),
     );
-    if let Some(java) = std::env::var_os("DUOLOGUE_JAVA") {
-        let java = Path::new(&java)
-            .canonicalize()
-            .expect("DUOLOGUE_JAVA names a program");
-        let home = java.parent().and_then(Path::parent);
-        command.env("JAVA_HOME", home.expect("java is in bin"));
-    }
+    with_java(&mut command);
     let printed = succeed(&mut command).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(
         printed.ends_with("every case works, and the cases of every bar exist\n"),
@@ -95,6 +101,23 @@ fn works_in_scala() {
 #[ignore = "nightly: benchmarks"]
 fn every_case_of_the_c_benchmark_works() {
     works(&["--workspace", "--bench", "c"], "every case works\n");
+}
+
+/// The same for the origins, in Rust, C, Scala, Erlang and Go. What is not installed makes this test fail.
+#[test]
+#[ignore = "nightly: benchmarks"]
+fn every_case_of_the_origins_works() {
+    works(&["--workspace", "--bench", "origins"], "every case works\n");
+}
+
+/// The same for C between processes.
+#[test]
+#[ignore = "nightly: benchmarks"]
+fn every_case_of_the_benchmark_between_processes_works() {
+    works(
+        &["--workspace", "--bench", "processes"],
+        "every case works\n",
+    );
 }
 
 /// The same for `check`, with `protoc` where it is installed.

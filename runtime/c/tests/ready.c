@@ -186,6 +186,43 @@ static void ports_are_fair(void)
     close_line(lines[1]);
 }
 
+/* Each message is sent after the one before. A set keeps the order of each sender, and not that across senders; an end comes last. */
+static void ports_order_each_sender(void)
+{
+    duo_ports *ports = duo_ports_new();
+    CHECK(ports != NULL);
+    line a = new_line(), b = new_line();
+    CHECK(duo_ports_add(ports, DUO_READY(a.in), &a, NULL) == DUO_OK);
+    CHECK(duo_ports_add(ports, DUO_READY(b.in), &b, NULL) == DUO_OK);
+    say(&a, 1);
+    say(&a, 2);
+    CHECK(numbers_client_stream_close(a.out) == DUO_OK);
+    say(&b, 3);
+    CHECK(numbers_client_stream_close(b.out) == DUO_OK);
+    /* 0 is an end. */
+    uint64_t of_a[3], of_b[2], last = 0;
+    size_t heard_a = 0, heard_b = 0;
+    bool is_sorted = true;
+    void *with;
+    while (duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_OK) {
+        line *ready = with;
+        numbers_stream_t got;
+        duo_status status = numbers_server_stream_try_recv(ready->in, &got);
+        uint64_t number = status == DUO_OK ? got.as.send.value : 0;
+        if (ready == &a) of_a[heard_a++] = number;
+        else of_b[heard_b++] = number;
+        if (status == DUO_CLOSED) continue;
+        is_sorted = is_sorted && number > last;
+        last = number;
+        ready->in = got.as.send.next;
+        CHECK(duo_ports_add(ports, DUO_READY(ready->in), ready, NULL) == DUO_OK);
+    }
+    CHECK(heard_a == 3 && of_a[0] == 1 && of_a[1] == 2 && of_a[2] == 0);
+    CHECK(heard_b == 2 && of_b[0] == 3 && of_b[1] == 0);
+    CHECK(!is_sorted);
+    duo_ports_free(ports);
+}
+
 /* As many endpoints as memory holds: the ones that send are found among those that do not. */
 static void a_hundred_thousand(void)
 {
@@ -457,6 +494,7 @@ TEST(ready)
     ports_report_in_order();
     ports_forget_what_is_removed();
     ports_are_fair();
+    ports_order_each_sender();
     a_hundred_thousand();
     a_descriptor();
     many_senders(true);

@@ -34,6 +34,9 @@ typedef struct bench_bar {
     double most;
 } bench_bar;
 
+/* Where the sides run: on a processor each, wherever the scheduler puts them, or both on one processor. */
+typedef enum bench_affinity { BENCH_APART, BENCH_ANYWHERE, BENCH_TOGETHER } bench_affinity;
+
 /* Cases that do the same; the first is measured before and after the others of each round. */
 typedef struct bench_family {
     const char *name;
@@ -44,6 +47,7 @@ typedef struct bench_family {
     size_t count;
     const bench_bar *bars;
     size_t bar_count;
+    bench_affinity affinity;
 } bench_family;
 
 /* 0 + 1 + ... */
@@ -74,9 +78,6 @@ _Noreturn void bench_fail(const char *file, int line, const char *condition);
 /* Memory that is aligned to a cache line, and shared with processes that are created later. */
 void *bench_shared(size_t size);
 void bench_unshared(void *memory, size_t size);
-
-/* Lets this thread, and those that it starts, run only on the processor of a side. */
-void bench_pin(unsigned side);
 
 static inline void bench_relax(void)
 {
@@ -112,5 +113,7 @@ extern const bench_case calls_session, ours_session, ring_session, pipe_session;
 /* fan_in.c */
 extern const bench_case ours_fan_in, shared_fan_in, pipe_fan_in;
 uint64_t sum_of_fan_in(unsigned side, uint64_t count);
+/* How many senders there are: 64 at most. */
+extern unsigned bench_senders;
 
 #endif

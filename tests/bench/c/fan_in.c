@@ -1,6 +1,6 @@
 /*
- * Four senders and one receiver. The senders run on the CPU of the first side, the receiver on the other.
- * Each sends a quarter of the numbers, and the receiver adds all of them up.
+ * Many senders and one receiver. The senders run on the CPU of the first side, the receiver on the other.
+ * Each sends its part of the numbers, and the receiver adds all of them up.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,12 +9,14 @@
 #include "bench.h"
 #include "stream.h"
 
-enum { SENDERS = 4 };
+enum { MOST_SENDERS = 64 };
+
+unsigned bench_senders = 4;
 
 /* How many numbers one of the senders has to send. */
 static uint64_t share_of(unsigned sender, uint64_t count)
 {
-    return count / SENDERS + (sender < count % SENDERS);
+    return count / bench_senders + (sender < count % bench_senders);
 }
 
 /* Runs `send` in a thread for each sender, which inherits the CPU; the first is the calling one. */
@@ -34,28 +36,28 @@ static void *send_one(void *context)
 
 static uint64_t send_all(void (*send)(void *, unsigned, uint64_t), void *channel, uint64_t count)
 {
-    sending jobs[SENDERS];
-    pthread_t threads[SENDERS];
-    for (unsigned sender = 0; sender < SENDERS; sender++)
+    sending jobs[MOST_SENDERS];
+    pthread_t threads[MOST_SENDERS];
+    for (unsigned sender = 0; sender < bench_senders; sender++)
         jobs[sender] = (sending){send, channel, sender, count};
-    for (unsigned sender = 1; sender < SENDERS; sender++)
+    for (unsigned sender = 1; sender < bench_senders; sender++)
         BENCH_NEEDS(pthread_create(&threads[sender], NULL, send_one, &jobs[sender]) == 0);
     send_one(&jobs[0]);
-    for (unsigned sender = 1; sender < SENDERS; sender++) BENCH_NEEDS(pthread_join(threads[sender], NULL) == 0);
+    for (unsigned sender = 1; sender < bench_senders; sender++) BENCH_NEEDS(pthread_join(threads[sender], NULL) == 0);
     return 0;
 }
 
 /* A session for each sender, and a set of their other ends. */
 typedef struct lines {
-    stream_client_stream_t out[SENDERS];
-    stream_server_stream_t in[SENDERS];
+    stream_client_stream_t out[MOST_SENDERS];
+    stream_server_stream_t in[MOST_SENDERS];
 } lines;
 
 static void *open_lines(void)
 {
     lines *made = calloc(1, sizeof *made);
     BENCH_NEEDS(made != NULL);
-    for (unsigned i = 0; i < SENDERS; i++) BENCH_NEEDS(stream_init(&made->in[i], &made->out[i]) == DUO_OK);
+    for (unsigned i = 0; i < bench_senders; i++) BENCH_NEEDS(stream_init(&made->in[i], &made->out[i]) == DUO_OK);
     return made;
 }
 
@@ -79,7 +81,7 @@ static uint64_t hear_lines(void *channel, uint64_t count)
     duo_ports *set = duo_ports_new();
     BENCH_NEEDS(set != NULL);
     uint64_t sum = 0;
-    for (unsigned i = 0; i < SENDERS; i++)
+    for (unsigned i = 0; i < bench_senders; i++)
         BENCH_NEEDS(duo_ports_add(set, DUO_READY(from->in[i]), &from->in[i], NULL) == DUO_OK);
     void *ready;
     while (duo_ports_wait(set, DUO_FOREVER, &ready) == DUO_OK) {
@@ -134,7 +136,7 @@ static uint64_t hear_shared(void *channel, uint64_t count)
 static void close_lines(void *channel)
 {
     lines *made = channel;
-    for (unsigned i = 1; i < SENDERS; i++) {
+    for (unsigned i = 1; i < bench_senders; i++) {
         BENCH_NEEDS(stream_client_stream_close(made->out[i]) == DUO_OK);
         BENCH_NEEDS(stream_server_stream_close(made->in[i]) == DUO_OK);
     }
@@ -202,14 +204,14 @@ typedef struct kit {
 
 static void *open_kits(void)
 {
-    kit *kits = bench_shared(SENDERS * sizeof *kits);
-    for (unsigned i = 0; i < SENDERS; i++) ck_ring_init(&kits[i].ring, SLOTS);
+    kit *kits = bench_shared(bench_senders * sizeof *kits);
+    for (unsigned i = 0; i < bench_senders; i++) ck_ring_init(&kits[i].ring, SLOTS);
     return kits;
 }
 
 static void close_kits(void *channel)
 {
-    bench_unshared(channel, SENDERS * sizeof(kit));
+    bench_unshared(channel, bench_senders * sizeof(kit));
 }
 
 static void send_kit(void *channel, unsigned sender, uint64_t count)
@@ -234,7 +236,7 @@ static uint64_t hear_kits(void *channel, uint64_t count)
     kit *kits = channel;
     uint64_t sum = 0, left = count;
     while (left > 0) {
-        for (unsigned i = 0; i < SENDERS; i++) {
+        for (unsigned i = 0; i < bench_senders; i++) {
             void *value;
             while (ck_ring_dequeue_spsc(&kits[i].ring, kits[i].slots, &value)) {
                 sum += (uint64_t)(uintptr_t)value - 1;
@@ -253,7 +255,7 @@ const bench_case ck_fan_in = {"four of ck_ring, polled", open_kits, {send_kits, 
 uint64_t sum_of_fan_in(unsigned side, uint64_t count)
 {
     uint64_t sum = 0;
-    for (unsigned sender = 0; side == 1 && sender < SENDERS; sender++) {
+    for (unsigned sender = 0; side == 1 && sender < bench_senders; sender++) {
         uint64_t own = share_of(sender, count);
         sum += own * (own - 1) / 2;
     }

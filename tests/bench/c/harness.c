@@ -1,5 +1,5 @@
 /*
- * Slices and rounds. All cases of a family take turns, in slices of BENCH_SLICE nanoseconds; every other
+ * Slices and rounds. All cases of a family take turns, in slices of SLICE nanoseconds; every other
  * round goes in reverse order. The first case is measured before and after the others of its round, and its
  * time in the round is the geometric mean of the two. Cross-CPU times depend on where a virtual machine's
  * CPUs are at the moment, so a ratio is that of tenth percentiles over all rounds.
@@ -19,11 +19,7 @@
 #include "bench.h"
 
 /* How long a slice is, in nanoseconds. */
-#ifndef BENCH_SLICE
-#define BENCH_SLICE 1500000
-#endif
-
-enum { SLICE = BENCH_SLICE, FEWEST = 20, MOST_CASES = 24 };
+enum { SLICE = 1500000, FEWEST = 20, MOST_CASES = 24 };
 
 /* A round trip of fewer nanoseconds did not leave the core. */
 enum { SHARED = 40, ROUND_TRIPS = 500 };
@@ -47,26 +43,17 @@ void bench_unshared(void *memory, size_t size)
     munmap(memory, size);
 }
 
-/*
- * With BENCH_CPU, all threads are on one processor, and what is measured is the time that the threads of this process have computed: where much of
- * the work is that of other threads, and of waking them.
- */
-#ifdef BENCH_CPU
-enum { CLOCK = CLOCK_PROCESS_CPUTIME_ID, PROCESSORS = 1 };
-#else
-enum { CLOCK = CLOCK_MONOTONIC, PROCESSORS = 2 };
-#endif
-
 static uint64_t nanoseconds(void)
 {
     struct timespec time;
-    clock_gettime(CLOCK, &time);
+    clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 /* What both sides of a slice share, also across processes. */
 typedef struct slice {
     const bench_case *measured;
+    bench_affinity affinity;
     void *channel;
     uint64_t count;
     _Atomic int ready;
@@ -75,18 +62,23 @@ typedef struct slice {
     uint64_t sums[2];
 } slice;
 
-void bench_pin(unsigned side)
+/* Lets the thread of a side, and those that it starts, run only where the family says. */
+static void pin(unsigned side, bench_affinity affinity)
 {
-    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (processors < 2) return;
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
-    CPU_SET(side % PROCESSORS, &cpus);
+    for (long cpu = 0; cpu < processors; cpu++) {
+        long own = affinity == BENCH_APART ? side : 0;
+        if (affinity == BENCH_ANYWHERE || cpu == own) CPU_SET((size_t)cpu, &cpus);
+    }
     BENCH_NEEDS(sched_setaffinity(0, sizeof cpus, &cpus) == 0);
 }
 
 static void run_side(slice *shared, unsigned side)
 {
-    bench_pin(side);
+    pin(side, shared->affinity);
     void *joined = shared->channel;
     if (shared->measured->join[side] != NULL) joined = shared->measured->join[side](joined);
     atomic_fetch_add(&shared->ready, 1);
@@ -108,6 +100,7 @@ double bench_slice(const bench_family *family, const bench_case *measured, uint6
 {
     slice *shared = bench_shared(sizeof *shared);
     shared->measured = measured;
+    shared->affinity = family->affinity;
     shared->channel = measured->open();
     shared->count = count;
     if (measured->in_processes) {
@@ -206,7 +199,7 @@ void bench_measure(const bench_family *family, unsigned rounds)
     }
     unsigned asked = rounds, aside = 0;
     for (unsigned round = 0; round < rounds; round++) {
-        if (PROCESSORS == 2 && distance() < SHARED) {
+        if (family->affinity == BENCH_APART && distance() < SHARED) {
             aside++;
             rounds--;
             round--;
@@ -226,8 +219,7 @@ void bench_measure(const bench_family *family, unsigned rounds)
     }
     double tenths[MOST_CASES] = {0};
     for (size_t i = 0; i < family->count; i++) tenths[i] = bench_quantile(times[i], rounds, 0.1);
-    const char *processors = PROCESSORS == 1 ? " of one processor" : "";
-    printf("### %s\n\nNanoseconds%s per %s, %u rounds; ratios of tenth percentiles to *%s*.\n\n", family->name, processors,
+    printf("### %s\n\nNanoseconds per %s, %u rounds; ratios of tenth percentiles to *%s*.\n\n", family->name,
            family->unit, rounds, cases[0].name);
     printf("| case | tenth percentile | median | ratio |\n| --- | ---: | ---: | ---: |\n");
     for (size_t i = 0; i < family->count; i++) {

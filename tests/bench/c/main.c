@@ -1,7 +1,7 @@
 /*
  * What the C pipes cost compared with what the machine and the system can do, in one program.
  *
- *   bench [--quick] [rounds [family]]
+ *   bench [--quick | --serve] [rounds [family]]
  *
  * Prints Markdown. With --quick every case transfers three values once, only to see that it works. A family
  * is selected by the beginning of its name.
@@ -34,8 +34,31 @@ static const bench_bar stream_bars[] = {
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
+/*
+ * Reads lines with the word msgsend, a number of senders, how many numbers each sends, and a case, and answers
+ * each with the sum of what arrived and the nanoseconds that it took, for `cargo bench --bench origins`.
+ */
+static int serve(void)
+{
+    const bench_case cases[] = {ours_fan_in, shared_fan_in};
+    const bench_family family = {.sum_of = sum_of_fan_in};
+    unsigned long count;
+    char name[64];
+    while (scanf(" msgsend %u %lu %63[^\n]", &bench_senders, &count, name) == 3) {
+        for (size_t i = 0; i < COUNT(cases); i++) {
+            if (strcmp(cases[i].name, name) != 0) continue;
+            uint64_t all = bench_senders * count;
+            double each = bench_slice(&family, &cases[i], all);
+            printf("%llu %.0f\n", (unsigned long long)sum_of_fan_in(1, all), each * (double)all);
+            fflush(stdout);
+        }
+    }
+    return 0;
+}
+
 int main(int count, char **words)
 {
+    if (count > 1 && strcmp(words[1], "--serve") == 0) return serve();
     unsigned rounds = 101;
     if (count > 1) rounds = strcmp(words[1], "--quick") == 0 ? 0 : (unsigned)strtoul(words[1], NULL, 10);
     const char *wanted = count > 2 ? words[2] : "";
@@ -62,12 +85,13 @@ int main(int count, char **words)
     };
     const bench_family families[] = {
         {"ping-pong, u64", "round trip", sum_of_ping_pong, ping_pong, COUNT(ping_pong), ping_pong_bars,
-         COUNT(ping_pong_bars)},
+         COUNT(ping_pong_bars), BENCH_APART},
         {"stream, u64", "number", sum_of_stream, stream, COUNT(stream), stream_bars,
-         COUNT(stream_bars)},
+         COUNT(stream_bars), BENCH_APART},
         {"bank session, one thread", "session", sum_of_sessions, sessions, COUNT(sessions), session_bars,
-         COUNT(session_bars)},
-        {"fan-in of 4, u64", "number", sum_of_fan_in, fan_in, COUNT(fan_in), fan_in_bars, COUNT(fan_in_bars)},
+         COUNT(session_bars), BENCH_APART},
+        {"fan-in of 4, u64", "number", sum_of_fan_in, fan_in, COUNT(fan_in), fan_in_bars, COUNT(fan_in_bars),
+         BENCH_APART},
     };
 #ifndef BENCH_HAS_CK
     printf("ck_ring is left out: <ck_ring.h> is not installed (Debian: libck-dev).\n\n");

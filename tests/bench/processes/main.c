@@ -12,11 +12,6 @@
 
 #include "cases.h"
 
-/* The number of rounds if the command line has none; 0 is like --quick. */
-#ifndef BENCH_ROUNDS
-#define BENCH_ROUNDS 101
-#endif
-
 static uint64_t sum_of_short(unsigned side, uint64_t count)
 {
     return side == 0 ? 0 : count * SHORT;
@@ -56,7 +51,7 @@ static bench_case apart(bench_case measured)
 
 int main(int count, char **words)
 {
-    unsigned rounds = BENCH_ROUNDS;
+    unsigned rounds = 101;
     if (count > 1) rounds = strcmp(words[1], "--quick") == 0 ? 0 : (unsigned)strtoul(words[1], NULL, 10);
     const char *wanted = count > 2 ? words[2] : "";
     const bench_case ping_pong[] = {
@@ -71,19 +66,29 @@ int main(int count, char **words)
     const bench_case long_texts[] = {pipe_long_texts, shm_long_texts, unix_long_texts};
     const bench_case socket_ping_pong[] = {by_hand_ping_pong, net_ping_pong};
     const bench_case socket_stream[] = {by_hand_stream, net_stream};
+    const bench_case waking[] = {futex_ping_pong, signal_ping_pong, apart(pipe_ping_pong), shm_ping_pong};
+    const bench_case filling[] = {apart(pipe_stream), shm_stream};
+#define WAKING(name, affinity) {"waking, " name, "round trip", sum_of_ping_pong, waking, COUNT(waking), NULL, 0, affinity}
+#define FILLING(name, affinity) {"filling, " name, "number", sum_of_stream, filling, COUNT(filling), NULL, 0, affinity}
     const bench_family families[] = {
         {"ping-pong, u64", "round trip", sum_of_ping_pong, ping_pong, COUNT(ping_pong), ping_pong_bars,
-         COUNT(ping_pong_bars)},
+         COUNT(ping_pong_bars), BENCH_APART},
         {"stream, u64", "number", sum_of_stream, stream, COUNT(stream), stream_bars,
-         COUNT(stream_bars)},
+         COUNT(stream_bars), BENCH_APART},
         {"texts of 64 bytes", "text", sum_of_short, short_texts, COUNT(short_texts), text_bars,
-         COUNT(text_bars)},
+         COUNT(text_bars), BENCH_APART},
         {"texts of 64 KiB", "text", sum_of_long, long_texts, COUNT(long_texts), text_bars,
-         COUNT(text_bars)},
+         COUNT(text_bars), BENCH_APART},
         {"Unix socket, ping-pong", "round trip", sum_of_ping_pong, socket_ping_pong, COUNT(socket_ping_pong),
-         socket_bars, COUNT(socket_bars)},
+         socket_bars, COUNT(socket_bars), BENCH_APART},
         {"Unix socket, stream", "number", sum_of_stream, socket_stream, COUNT(socket_stream), socket_stream_bars,
-         COUNT(socket_stream_bars)},
+         COUNT(socket_stream_bars), BENCH_APART},
+        WAKING("a processor each", BENCH_APART),
+        WAKING("no affinity", BENCH_ANYWHERE),
+        WAKING("one processor", BENCH_TOGETHER),
+        FILLING("a processor each", BENCH_APART),
+        FILLING("no affinity", BENCH_ANYWHERE),
+        FILLING("one processor", BENCH_TOGETHER),
     };
     for (size_t i = 0; i < COUNT(families); i++)
         if (strncmp(families[i].name, wanted, strlen(wanted)) == 0) bench_measure(&families[i], rounds);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use duologue::{Closed, PortSet};
+use duologue::generated::{session, Slot};
+use duologue::{Capacity, Closed, PortSet, SharedSender};
 
 use crate::futures::block_on;
-use crate::golden::stream::{self, Stream};
+use crate::golden::stream::{self, state, Stream};
 use crate::golden::{bank, nest};
 use crate::unpark::Unpark;
 
@@ -64,6 +65,50 @@ fn a_key_names_its_endpoint_and_no_later_one() -> Result<(), Closed> {
     let _to_b = to_b.send(2)?;
     assert!(matches!(set.recv(), Some(('b', Ok(Stream::Send(2, _))))));
     assert!(matches!(a.recv()?, Stream::Send(1, _)));
+    Ok(())
+}
+
+/// One thread sends everything, so each message is sent after the one before. A set keeps the order of each sender, and reports its end last.
+/// Only a shared sender keeps the order across senders.
+#[test]
+fn a_set_orders_each_sender_and_a_shared_sender_orders_all() -> Result<(), Closed> {
+    let mut set = PortSet::new();
+    let (a, to_a) = stream::init::<u32>();
+    let (b, to_b) = stream::init::<u32>();
+    set.insert(a, 'a');
+    set.insert(b, 'b');
+    let to_a = to_a.send(1)?;
+    drop(to_b.send(2)?);
+    drop(to_a.send(3)?);
+    let (mut numbers, mut of_a, mut of_b) = (Vec::new(), Vec::new(), Vec::new());
+    while let Some((from, message)) = set.recv() {
+        let of_sender = if from == 'a' { &mut of_a } else { &mut of_b };
+        let Ok(Stream::Send(number, next)) = message else {
+            of_sender.push("its end".to_owned());
+            continue;
+        };
+        numbers.push(number);
+        of_sender.push(number.to_string());
+        set.insert(next, from);
+    }
+    assert_eq!(of_a, ["1", "3", "its end"]);
+    assert_eq!(of_b, ["2", "its end"]);
+    assert_ne!(numbers, [1, 2, 3]);
+
+    let (client, server) = session(Slot::new().fit::<u32>(), Capacity::Unbounded);
+    let mut server: stream::server::Stream<u32> = server;
+    let sender = SharedSender::<state::Stream<u32>>::new(client);
+    let senders = [sender.clone(), sender];
+    for number in 0..4 {
+        senders[number as usize % 2].send::<0>(number)?;
+    }
+    drop(senders);
+    for expected in 0..4 {
+        let Stream::Send(number, next) = server.recv()?;
+        assert_eq!(number, expected);
+        server = next;
+    }
+    assert!(server.recv().is_err());
     Ok(())
 }
 

@@ -65,6 +65,7 @@ object Main {
     new Family("big bang of 100 actors", classOf[BigBang], None),
     new Family("bank session", classOf[Bank], None),
     new Family("word count", classOf[WordCount], None),
+    new Family("word count of 100 MB", classOf[Words], None),
     new Family("withdrawal over a Unix socket", classOf[Withdrawal], None)
   )
 
@@ -72,6 +73,7 @@ object Main {
     "ping-pong" -> "round trip",
     "bank session" -> "session",
     "word count" -> "word",
+    "word count of 100 MB" -> "text",
     "withdrawal over a Unix socket" -> "withdrawal"
   ).withDefaultValue("message")
 
@@ -85,14 +87,19 @@ object Main {
     Bar("ring of 100 virtual threads", "ArrayBlockingQueue", 0.6),
     Bar("ring of 1000 virtual threads", "ArrayBlockingQueue", 0.6),
     Bar("bank session", "jox channel", 0.5),
+    Bar("word count of 100 MB", "ZIO.foreachPar", 1.1),
+    Bar("word count of 100 MB", "ZIO Queue", 1.1),
     Bar("withdrawal over a Unix socket", "SocketChannel", 1.3)
   )
 
   /** Without arguments all families are measured. `--quick` runs every case once, and every other argument selects the families whose names
     * begin with it.
     */
-  def main(arguments: Array[String]): Unit = {
+  def main(arguments: Array[String]): Unit = if (arguments.sameElements(Array("--serve"))) Origin.serve() else measure(arguments)
+
+  private def measure(arguments: Array[String]): Unit = {
     val quick = arguments.contains("--quick")
+    if (quick) System.setProperty("duologue.bench.megabytes", "3"): Unit
     val names = arguments.filterNot(_.startsWith("--"))
     val families = Families.filter(family => names.isEmpty || names.exists(name => family.name.startsWith(name)))
     assert(families.nonEmpty, "no family has such a name; there are: " + Families.map(_.name).mkString(", "))

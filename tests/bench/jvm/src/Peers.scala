@@ -15,12 +15,12 @@ object Link {
   val Room = 64
 
   /** The links that dialogues, streams and rings are compared with. */
-  def of[A <: AnyRef](peer: String): Link[A] = peer match {
+  def of[A <: AnyRef](peer: String, room: Int = Room): Link[A] = peer match {
     case "JCTools SPSC (busy spin)" => new Spinning[A]
-    case "ArrayBlockingQueue"       => new Blocking(new ArrayBlockingQueue[A](Room))
+    case "ArrayBlockingQueue"       => new Blocking(new ArrayBlockingQueue[A](room))
     case "LinkedTransferQueue"      => new Blocking(new LinkedTransferQueue[A])
     case "SynchronousQueue"         => new Blocking(new SynchronousQueue[A])
-    case "jox channel"              => new Jox[A]
+    case "jox channel"              => new Jox[A](room)
   }
 
   private final class Spinning[A <: AnyRef] extends Link[A] {
@@ -43,8 +43,8 @@ object Link {
     def take(): A = queue.take()
   }
 
-  private final class Jox[A <: AnyRef] extends Link[A] {
-    private val channel = Channel.newBufferedChannel[A](Room)
+  private final class Jox[A <: AnyRef](room: Int) extends Link[A] {
+    private val channel = Channel.newBufferedChannel[A](room)
 
     def put(value: A): Unit = channel.send(value)
     def take(): A = channel.receive()

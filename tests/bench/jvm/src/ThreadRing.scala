@@ -1,7 +1,9 @@
 package duologue.bench
 
 import duologue.bench.talks.stream
-import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.TimeUnit
+import java.util.concurrent.atomic.{AtomicLongArray, AtomicReferenceArray}
+import java.util.concurrent.locks.LockSupport
 import org.apache.pekko.actor.typed.{ActorRef, ActorSystem, Behavior}
 import org.apache.pekko.actor.typed.scaladsl.Behaviors
 import org.openjdk.jmh.annotations.*
@@ -11,21 +13,17 @@ import org.openjdk.jmh.annotations.*
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 class ThreadRing {
-  @Param(Array("LinkedTransferQueue", "duologue", "jox channel", "Pekko actors"))
+  @Param(Array("LinkedTransferQueue", "duologue", "park and unpark", "jox channel", "Pekko actors"))
   var peer: String = scala.compiletime.uninitialized
 
-  private var ring: ThreadRing.Places = scala.compiletime.uninitialized
+  private var ring: Origin = scala.compiletime.uninitialized
 
   @Setup
-  def begin(): Unit = ring = peer match {
-    case "duologue"     => new ThreadRing.Ours
-    case "Pekko actors" => new ThreadRing.Actors
-    case link           => new ThreadRing.Links(Array.fill(ThreadRing.Threads)(Link.of[String](link)))
-  }
+  def begin(): Unit = ring = ThreadRing.of(peer, ThreadRing.Threads)
 
   @Benchmark
   @OperationsPerInvocation(ThreadRing.Count)
-  def pass(): Unit = ring.run()
+  def pass(): Long = ring.run(ThreadRing.Laps)
 
   @TearDown
   def end(): Unit = ring.end()
@@ -36,86 +34,103 @@ object ThreadRing {
   final val Laps = 100
   final val Count = Threads * Laps
 
-  trait Places {
-
-    /** Passes the token around for all laps. */
-    def run(): Unit
-    def end(): Unit = ()
+  /** What a case runs with this many threads or actors, of which the first have a token each. An operation is a lap. */
+  def of(peer: String, count: Int, tokens: Int = 1): Origin = peer match {
+    case "duologue"        => new Ours(count, tokens)
+    case "Pekko actors"    => new Actors(count)
+    case "park and unpark" => new Parks(count)
+    case link              => new Links(Array.fill(count)(Link.of[java.lang.Long](link)), tokens)
   }
 
-  /** Virtual threads. The first one has the token first and last. */
-  trait Passing extends Places {
-    def pass(place: Int): Unit
-
-    def run(): Unit = {
-      val done = new CountDownLatch(Threads)
-      var i = 0
-      while (i < Threads) {
-        val place = i
-        Thread.startVirtualThread { () =>
-          pass(place)
-          done.countDown()
-        }: Unit
-        i += 1
-      }
-      done.await()
-    }
-  }
-
-  private final class Ours extends Passing {
-    private val sessions = Array.fill(Threads)(stream.init())
+  /** A thread that begins with a token has it last, too. A token is a 1. */
+  private final class Ours(count: Int, tokens: Int) extends OnThreads(count) {
+    private val sessions = Array.fill(count)(stream.init())
     private val servers = sessions.map(_._1)
     private val clients = sessions.map(_._2)
 
-    def pass(place: Int): Unit = {
-      val from = if (place == 0) Threads - 1 else place - 1
+    def play(place: Int, laps: Int): Long = {
+      val from = if (place == 0) count - 1 else place - 1
       var client = clients(place)
       var server = servers(from)
+      var sum = 0L
       var i = 0
-      while (i < Laps) {
-        if (place == 0) client = client.send(i.toLong)
-        server = server.recv().next
-        if (place != 0) client = client.send(i.toLong)
+      while (i < laps) {
+        if (place < tokens) client = client.send(1L)
+        val token = server.recv()
+        server = token.next
+        sum += token.value
+        if (place >= tokens) client = client.send(token.value)
         i += 1
       }
       clients(place) = client
       servers(from) = server
+      sum
     }
   }
 
-  private final class Links(links: Array[Link[String]]) extends Passing {
-    def pass(place: Int): Unit = {
-      val from = links(if (place == 0) Threads - 1 else place - 1)
+  private final class Links(links: Array[Link[java.lang.Long]], tokens: Int) extends OnThreads(links.length) {
+    private val token = java.lang.Long.valueOf(1L)
+
+    def play(place: Int, laps: Int): Long = {
+      val from = links(if (place == 0) links.length - 1 else place - 1)
+      var sum = 0L
       var i = 0
-      while (i < Laps) {
-        if (place == 0) links(place).put("token")
-        from.take(): Unit
-        if (place != 0) links(place).put("token")
+      while (i < laps) {
+        if (place < tokens) links(place).put(token)
+        val taken = from.take()
+        sum += taken.longValue
+        if (place >= tokens) links(place).put(taken)
         i += 1
       }
+      sum
+    }
+  }
+
+  /** What waking and sleeping cost without messages: each thread has a counter of tokens. */
+  private final class Parks(count: Int) extends OnThreads(count) {
+    private val Apart = 16
+    private val threads = new AtomicReferenceArray[Thread](count)
+    private val tokens = new AtomicLongArray(Apart * count)
+
+    def play(place: Int, laps: Int): Long = {
+      val own = Apart * place
+      val next = (place + 1) % count
+      threads.set(place, Thread.currentThread)
+      var i = 0
+      while (i < laps) {
+        if (place == 0) wake(next)
+        while (tokens.get(own) == i) LockSupport.park()
+        if (place != 0) wake(next)
+        i += 1
+      }
+      tokens.set(own, 0L)
+      laps.toLong
+    }
+
+    /** A thread that is not there yet finds its token before it sleeps. */
+    private def wake(next: Int): Unit = {
+      tokens.incrementAndGet(Apart * next): Unit
+      LockSupport.unpark(threads.get(next))
     }
   }
 
   private sealed trait Message
   private final case class Next(actor: ActorRef[Message]) extends Message
-  private final case class Token(left: Int, done: CountDownLatch) extends Message
+  private final case class Token(passed: Long, all: Long, done: Done) extends Message
 
   private def actor(next: Option[ActorRef[Message]]): Behavior[Message] = Behaviors.receiveMessage {
     case Next(other)    => actor(Some(other))
-    case Token(0, done) =>
-      done.countDown()
-      Behaviors.same
-    case Token(left, done) =>
-      next.foreach(_ ! Token(left - 1, done))
+    case Token(passed, all, done) =>
+      if (passed == all) done(passed) else next.foreach(_ ! Token(passed + 1L, all, done))
       Behaviors.same
   }
 
-  private final class Actors extends Places {
+  private final class Actors(count: Int) extends Origin {
     private val first = new java.util.concurrent.CompletableFuture[ActorRef[Message]]
     private val system = ActorSystem[Nothing](
       Behaviors.setup[Nothing] { context =>
-        val all = Vector.tabulate(Threads)(place => context.spawn(actor(None), "a" + place.toString))
-        all.indices.foreach(place => all(place) ! Next(all((place + 1) % Threads)))
+        val all = Vector.tabulate(count)(place => context.spawn(actor(None), "a" + place.toString))
+        all.indices.foreach(place => all(place) ! Next(all((place + 1) % count)))
         first.complete(all.head)
         Behaviors.empty
       },
@@ -123,9 +138,9 @@ object ThreadRing {
       Pekko.quiet
     )
 
-    def run(): Unit = {
-      val done = new CountDownLatch(1)
-      first.join() ! Token(Count, done)
+    def run(laps: Int): Long = {
+      val done = new Done(1)
+      first.join() ! Token(0L, count.toLong * laps, done)
       done.await()
     }
 

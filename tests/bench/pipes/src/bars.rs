@@ -76,6 +76,8 @@ pub const BARS: &[Bar] = &[
         against: "10 sessions",
         most: 1.2,
     },
+    bar("word count of 100 MB", "rayon", 1.1),
+    bar("word count of 100 MB", "crossbeam", 1.1),
     bar("ping-pong on one core, u64", "sched_yield hand-over", 1.1),
     bar("four pairs on two cores, u64", "kanal", 1.0),
 ];

@@ -46,6 +46,10 @@ struct Options {
     #[arg(long)]
     strict: bool,
 
+    /// Run the cases that `cargo bench --bench origins` asks for.
+    #[arg(long, hide = true)]
+    serve: bool,
+
     /// Cargo passes this to every benchmark.
     #[arg(long, hide = true)]
     bench: bool,
@@ -60,8 +64,30 @@ fn is_wanted(filters: &[String], family: &str, case: &str) -> bool {
     filters.is_empty() || filters.iter().any(takes)
 }
 
+/// Reads lines with an origin, its size, a number of operations and a case, and answers each with the sum and the nanoseconds of a slice.
+fn serve() {
+    let mut crew = Crew::default();
+    for line in std::io::stdin().lines() {
+        let line = line.expect("the other program writes text");
+        let words: Vec<&str> = line.splitn(4, ' ').collect();
+        let [name, size, operations, case] = words[..] else {
+            panic!("not four words: {line}")
+        };
+        let number = |text: &str| -> u64 { text.parse().expect("a number") };
+        let cases = cases::of_origin(name, number(size));
+        let found = cases.iter().find(|one| one.name == case);
+        let found = found.unwrap_or_else(|| panic!("{name} has no case {case}"));
+        let slice = found.run(&mut crew, number(operations));
+        println!("{} {}", slice.sum, slice.time.as_nanos());
+    }
+}
+
 fn main() -> ExitCode {
     let options = Options::parse();
+    if options.serve {
+        serve();
+        return ExitCode::SUCCESS;
+    }
     let families = cases::families();
     let families = families.iter().filter(|family| {
         let mut cases = family.cases.iter();

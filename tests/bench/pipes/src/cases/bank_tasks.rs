@@ -87,22 +87,22 @@ fn channels<C: Channel<Word>>() -> Case {
 }
 
 async fn over_channels<C: Channel<Word>>(n: u64) -> u64 {
-    let (mut to_bank, mut from_customer) = C::channel(2);
-    let (mut to_customer, mut from_bank) = C::channel(2);
+    let (to_bank, mut from_customer) = C::channel(2);
+    let (to_customer, mut from_bank) = C::channel(2);
     let customer = async {
-        C::send(&mut to_bank, Word::Login(n, n)).await;
+        C::send(&to_bank, Word::Login(n, n)).await;
         must_be!(C::recv(&mut from_bank).await, Ok);
-        C::send(&mut to_bank, Word::Deposit(n)).await;
-        C::send(&mut to_bank, Word::Withdrawal(n)).await;
+        C::send(&to_bank, Word::Deposit(n)).await;
+        C::send(&to_bank, Word::Withdrawal(n)).await;
         must_be!(C::recv(&mut from_bank).await, Money(money));
         money
     };
     let bank = async {
         must_be!(C::recv(&mut from_customer).await, Login(_name, _password));
-        C::send(&mut to_customer, Word::Ok).await;
+        C::send(&to_customer, Word::Ok).await;
         must_be!(C::recv(&mut from_customer).await, Deposit(_deposit));
         must_be!(C::recv(&mut from_customer).await, Withdrawal(amount));
-        C::send(&mut to_customer, Word::Money(amount)).await;
+        C::send(&to_customer, Word::Money(amount)).await;
     };
     join!(customer, bank).0
 }

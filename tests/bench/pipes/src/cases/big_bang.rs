@@ -6,9 +6,13 @@ use crate::harness::{Case, Family, Job, Place};
 use crate::payload::triangle;
 use crate::peers::tasks::*;
 use crate::protocols::ping_pong::{Ping, Pong, client, init, server};
+use crate::protocols::stream::{self, Stream};
+use duologue::{TryRecvError, TrySendError};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
-/// How many actors there are.
-pub const ACTORS: u64 = 100;
+/// How many actors there are in the families, in which sessions are compared too.
+const ACTORS: u64 = 100;
 
 /// With one worker and with two.
 pub fn families() -> Vec<Family> {
@@ -50,13 +54,25 @@ fn of(workers: usize) -> Family {
             });
             tasks.collect()
         }))
-        .case(mailboxes::<Tokio>(workers))
-        .case(mailboxes::<Kanal>(workers))
-        .case(mailboxes::<Flume>(workers))
-        .case(mailboxes::<AsyncChannel>(workers));
+        .case(shared(workers, ACTORS))
+        .case(mailboxes::<Tokio>(workers, ACTORS))
+        .case(mailboxes::<Kanal>(workers, ACTORS))
+        .case(mailboxes::<Flume>(workers, ACTORS))
+        .case(mailboxes::<AsyncChannel>(workers, ACTORS));
     #[cfg(feature = "peers")]
-    let family = family.case(crate::peers::actors::big_bang(workers));
+    let family = family.case(crate::peers::actors::big_bang(workers, ACTORS));
     family
+}
+
+/// With two workers and this many actors, each of which has a mailbox. An operation is a round.
+pub fn of_mailboxes(actors: u64) -> Vec<Case> {
+    vec![
+        shared(2, actors),
+        mailboxes::<Tokio>(2, actors),
+        mailboxes::<Kanal>(2, actors),
+        #[cfg(feature = "peers")]
+        crate::peers::actors::big_bang(2, actors),
+    ]
 }
 
 fn case(workers: usize, name: &str, tasks: impl Fn(u64) -> Vec<Task> + 'static) -> Case {
@@ -117,17 +133,118 @@ async fn in_order(
 }
 
 /// A message to a mailbox: which actor sent it, and whether it wants an answer.
-type Mail = (u64, bool);
+type Mail = (u32, bool);
+
+/// The next actors after this one, so that no actor is the first of all.
+fn others(number: u64, actors: u64) -> impl Iterator<Item = usize> {
+    (1..actors).map(move |distance| ((number + distance) % actors) as usize)
+}
+
+/// A session for each actor, whose sending end all others share.
+fn shared(workers: usize, actors: u64) -> Case {
+    case(workers, "duologue, shared senders", move |rounds| {
+        let sessions = (0..actors).map(|_| {
+            let (server, client) = stream::init::<Mail>();
+            (server, stream::client::SharedStream::from(client))
+        });
+        let (servers, senders): (Vec<_>, Vec<_>) = sessions.unzip();
+        let senders = Arc::new(senders);
+        let numbered = (0..).zip(servers);
+        let tasks = numbered.map(|(number, server)| -> Task {
+            let actor = Shared {
+                number,
+                senders: Arc::clone(&senders),
+                to_come: 0,
+                to_answer: (actors - 1) * rounds,
+                answers: VecDeque::new(),
+                sum: 0,
+            };
+            Box::pin(actor.play(server, rounds))
+        });
+        tasks.collect()
+    })
+}
+
+/// An actor of `shared`.
+struct Shared {
+    number: u64,
+    senders: Arc<Vec<stream::client::SharedStream<Mail>>>,
+    to_come: u64,
+    to_answer: u64,
+    /// The actors that it has to answer.
+    answers: VecDeque<usize>,
+    sum: u64,
+}
+
+impl Shared {
+    async fn play(mut self, mut server: stream::server::Stream<Mail>, rounds: u64) -> u64 {
+        let actors = self.senders.len() as u64;
+        for round in 1..=rounds {
+            self.to_come = actors - 1;
+            for other in others(self.number, actors) {
+                server = self.send(server, other, true).await;
+            }
+            loop {
+                while let Some(other) = self.answers.pop_front() {
+                    server = self.send(server, other, false).await;
+                }
+                if self.to_come == 0 && (round < rounds || self.to_answer == 0) {
+                    break;
+                }
+                let Stream::Send(mail, next) = server.recv_async().await.expect(OPEN);
+                self.read(mail);
+                server = next;
+            }
+        }
+        self.sum
+    }
+
+    fn read(&mut self, (from, asks): Mail) {
+        if asks {
+            self.to_answer -= 1;
+            self.answers.push_back(from as usize);
+        } else {
+            self.to_come -= 1;
+            self.sum = self.sum.wrapping_add(self.number);
+        }
+    }
+
+    /// Reads its own mail while the other mailbox is full, because that actor may wait for space in this one.
+    async fn send(
+        &mut self,
+        mut server: stream::server::Stream<Mail>,
+        other: usize,
+        asks: bool,
+    ) -> stream::server::Stream<Mail> {
+        let mail = (self.number as u32, asks);
+        while let Err(error) = self.senders[other].try_send(mail) {
+            assert!(matches!(error, TrySendError::Full(_)), "{OPEN}");
+            match server.try_recv() {
+                Ok(Stream::Send(mail, next)) => {
+                    self.read(mail);
+                    server = next;
+                }
+                Err(TryRecvError::Empty(same)) => {
+                    server = same;
+                    tokio::task::yield_now().await;
+                }
+                Err(TryRecvError::Closed(_)) => panic!("{OPEN}"),
+            }
+        }
+        server
+    }
+}
 
 /// A channel for each actor, whose sender all others have. It has space for everything that can be in flight, because an actor that waits
 /// for space reads nothing.
-fn mailboxes<C: Channel<Mail, Tx: Clone + Sync, Rx: Sync>>(workers: usize) -> Case {
-    case(workers, C::NAME, |rounds| {
-        let channels = (0..ACTORS).map(|_| C::channel(3 * ACTORS as usize));
+fn mailboxes<C: Channel<Mail, Rx: Sync>>(workers: usize, actors: u64) -> Case {
+    case(workers, C::NAME, move |rounds| {
+        let channels = (0..actors).map(|_| C::channel(3 * actors as usize));
         let (txs, rxs): (Vec<_>, Vec<_>) = channels.unzip();
-        let actors = (0..).zip(rxs);
-        let tasks = actors.map(|(number, rx)| -> Task {
-            Box::pin(mailbox::<C>(number, rx, txs.clone(), rounds))
+        let txs = Arc::new(txs);
+        let numbered = (0..).zip(rxs);
+        let tasks = numbered.map(|(number, rx)| -> Task {
+            Box::pin(mailbox::<C>(number, rx, Arc::clone(&txs), rounds))
         });
         tasks.collect()
     })
@@ -136,21 +253,21 @@ fn mailboxes<C: Channel<Mail, Tx: Clone + Sync, Rx: Sync>>(workers: usize) -> Ca
 async fn mailbox<C: Channel<Mail>>(
     number: u64,
     mut rx: C::Rx,
-    mut txs: Vec<C::Tx>,
+    txs: Arc<Vec<C::Tx>>,
     rounds: u64,
 ) -> u64 {
-    let (mut sum, mut to_answer) = (0_u64, (ACTORS - 1) * rounds);
+    let actors = txs.len() as u64;
+    let (mut sum, mut to_answer) = (0_u64, (actors - 1) * rounds);
     for round in 0..rounds {
-        for distance in 1..ACTORS {
-            let other = ((number + distance) % ACTORS) as usize;
-            C::send(&mut txs[other], (number, true)).await;
+        for other in others(number, actors) {
+            C::send(&txs[other], (number as u32, true)).await;
         }
-        let mut to_come = ACTORS - 1;
+        let mut to_come = actors - 1;
         while to_come > 0 || (round + 1 == rounds && to_answer > 0) {
             let (other, asks) = C::recv(&mut rx).await;
             if asks {
                 to_answer -= 1;
-                C::send(&mut txs[other as usize], (number, false)).await;
+                C::send(&txs[other as usize], (number as u32, false)).await;
             } else {
                 to_come -= 1;
                 sum = sum.wrapping_add(number);

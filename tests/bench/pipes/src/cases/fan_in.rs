@@ -1,11 +1,14 @@
 //! Many senders and one receiver, on two cores.
 
+use super::ring_tasks::{Task, run};
 use super::{OURS, port_set};
 use crate::harness::{Case, Family, Job, Place};
 use crate::payload::Payload;
 use crate::peers::blocking::*;
 use crate::peers::raw::SLOTS;
-use crate::protocols::stream;
+use crate::peers::tasks;
+use crate::protocols::stream::{self, Stream};
+use duologue::{Endpoint, PortSet};
 
 /// From 1 to 64 senders.
 pub fn families() -> Vec<Family> {
@@ -32,6 +35,110 @@ fn of(senders: u64) -> Family {
         .case(shared::<AsyncChannel>(senders))
 }
 
+/// Many senders to one receiver, as threads and, with two workers, as tasks. Each sender sends as many numbers as there are operations, and
+/// ends; the receiver receives until all have ended.
+pub fn msgsend(senders: u64) -> Vec<Case> {
+    vec![
+        port_set::set(senders),
+        one_end(senders),
+        shared::<Kanal>(senders),
+        shared::<Crossbeam>(senders),
+        set_of_tasks(senders),
+        one_end_of_tasks(senders),
+        channel_of_tasks::<tasks::Kanal>(senders),
+        channel_of_tasks::<tasks::Tokio>(senders),
+    ]
+}
+
+/// Tasks of tokio: `tasks` makes the receiver and the senders for a number of operations.
+fn as_tasks(name: &str, tasks: impl Fn(u64) -> Vec<Task> + 'static) -> Case {
+    Case::new(format!("{name}, tasks"), move |count| {
+        let tasks = tasks(count);
+        vec![Job::timed(Place::Anywhere, move |clock| {
+            run(2, tasks, clock)
+        })]
+    })
+}
+
+const OPEN: &str = "the receiver reads all";
+
+fn set_of_tasks(senders: u64) -> Case {
+    as_tasks(&format!("{OURS} PortSet"), move |count| {
+        let sessions = (0..senders).map(|_| stream::init::<u64>());
+        let (servers, clients): (Vec<_>, Vec<_>) = sessions.unzip();
+        let receiver: Task = Box::pin(async move {
+            let mut set: PortSet<_> = servers.into_iter().map(|server| (server, ())).collect();
+            let mut sum = 0_u64;
+            while let Some(((), message)) = set.recv_async().await {
+                if let Ok(Stream::Send(value, next)) = message {
+                    sum = sum.wrapping_add(value);
+                    set.insert(next, ());
+                }
+            }
+            sum
+        });
+        let send = |mut client: stream::client::Stream<u64>| -> Task {
+            Box::pin(async move {
+                for n in 0..count {
+                    client.ready().await;
+                    client = client.send(n).expect(OPEN);
+                }
+                0
+            })
+        };
+        let senders = clients.into_iter().map(send);
+        senders.chain([receiver]).collect()
+    })
+}
+
+fn one_end_of_tasks(senders: u64) -> Case {
+    as_tasks(&format!("{OURS} SharedSender"), move |count| {
+        let (mut server, client) = stream::init::<u64>();
+        let shared = stream::client::SharedStream::from(client);
+        let receiver: Task = Box::pin(async move {
+            let mut sum = 0_u64;
+            while let Ok(Stream::Send(value, next)) = server.recv_async().await {
+                sum = sum.wrapping_add(value);
+                server = next;
+            }
+            sum
+        });
+        let send = |_| -> Task {
+            let shared = shared.clone();
+            Box::pin(async move {
+                for n in 0..count {
+                    shared.send_async(n).await.expect(OPEN);
+                }
+                0
+            })
+        };
+        (0..senders).map(send).chain([receiver]).collect()
+    })
+}
+
+fn channel_of_tasks<C: tasks::Channel<u64, Tx: Clone>>(senders: u64) -> Case {
+    as_tasks(C::NAME, move |count| {
+        let (tx, mut rx) = C::channel(SLOTS);
+        let receiver: Task = Box::pin(async move {
+            let mut sum = 0_u64;
+            while let Some(value) = C::next(&mut rx).await {
+                sum = sum.wrapping_add(value);
+            }
+            sum
+        });
+        let send = |_| -> Task {
+            let tx = tx.clone();
+            Box::pin(async move {
+                for n in 0..count {
+                    C::send(&tx, n).await;
+                }
+                0
+            })
+        };
+        (0..senders).map(send).chain([receiver]).collect()
+    })
+}
+
 /// A channel whose sending end can be cloned.
 trait Shared: Channel<u64, Tx: Clone> {}
 
@@ -56,7 +163,7 @@ fn shared<C: Shared>(senders: u64) -> Case {
         };
         let mut jobs: Vec<Job> = (0..senders).map(send).collect();
         jobs.push(everywhere(move || {
-            (0..senders * count).fold(0_u64, |sum, _| sum.wrapping_add(C::recv(&mut rx)))
+            std::iter::from_fn(|| C::next(&mut rx)).fold(0, u64::wrapping_add)
         }));
         jobs
     })
@@ -70,14 +177,14 @@ fn one_end(senders: u64) -> Case {
         let send = |_| {
             let shared = shared.clone();
             everywhere(move || {
-                (0..count).for_each(|n| shared.send(n).expect("the receiver reads all"));
+                (0..count).for_each(|n| shared.send(n).expect(OPEN));
                 0
             })
         };
         let mut jobs: Vec<Job> = (0..senders).map(send).collect();
         jobs.push(everywhere(move || {
             let mut sum = 0_u64;
-            while let Ok(stream::Stream::Send(value, next)) = server.recv() {
+            while let Ok(Stream::Send(value, next)) = server.recv() {
                 sum = sum.wrapping_add(value);
                 server = next;
             }
@@ -94,7 +201,7 @@ fn selected(senders: u64) -> Case {
         let (txs, rxs): (Vec<_>, Vec<_>) = channels.unzip();
         let send = |tx: crossbeam_channel::Sender<u64>| {
             everywhere(move || {
-                (0..count).for_each(|n| tx.send(n).expect("the receiver reads all"));
+                (0..count).for_each(|n| tx.send(n).expect(OPEN));
                 0
             })
         };

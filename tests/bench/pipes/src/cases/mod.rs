@@ -4,7 +4,7 @@ mod bank;
 mod bank_tasks;
 mod bank_threads;
 mod bank_words;
-pub mod big_bang;
+mod big_bang;
 mod dialectic_bank;
 mod fan_in;
 mod one_core;
@@ -20,8 +20,10 @@ mod search;
 mod session_typed;
 mod stream;
 mod text;
+mod words;
 
 use crate::harness::{Case, Family, Job, Place};
+use std::sync::LazyLock;
 
 /// All families, in the order of the tables.
 pub fn families() -> Vec<Family> {
@@ -39,6 +41,7 @@ pub fn families() -> Vec<Family> {
         one_core::families(),
         parallel_map::families(),
         text::families(),
+        words::families(),
         ring_tasks::thread_rings(),
         big_bang::families(),
         search::families(),
@@ -48,8 +51,24 @@ pub fn families() -> Vec<Family> {
     .collect()
 }
 
+/// The cases of an origin, whose numbers of senders, actors or tasks another program chooses.
+pub fn of_origin(name: &str, size: u64) -> Vec<Case> {
+    match name {
+        "msgsend" => fan_in::msgsend(size),
+        "bang" => big_bang::of_mailboxes(size),
+        "ring" => ring_tasks::with_one_token(size),
+        _ => panic!("there is no origin {name}"),
+    }
+}
+
 /// The name of our own case in every family.
 pub const OURS: &str = "duologue";
+
+/// rayon's threads.
+static TWO_THREADS: LazyLock<rayon::ThreadPool> = LazyLock::new(|| {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    pool.expect("threads can be started")
+});
 
 /// The two cores of everything that needs two.
 pub const LEFT: Place = Place::Core(0);

@@ -1,7 +1,7 @@
 //! A parallel map: a vector in pieces, a future for each piece, and two threads that work on the pieces while the third waits for
-//! the futures in order.
+//! the futures in order. Short pieces cost less than a future, long pieces much more.
 
-use super::OURS;
+use super::{OURS, TWO_THREADS};
 use crate::harness::{Case, Family, Job, Place};
 use crate::payload::triangle;
 use crate::peers::blocking::{Channel, Crossbeam, Flume, Kanal, Std, StdSync};
@@ -10,40 +10,46 @@ use std::sync::Arc;
 
 /// How many pieces a vector has, and how many numbers a piece has.
 const PIECES: u64 = 64;
-const LENGTH: u64 = 256;
+const SHORT: u64 = 256;
+const LONG: u64 = 64 * SHORT;
 
 /// One operation maps one vector.
 pub fn families() -> Vec<Family> {
-    let all = |count: u64| triangle(count).wrapping_mul(PIECES * LENGTH);
-    let sum = move |count: u64| all(count).wrapping_add(count.wrapping_mul(mixed()));
     vec![
-        Family::new("parallel map", "piece", sum)
-            .units(PIECES)
-            .slices(20, 4)
-            .case(inline())
-            .case(map(
-                OURS,
-                || {
-                    let (server, client) = init::<u64>();
-                    (server, client)
-                },
-                |server, value| drop(server.completed(value)),
-                |client| match client.recv().expect("every piece is done") {
-                    Waiting::Completed(value) => value,
-                },
-            ))
-            .case(map(
-                "tokio oneshot (blocking)",
-                tokio::sync::oneshot::channel,
-                |tx, value| tx.send(value).expect("the caller waits"),
-                |rx| rx.blocking_recv().expect("every piece is done"),
-            ))
-            .case(channel::<Kanal>())
-            .case(channel::<Crossbeam>())
-            .case(channel::<StdSync>())
-            .case(channel::<Std>())
-            .case(channel::<Flume>()),
+        of::<SHORT>("parallel map"),
+        of::<LONG>("parallel map, long pieces"),
     ]
+}
+
+fn of<const LENGTH: u64>(name: &str) -> Family {
+    let all = |count: u64| triangle(count).wrapping_mul(PIECES * LENGTH);
+    // Without the number of the vector, which is added to each.
+    let mixed = (0..PIECES * LENGTH).fold(0_u64, |sum, value| sum.wrapping_add(mix(value)));
+    let sum = move |count: u64| all(count).wrapping_add(count.wrapping_mul(mixed));
+    Family::new(name, "piece", sum)
+        .units(PIECES)
+        .slices(20, 4)
+        .case(inline::<LENGTH>())
+        .case(map::<LENGTH, _, _>(
+            OURS,
+            init::<u64>,
+            |server, value| drop(server.completed(value)),
+            |client| match client.recv().expect("every piece is done") {
+                Waiting::Completed(value) => value,
+            },
+        ))
+        .case(rayon::<LENGTH>())
+        .case(map::<LENGTH, _, _>(
+            "tokio oneshot (blocking)",
+            tokio::sync::oneshot::channel,
+            |tx, value| tx.send(value).expect("the caller waits"),
+            |rx| rx.blocking_recv().expect("every piece is done"),
+        ))
+        .case(channel::<LENGTH, Kanal>())
+        .case(channel::<LENGTH, Crossbeam>())
+        .case(channel::<LENGTH, StdSync>())
+        .case(channel::<LENGTH, Std>())
+        .case(channel::<LENGTH, Flume>())
 }
 
 /// A little work for a number.
@@ -51,13 +57,8 @@ fn mix(value: u64) -> u64 {
     (value ^ (value >> 7)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The sum of the work on a whole vector, without the number of the vector, which is added to each.
-fn mixed() -> u64 {
-    (0..PIECES * LENGTH).fold(0, |sum, value| sum.wrapping_add(mix(value)))
-}
-
 /// The work on one piece of one vector.
-fn piece(vector: u64, piece: u64) -> u64 {
+fn piece<const LENGTH: u64>(vector: u64, piece: u64) -> u64 {
     let numbers = piece * LENGTH..(piece + 1) * LENGTH;
     numbers.fold(0, |sum, value| {
         sum.wrapping_add(mix(value)).wrapping_add(vector)
@@ -65,17 +66,34 @@ fn piece(vector: u64, piece: u64) -> u64 {
 }
 
 /// The caller does everything itself: on two cores, half of this time would be ideal.
-fn inline() -> Case {
+fn inline<const LENGTH: u64>() -> Case {
     Case::new("one thread, no futures", |count| {
         vec![Job::new(Place::Anywhere, move || {
-            let pieces = (0..count).flat_map(|vector| (0..PIECES).map(move |at| piece(vector, at)));
+            let pieces = (0..count)
+                .flat_map(|vector| (0..PIECES).map(move |at| piece::<LENGTH>(vector, at)));
             pieces.fold(0, u64::wrapping_add)
         })]
     })
 }
 
-fn channel<C: Channel<u64>>() -> Case {
-    map(
+/// rayon divides the pieces of each vector among its two threads.
+fn rayon<const LENGTH: u64>() -> Case {
+    use rayon::prelude::*;
+    Case::new("rayon", |count| {
+        vec![Job::new(Place::Anywhere, move || {
+            TWO_THREADS.install(|| {
+                (0..count).fold(0, |sum, vector| {
+                    let pieces = (0..PIECES).into_par_iter();
+                    let mapped = pieces.map(|at| piece::<LENGTH>(vector, at));
+                    mapped.reduce(|| 0, u64::wrapping_add).wrapping_add(sum)
+                })
+            })
+        })]
+    })
+}
+
+fn channel<const LENGTH: u64, C: Channel<u64>>() -> Case {
+    map::<LENGTH, _, _>(
         C::NAME,
         || C::channel(1),
         |mut tx, value| C::send(&mut tx, value),
@@ -84,7 +102,7 @@ fn channel<C: Channel<u64>>() -> Case {
 }
 
 /// The pieces go to whichever thread is free, over the same queue in every case.
-fn map<T: Send + 'static, R: 'static>(
+fn map<const LENGTH: u64, T: Send + 'static, R: 'static>(
     name: &str,
     open: fn() -> (T, R),
     complete: fn(T, u64),
@@ -97,7 +115,7 @@ fn map<T: Send + 'static, R: 'static>(
             let work = work.clone();
             Job::new(Place::Anywhere, move || {
                 while let Ok((vector, at, promise)) = work.recv() {
-                    complete(promise, piece(vector, at));
+                    complete(promise, piece::<LENGTH>(vector, at));
                 }
                 0
             })

@@ -55,6 +55,22 @@ pub fn thread_rings() -> Vec<Family> {
     [(1, 1), (2, 1), (1, TASKS), (2, TASKS)].map(of).into()
 }
 
+/// A ring of this many tasks with one token and two workers. An operation is a lap.
+pub fn with_one_token(tasks: u64) -> Vec<Case> {
+    let ring = Ring {
+        workers: 2,
+        tasks,
+        tokens: 1,
+    };
+    vec![
+        ring.ours(),
+        ring.channels::<Tokio>(),
+        ring.channels::<Kanal>(),
+        #[cfg(feature = "peers")]
+        crate::peers::actors::ring(2, tasks, 1),
+    ]
+}
+
 /// A task, and what its numbers add up to.
 pub type Task = Pin<Box<dyn Future<Output = u64> + Send>>;
 
@@ -105,16 +121,7 @@ impl Ring {
                 };
                 (0..self.tokens).map(yields).collect()
             }))
-            .case(self.case(OURS, move |laps| {
-                let sessions = (0..tasks).map(|_| init::<u64>());
-                let (mut servers, clients): (Vec<_>, Vec<_>) = sessions.unzip();
-                servers.rotate_right(1);
-                let pairs = (0..).zip(servers.into_iter().zip(clients));
-                let tasks = pairs.map(|(task, (server, client))| -> Task {
-                    Box::pin(session(server, client, self.token(task), laps))
-                });
-                tasks.collect()
-            }))
+            .case(self.ours())
             .case(self.channels::<Tokio>())
             .case(self.channels::<Kanal>())
             .case(self.channels::<Flume>())
@@ -131,6 +138,19 @@ impl Ring {
                 Place::Anywhere
             };
             vec![Job::timed(place, move |clock| self.run(tasks, clock))]
+        })
+    }
+
+    fn ours(self) -> Case {
+        self.case(OURS, move |laps| {
+            let sessions = (0..self.tasks).map(|_| init::<u64>());
+            let (mut servers, clients): (Vec<_>, Vec<_>) = sessions.unzip();
+            servers.rotate_right(1);
+            let pairs = (0..).zip(servers.into_iter().zip(clients));
+            let tasks = pairs.map(|(task, (server, client))| -> Task {
+                Box::pin(session(server, client, self.token(task), laps))
+            });
+            tasks.collect()
         })
     }
 
@@ -217,20 +237,20 @@ async fn session(
 
 async fn over_channels<C: Channel<u64>>(
     mut rx: C::Rx,
-    mut tx: C::Tx,
+    tx: C::Tx,
     token: Option<u64>,
     laps: u64,
 ) -> u64 {
     let mut sum = 0_u64;
     let kept = token.is_some();
     if let Some(token) = token {
-        C::send(&mut tx, token).await;
+        C::send(&tx, token).await;
     }
     for lap in 1..=laps {
         let token = C::recv(&mut rx).await;
         sum = sum.wrapping_add(token);
         if lap < laps || !kept {
-            C::send(&mut tx, token).await;
+            C::send(&tx, token).await;
         }
     }
     sum

@@ -1,6 +1,6 @@
 //! The breadth-first search of Graph500: level by level, each level in pieces, with a future for each piece.
 
-use super::OURS;
+use super::{OURS, TWO_THREADS};
 use crate::harness::{Case, Family, Job, Place};
 use crate::protocols::future::{Waiting, init, server};
 use crate::protocols::stream;
@@ -293,15 +293,10 @@ fn channels<T: Send + 'static, R: Send + 'static>(
 
 /// rayon divides each level among its two threads.
 fn rayon() -> Case {
-    use rayon::ThreadPool;
     use rayon::prelude::*;
-    static POOL: LazyLock<ThreadPool> = LazyLock::new(|| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-        pool.expect("threads can be started")
-    });
     Case::new("rayon", |count| {
         vec![Job::new(Place::Anywhere, move || {
-            POOL.install(|| {
+            TWO_THREADS.install(|| {
                 (0..count).fold(0_u64, |sum, _| {
                     sum.wrapping_add(search(|level, parents| {
                         let pieces = level.par_chunks(length(level));

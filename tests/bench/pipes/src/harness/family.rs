@@ -26,8 +26,8 @@ pub struct Family {
     pub judged: Judged,
     /// The family runs in only one of this many rounds: more than 1 where slices have to be long.
     pub thinned: usize,
-    /// How many operations a slice has at most, whatever the time.
-    pub most: u64,
+    /// How many operations a slice has, whatever the time.
+    pub exactly: Option<u64>,
     /// The sum that this many operations result in, in any case.
     pub sum: Box<dyn Fn(u64) -> u64>,
     /// The first is the limit, or what is nearest to one; it is measured before and after the others of a round.
@@ -48,7 +48,7 @@ impl Family {
             slice: Duration::from_micros(1500),
             judged: Judged::Tenth,
             thinned: 1,
-            most: u64::MAX,
+            exactly: None,
             sum: Box::new(sum),
             cases: Vec::new(),
         }
@@ -58,6 +58,14 @@ impl Family {
     #[must_use]
     pub fn slices(mut self, milliseconds: u64, thinned: usize) -> Family {
         self.slice = Duration::from_millis(milliseconds);
+        self.thinned = thinned;
+        self
+    }
+
+    /// Sets how many operations a slice has, and divides the number of rounds.
+    #[must_use]
+    pub fn exactly(mut self, operations: u64, thinned: usize) -> Family {
+        self.exactly = Some(operations);
         self.thinned = thinned;
         self
     }

@@ -101,7 +101,7 @@ pub fn measure(
     };
     let mut size = |case: &Case| match effort {
         Effort::Rounds(_) => bench.operations(case),
-        Effort::Quick => 3.min(family.most),
+        Effort::Quick => 3,
     };
     let mut size_of_limit = size(limit);
     let mut sizes: Vec<u64> = others.iter().map(|case| size(case)).collect();
@@ -178,14 +178,18 @@ impl Bench<'_> {
     fn time(&mut self, case: &Case, operations: &mut u64) -> f64 {
         let units = *operations as f64 * self.family.units as f64;
         let time = self.slice(case, *operations).time;
-        if time < self.family.slice / 2 {
-            *operations = (*operations * 2).min(self.family.most);
+        if time < self.family.slice / 2 && self.family.exactly.is_none() {
+            *operations *= 2;
         }
         time.as_nanos() as f64 / units
     }
 
     /// How many operations fill a slice; finding out warms the case up.
     fn operations(&mut self, case: &Case) -> u64 {
+        if let Some(operations) = self.family.exactly {
+            self.slice(case, operations);
+            return operations;
+        }
         let mut operations = 1;
         loop {
             // The best of a few: the first slice of a case includes initialisation that later ones do not, and any can be
@@ -196,10 +200,10 @@ impl Bench<'_> {
                 .unwrap_or_default()
                 .max(Duration::from_nanos(1));
             let fits = self.family.slice.as_secs_f64() / best.as_secs_f64();
-            if fits < 2.0 || operations >= self.family.most {
-                return ((operations as f64 * fits) as u64).clamp(1, self.family.most);
+            if fits < 2.0 {
+                return ((operations as f64 * fits) as u64).max(1);
             }
-            operations = ((operations as f64 * fits.min(8.0)) as u64).min(self.family.most);
+            operations = (operations as f64 * fits.min(8.0)) as u64;
         }
     }
 }

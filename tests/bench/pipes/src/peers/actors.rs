@@ -1,6 +1,6 @@
 //! Actors of ractor, which are tasks of tokio, each with a mailbox without a bound.
 
-use crate::cases::{LEFT, big_bang::ACTORS, ring_tasks::runtime};
+use crate::cases::{LEFT, ring_tasks::runtime};
 use crate::harness::{Case, Clock, Job, Place};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::sync::Arc;
@@ -176,9 +176,10 @@ struct Banged {
 
 impl Banged {
     fn ask(&mut self) -> Result<(), ActorProcessingErr> {
-        self.to_come = ACTORS - 1;
-        for distance in 1..ACTORS {
-            let other = ((self.number + distance) % ACTORS) as usize;
+        let actors = self.others.len() as u64;
+        self.to_come = actors - 1;
+        for distance in 1..actors {
+            let other = ((self.number + distance) % actors) as usize;
             self.others[other].send_message(Bang::Ping(self.number))?;
         }
         Ok(())
@@ -234,13 +235,13 @@ impl Actor for Banging {
 }
 
 /// Big bang.
-pub fn big_bang(workers: usize) -> Case {
-    let make = |number, rounds, done| Banged {
+pub fn big_bang(workers: usize, actors: u64) -> Case {
+    let make = move |number, rounds, done| Banged {
         number,
         others: Arc::default(),
         rounds,
         to_come: 0,
-        to_answer: (ACTORS - 1) * rounds,
+        to_answer: (actors - 1) * rounds,
         sum: 0,
         done,
     };
@@ -256,5 +257,5 @@ pub fn big_bang(workers: usize) -> Case {
             one.send_message(Bang::Start).expect(OPEN);
         }
     };
-    case(workers, ACTORS, make, || Banging, connect, start)
+    case(workers, actors, make, || Banging, connect, start)
 }

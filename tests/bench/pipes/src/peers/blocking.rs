@@ -24,15 +24,21 @@ pub trait Channel<T>: 'static {
     /// Waits while the channel is full.
     fn send(tx: &mut Self::Tx, value: T);
 
-    /// Waits while the channel is empty.
-    fn recv(rx: &mut Self::Rx) -> T;
+    /// Waits while the channel is empty. `None` if all senders have ended, where the channel can tell.
+    fn next(rx: &mut Self::Rx) -> Option<T>;
+
+    /// The next message, where a sender has not ended.
+    #[inline]
+    fn recv(rx: &mut Self::Rx) -> T {
+        Self::next(rx).expect(GONE)
+    }
 }
 
 const GONE: &str = "both ends live as long as the slice";
 
 macro_rules! channels {
     ($($(#[$doc:meta])* $peer:ident, $name:literal, $tx:ty, $rx:ty,
-        $make:expr, $send:expr, $recv:expr;)*) => {$(
+        $make:expr, $send:expr, $next:expr;)*) => {$(
         $(#[$doc])*
         pub struct $peer;
 
@@ -54,9 +60,9 @@ macro_rules! channels {
             }
 
             #[inline]
-            fn recv(rx: &mut Self::Rx) -> T {
-                let recv: fn(&mut Self::Rx) -> T = $recv;
-                recv(rx)
+            fn next(rx: &mut Self::Rx) -> Option<T> {
+                let next: fn(&mut Self::Rx) -> Option<T> = $next;
+                next(rx)
             }
         }
     )*};
@@ -68,49 +74,49 @@ channels! {
         std::sync::mpsc::SyncSender<T>, std::sync::mpsc::Receiver<T>,
         std::sync::mpsc::sync_channel,
         |tx, value| tx.send(value).expect(GONE),
-        |rx| rx.recv().expect(GONE);
+        |rx| rx.recv().ok();
     /// `std::sync::mpsc::channel`.
     Std, "std channel (unbounded)",
         std::sync::mpsc::Sender<T>, std::sync::mpsc::Receiver<T>,
         |_| std::sync::mpsc::channel(),
         |tx, value| tx.send(value).expect(GONE),
-        |rx| rx.recv().expect(GONE);
+        |rx| rx.recv().ok();
     /// `crossbeam_channel::bounded`.
     Crossbeam, "crossbeam",
         crossbeam_channel::Sender<T>, crossbeam_channel::Receiver<T>,
         crossbeam_channel::bounded,
         |tx, value| tx.send(value).expect(GONE),
-        |rx| rx.recv().expect(GONE);
+        |rx| rx.recv().ok();
     /// `flume::bounded`.
     Flume, "flume",
         flume::Sender<T>, flume::Receiver<T>,
         flume::bounded,
         |tx, value| tx.send(value).expect(GONE),
-        |rx| rx.recv().expect(GONE);
+        |rx| rx.recv().ok();
     /// `kanal::bounded`.
     Kanal, "kanal",
         kanal::Sender<T>, kanal::Receiver<T>,
         kanal::bounded,
         |tx, value| tx.send(value).expect(GONE),
-        |rx| rx.recv().expect(GONE);
+        |rx| rx.recv().ok();
     /// `thingbuf::mpsc::blocking::channel`.
     Thingbuf, "thingbuf",
         thingbuf::mpsc::blocking::Sender<T>, thingbuf::mpsc::blocking::Receiver<T>,
         thingbuf::mpsc::blocking::channel,
         |tx, value| tx.send(value).expect(GONE),
-        |rx| rx.recv().expect(GONE);
+        |rx| rx.recv();
     /// `tokio::sync::mpsc::channel`, used by threads.
     Tokio, "tokio mpsc (blocking)",
         tokio::sync::mpsc::Sender<T>, tokio::sync::mpsc::Receiver<T>,
         tokio::sync::mpsc::channel,
         |tx, value| tx.blocking_send(value).expect(GONE),
-        |rx| rx.blocking_recv().expect(GONE);
+        |rx| rx.blocking_recv();
     /// `async_channel::bounded`, used by threads.
     AsyncChannel, "async-channel (blocking)",
         async_channel::Sender<T>, async_channel::Receiver<T>,
         async_channel::bounded,
         |tx, value| tx.send_blocking(value).expect(GONE),
-        |rx| rx.recv_blocking().expect(GONE);
+        |rx| rx.recv_blocking().ok();
     /// `rtrb::RingBuffer`, which has no way to wait.
     Rtrb, "rtrb (busy spin)",
         rtrb::Producer<T>, rtrb::Consumer<T>,
@@ -124,7 +130,7 @@ channels! {
         },
         |rx| loop {
             if let Ok(value) = rx.pop() {
-                return value;
+                return Some(value);
             }
             std::hint::spin_loop();
         };
@@ -141,7 +147,7 @@ channels! {
         },
         |rx| loop {
             if let Some(value) = ringbuf::traits::Consumer::try_pop(rx) {
-                return value;
+                return Some(value);
             }
             std::hint::spin_loop();
         };

@@ -280,8 +280,8 @@ impl<T: Message> Channel<T> for Lines {
     }
 
     #[inline]
-    fn recv(rx: &mut Receiver<T>) -> T {
-        rx.recv()
+    fn next(rx: &mut Receiver<T>) -> Option<T> {
+        Some(rx.recv())
     }
 }
 

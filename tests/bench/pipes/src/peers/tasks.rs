@@ -9,7 +9,7 @@ pub trait Channel<T>: 'static {
     const NAME: &'static str;
 
     /// The end that sends.
-    type Tx: Send + 'static;
+    type Tx: Send + Sync + 'static;
 
     /// The end that receives.
     type Rx: Send + 'static;
@@ -18,10 +18,15 @@ pub trait Channel<T>: 'static {
     fn channel(capacity: usize) -> (Self::Tx, Self::Rx);
 
     /// Completes when the message is in the channel.
-    fn send(tx: &mut Self::Tx, value: T) -> impl Future<Output = ()> + Send;
+    fn send(tx: &Self::Tx, value: T) -> impl Future<Output = ()> + Send;
 
-    /// Completes when there is a message.
-    fn recv(rx: &mut Self::Rx) -> impl Future<Output = T> + Send;
+    /// Completes when there is a message, or `None` when all senders have ended.
+    fn next(rx: &mut Self::Rx) -> impl Future<Output = Option<T>> + Send;
+
+    /// The next message, where a sender has not ended.
+    fn recv(rx: &mut Self::Rx) -> impl Future<Output = T> + Send {
+        async { Self::next(rx).await.expect(GONE) }
+    }
 }
 
 const GONE: &str = "both ends live as long as the slice";
@@ -40,12 +45,13 @@ macro_rules! channels {
                 $make(capacity)
             }
 
-            async fn send(tx: &mut Self::Tx, value: T) {
+            async fn send(tx: &Self::Tx, value: T) {
                 tx.send(value).await.expect(GONE);
             }
 
-            async fn recv(rx: &mut Self::Rx) -> T {
-                rx.recv().await.expect(GONE)
+            async fn next(rx: &mut Self::Rx) -> Option<T> {
+                // Some return an `Option`, others a `Result`.
+                rx.recv().await.into_iter().next()
             }
         }
     )*};
@@ -74,11 +80,11 @@ impl<T: Message> Channel<T> for Flume {
         flume::bounded(capacity)
     }
 
-    async fn send(tx: &mut Self::Tx, value: T) {
+    async fn send(tx: &Self::Tx, value: T) {
         tx.send_async(value).await.expect(GONE);
     }
 
-    async fn recv(rx: &mut Self::Rx) -> T {
-        rx.recv_async().await.expect(GONE)
+    async fn next(rx: &mut Self::Rx) -> Option<T> {
+        rx.recv_async().await.ok()
     }
 }

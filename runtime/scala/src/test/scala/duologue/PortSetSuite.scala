@@ -32,7 +32,7 @@ final class PortSetSuite extends RuntimeSuite {
     case PortSet.Closed(name, _)   => (name, -2)
   }
 
-  test("messages come with the value of their endpoint, in the order in which they came") {
+  test("messages come with the value of their endpoint, in the order of each sender and not across senders") {
     val set = streams()
     val first = join(set, 1)
     val second = join(set, 2)

@@ -1,0 +1,145 @@
+package duologue.bench
+
+import duologue.PortSet
+import duologue.bench.talks.parts
+import java.util.concurrent.TimeUnit
+import org.openjdk.jmh.annotations.*
+import scala.jdk.CollectionConverters.*
+import zio.{Queue as ZioQueue, Runtime, Unsafe, ZIO}
+
+/** Word count of a large text, whose parts go to two workers. */
+@State(Scope.Benchmark)
+@BenchmarkMode(Array(Mode.AverageTime))
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+class Words {
+  @Param(Array("ZIO.foreachPar", "duologue", "ZIO Queue"))
+  var peer: String = scala.compiletime.uninitialized
+
+  private var counter: () => Words.Totals = scala.compiletime.uninitialized
+
+  @Setup
+  def begin(): Unit = counter = peer match {
+    case "duologue"       => () => Words.overSessions()
+    case "ZIO.foreachPar" => () => Words.foreachPar()
+    case "ZIO Queue"      => () => Words.overQueue()
+  }
+
+  @Benchmark
+  def text(): Long = {
+    val totals = counter()
+    val sum = totals.values.asScala.map(_(0)).sum
+    if (sum != Words.count || totals.size != Words.different) throw new AssertionError(sum)
+    sum
+  }
+}
+
+object Words {
+
+  /** How many megabytes the text has. */
+  val Size: Int = Integer.getInteger("duologue.bench.megabytes", 100)
+
+  /** How many characters a part has at least. */
+  private val Part = 250000
+  private val Workers = 2
+
+  /** How often each word occurs. */
+  type Totals = java.util.HashMap[String, Array[Long]]
+
+  /** The text, the number of its words, and how many of them differ. Common words are a large part of it. */
+  private val (text, count, different) = {
+    val random = new scala.util.Random(1)
+    val all = Array.tabulate(10000)(number => number.toString + random.alphanumeric.take(random.nextInt(8)).mkString)
+    val used = new java.util.HashSet[String]
+    val parts = Vector.newBuilder[String]
+    val part = new StringBuilder
+    var left = Size * 1000000
+    var count = 0L
+    while (left > 0) {
+      val word = all(random.nextInt(random.nextInt(all.length) + 1))
+      used.add(word): Unit
+      count += 1
+      part.append(word).append(' ')
+      if (part.length >= math.min(Part, left)) {
+        left -= part.length
+        parts += part.toString
+        part.clear()
+      }
+    }
+    (parts.result(), count, used.size)
+  }
+
+  private def add(part: String, totals: Totals): Unit = {
+    var start = 0
+    while (start < part.length) {
+      val end = part.indexOf(' ', start)
+      totals.computeIfAbsent(part.substring(start, end), _ => new Array[Long](1))(0) += 1
+      start = end + 1
+    }
+  }
+
+  private def merged(all: Iterable[Totals]): Totals = all.reduce { (totals, some) =>
+    some.forEach((word, times) => totals.computeIfAbsent(word, _ => new Array[Long](1))(0) += times(0))
+    totals
+  }
+
+  /** A session with each worker, in which the worker asks for parts. */
+  private def overSessions(): Totals = {
+    val set = PortSet[parts.Asking[Totals], Unit]()
+    for (_ <- 1 to Workers) {
+      val (server, client) = parts.init[Totals]()
+      set.add(server, ())
+      new Thread(() => work(client)).start()
+    }
+    val left = text.iterator
+    var ending = Vector.empty[parts.server.Totals[Totals]]
+    while (set.nonEmpty) set.recv() match {
+      case PortSet.Received(_, parts.Asking.Ask(worker)) =>
+        if (left.hasNext) set.add(worker.part(left.next()), ()) else ending :+= worker.none()
+      case PortSet.Closed(_, why) => throw why
+    }
+    merged(ending.map(_.recv().totals))
+  }
+
+  private def work(first: parts.client.Asking[Totals]): Unit = {
+    val totals = new Totals
+    var asking = Option(first)
+    while (asking.nonEmpty) asking.get.ask().recv() match {
+      case parts.Part.Part(text, next) =>
+        add(text, totals)
+        asking = Some(next)
+      case parts.Part.None(end) =>
+        end.totals(totals)
+        asking = None
+    }
+  }
+
+  private def run[A](effect: ZIO[Any, Nothing, A]): A = Unsafe.unsafely(Runtime.default.unsafe.run(effect).getOrThrow())
+
+  /** Some groups for each worker, so that both end at the same time, and few totals are merged. */
+  private def foreachPar(): Totals = {
+    val groups = text.grouped(math.max(1, text.size / (8 * Workers))).toVector
+    val counted = ZIO.foreachPar(groups) { group =>
+      ZIO.succeed {
+        val totals = new Totals
+        group.foreach(add(_, totals))
+        totals
+      }
+    }
+    merged(run(counted.withParallelism(Workers)))
+  }
+
+  /** An empty part is the end. */
+  private def overQueue(): Totals = run {
+    for {
+      queue <- ZioQueue.bounded[String](Link.Room)
+      fibers <- ZIO.foreach(Vector.fill(Workers)(new Totals))(totals => receive(queue, totals).fork)
+      _ <- ZIO.foreachDiscard(text ++ Vector.fill(Workers)(""))(queue.offer)
+      all <- ZIO.foreach(fibers)(_.join)
+    } yield merged(all)
+  }
+
+  private def receive(queue: ZioQueue[String], totals: Totals): ZIO[Any, Nothing, Totals] = queue.take.flatMap { part =>
+    if (part.isEmpty) ZIO.succeed(totals)
+    else ZIO.succeed(add(part, totals)) *> receive(queue, totals)
+  }
+}
