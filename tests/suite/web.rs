@@ -28,11 +28,17 @@ fn module() -> &'static Path {
     })
 }
 
-/// A page in one file.
+/// A page in one file. Its module is compressed, as in packages.
 fn page(scratch: &Scratch, arguments: &str) -> String {
-    let mut play = scratch.duologue(&format!("play {arguments} -o page.html --module"));
-    done(play.arg(module()));
+    scratch.write("module.gz", compressed(module()));
+    done(&mut scratch.duologue(&format!("play {arguments} -o page.html --module module.gz")));
     scratch.read("page.html")
+}
+
+fn compressed(path: &Path) -> Vec<u8> {
+    let mut gzip = Command::new("gzip");
+    gzip.arg("-9nc").arg(path);
+    run(gzip, b"").stdout
 }
 
 fn node(script: &str) -> Command {
@@ -168,14 +174,32 @@ fn the_module_has_the_options_of_the_program() {
 fn a_page_in_one_file_is_small() {
     let scratch = Scratch::new("web-small");
     page(&scratch, "");
-    let mut gzip = Command::new("gzip");
-    gzip.arg("-9c").arg(scratch.path("page.html"));
-    let size = run(gzip, b"").stdout.len();
+    let size = compressed(&scratch.path("page.html")).len();
     assert!(size < LIMIT, "{size} bytes, and at most {LIMIT}");
     assert!(size > 500_000, "{size} bytes are too few for a compiler");
 }
 
 const LIMIT: usize = 900_000;
+
+/// A program from a copy of the repository has no module: it names the command that builds one.
+#[test]
+fn a_page_in_one_file_needs_the_module() {
+    let scratch = Scratch::with(
+        "web-module",
+        &[("a.proto", "proto! p { s:send { m -> ! } }\n")],
+    );
+    let output = run(scratch.duologue("play a.proto -o page.html"), b"");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if repository().join("cli/module/duologue.wasm.gz").is_file() {
+        assert!(output.status.success(), "{said}");
+        assert!(scratch.read("page.html").contains("a.proto"));
+    } else {
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        let (_, command) = said.split_once('`').expect("it names a command");
+        let program = command.split(' ').next().expect("it has a program");
+        assert!(repository().join(program).is_file(), "{said}");
+    }
+}
 
 /// The links of the playground: what is written can be read.
 #[test]
