@@ -74,8 +74,11 @@ fn every_rule_page_shows_what_is_wrong_and_what_is_right() {
             || ["protocol-removed", "unsound-acceptance"].contains(&name)
     };
     for (name, page) in rule_pages().into_iter().filter(|(name, _)| !compares(name)) {
-        let (wrong, report) = fired_by(&name, &blocks(&page, Some("Wrong")));
-        assert_eq!(wrong, [name.as_str()], "{name}, wrong:\n{report}");
+        // These would fill the page: `tests/fail` has them.
+        if !["too-many-messages", "too-many-values"].contains(&name.as_str()) {
+            let (wrong, report) = fired_by(&name, &blocks(&page, Some("Wrong")));
+            assert_eq!(wrong, [name.as_str()], "{name}, wrong:\n{report}");
+        }
         let (right, report) = fired_by(&name, &blocks(&page, Some("Right")));
         assert_eq!(right, [""; 0], "{name}, right:\n{report}");
     }
