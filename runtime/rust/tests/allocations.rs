@@ -1,4 +1,5 @@
-//! At most one allocation per session, none per message, and nothing is kept after the thread has exited.
+//! At most one allocation per session, and one more when it grows, none per message, and nothing is kept after the thread has
+//! exited.
 #![cfg(not(duologue_loom))]
 
 extern crate duologue_runtime as duologue;
@@ -9,7 +10,10 @@ mod golden;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use golden::{stream, type_switch};
@@ -19,6 +23,8 @@ struct Counting;
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
+    /// How many bytes the blocks of sessions have that this thread has allocated and not freed.
+    static BYTES: Cell<isize> = const { Cell::new(0) };
     /// Where this thread counts the blocks of sessions, which are those that are aligned to a cache line.
     static BLOCKS: Cell<Option<&'static AtomicIsize>> = const { Cell::new(None) };
 }
@@ -26,7 +32,10 @@ thread_local! {
 fn count(layout: Layout, change: isize) {
     if layout.align() < 64 {
         LIVE.set(LIVE.get() + change);
-    } else if let Some(blocks) = BLOCKS.get() {
+        return;
+    }
+    BYTES.set(BYTES.get() + change * layout.size() as isize);
+    if let Some(blocks) = BLOCKS.get() {
         blocks.fetch_add(change, Relaxed);
     }
 }
@@ -71,9 +80,13 @@ fn allocations(work: impl Fn() + Send + Sync) -> [usize; 2] {
 }
 
 /// The first session of a thread also allocates the list of what has to be done when the thread exits.
-fn once_and_never_again([first, again]: [usize; 2]) {
+fn once_and_never_again(made: [usize; 2]) {
+    at_first_and_never_again(1, made);
+}
+
+fn at_first_and_never_again(blocks: usize, [first, again]: [usize; 2]) {
     assert!(
-        (1..=2).contains(&first) && again == 0,
+        (blocks..=blocks + 1).contains(&first) && again == 0,
         "{first} and {again}"
     );
 }
@@ -97,19 +110,78 @@ fn an_alternating_session_allocates_once() {
 }
 
 #[test]
-fn a_stream_allocates_once() {
-    once_and_never_again(allocations(|| {
-        let (mut server, mut client) = stream::init::<[u64; 4]>();
+fn a_stream_allocates_once_and_when_it_grows() {
+    at_first_and_never_again(
+        2,
+        allocations(|| {
+            let (mut server, mut client) = stream::init::<[u64; 4]>();
+            for number in 0..1_000 {
+                client = client.send([number; 4]).expect("the server is there");
+                let Ok(stream::Stream::Send(_, next)) = server.recv() else {
+                    panic!("a number")
+                };
+                server = next;
+            }
+            client.stop().expect("the server is there");
+            assert!(matches!(server.recv(), Ok(stream::Stream::Stop)));
+        }),
+    );
+}
+
+/// A number that a task waits for.
+fn pass_awaited(
+    server: stream::server::Stream<u64>,
+    client: stream::client::Stream<u64>,
+    number: u64,
+) -> (stream::server::Stream<u64>, stream::client::Stream<u64>) {
+    let mut context = Context::from_waker(Waker::noop());
+    let mut receiving = server.recv_async();
+    assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
+    let client = client.send(number).expect("the server is there");
+    match Pin::new(&mut receiving).poll(&mut context) {
+        Poll::Ready(Ok(stream::Stream::Send(got, server))) if got == number => (server, client),
+        _ => panic!("the number"),
+    }
+}
+
+/// With what an allocator adds, less than a kilobyte.
+#[test]
+fn a_session_whose_messages_are_waited_for_has_a_small_block() {
+    const SESSIONS: isize = 100;
+    // The pool rounds the size of a block up, as far as an allocator needs 16 bytes.
+    let is_pooled = cfg!(all(feature = "pool", not(miri)));
+    let [small, large] = match is_pooled {
+        true => [944, 65_520],
+        false => [6 * 64 + 8 * 64, 6 * 64 + 992 * 64],
+    };
+    let small = small * SESSIONS;
+    let counting = thread::spawn(move || {
+        let mut sessions: Vec<_> = (0..SESSIONS).map(|_| stream::init::<u64>()).collect();
+        assert_eq!(BYTES.get(), small, "idle");
         for number in 0..1_000 {
-            client = client.send([number; 4]).expect("the server is there");
+            let passed = sessions.into_iter();
+            let passed = passed.map(|(server, client)| pass_awaited(server, client, number));
+            sessions = passed.collect();
+        }
+        assert_eq!(BYTES.get(), small, "with messages that are waited for");
+        // As many as fit into 8 lines.
+        let (mut server, mut client) = sessions.pop().expect("a session");
+        for number in 0..56 {
+            client = client.send(number).expect("the server is there");
+        }
+        assert_eq!(BYTES.get(), small + large, "both blocks");
+        for _ in 0..56 {
             let Ok(stream::Stream::Send(_, next)) = server.recv() else {
                 panic!("a number")
             };
             server = next;
         }
-        client.stop().expect("the server is there");
-        assert!(matches!(server.recv(), Ok(stream::Stream::Stop)));
-    }));
+        sessions.push((server, client));
+        // The small block is kept for the next session, or freed.
+        let freed = if is_pooled { 0 } else { small / SESSIONS };
+        assert_eq!(BYTES.get(), small + large - freed, "a large block");
+    });
+    counting.join().expect("no panic");
 }
 
 #[test]

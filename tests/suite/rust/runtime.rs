@@ -51,6 +51,7 @@ fn each_mechanism_can_be_left_out() {
         "exchange",
         "processor",
         "short-laps",
+        "small-blocks",
         "timed-yields",
     ];
     for name in names {

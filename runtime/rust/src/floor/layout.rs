@@ -27,15 +27,22 @@ pub(crate) const HEADER: usize = if cfg!(duologue_loom) {
     6 * CACHE_LINE
 };
 
-/// The approximate size in bytes of the block of a session whose runs are unbounded. A larger block would hardly be
-/// faster: at this size, the receiver already reads lines that have left the sender's first-level cache. Only the
+/// The approximate size in bytes of the large block of a session whose runs are unbounded. A larger block would hardly
+/// be faster: at this size, the receiver already reads lines that have left the sender's first-level cache. Only the
 /// longest laps go through all of it.
 const BLOCK: usize = if cfg!(duologue_loom) {
     0
 } else if cfg!(target_pointer_width = "64") {
-    64 << 10
+    pool::bytes(7)
 } else {
-    8 << 10
+    pool::bytes(4)
+};
+
+/// The size in bytes of the small block with which such a session begins, unless two lines take more.
+const SMALL: usize = if cfg!(duologue_loom) {
+    0
+} else {
+    pool::bytes(pool::SMALL)
 };
 
 /// The ring of such a session has at least this many lines, however large the payload is.
@@ -54,8 +61,9 @@ pub(crate) struct Layout {
     /// From one payload to the next.
     stride: u32,
     lines: u32,
-    /// See [`Layout::segment`].
-    segment: u32,
+    /// The logarithms of [`Layout::segment`] and [`Layout::small`], or 0 where each is as if there were none.
+    segment: u8,
+    small: u8,
     per_line: u8,
     /// Bits of a message's index.
     index_bits: u8,
@@ -63,6 +71,15 @@ pub(crate) struct Layout {
     drops: bool,
     /// The side that sends, if this is the layout in a state for which that is known; otherwise [`UNKNOWN`].
     sender: u8,
+}
+
+/// Which of the blocks of a session that may have two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// The block with which it begins if [`Layout::grows`].
+    Small,
+    /// The block that replaces it, or the only one.
+    Large,
 }
 
 /// The sender is not known.
@@ -74,12 +91,13 @@ impl Layout {
 
     /// Distinguishes the layouts of one class of blocks, at the cost of one comparison per session.
     #[inline(always)]
-    pub(crate) const fn key(&self) -> u64 {
-        if self.class() == pool::CLASSES {
+    pub(crate) const fn key(&self, part: Part) -> u64 {
+        if self.class(part) == pool::CLASSES {
             // Such blocks are not kept, so their keys are never compared.
             return 0;
         }
-        // The other fields follow from these. Sizes and line counts are below 2^16 in a block of at most 64 KiB.
+        // The other fields follow from these. Sizes and line counts are below 2^16 in a block of at most 64 KiB, and in
+        // the large block that replaces one.
         self.size as u64
             | (self.lines as u64) << 16
             | (self.segment as u64) << 32
@@ -87,6 +105,7 @@ impl Layout {
             | (self.per_line as u64) << 52
             | (self.index_bits as u64) << 56
             | (self.drops as u64) << 60
+            | (matches!(part, Part::Small) as u64) << 61
     }
 
     /// Panics if the ring would be larger than 4 GiB.
@@ -127,12 +146,14 @@ impl Layout {
         let line_align = most(align, CACHE_LINE);
         let pitch = (offset + per_line * stride).next_multiple_of(line_align);
         let first = HEADER.next_multiple_of(line_align);
-        let (lines, segment) = match capacity {
-            Capacity::Bounded(longest) => (longest.div_ceil(per_line), 0),
+        let (lines, segment, small) = match capacity {
+            Capacity::Bounded(longest) => (longest.div_ceil(per_line), 0, 0),
             Capacity::Unbounded => {
                 let lines = most(BLOCK.saturating_sub(first) / pitch, FEWEST_LINES);
                 let segment = segments::first(lines, pitch);
-                (lines - lines % segment, segment)
+                let fitting = SMALL.saturating_sub(first) / pitch;
+                let small = segments::small(fitting, segment);
+                (lines - lines % segment, segment.ilog2(), small)
             }
         };
         let lines = most(lines, 1);
@@ -147,7 +168,8 @@ impl Layout {
             pitch: pitch as u32,
             stride: stride as u32,
             lines: lines as u32,
-            segment: segment as u32,
+            segment: segment as u8,
+            small: small as u8,
             per_line: per_line as u8,
             index_bits: index_bits as u8,
             drops,
@@ -230,17 +252,16 @@ impl Layout {
 
     /// The class of blocks of ended sessions that fit: see `pool`.
     #[inline]
-    pub(crate) const fn class(&self) -> usize {
-        let (size, align) = self.block();
+    pub(crate) const fn class(&self, part: Part) -> usize {
+        let (size, align) = self.block(part);
         pool::class(size, align)
     }
 
     /// The size and the alignment of the block.
     #[inline]
-    pub(crate) const fn block(&self) -> (usize, usize) {
-        let lines = self.lines as usize * self.pitch as usize;
+    pub(crate) const fn block(&self, part: Part) -> (usize, usize) {
         (
-            self.first as usize + lines,
+            self.first as usize + self.lines_of(part) * self.pitch as usize,
             most(self.align as usize, CACHE_LINE),
         )
     }
@@ -315,9 +336,13 @@ mod tests {
             let bounded = [0, 1, 2, 3, 7, 8, 100, 1_000, 8_000].map(Capacity::Bounded);
             for capacity in bounded.into_iter().chain([Capacity::Unbounded]) {
                 let layout = Layout::of(slot, capacity);
-                if layout.class() < pool::CLASSES {
-                    let said = format!("{layout:?}");
-                    assert_eq!(*found.entry(layout.key()).or_insert(said.clone()), said);
+                for part in [Part::Small, Part::Large] {
+                    if layout.class(part) < pool::CLASSES && (part == Part::Large || layout.grows())
+                    {
+                        let said = format!("{layout:?} {part:?}");
+                        let first = found.entry(layout.key(part)).or_insert(said.clone());
+                        assert_eq!(*first, said);
+                    }
                 }
             }
         }
@@ -327,14 +352,18 @@ mod tests {
     #[test]
     fn a_short_run_is_one_line() {
         let layout = Layout::of(Slot::new().messages(3).fit::<u64>(), Capacity::Bounded(7));
-        assert_eq!((layout.lines(), layout.block().0), (1, HEADER + 64));
+        assert_eq!(
+            (layout.lines(), layout.block(Part::Large).0),
+            (1, HEADER + 64)
+        );
     }
 
     #[test]
     fn an_unbounded_ring_keeps_to_its_block() {
         let layout = Layout::of(Slot::new().fit::<u64>(), Capacity::Unbounded);
         let segment = layout.segment() * 64;
-        assert!(layout.block().0 <= BLOCK && layout.block().0 > BLOCK - segment - 64);
+        let bytes = layout.block(Part::Large).0;
+        assert!(bytes <= BLOCK && bytes > BLOCK - segment - 64);
         let large = Layout::of(Slot::new().fit::<[u8; 5_000]>(), Capacity::Unbounded);
         assert_eq!(
             (large.lines(), large.near(), large.last_segment(12)),
@@ -345,6 +374,24 @@ mod tests {
             (larger.lines(), larger.near(), larger.last_segment(8)),
             (8, 8, 4)
         );
+    }
+
+    #[test]
+    fn a_small_block_has_as_many_lines_as_fit_beside_its_header() {
+        let small = |slot: Slot| {
+            let layout = Layout::of(slot, Capacity::Unbounded);
+            assert!(layout.grows());
+            (layout.small(), layout.block(Part::Small).0)
+        };
+        assert_eq!(small(Slot::new().fit::<u64>()), (8, HEADER + 8 * 64));
+        assert_eq!(small(Slot::new().fit::<[u64; 8]>()), (4, HEADER + 4 * 128));
+        assert_eq!(small(Slot::new().fit::<[u64; 30]>()), (2, HEADER + 2 * 256));
+        assert_eq!(
+            small(Slot::new().fit::<[u8; 5_000]>()),
+            (2, HEADER + 2 * 5_056)
+        );
+        let bounded = Layout::of(Slot::new().fit::<u64>(), Capacity::Bounded(99));
+        assert!(!bounded.grows());
     }
 
     /// The first line of each segment.
@@ -392,9 +439,15 @@ mod tests {
             let segment = layout.segment();
             assert!(segment.is_power_of_two() && segment < layout.lines());
             assert!(layout.lines() % segment == 0 && layout.near() % segment == 0);
-            assert!(
-                layout.may_end_segment(layout.near()) && layout.may_end_segment(layout.lines())
-            );
+            let ends = |lines, part| layout.may_end_segment(lines, part);
+            assert!(ends(layout.near(), Part::Large) && ends(layout.lines(), Part::Large));
+            let (small, part) = (layout.small(), Part::Small);
+            assert!(small >= 2 && small <= segment && small + 2 <= layout.near());
+            let half = layout.half();
+            assert!((1..=small).all(|lines| ends(lines, part) == (lines % half == 0)));
+            for lines in 1..=layout.lines() {
+                assert_eq!(ends(lines, Part::Large), lines % segment == 0);
+            }
         }
     }
 
@@ -407,6 +460,6 @@ mod tests {
             assert_eq!(layout.payload(line, 0) % 256, 0);
             assert_eq!(layout.line(line) % 64, 0);
         }
-        assert_eq!(layout.block().1, 256);
+        assert_eq!(layout.block(Part::Large).1, 256);
     }
 }

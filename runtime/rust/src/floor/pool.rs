@@ -27,9 +27,11 @@ pub(crate) struct Link {
 /// The size of a cache line in bytes, to which blocks are aligned.
 pub(crate) const CACHE_LINE: usize = 64;
 
-/// The largest blocks that are kept have `SMALLEST << (CLASSES - 1)` bytes.
+/// How many classes of blocks are kept: see [`bytes`].
 pub(crate) const CLASSES: usize = 8;
 const SMALLEST: usize = 512;
+/// What an allocator adds to a block.
+const ADDED: usize = 16;
 
 /// Miri, loom and the address sanitizer (which runs without the feature) track freed memory, so under them blocks are
 /// really freed. And where the system has no native thread-locals, the lists may be gone when the thread's keeper is
@@ -43,19 +45,29 @@ const IS_POOLED: bool = cfg!(all(
 
 /// The class of a block; [`CLASSES`] if such blocks are not kept.
 pub(crate) const fn class(size: usize, align: usize) -> usize {
-    // How many times `SMALLEST` must be doubled. No block is empty, because it has a header.
-    let class = (usize::BITS - ((size - 1) / SMALLEST).leading_zeros()) as usize;
-    if class < CLASSES && align <= CACHE_LINE && IS_POOLED {
-        class
-    } else {
+    // How many times `SMALLEST` must be doubled.
+    let class = (usize::BITS - ((size + ADDED - 1) / SMALLEST).leading_zeros()) as usize;
+    if class >= CLASSES || align > CACHE_LINE || !IS_POOLED {
         CLASSES
+    } else if class == SMALL && size > bytes(SMALL) {
+        SMALL + 1
+    } else {
+        class
     }
 }
 
-/// How many bytes a block of this class has.
+/// The class of the small blocks with which sessions begin.
+pub(crate) const SMALL: usize = 1;
+
+/// How many bytes a block of this class has. With what an allocator adds, it is a power of two, or for small blocks an odd
+/// number of cache lines: there may be many of them, next to each other, and the line that all of them use should not always
+/// be in the same sets of a cache.
 pub(crate) const fn bytes(class: usize) -> usize {
     assert!(class < CLASSES, "blocks of this size are not kept");
-    SMALLEST << class
+    match class {
+        SMALL => 15 * CACHE_LINE - ADDED,
+        _ => (SMALLEST << class) - ADDED,
+    }
 }
 
 /// A thread keeps this many bytes of each class, and at least [`FEWEST`] blocks: as a rule, most of a large block is

@@ -77,7 +77,8 @@ loom::thread_local! {
 
 /// A queue in use, on the stack of the `drop` that began it.
 struct DropQueue {
-    session: usize,
+    /// The block of the session: a large one replaces a small one.
+    session: Cell<usize>,
     outer: *const DropQueue,
     limits: &'static Limits,
     /// How many queues are on this stack up to this one, and where the outermost one is.
@@ -146,11 +147,22 @@ fn hand_over(pipe: &Pipe) -> bool {
     true
 }
 
+/// If a queue of this thread destroys the messages of the session, it goes on in the large block that replaces the small one.
+pub(super) fn continue_in(small: &Pipe, large: &Pipe) {
+    let current = CURRENT.with(Cell::get);
+    // SAFETY: as in `destroy`.
+    let current = unsafe { current.as_ref() };
+    if let Some(queue) = current.filter(|queue| queue.is_of(small)) {
+        large.dropped_by().store(queue.address(), Relaxed);
+        queue.session.set(large.session());
+    }
+}
+
 impl DropQueue {
     /// Destroys this with a queue inside a destructor that the outer queue calls, or with the first one on this stack.
     fn begin(outer: Option<&DropQueue>, limits: &'static Limits, pipe: Pipe) {
         let mut queue = DropQueue {
-            session: pipe.session(),
+            session: Cell::new(pipe.session()),
             outer: outer.map_or(ptr::null(), ptr::from_ref),
             limits,
             level: outer.map_or(1, |outer| outer.level + 1),
@@ -186,7 +198,7 @@ impl DropQueue {
 
     /// Whether this queue destroys the messages of the session of this pipe.
     fn is_of(&self, pipe: &Pipe) -> bool {
-        self.session == pipe.session() && pipe.dropped_by().load(Relaxed) == self.address()
+        self.session.get() == pipe.session() && pipe.dropped_by().load(Relaxed) == self.address()
     }
 
     /// Whether no further queue fits onto this stack.

@@ -1,4 +1,4 @@
-//! How long a lap of the ring is.
+//! How long a lap of a large block is. In a small one, all laps have the same length.
 //!
 //! A stream is faster the more messages are in flight. But a receiver that keeps up needs only a few lines, which then
 //! stay in the caches, and a session that uses only a few lines takes little memory. So a lap may end at an early end,
@@ -15,7 +15,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use crate::floor::layout::Layout;
+use crate::floor::layout::{Layout, Part};
 use crate::ring::credit_word::Segment;
 use crate::ring::laps::TOO_OLD;
 use crate::ring::pipe::Pipe;
@@ -49,6 +49,9 @@ impl Pipe {
     #[inline(always)]
     pub(super) fn end_of_lap(&self, layout: &Layout) -> usize {
         let next = self.at().line() + 1;
+        if layout.grows() && next == layout.small() && self.at().part() == Part::Small {
+            return next;
+        }
         if layout.near() < layout.lines() {
             if next + 1 == layout.near() {
                 self.copy().decide_lap();

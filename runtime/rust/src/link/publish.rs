@@ -1,6 +1,7 @@
 //! How a message is published, by a swap or by a store (see [`super`]).
 
 mod far;
+mod grow;
 mod observed;
 
 use std::mem::{self, needs_drop, ManuallyDrop};
@@ -20,6 +21,9 @@ use crate::ring::line_word::LineWord;
 use crate::ring::observer::Names;
 use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;
+
+#[cfg(duologue_loom)]
+pub use grow::model_growth;
 
 /// What follows a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -135,6 +139,16 @@ impl Pipe {
             // As below, with far fewer instructions for most messages of a stream.
             // SAFETY: as below; where the segment began, there was space for the whole segment.
             return unsafe { self.store(layout, index, payload, then, true) };
+        }
+        if then == Then::Stay
+            && layout.grows()
+            && self.at().ends_half(layout.half(), layout.per_line())
+        {
+            // SAFETY: as below; and what was written is published with its own type.
+            return Sent::Noticed(unsafe {
+                self.write(layout, payload);
+                self.end_half::<P>(index)
+            });
         }
         if !self.at().is_plain() || self.at().is_lapping() || self.at().begins_run() {
             // Where a run or a segment may begin, or a session is not plain.
@@ -276,10 +290,10 @@ impl Pipe {
                 return Sent::Noticed(this.noticed(then, waits));
             }
         }
-        let next = this.stepped(layout, then);
         if !waits {
-            return Sent::Published(next);
+            return Sent::Published(this.stepped(layout, then));
         }
+        let next = this.moved(this.at().awaited()).stepped(layout, then);
         // SAFETY: the swap lowered the peer's flag.
         Sent::Noticed(Ok((next, Some(unsafe { this.pending_wake() }))))
     }
@@ -370,6 +384,9 @@ impl Pipe {
                 waits = true;
                 break;
             }
+        }
+        if waits {
+            at = at.awaited();
         }
         // SAFETY: the compare-and-swap lowered the peer's flag, or the caller's change did.
         let pending = waits.then(|| unsafe { self.pending_wake() });

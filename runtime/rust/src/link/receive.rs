@@ -4,7 +4,9 @@ use std::mem::needs_drop;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Instant;
 
-use crate::floor::layout::Layout;
+use super::drop_queue;
+use crate::floor::layout::{Layout, Part};
+use crate::floor::wait_slot::{with_each, Waiter};
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::Position;
@@ -26,11 +28,12 @@ impl Pipe {
     }
 
     /// The position of this side after a message that keeps the direction; `None` if that message may empty a segment,
-    /// which the receiver has to report.
+    /// which the receiver has to report, or a small block, which it has to leave if the sender has.
     #[inline(always)]
     pub(crate) fn next_in_segment(&self, layout: &Layout) -> Option<Position> {
         let (at, per_line) = (self.at(), layout.per_line());
-        let is_last = at.next_slot(per_line).is_none() && layout.may_end_segment(at.line() + 1);
+        let is_last =
+            at.next_slot(per_line).is_none() && layout.may_end_segment(at.line() + 1, at.part());
         (!is_last).then(|| at.stayed(per_line))
     }
 
@@ -67,24 +70,57 @@ impl Pipe {
         at
     }
 
-    /// Like [`Pipe::next_in_segment`], where the message may empty a segment.
+    /// The pipe of this side after the message that was found in this word, where [`Pipe::next_in_segment`] is `None`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn next_segment(self) -> Position {
-        self.at().next_line(self.copy().lines_of_lap())
+    pub(crate) fn next_segment(self, word: LineWord) -> Pipe {
+        let lines = match self.at().part() {
+            Part::Small => match self.larger(word) {
+                Some(large) => {
+                    self.enter_large(&large);
+                    drop_queue::continue_in(&self, &large);
+                    return large;
+                }
+                None => self.layout().small(),
+            },
+            Part::Large => self.copy().lines_of_lap(),
+        };
+        self.moved(self.at().next_line(lines))
     }
 
-    /// Reports that the message here was taken, which may have emptied a segment, once the caller holds what follows.
-    /// Wakes a sender that waits for space.
+    /// Reports that the message was taken that was found here in this word, and may have emptied a segment or a small block,
+    /// once the caller holds what follows. Wakes a sender that waits for space.
     #[cold]
     #[inline(never)]
-    pub(crate) fn report_segment(self) {
+    pub(crate) fn report_segment(self, word: LineWord) {
+        if self.at().part() == Part::Small {
+            return self.leave_small_block(word);
+        }
         if let Some(waiter) = self.report_emptied() {
             // There may be messages in flight all the same, so the sender would seem to wait until it sends.
             #[cfg(feature = "registry")]
             self.note_waking();
             waiter.wake();
         }
+    }
+
+    /// Ends the small block if both sides have left it for the large one.
+    fn leave_small_block(self, word: LineWord) {
+        let Some(large) = self.larger(word) else {
+            return;
+        };
+        let sender = match self.credit().load(Relaxed).is_leaving() {
+            true => large.announce_leaving(),
+            false => None,
+        };
+        // The sender is woken even if it panics to end the block, which drops wakers, and the other way round.
+        with_each([Some(sender), None], |step| match step {
+            Some(sender) => sender.into_iter().for_each(Waiter::wake),
+            None => {
+                self.forget_larger();
+                self.copy().free();
+            }
+        });
     }
 
     /// The pipe of this side, which sends next, after the message that was found in this word and reverses the direction.

@@ -1,16 +1,26 @@
 //! Positions at which epochs go back or wrap around, which no conversation reaches in the time of a test.
 
+use super::arming::Wait;
 use super::credit::Space;
 use super::publish::{Forwards, Sent, Step, Then, Unsent};
-use crate::floor::layout::{Capacity, Layout, Slot};
+use crate::floor::layout::{Capacity, Layout, Part, Slot};
+use crate::floor::wait_slot::Waiter;
 use crate::ring::line_word::LineWord;
 use crate::ring::observer::Names;
 use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::{renewed, RENEWAL};
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::Waker;
+use std::time::{Duration, Instant};
 
-/// A session that swaps or stores, at an epoch that no conversation reaches in the time of a test.
+/// A session that swaps or stores, in its large block, at an epoch that no conversation reaches in the time of a test.
 fn begun(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
-    let (first, second) = Pipe::pair_at(layout, epoch, swaps);
+    begun_in(Part::Large, layout, epoch, swaps)
+}
+
+/// The same in one of its blocks.
+fn begun_in(part: Part, layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
+    let (first, second) = Pipe::pair_at(layout, part, epoch, swaps);
     (first.sending(true), second.sending(true))
 }
 
@@ -20,13 +30,14 @@ fn take(from: Pipe, word: LineWord, then: Then) -> (u64, Pipe) {
     // SAFETY: by the caller, a message was found, and all are `u64`.
     let got = unsafe { from.read::<u64>(&layout) };
     let next = if then == Then::Stay {
-        let in_segment = from.next_in_segment(&layout);
-        let next = in_segment.unwrap_or_else(|| from.copy().next_segment());
-        let next = from.moved(next);
-        if in_segment.is_none() {
-            from.report_segment();
+        match from.next_in_segment(&layout) {
+            Some(next) => from.moved(next),
+            None => {
+                let next = from.copy().next_segment(word);
+                from.report_segment(word);
+                next
+            }
         }
-        next
     } else {
         from.after_turn(&layout, word)
     };
@@ -47,20 +58,26 @@ fn step(index: u8, then: Then) -> Step {
     }
 }
 
+/// Sends a message to a receiver that is connected and does not wait.
+fn send(from: Pipe, value: u64, then: Then) -> Pipe {
+    let layout = *from.layout();
+    match from.send(&layout, true, &step(3, then), value, Forwards::Sender) {
+        Sent::Published(next) | Sent::Noticed(Ok((next, None))) => next.sending(true),
+        Sent::Noticed(_) => panic!("no waiter and no disconnect"),
+    }
+}
+
 /// Sends and reads one message.
 fn pass(from: Pipe, to: Pipe, value: u64, then: Then) -> (Pipe, Pipe) {
     let layout = *from.layout();
-    let Sent::Published(from) = from.send(&layout, true, &step(3, then), value, Forwards::Sender)
-    else {
-        panic!("no waiter and no disconnect")
-    };
+    let from = send(from, value, then);
     let Found::Message(word) = to.find() else {
         panic!("a message was sent")
     };
     assert_eq!(to.index(&layout, word), 3);
     let (got, to) = take(to, word, then);
     assert_eq!(got, value);
-    (from.sending(true), to)
+    (from, to)
 }
 
 #[test]
@@ -85,7 +102,8 @@ fn a_block_is_used_again_after_any_epoch() {
     for capacity in [Capacity::Bounded(7), Capacity::Unbounded] {
         let layout = Layout::of(slot, capacity);
         for epoch in [1, RENEWAL - 1, RENEWAL, RENEWAL + 7, 2 * RENEWAL - 1] {
-            let (mut first, mut second) = begun(layout, epoch, false);
+            let part = layout.first_part();
+            let (mut first, mut second) = begun_in(part, layout, epoch, false);
             for value in 0..6 {
                 (first, second) = pass(first, second, value, Then::Stay);
             }
@@ -222,10 +240,12 @@ struct Walk {
 }
 
 impl Walk {
-    /// In a session of which only the near lines are initialized.
-    fn begin(layout: Layout, epoch: u32, swaps: bool) -> Walk {
-        let (first, second) = begun(layout, epoch, swaps);
-        spoil(&first, &layout);
+    /// In a session of which only the near lines are initialized, or that begins in a small block.
+    fn begin(part: Part, layout: Layout, epoch: u32, swaps: bool) -> Walk {
+        let (first, second) = begun_in(part, layout, epoch, swaps);
+        if part == Part::Large {
+            spoil(&first, &layout);
+        }
         Walk {
             layout,
             sender: Some(first),
@@ -243,18 +263,10 @@ impl Walk {
             self.sender = Some(sender);
             return false;
         }
-        let Sent::Published(next) = sender.send(
-            &self.layout,
-            true,
-            &step(3, then),
-            self.sent,
-            Forwards::Sender,
-        ) else {
-            panic!("no waiter and no disconnect")
-        };
+        let next = send(sender, self.sent, then);
         self.sent += 1;
         self.furthest = self.furthest.max(next.at().line());
-        self.sender = Some(next.sending(true));
+        self.sender = Some(next);
         true
     }
 
@@ -326,7 +338,8 @@ fn laps_of_all_lengths_lose_nothing_however_far_the_receiver_lags() {
         for round in 0..90 {
             // Some begin where epochs wrap around.
             let epoch = [1, RENEWAL - 2, 2 * RENEWAL - 3][round % 3];
-            let mut walk = Walk::begin(layout, epoch, round % 2 == 1);
+            let part = [Part::Large, Part::Small][round / 3 % 2];
+            let mut walk = Walk::begin(part, layout, epoch, round % 2 == 1);
             let (most_sent, most_read) = if round < 30 {
                 ([near / 4; 4], [near; 4])
             } else {
@@ -365,15 +378,18 @@ fn laps_of_all_lengths_lose_nothing_however_far_the_receiver_lags() {
 #[test]
 fn no_ring_is_free_before_anything_was_read() {
     for layout in layouts() {
-        for epoch in [1, RENEWAL - 1, RENEWAL, RENEWAL + 1, 2 * RENEWAL - 1] {
-            let mut walk = Walk::begin(layout, epoch, false);
+        let epochs = [1, RENEWAL - 1, RENEWAL, RENEWAL + 1, 2 * RENEWAL - 1];
+        let parts = [(Part::Large, 0), (Part::Small, layout.small())];
+        for (epoch, (part, before)) in epochs
+            .iter()
+            .flat_map(|epoch| parts.map(|part| (*epoch, part)))
+        {
+            let mut walk = Walk::begin(part, layout, epoch, false);
             while walk.sent <= 2 * (layout.lines() * layout.per_line()) as u64
                 && walk.send(Then::Stay)
             {}
-            assert!(
-                walk.sent <= (layout.lines() * layout.per_line()) as u64,
-                "in epoch {epoch}"
-            );
+            let room = (before + layout.lines()) * layout.per_line();
+            assert!(walk.sent <= room as u64, "in epoch {epoch}");
             while walk.receive() {}
             walk.end();
         }
@@ -383,7 +399,7 @@ fn no_ring_is_free_before_anything_was_read() {
 #[test]
 fn stamps_that_many_short_laps_left_out_are_cleared() {
     let layout = layouts()[0];
-    let mut walk = Walk::begin(layout, 2, false);
+    let mut walk = Walk::begin(Part::Large, layout, 2, false);
     // A long lap, so that the lines are initialized.
     while walk.send(Then::Stay) {}
     while walk.receive() {}
@@ -401,11 +417,102 @@ fn stamps_that_many_short_laps_left_out_are_cleared() {
     walk.end();
 }
 
+/// Sends and reads one message, for which the receiver waits.
+fn pass_awaited(from: Pipe, to: Pipe, value: u64) -> (Pipe, Pipe) {
+    let layout = *from.layout();
+    assert!(Wait::for_message(&to).arm(Waiter::Bell(Waker::noop().clone())));
+    let sent = from.send(&layout, true, &step(3, Then::Stay), value, Forwards::Sender);
+    let Sent::Noticed(Ok((from, Some(pending)))) = sent else {
+        panic!("the receiver waits")
+    };
+    assert!(pending.fetch().is_some());
+    let Found::Message(word) = to.find() else {
+        panic!("a message was sent")
+    };
+    let (got, to) = take(to, word, Then::Stay);
+    assert_eq!(got, value);
+    (from.sending(true), to)
+}
+
+#[test]
+fn a_session_stays_small_as_long_as_the_receiver_waits_in_each_half_of_a_lap() {
+    for layout in layouts() {
+        let half = (layout.half() * layout.per_line()) as u64;
+        for swaps in [false, true] {
+            for epoch in [1, RENEWAL - 2, 2 * RENEWAL - 3] {
+                let (mut first, mut second) = begun_in(Part::Small, layout, epoch, swaps);
+                let small = first.session();
+                for value in 0..13 * half {
+                    assert!(matches!(second.find(), Found::Nothing(_)));
+                    (first, second) = match value % half == half / 2 {
+                        true => pass_awaited(first, second, value),
+                        false => pass(first, second, value, Then::Stay),
+                    };
+                    assert_eq!((first.session(), second.session()), (small, small));
+                }
+                renew((first, second));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_side_notes_for_itself_moves_to_the_large_block_with_it() {
+    let soon = Some(Instant::now() + Duration::from_secs(1_000));
+    for late in [false, true] {
+        let layout = layouts()[0];
+        let (mut first, mut second) = begun_in(Part::Small, layout, 1, false);
+        let number = (!late).then(|| first.number());
+        let small = first.session();
+        let sent = (layout.small() * layout.per_line()) as u64 + 1;
+        for value in 0..sent {
+            first = send(first, value, Then::Stay);
+        }
+        assert_ne!(first.session(), small);
+        // While the sides are in different blocks.
+        second.set_limit(soon);
+        assert!(second.announce_leaving().is_none() && !first.credit().load(Relaxed).is_leaving());
+        assert_eq!(second.number(), number.unwrap_or(first.number()));
+        for value in 0..sent {
+            assert_eq!(second.session() == small, value + 1 < sent);
+            let Found::Message(word) = second.find() else {
+                panic!("message {value}")
+            };
+            let got;
+            (got, second) = take(second, word, Then::Stay);
+            assert_eq!(got, value);
+        }
+        assert_eq!((first.session(), first.limit()), (second.session(), None));
+        assert_eq!((second.limit(), second.number()), (soon, first.number()));
+        assert!(first.credit().load(Relaxed).is_leaving());
+        first.leave();
+        second.free();
+    }
+}
+
+#[test]
+fn a_sender_at_the_end_of_a_small_block_finds_that_the_receiver_is_gone() {
+    let layout = layouts()[0];
+    let lap = (layout.small() * layout.per_line()) as u64;
+    for swaps in [false, true] {
+        // With less than everything read, the receiver may be gone before it has seen the rest.
+        let (mut first, mut second) = begun_in(Part::Small, layout, 1, swaps);
+        first.set_limit(Some(Instant::now() + Duration::from_secs(1_000)));
+        for value in 0..lap - 1 {
+            (first, second) = pass(first, second, value, Then::Stay);
+        }
+        assert!(second.die(&mut None).is_ok());
+        let sent = first.send(&layout, true, &step(0, Then::Stay), 7_u64, Forwards::Sender);
+        let Sent::Noticed(Err(Unsent { payload: 7, left })) = sent else {
+            panic!("the receiver is gone")
+        };
+        left.end();
+    }
+}
+
 #[cfg(all(feature = "pool", not(miri)))]
 mod hostile {
     use super::*;
-    use crate::floor::wait_slot::Waiter;
-    use crate::link::arming::Wait;
     use std::sync::Arc;
     use std::task::Wake;
 

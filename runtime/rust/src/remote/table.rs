@@ -221,8 +221,8 @@ where
                 None => {
                     // A sender that is woken may wait again at once, so there is one waiter per segment.
                     is_last = true;
-                    let next = pipe.copy().next_segment();
-                    let next = S::Next::theirs(pipe.moved(next), from);
+                    let next = pipe.copy().next_segment(word);
+                    let next = S::Next::theirs(next, from);
                     *waiter = pipe.report_emptied();
                     next
                 }

@@ -17,7 +17,7 @@ use super::position::{renewed, Position, RENEWAL};
 use super::task_note::TaskNote;
 use super::word::Shared;
 use crate::floor::cpu::Cpu;
-use crate::floor::layout::{Layout, HEADER};
+use crate::floor::layout::{Layout, Part, HEADER};
 use crate::floor::pool::{self, Link};
 use crate::floor::wait_slot::WaitSlot;
 
@@ -87,7 +87,7 @@ const _: () = assert!(
     size_of::<PublicSide>() == 64 && size_of::<PrivateSide>() == 64 && size_of::<Block>() == HEADER
 );
 
-/// The header of a session. The lines of the ring follow it in the same block.
+/// The header of a session, or of one of its two blocks. The lines of the ring follow it in the same block.
 #[repr(C, align(64))]
 pub(crate) struct Block {
     /// See `pool`. This comes first, because the pool knows nothing else of the block.
@@ -103,7 +103,11 @@ pub(crate) struct Block {
     pub(crate) dropped_by: AtomicUsize,
     /// Null within a process, unless the session is observed, has a number or a side of it has a time limit. Otherwise a
     /// box, which belongs to the block and is freed when the session ends.
+    /// In a small block that was replaced, [`replaced`].
     attached: AtomicPtr<Attached>,
+    /// The large block that replaces this small one: see `link::publish::grow`. The sender sets it.
+    larger: AtomicPtr<Block>,
+    part: Part,
     /// It changes only a few times in a lap, so it can share a cache line with the constants.
     pub(crate) credit: Shared<Credit>,
     pub(crate) public: [PublicSide; 2],
@@ -118,11 +122,16 @@ pub(crate) struct Block {
     pub(crate) life: loom::cell::UnsafeCell<()>,
 }
 
-/// How many sessions have memory, so that models can check that none is left.
+/// What is attached to a small block that was replaced: an address at which nothing is.
+fn replaced() -> *mut Attached {
+    NonNull::dangling().as_ptr()
+}
+
+/// How many blocks have memory, so that models can check that none is left.
 #[cfg(duologue_loom)]
 static LIVING: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
-/// How many sessions have begun and not ended.
+/// How many blocks sessions have. No session has any when it has ended.
 #[cfg(duologue_loom)]
 #[doc(hidden)]
 pub fn model_sessions() -> usize {
@@ -130,26 +139,26 @@ pub fn model_sessions() -> usize {
 }
 
 impl Block {
-    /// Begins a session, and returns its block and its first epoch.
+    /// Begins a session, or its large block, and returns the block and its first epoch.
     #[inline(always)]
-    pub(crate) fn begin(layout: Layout) -> (NonNull<Block>, u32) {
-        let kept = pool::take(layout.class()).map(NonNull::cast::<Block>);
+    pub(crate) fn begin(layout: Layout, part: Part) -> (NonNull<Block>, u32) {
+        let kept = pool::take(layout.class(part)).map(NonNull::cast::<Block>);
         if let Some(block) = kept {
             // SAFETY: a block of the pool has no other owner, and its header is initialized. When the last session
             // in it ended, it was reset to the state of a new block, except for: `dropped_by`, which is written here;
             // the epoch, the stamps and the laps, which continue; the states, which are written before they are read;
             // what tasks recorded, which counts only as long as `PublicSide::task` says so; and `turned_by`, which
-            // `Ring::pair` resets.
+            // `Pipe::begin` resets.
             unsafe {
                 let header = block.as_ptr();
-                if (*header).key == layout.key() {
+                if (*header).key == layout.key(part) {
                     (*header).dropped_by.store(0, Relaxed);
                     return (block, (*header).epoch);
                 }
             }
         }
         // SAFETY: a block that was kept has no other owner and is of the layout's class.
-        (unsafe { Block::begin_anew(kept, &layout) }, 1)
+        (unsafe { Block::begin_anew(kept, &layout, part) }, 1)
     }
 
     /// Like [`Block::begin`], in a new block or in one that had another layout.
@@ -158,15 +167,21 @@ impl Block {
     /// The block, if there is one, has no other owner, its header is initialized, and it is of the layout's class.
     #[cold]
     #[inline(never)]
-    unsafe fn begin_anew(kept: Option<NonNull<Block>>, layout: &Layout) -> NonNull<Block> {
+    unsafe fn begin_anew(
+        kept: Option<NonNull<Block>>,
+        layout: &Layout,
+        part: Part,
+    ) -> NonNull<Block> {
         let Some(block) = kept else {
-            return Block::allocate(*layout);
+            return Block::allocate(*layout, part);
         };
         // SAFETY: by the caller.
         unsafe {
             let header = &mut *block.as_ptr();
             header.dropped_by.store(0, Relaxed);
-            header.key = layout.key();
+            header.key = layout.key(part);
+            header.part = part;
+            header.epoch = 1;
             for side in &mut header.private {
                 side.layout = *layout;
             }
@@ -175,8 +190,8 @@ impl Block {
         block
     }
 
-    fn allocate(layout: Layout) -> NonNull<Block> {
-        let memory = Block::memory(&layout);
+    fn allocate(layout: Layout, part: Part) -> NonNull<Block> {
+        let memory = Block::memory(&layout, part);
         // SAFETY: a header never has size 0.
         let Some(block) = NonNull::new(unsafe { alloc(memory) }.cast::<Block>()) else {
             handle_alloc_error(memory)
@@ -196,11 +211,13 @@ impl Block {
         };
         let header = Block {
             link: Link::default(),
-            key: layout.key(),
-            class: layout.class() as u32,
+            key: layout.key(part),
+            class: layout.class(part) as u32,
             epoch: 1,
             dropped_by: AtomicUsize::new(0),
             attached: AtomicPtr::new(ptr::null_mut()),
+            larger: AtomicPtr::new(ptr::null_mut()),
+            part,
             credit: Shared::new(Credit::NONE),
             public: [public(), public()],
             private: [private(), private()],
@@ -241,8 +258,9 @@ impl Block {
         // SAFETY: by the caller.
         unsafe {
             let layout = Block::layout(block);
-            (*block.as_ptr()).laps = Laps::new();
-            Block::clear_lines(block, &layout, 0..layout.near());
+            let header = block.as_ptr();
+            (*header).laps = Laps::new();
+            Block::clear_lines(block, &layout, 0..layout.cleared((*header).part));
         }
     }
 
@@ -261,9 +279,9 @@ impl Block {
         }
     }
 
-    fn memory(layout: &Layout) -> std::alloc::Layout {
-        let (size, align) = layout.block();
-        let size = match layout.class() {
+    fn memory(layout: &Layout, part: Part) -> std::alloc::Layout {
+        let (size, align) = layout.block(part);
+        let size = match layout.class(part) {
             pool::CLASSES => size,
             class => pool::bytes(class),
         };
@@ -327,6 +345,7 @@ impl Block {
             return attached;
         }
         let new = Box::into_raw(Box::new(Attached::new(What::Nothing)));
+        // SAFETY: by the caller, as is the rest. A block that is replaced stays so until the session ends.
         // SAFETY: by the caller: the box that ends up there is freed only when the session ends. The box that was made here
         // has no other user if the other side was first.
         unsafe {
@@ -335,7 +354,10 @@ impl Block {
                 Ok(_) => &*new,
                 Err(other) => {
                     drop(Box::from_raw(new));
-                    &*other
+                    match Block::larger(block) {
+                        Some(larger) if other == replaced() => Block::attached_or_new(larger),
+                        _ => &*other,
+                    }
                 }
             }
         }
@@ -347,7 +369,80 @@ impl Block {
     /// The session does not end during `'a`.
     pub(crate) unsafe fn attached<'a>(block: NonNull<Block>) -> Option<&'a Attached> {
         // SAFETY: by the caller: the box is freed only when the session ends.
-        unsafe { (*block.as_ptr()).attached.load(Acquire).as_ref() }
+        unsafe {
+            let attached = (*block.as_ptr()).attached.load(Acquire);
+            if attached == replaced() {
+                return Block::attached(Block::larger(block)?);
+            }
+            attached.as_ref()
+        }
+    }
+
+    /// The large block that replaces this small one, for a side that has found that one does.
+    ///
+    /// # Safety
+    /// The session does not end in the meantime.
+    pub(crate) unsafe fn larger(block: NonNull<Block>) -> Option<NonNull<Block>> {
+        // SAFETY: by the caller.
+        NonNull::new(unsafe { (*block.as_ptr()).larger.load(Acquire) })
+    }
+
+    /// The first epoch of a block in which neither side has ended the session.
+    ///
+    /// # Safety
+    /// The caller has received the block from the side that began it, and the session does not end in the meantime.
+    pub(crate) unsafe fn first_epoch(block: NonNull<Block>) -> u32 {
+        // SAFETY: by the caller; it is not changed before the session ends.
+        unsafe { (*block.as_ptr()).epoch }
+    }
+
+    /// Replaces a small block by a large one, which gets what is attached. The other side may attach something, or use what is, at the
+    /// same time.
+    ///
+    /// # Safety
+    /// The session does not end in the meantime, and the large block is new.
+    pub(crate) unsafe fn replace(small: NonNull<Block>, large: NonNull<Block>) {
+        // SAFETY: by the caller.
+        let (old, new) = unsafe {
+            (*small.as_ptr()).larger.store(large.as_ptr(), Release);
+            (&(*small.as_ptr()).attached, &(*large.as_ptr()).attached)
+        };
+        let mut attached = old.load(Acquire);
+        loop {
+            new.store(attached, Release);
+            match old.compare_exchange(attached, replaced(), AcqRel, Acquire) {
+                Ok(_) => return,
+                Err(other) => attached = other,
+            }
+        }
+    }
+
+    /// Takes that back.
+    ///
+    /// # Safety
+    /// The session belongs to the caller alone.
+    pub(crate) unsafe fn keep(small: NonNull<Block>, large: NonNull<Block>) {
+        // SAFETY: by the caller.
+        unsafe {
+            let attached = (*large.as_ptr()).attached.swap(ptr::null_mut(), Relaxed);
+            (*small.as_ptr()).larger.store(ptr::null_mut(), Relaxed);
+            (*small.as_ptr()).attached.store(attached, Relaxed);
+        }
+    }
+
+    /// Prepares a small block that was replaced for its end.
+    ///
+    /// # Safety
+    /// Both sides have left the block.
+    pub(crate) unsafe fn forget_larger(small: NonNull<Block>) {
+        // SAFETY: by the caller.
+        unsafe {
+            (*small.as_ptr()).larger.store(ptr::null_mut(), Relaxed);
+            (*small.as_ptr()).attached.store(ptr::null_mut(), Relaxed);
+            for side in &(*small.as_ptr()).public {
+                side.is_limited.store(0, Relaxed);
+            }
+        }
     }
 
     /// Ends the session, whose newest epoch was `epoch`. Payloads that are still in the ring are not destroyed.
@@ -443,12 +538,12 @@ impl Block {
         // SAFETY: by the caller; `allocate` made the block with this layout, and a block of the pool that got another
         // layout stayed in its class, which alone determines the size and alignment.
         unsafe {
-            let layout = Block::layout(block);
-            for line in 0..layout.near() {
+            let (layout, part) = (Block::layout(block), (*block.as_ptr()).part);
+            for line in 0..layout.cleared(part) {
                 Block::word(block, &layout, line).cast_mut().drop_in_place();
             }
             block.drop_in_place();
-            dealloc(block.as_ptr().cast(), Block::memory(&layout));
+            dealloc(block.as_ptr().cast(), Block::memory(&layout, part));
         }
     }
 }

@@ -31,6 +31,9 @@ const INDEXES: u64 = ((1 << INDEX_BITS) - 1) << INDEXES_SHIFT;
 const INDEX_BITS: u32 = 28;
 
 const CPU_SHIFT: u32 = INDEXES_SHIFT + INDEX_BITS;
+/// The session continues in a large block after the last message of the line, which keeps the direction. Only messages that
+/// turn have a processor.
+const MOVES: u64 = 1 << CPU_SHIFT;
 
 /// The sender of the last message has seen that the receiver is a task, and swaps from then on.
 const KNOWS: u64 = 1 << (CPU_SHIFT + Cpu::BITS);
@@ -76,6 +79,15 @@ impl LineWord {
     #[inline]
     pub(crate) fn knowing_task(self) -> LineWord {
         LineWord(self.0 | KNOWS)
+    }
+
+    /// Whether the session continues in a large block after the line.
+    pub(crate) fn moves(self) -> bool {
+        self.0 & MOVES != 0
+    }
+
+    pub(crate) fn moving(self) -> LineWord {
+        LineWord(self.0 | MOVES)
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! One side of a session without its types: the block, and the side's position in it.
 
 mod attached;
+mod large;
 
 use std::ops::Range;
 use std::ptr::{addr_of, NonNull};
@@ -16,7 +17,7 @@ use super::position::Position;
 use super::task_note::TaskNote;
 use super::word::Shared;
 use crate::floor::barrier;
-use crate::floor::layout::Layout;
+use crate::floor::layout::{Layout, Part};
 use crate::floor::wait_slot::{PendingWake, WaitSlot};
 
 /// What a receiver finds in its next slot.
@@ -41,12 +42,12 @@ impl Pipe {
     /// Both sides of a new session: side 0, side 1.
     #[inline(always)]
     pub(crate) fn pair(layout: Layout) -> (Pipe, Pipe) {
-        Pipe::begin(layout, !barrier::is_there())
+        Pipe::begin(layout, layout.first_part(), !barrier::is_there())
     }
 
-    /// Like [`Pipe::pair`], for a session that gets a driver, to which side `far` belongs.
+    /// Like [`Pipe::pair`], for a session that gets a driver, to which side `far` belongs. It has only a large block.
     pub(crate) fn pair_to_drive(layout: Layout, far: usize) -> (Pipe, Pipe) {
-        let (first, second) = Pipe::begin(layout, true);
+        let (first, second) = Pipe::begin(layout, Part::Large, true);
         // Runs that are bounded are short, and are swapped.
         if layout.segment() < 2 || !barrier::is_there() {
             return (first, second);
@@ -56,9 +57,9 @@ impl Pipe {
     }
 
     #[inline(always)]
-    fn begin(layout: Layout, swaps: bool) -> (Pipe, Pipe) {
-        let (block, epoch) = Block::begin(layout);
-        let (first, second) = Pipe::sides(block, epoch, swaps);
+    fn begin(layout: Layout, part: Part, swaps: bool) -> (Pipe, Pipe) {
+        let (block, epoch) = Block::begin(layout, part);
+        let (first, second) = Pipe::sides(block, epoch, part, swaps);
         for side in [&first, &second] {
             side.private().turned_by.store(LineWord::EMPTY, Relaxed);
         }
@@ -67,8 +68,11 @@ impl Pipe {
 
     /// `swaps`: see [`Position::always_swaps`].
     #[inline(always)]
-    fn sides(block: NonNull<Block>, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
-        let side = |side| Pipe::of(block, Position::first(side, epoch, swaps));
+    fn sides(block: NonNull<Block>, epoch: u32, part: Part, swaps: bool) -> (Pipe, Pipe) {
+        let side = |side| {
+            let first = Position::first(side, epoch, swaps);
+            Pipe::of(block, first.in_part(part))
+        };
         (side(0), side(1))
     }
 
@@ -332,7 +336,7 @@ impl Pipe {
     pub(crate) fn clear(&self) {
         let layout = self.layout();
         // SAFETY: as the module documentation says.
-        unsafe { self.clear_lines(layout, 1..layout.lines()) };
+        unsafe { self.clear_lines(layout, 1..layout.lines_of(self.at.part())) };
         self.credit().store(Credit::NONE, Relaxed);
     }
 
@@ -387,14 +391,14 @@ impl Pipe {
 
     /// A session that swaps or stores, at an epoch that no conversation reaches in the time of a test.
     #[cfg(all(test, not(duologue_loom)))]
-    pub(crate) fn pair_at(layout: Layout, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
-        let (block, _) = Block::begin(layout);
+    pub(crate) fn pair_at(layout: Layout, part: Part, epoch: u32, swaps: bool) -> (Pipe, Pipe) {
+        let (block, _) = Block::begin(layout, part);
         // The block may have been in use before, at exactly this epoch.
         // SAFETY: it belongs to the new session, which is not in use yet.
         unsafe {
-            Block::clear_lines(block, &layout, 0..layout.near());
+            Block::clear_lines(block, &layout, 0..layout.cleared(part));
             (*block.as_ptr()).laps = Laps::new();
         }
-        Pipe::sides(block, epoch, swaps)
+        Pipe::sides(block, epoch, part, swaps)
     }
 }

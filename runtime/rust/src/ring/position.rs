@@ -8,11 +8,11 @@
 
 use super::line_word::{LineWord, COUNT_SHIFT, EPOCH_SHIFT};
 use super::word::Word;
-use crate::floor::layout::{MAX_LINES, MAX_PER_LINE};
+use crate::floor::layout::{Part, MAX_LINES, MAX_PER_LINE};
 
 /// An endpoint's position and what else it remembers, packed so that an endpoint takes two machine words.
 ///
-/// From the top: 22 bits of epoch, 3 bits of slot in the line, 4 zero bits, the flags, 26 bits of line. Epoch and slot
+/// From the top: 22 bits of epoch, 3 bits of slot in the line, 2 zero bits, the flags, 26 bits of line. Epoch and slot
 /// are where a line's word has epoch and count, so that one subtraction compares a word with a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position(u64);
@@ -29,8 +29,12 @@ const FAR: u64 = 1 << 32;
 const NEVER_STORES: u64 = 1 << 31;
 /// The session is observed. `NEAR` is set, too, for the code that tests a single bit.
 const OBSERVED: u64 = 1 << 34;
+const SIDE: u64 = 1 << 35;
 const LAP: u64 = 1 << 30;
-const SIDE: u64 = 1 << 29;
+/// The session is still in the small block with which it began.
+const SMALL: u64 = 1 << 29;
+/// In a small block, the sender has found that the receiver waited for a message of the current half.
+const AWAITED: u64 = 1 << 36;
 /// The receiver is known to be a task.
 const PEER_IS_TASK: u64 = 1 << 28;
 /// Every message is swapped, except what a side with [`NEAR`] sends inside a run.
@@ -82,6 +86,57 @@ impl Position {
         let side = if side == 0 { 0 } else { SIDE };
         let swaps = u64::from(swaps) * (SWAPS | NEVER_STORES);
         Position(u64::from(epoch) << EPOCH_SHIFT | side | swaps)
+    }
+
+    /// The same for a session that begins in this block.
+    #[inline]
+    pub(crate) fn in_part(self, part: Part) -> Position {
+        match part {
+            Part::Small => Position(self.0 | SMALL),
+            Part::Large => self,
+        }
+    }
+
+    /// The block that this position is in.
+    #[inline]
+    pub(crate) fn part(self) -> Part {
+        match self.0 & SMALL {
+            0 => Part::Large,
+            _ => Part::Small,
+        }
+    }
+
+    /// Whether the message here is the last of one of the halves of a small block, which have this many lines each.
+    #[inline]
+    pub(crate) fn ends_half(self, lines: usize, per_line: usize) -> bool {
+        let last_line = lines as u64 - 1;
+        let last = SMALL | (per_line as u64 - 1) * ONE | last_line;
+        self.0 & (SMALL | SLOT | last_line) == last
+    }
+
+    /// Remembers that the receiver waited for the message here.
+    #[inline]
+    pub(crate) fn awaited(self) -> Position {
+        Position(self.0 | AWAITED)
+    }
+
+    /// Forgets it, where another half of a small block begins.
+    #[inline]
+    pub(crate) fn in_next_half(self) -> Position {
+        Position(self.0 & !AWAITED)
+    }
+
+    /// Whether the receiver waited for a message of the half of the small block that this position is in.
+    #[inline]
+    pub(crate) fn was_awaited(self) -> bool {
+        self.0 & AWAITED != 0
+    }
+
+    /// The first position of the same side in the large block that replaces a small one, in the same state.
+    #[inline]
+    pub(crate) fn in_large_block(self, epoch: u32) -> Position {
+        const KEPT: u64 = SIDE | SWAPS | NEVER_STORES | STAYS;
+        Position(u64::from(epoch) << EPOCH_SHIFT | self.0 & KEPT)
     }
 
     /// The same for a side that belongs to a transport (`is_far`), or whose peer does. See `link::collect`.
@@ -196,21 +251,23 @@ impl Position {
         self.0 & LAP != 0
     }
 
-    /// Whether the message here is published by a plain store, as far as the sender knows, in a line that is neither the
-    /// first nor one of the last two of a segment of this many lines (a power of two, or 0 where there are no segments).
+    /// Whether the message here is published by a plain store, as far as the sender knows, in a line of a large block that is
+    /// neither the first nor one of the last two of a segment of this many lines (a power of two, or 0 where there are no
+    /// segments).
     /// `owns_memory`: payloads do, so a side whose peer belongs to a transport has it forward before each line.
     #[inline]
     pub(crate) fn is_inside(self, segment: usize, owns_memory: bool) -> bool {
         // One comparison covers everything: what is not plain becomes a large number.
         let not_stored = if owns_memory { SWAPS } else { NEVER_STORES };
-        let bits = not_stored | PEER_IS_TASK | (segment as u64).wrapping_sub(1) & LINE;
+        let bits = not_stored | PEER_IS_TASK | SMALL | (segment as u64).wrapping_sub(1) & LINE;
         segment > 3 && ((self.0 + 2) & bits).wrapping_sub(3) < segment as u64 - 3
     }
 
-    /// Whether a line begins here that was already used in this run.
+    /// Whether a line begins here that was already used in this run, so that the sender needs to know that it is free. In a
+    /// small block it always knows.
     #[inline]
     pub(crate) fn begins_used_line(self) -> bool {
-        self.0 & (LAP | SLOT) == LAP
+        self.0 & (LAP | SLOT | SMALL) == LAP
     }
 
     /// Whether this is the first message of a run.
@@ -313,7 +370,8 @@ impl Position {
     #[inline]
     pub(crate) fn turned(self) -> Position {
         const RENEWED: u64 = ((RENEWAL - 1) as u64) << EPOCH_SHIFT;
-        const KEPT: u64 = SIDE | SWAPS | NEVER_STORES | PEER_IS_TASK | NEAR | FAR | OBSERVED;
+        const KEPT: u64 =
+            SIDE | SWAPS | NEVER_STORES | PEER_IS_TASK | NEAR | FAR | OBSERVED | SMALL;
         Position((self.0 & (RENEWED | KEPT)) + (1 << EPOCH_SHIFT))
     }
 }

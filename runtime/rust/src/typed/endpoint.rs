@@ -23,7 +23,7 @@ use crate::ring::usage::{Owner, Usage};
 ///
 /// `slot` must fit every payload of the protocol (see [`Slot`]), and `capacity` is its longest run. Generated code
 /// supplies both. If the slot is too small, a send panics; if the capacity is too small, a send waits. Allocates at
-/// most once: each thread keeps the memory of ended sessions for new ones, up to about 600 KiB, most of which is not
+/// most once, and once more if a run is unbounded and its receiver falls behind: each thread keeps the memory of ended sessions for new ones, up to about 600 KiB, most of which is not
 /// touched. The memory that threads hand over to each other takes at most about 260 KiB in total.
 ///
 /// Panics if [`State::SESSION`] is known and differs: in the slot, in the capacity, or in which side sends in `S`.
@@ -329,9 +329,9 @@ impl<S: State> Branch<S> {
                 Some(next) => (payload(), S::Next::theirs(pipe.moved(next), from)),
                 // A path of its own: on a common one, the payload would have to survive the report.
                 None => {
-                    let next = pipe.copy().next_segment();
-                    let taken = (payload(), S::Next::theirs(pipe.moved(next), from));
-                    pipe.report_segment();
+                    let next = pipe.copy().next_segment(word);
+                    let taken = (payload(), S::Next::theirs(next, from));
+                    pipe.report_segment(word);
                     taken
                 }
             },

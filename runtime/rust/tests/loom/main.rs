@@ -10,6 +10,7 @@ mod flow;
 mod forgotten;
 #[path = "../sessions/golden.rs"]
 mod golden;
+mod grow;
 mod tasks;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -151,9 +152,9 @@ fn leaving_at_the_same_time_loses_nothing() {
 /// A payload that has a cache line to itself.
 type Line = [u32; 15];
 
-/// Sends numbers that take a line each, through a ring of 12 lines of which short laps have 4. First one thread
-/// alternately sends and receives as many as `before` says. Then another thread sends `more`: all of them if `waits`,
-/// otherwise as many as need no waiting.
+/// Sends numbers that take a line each, through a small block of 2 lines, which the session leaves at once, and a ring of 12
+/// lines of which short laps have 4. First one thread alternately sends and receives as many as `before` says. Then another
+/// thread sends `more`: all of them if `waits`, otherwise as many as need no waiting.
 fn send_lines(before: &[u32], more: u32, waits: bool) {
     const OPEN: &str = "the server reads to the end";
     let (mut server, mut client) = stream::init_with::<Line>(Capacity::Unbounded);
@@ -166,7 +167,7 @@ fn send_lines(before: &[u32], more: u32, waits: bool) {
         *read += 1;
         Some(next)
     };
-    for (turn, count) in before.iter().enumerate() {
+    for (turn, count) in [2, 2].iter().chain(before).enumerate() {
         for _ in 0..*count {
             if turn % 2 == 0 {
                 client = client.send([sent; 15]).expect(OPEN);

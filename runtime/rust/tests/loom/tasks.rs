@@ -29,7 +29,7 @@ fn waker() -> Waker {
 }
 
 /// A task that is a thread of its own: it sleeps until it is woken, so a lost waker is a deadlock.
-fn block_on<F: Future>(future: F) -> F::Output {
+pub fn block_on<F: Future>(future: F) -> F::Output {
     let waker = waker();
     let mut future = pin!(future);
     loop {
@@ -50,7 +50,7 @@ fn wait<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
 }
 
 /// Begins to wait, like a task whose future is then given up. Returns the message or the endpoint.
-fn look<S: State>(receiver: Receiver<S>) -> Result<S::Message, Receiver<S>> {
+pub fn look<S: State>(receiver: Receiver<S>) -> Result<S::Message, Receiver<S>> {
     let mut receiving = receiver.recv_async();
     match wait(&mut receiving, &waker()) {
         Poll::Ready(received) => Ok(received.expect("no disconnect before the end")),

@@ -1,11 +1,11 @@
 //! The segments of a ring, each of which is reported free on its own, and the laps that go through some or all of them:
 //! see `link::lap`.
 
-use super::{most, Layout, BLOCK, FEWEST_LINES};
+use super::{least, most, Layout, Part, BLOCK, FEWEST_LINES};
 
-/// This many bytes of lines, or about half as many, are initialized when the block is allocated. Short laps use no
+/// This many bytes of lines, or about half as many, are initialized when a large block is allocated. Short laps use no
 /// other lines. More would hardly be faster, and with fewer, streams between tasks cost up to half as much again.
-const NEAR: usize = BLOCK / 16;
+const NEAR: usize = BLOCK.next_power_of_two() / 16;
 
 /// The most segments that a ring can have: two up to each of the two ends that a lap can have.
 const SEGMENTS: usize = 4;
@@ -32,6 +32,21 @@ pub(super) const fn first(lines: usize, pitch: usize) -> usize {
     }
 }
 
+/// The logarithm of how many lines the small block has, of which this many fit into it, or 0 if a session has no small
+/// block.
+pub(super) const fn small(fitting: usize, segment: usize) -> u32 {
+    if cfg!(duologue_without = "small-blocks") {
+        return 0;
+    }
+    // A line for each half.
+    least(power_below(most(fitting, 2)), segment).ilog2()
+}
+
+/// Says to the compiler that what follows is rare, so that it is not computed in advance.
+#[cold]
+#[inline]
+const fn rarely() {}
+
 /// Whether two more segments, neither of them empty, follow the first two, which are of this length.
 const fn has_long_laps(lines: usize, segment: usize) -> bool {
     cfg!(not(duologue_without = "short-laps")) && segment > 0 && lines >= 5 * segment
@@ -42,11 +57,62 @@ impl Layout {
     /// there is only one segment.
     #[inline(always)]
     pub(crate) const fn segment(&self) -> usize {
-        self.segment as usize
+        match self.segment {
+            0 => 0,
+            logarithm => 1 << logarithm,
+        }
     }
 
-    /// How many lines a short lap has: all lines of the ring if every lap has the same length. These lines are
-    /// initialized with the block, the others when a sender first continues past them.
+    /// How many lines the small block has with which the session begins: a power of two, and at most
+    /// [`Layout::segment`]. All lines of the ring if there is no small block.
+    #[inline(always)]
+    pub(crate) const fn small(&self) -> usize {
+        match self.small {
+            0 => self.lines(),
+            logarithm => 1 << logarithm,
+        }
+    }
+
+    /// How many lines each half of the small block has: a power of two.
+    #[inline(always)]
+    pub(crate) const fn half(&self) -> usize {
+        self.small() / 2
+    }
+
+    /// Whether a session begins in a small block, which a large one may replace: see `link::publish::grow`.
+    #[inline(always)]
+    pub(crate) const fn grows(&self) -> bool {
+        self.small != 0
+    }
+
+    /// The block with which a session begins.
+    #[inline(always)]
+    pub(crate) const fn first_part(&self) -> Part {
+        match self.grows() {
+            true => Part::Small,
+            false => Part::Large,
+        }
+    }
+
+    /// How many lines a block has.
+    #[inline(always)]
+    pub(crate) const fn lines_of(&self, part: Part) -> usize {
+        match part {
+            Part::Small => self.small(),
+            Part::Large => self.lines(),
+        }
+    }
+
+    /// How many lines are initialized with the block: all of a small one, and the near lines of a large one.
+    pub(crate) const fn cleared(&self, part: Part) -> usize {
+        match part {
+            Part::Small => self.small(),
+            Part::Large => self.near(),
+        }
+    }
+
+    /// How many lines a short lap of the large block has: all lines of the ring if every lap has the same length. These
+    /// lines are initialized with the block, the others when a sender first continues past them.
     #[inline]
     pub(crate) const fn near(&self) -> usize {
         let segment = self.segment();
@@ -92,14 +158,24 @@ impl Layout {
         line & (line.wrapping_sub(1) | self.segment().wrapping_sub(1)) == 0
     }
 
-    /// Whether a segment, and with it possibly a lap, may end after this many lines. If this is false, none does.
+    /// Whether a segment of the large block, and with it possibly a lap, or a half of the small block ends after this many
+    /// lines. If this is false, neither does.
     #[inline(always)]
-    pub(crate) const fn may_end_segment(&self, lines: usize) -> bool {
+    pub(crate) const fn may_end_segment(&self, lines: usize, part: Part) -> bool {
         if self.segment == 0 {
-            lines == self.lines()
-        } else {
-            lines & (self.segment() - 1) == 0
+            return lines == self.lines();
         }
+        if self.grows() {
+            // For most lines, one comparison is enough.
+            if lines & (self.half() - 1) != 0 {
+                return false;
+            }
+            rarely();
+            if matches!(part, Part::Small) {
+                return true;
+            }
+        }
+        lines & (self.segment() - 1) == 0
     }
 
     /// Which segment begins with this line, if any does. Segments 0 and 1 are part of every lap, the others only of

@@ -12,10 +12,12 @@ use super::{most, Layout};
 pub enum Capacity {
     /// No run is longer than this many messages, so a send never waits.
     Bounded(usize),
-    /// A run may go on forever, so a send waits when the peer is a whole lap of the ring behind. The session takes
-    /// 64 KiB, or the space for 8 messages if that is more: about 7,000 messages of 8 bytes, or 1,000 of 56 bytes. A
-    /// lap goes through all of it if the receiver falls behind, and through 4 KiB as long as the receiver is never 2
-    /// KiB behind. Memory that no lap has reached is not touched. On 32-bit systems the session takes 8 KiB.
+    /// A run may go on forever, so a send waits when the peer is a whole lap of the ring behind. The session begins with
+    /// 1 KiB, or the space for two messages if that is more, which is enough as long as messages alternate or the
+    /// receiver waits for them. Then it gets a ring of 64 KiB, or the space for 8 messages if that is more: about 7,000
+    /// messages of 8 bytes, or 1,000 of 56 bytes. A lap goes through all of it if the receiver falls behind, and
+    /// through 4 KiB as long as the receiver is never 2 KiB behind. Memory that no lap has reached is not touched. On
+    /// 32-bit systems the ring takes 8 KiB.
     Unbounded,
 }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
 use super::Pipe;
+use crate::floor::layout::Part;
 use crate::ring::block::Block;
 use crate::ring::driver::{Attached, Driver, What};
 use crate::ring::observer::{next_number, Observed, Watched};
@@ -124,7 +125,7 @@ impl Pipe {
         }
         let state = receiver.state();
         let watched = begin(state.name);
-        let (first, second) = Pipe::begin(*sender.layout(), true);
+        let (first, second) = Pipe::begin(*sender.layout(), Part::Large, true);
         let new = Attached::new(What::Observer(Observed(watched)));
         let limits = attached.map(|old| &old.limits);
         for (new, old) in new.limits.iter().zip(limits.into_iter().flatten()) {
