@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use duologue::Capacity;
 use golden::{stream, type_switch};
 
 /// Counts the blocks of sessions, which are those that are aligned to a cache line.
@@ -40,11 +41,11 @@ static COUNTING: Counting = Counting;
 static TURN: Mutex<()> = Mutex::new(());
 
 /// How many blocks are allocated for this many sessions, one at a time, which one thread begins and another one ends.
-/// The endpoints are sent through sessions, because the thread sanitizer sees more of these than of the standard
-/// library's channels.
+/// The endpoints are sent through sessions, which never grow, because the thread sanitizer sees more of these than of the
+/// standard library's channels.
 fn blocks<S, C: Send + 'static>(sessions: usize, init: fn() -> (S, C)) -> usize {
-    let (mut take, mut give) = stream::init::<C>();
-    let (mut done, mut tell) = stream::init::<()>();
+    let (mut take, mut give) = stream::init_with::<C>(Capacity::Bounded(2));
+    let (mut done, mut tell) = stream::init_with::<()>(Capacity::Bounded(2));
     let ending = thread::spawn(move || {
         while let Ok(stream::Stream::Send(client, next)) = take.recv() {
             drop(client);
@@ -72,7 +73,7 @@ fn blocks<S, C: Send + 'static>(sessions: usize, init: fn() -> (S, C)) -> usize 
 fn blocks_come_back_from_a_thread_that_only_ends_sessions() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let small = blocks(1_000, type_switch::init);
-    let large = blocks(1_000, stream::init::<u8>);
+    let large = blocks(1_000, || stream::init_with::<u8>(Capacity::Bounded(7_000)));
     if cfg!(feature = "pool") {
         assert!(small < 50 && large < 20, "{small} and {large}");
     } else {
