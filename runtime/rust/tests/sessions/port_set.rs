@@ -104,7 +104,9 @@ fn a_set_orders_each_sender_and_a_shared_sender_orders_all() -> Result<(), Close
     }
     drop(senders);
     for expected in 0..4 {
-        let Stream::Send(number, next) = server.recv()?;
+        let Stream::Send(number, next) = server.recv()? else {
+            panic!("a number")
+        };
         assert_eq!(number, expected);
         server = next;
     }
