@@ -275,7 +275,7 @@ impl<'p> Talk<'p> {
                     "the {side} sends `{name}` in the state `{}`; {may}",
                     other.name
                 ),
-                false => format!("before `{name}` of the {side}, {may}"),
+                false => format!("`{name}` is too early: {may}"),
             })
         };
         let message = match duologue::name::nearest(name, names()) {
