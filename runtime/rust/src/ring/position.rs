@@ -110,7 +110,7 @@ impl Position {
     #[inline]
     pub(crate) fn ends_half(self, lines: usize, per_line: usize) -> bool {
         let last_line = lines as u64 - 1;
-        let last = SMALL | (per_line as u64 - 1) * ONE | last_line;
+        let last = SMALL | ((per_line as u64 - 1) * ONE) | last_line;
         self.0 & (SMALL | SLOT | last_line) == last
     }
 
