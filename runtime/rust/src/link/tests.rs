@@ -10,7 +10,8 @@ use crate::ring::observer::Names;
 use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::{renewed, RENEWAL};
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::Waker;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
 /// A session that swaps or stores, in its large block, at an epoch that no conversation reaches in the time of a test.
@@ -417,10 +418,17 @@ fn stamps_that_many_short_laps_left_out_are_cleared() {
     walk.end();
 }
 
+/// The waker of a task that is polled by hand.
+struct Unwoken;
+
+impl Wake for Unwoken {
+    fn wake(self: Arc<Unwoken>) {}
+}
+
 /// Sends and reads one message, for which the receiver waits.
 fn pass_awaited(from: Pipe, to: Pipe, value: u64) -> (Pipe, Pipe) {
     let layout = *from.layout();
-    assert!(Wait::for_message(&to).arm(Waiter::Bell(Waker::noop().clone())));
+    assert!(Wait::for_message(&to).arm(Waiter::Bell(Waker::from(Arc::new(Unwoken)))));
     let sent = from.send(&layout, true, &step(3, Then::Stay), value, Forwards::Sender);
     let Sent::Noticed(Ok((from, Some(pending)))) = sent else {
         panic!("the receiver waits")
@@ -513,8 +521,6 @@ fn a_sender_at_the_end_of_a_small_block_finds_that_the_receiver_is_gone() {
 #[cfg(all(feature = "pool", not(miri)))]
 mod hostile {
     use super::*;
-    use std::sync::Arc;
-    use std::task::Wake;
 
     /// A waker that panics when it is dropped.
     struct Hostile;
