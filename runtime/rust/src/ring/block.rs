@@ -345,9 +345,8 @@ impl Block {
             return attached;
         }
         let new = Box::into_raw(Box::new(Attached::new(What::Nothing)));
-        // SAFETY: by the caller, as is the rest. A block that is replaced stays so until the session ends.
-        // SAFETY: by the caller: the box that ends up there is freed only when the session ends. The box that was made here
-        // has no other user if the other side was first.
+        // SAFETY: by the caller: the box that ends up there is freed only when the session ends, and until then a block that is
+        // replaced stays so. The box that was made here has no other user if the other side was first.
         unsafe {
             let attached = &(*block.as_ptr()).attached;
             match attached.compare_exchange(ptr::null_mut(), new, AcqRel, Acquire) {
