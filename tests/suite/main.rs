@@ -16,6 +16,7 @@ mod contract;
 mod declared;
 mod doc;
 mod editors;
+mod figures;
 mod fingerprint;
 mod fix;
 mod format;

@@ -100,16 +100,17 @@ object Words {
     merged(ending.map(_.recv().totals))
   }
 
+  /** Asks for the next part before it counts one, which arrives meanwhile. */
   private def work(first: parts.client.Asking[Totals]): Unit = {
     val totals = new Totals
-    var asking = Option(first)
-    while (asking.nonEmpty) asking.get.ask().recv() match {
+    var asked = Option(first.ask())
+    while (asked.nonEmpty) asked.get.recv() match {
       case parts.Part.Part(text, next) =>
+        asked = Some(next.ask())
         add(text, totals)
-        asking = Some(next)
       case parts.Part.None(end) =>
         end.totals(totals)
-        asking = None
+        asked = None
     }
   }
 

@@ -109,20 +109,21 @@ fn rayon() -> Case {
 
 const OPEN: &str = "all stay to the end";
 
-/// A session with each worker, in which the worker asks for parts.
+/// A session with each worker, in which the worker asks for parts: for the next one before it counts one, so that it arrives meanwhile.
 fn over_sessions() -> Case {
     use parts::{Asking, Part as Answer, Totals as End, init};
     Case::new(OURS, |size| {
         let sessions = [(); 2].map(|()| init::<Part, Totals>());
         let (servers, workers): (Vec<_>, Vec<_>) = sessions.into_iter().unzip();
-        let work = |mut worker: parts::client::Asking<Part, Totals>| {
+        let work = |worker: parts::client::Asking<Part, Totals>| {
             Job::new(Place::Anywhere, move || {
                 let mut totals = Totals::new();
+                let mut asked = worker.ask().expect(OPEN);
                 loop {
-                    match worker.ask().expect(OPEN).recv().expect(OPEN) {
+                    match asked.recv().expect(OPEN) {
                         Answer::Part(part, next) => {
+                            asked = next.ask().expect(OPEN);
                             totals = count(totals, &part);
-                            worker = next;
                         }
                         Answer::None(end) => {
                             end.totals(totals).expect(OPEN);
