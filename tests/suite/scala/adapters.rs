@@ -19,6 +19,7 @@ fn talks(name: &str, pom: &'static str, suites: [&str; 2]) {
     generate(&protocols, None, &generated);
     let mut sources = sources_in(&root.join("runtime/scala").join(name).join("src"));
     sources.extend(sources_in(&generated));
+    sources.push(root.join("runtime/scala/src/test/scala/duologue/Probe.scala"));
     sources.push(documented(name));
     for scala in [Scala::Three, Scala::Two] {
         let out = folder("adapters").join(name).join(scala.name());

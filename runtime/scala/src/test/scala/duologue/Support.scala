@@ -114,10 +114,3 @@ object Rounds {
     last.foreach(_.stop())
   }
 }
-
-/** What the tests of the adapters need to know about the runtime. */
-object Probe {
-
-  /** Whether there is a waiter for a message of this endpoint's side. */
-  def waits(endpoint: Endpoint): Boolean = endpoint.$side.state.waiter != null
-}
