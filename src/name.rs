@@ -1,5 +1,6 @@
 //! Names as the user wrote them, with their locations.
 
+use crate::diagnostic::quoted;
 use crate::source::Span;
 use std::fmt;
 
@@ -66,6 +67,15 @@ pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
     let scored = scored.filter(|(distance, candidate)| *distance <= limit(candidate));
     let best = scored.min_by_key(|(distance, _)| *distance)?;
     Some(best.1)
+}
+
+/// What to say after a name that does not exist: the one that was probably meant, or all that exist.
+#[must_use]
+pub fn instead<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    match nearest(wrong, names.clone()) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => format!(", only {}", quoted(names)),
+    }
 }
 
 #[cfg(test)]

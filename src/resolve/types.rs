@@ -1,7 +1,7 @@
 //! Payload types and type declarations.
 
-use super::{Context, Lookup, Resolver, callees, declare, duplicates, quoted};
-use crate::diagnostic::Diagnostic;
+use super::{Context, Lookup, Resolver, callees, declare, duplicates};
+use crate::diagnostic::{Diagnostic, quoted};
 use crate::name::{Name, nearest};
 use crate::protocol::{
     Bound, Builtin, Definition, Entry, Field, FileId, Language, Lengths, Mapping, Mappings,
@@ -162,7 +162,7 @@ impl Resolver {
                     );
                     let otherwise = format!(
                         "the bounds are {}; `extern bound {name};` declares another",
-                        quoted(&words)
+                        quoted(words)
                     );
                     let near = nearest(name.text(), words);
                     let error = error.did_you_mean(name.span, near, otherwise);
@@ -339,7 +339,8 @@ impl Resolver {
                 file,
                 docs: Vec::new(),
                 levels: Vec::new(),
-                definition: Definition::Undeclared,
+                definition: Definition::Extern(Box::default(), Vec::new()),
+                is_declared: false,
                 lengths: Lengths::default(),
                 ty_span: name.span,
             });

@@ -40,7 +40,7 @@ pub fn overview(checked: &CheckedProgram, shown: usize, terminal: &Terminal) -> 
 fn line(protocol: CheckedProtocol<'_>, width: usize, terminal: &Terminal) -> String {
     let tick = if terminal.ascii { "+" } else { "\u{2713}" };
     let states = &protocol.protocol().states;
-    let messages = states.iter().map(|state| state.messages.len()).sum();
+    let messages = protocol.protocol().messages().count();
     let (states, messages) = (counted(states.len(), "state"), counted(messages, "message"));
     let size = format!("{states}, {messages}");
     let capacity = |capacity| match capacity {

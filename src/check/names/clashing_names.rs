@@ -152,7 +152,7 @@ impl Clashes<'_> {
                         self.entries(&variant.entries);
                     }
                 }
-                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {}
+                Definition::Alias(_) | Definition::Extern(..) => {}
             }
         }
     }

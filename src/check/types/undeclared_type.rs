@@ -7,7 +7,7 @@ use crate::check::wording::type_text;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::nearest;
 use crate::protocol::{
-    Builtin, Definition, Entry, File, FileId, Next, Program, Referent, Type, TypeId,
+    Builtin, Definition, Entry, File, FileId, Program, Referent, Type, TypeId,
 };
 use crate::source::Span;
 
@@ -26,8 +26,7 @@ pub const COMPARED: usize = 20;
 /// Reports each undeclared type once, at its first use where the rule is not at level allow.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
-    let is_undeclared = |id: TypeId| matches!(program.ty(id).definition, Definition::Undeclared);
-    if !(0..program.types.len()).any(|index| is_undeclared(TypeId::new(index))) {
+    if program.types.iter().all(|ty| ty.is_declared) {
         return;
     }
     let mut search = Search {
@@ -70,10 +69,7 @@ impl Search<'_, '_> {
                         self.entries(&variant.entries, file_id, location);
                     }
                 }
-                Definition::Alias(_)
-                | Definition::Struct(_)
-                | Definition::Extern(..)
-                | Definition::Undeclared => {
+                Definition::Alias(_) | Definition::Struct(_) | Definition::Extern(..) => {
                     for (ty, _, span) in declaration.parts() {
                         self.ty(ty, (file_id, span), None, location);
                     }
@@ -87,10 +83,8 @@ impl Search<'_, '_> {
             for message in &state.messages {
                 let location = Location::message(protocol, state, message);
                 self.entries(&message.entries, file, location);
-                if let Next::State { arguments, .. } = &message.next {
-                    for argument in arguments {
-                        self.ty(argument, (file, message.next_span), None, location);
-                    }
+                for argument in message.next.arguments() {
+                    self.ty(argument, (file, message.next_span), None, location);
                 }
             }
         }
@@ -123,8 +117,7 @@ impl Search<'_, '_> {
     /// `meant` is a nearby entry with a name, if the type may have been meant as the name of an entry.
     fn ty(&mut self, ty: &Type, at: (FileId, Span), meant: Option<&Entry>, location: Location<'_>) {
         for id in ty.named() {
-            let is_open = matches!(self.program.ty(id).definition, Definition::Undeclared)
-                && !self.is_told[id.index()];
+            let is_open = !self.program.ty(id).is_declared && !self.is_told[id.index()];
             if is_open && self.findings.hears(&RULE, location) {
                 self.is_told[id.index()] = true;
                 self.told += 1;
@@ -216,7 +209,7 @@ fn describe(
 /// The word for the built-in type whose name in another language was misspelt. Short names are near to too much else.
 fn near_foreign(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
-    let words = Builtin::FOREIGN.iter().map(|(known, _)| *known);
+    let words = Builtin::foreign_words().map(|(known, _)| known);
     let words = words.filter(|known| known.len() >= 6 && name.starts_with(&known[..1]));
     nearest(&name, words).and_then(Builtin::of_another_language)
 }
