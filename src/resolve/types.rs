@@ -191,6 +191,7 @@ impl Resolver {
             TypeKind::List(item) => Type::List(Box::new(self.ty(file, context, item))),
             TypeKind::Option(item) => Type::Option(Box::new(self.ty(file, context, item))),
             TypeKind::Tuple(items) => Type::Tuple(self.types(file, context, items)),
+            TypeKind::Error => Type::Error,
             TypeKind::Path(names, arguments) => match names.as_slice() {
                 [name] => {
                     let resolved = self.named(file, context, name, arguments, ty.span);
@@ -361,7 +362,7 @@ pub(super) fn lengths(ty: &ast::Type) -> Lengths {
     let parts = match &ty.kind {
         TypeKind::List(item) | TypeKind::Option(item) => all(std::slice::from_ref(item)),
         TypeKind::Tuple(items) => all(items),
-        TypeKind::Path(..) => Vec::new(),
+        TypeKind::Path(..) | TypeKind::Error => Vec::new(),
     };
     Lengths {
         most: ty.most,

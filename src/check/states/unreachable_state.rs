@@ -5,7 +5,7 @@ use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
 use crate::check::wording::and;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::protocol::StateId;
+use crate::protocol::{Known, StateId};
 
 pub const RULE: Rule = Rule {
     name: "unreachable-state",
@@ -17,7 +17,7 @@ pub const RULE: Rule = Rule {
 
 /// Reports the states where unreachable parts begin: states reached only from there would become reachable together with them.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    for case in subject.cases() {
+    for case in subject.cases_of(Known::Behavior) {
         let reachable = &case.shape.reachable;
         if reachable.iter().all(|reached| *reached) {
             continue;
