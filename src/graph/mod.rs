@@ -226,6 +226,27 @@ impl StateGraph {
         loops
     }
 
+    /// Why any number of messages can be in flight in a direction: a shortest loop that stays in it, through the first state that is
+    /// in one; `None` if there is none.
+    #[must_use]
+    pub fn one_way_loop(&self, direction: Direction) -> Option<Vec<Step>> {
+        let mut loops = self.one_way_loops().into_iter();
+        let stays = |states: &Vec<StateId>| {
+            self.graph[NodeIndex::new(states[0].index())] == Some(direction)
+        };
+        let inside = loops.find(stays)?;
+        let steps = shortest_loop(inside[0].index(), |at| {
+            let edges = self.graph.edges(NodeIndex::new(at));
+            let edges = edges.map(|edge| (edge.target().index(), step(edge)));
+            let mut edges: Vec<_> = edges
+                .filter(|(to, _)| inside.binary_search(&StateId::new(*to)).is_ok())
+                .collect();
+            edges.sort_by_key(|(_, step)| step.message);
+            edges
+        });
+        Some(steps)
+    }
+
     /// The groups of states that can reach each other by at least one message, and each remaining state alone; targets of
     /// transitions come in earlier groups than their sources.
     #[must_use]
