@@ -10,6 +10,8 @@ use crate::source::Sources;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+#[doc(hidden)]
+pub use crate::resolve::load::slashed;
 pub use crate::resolve::load::{Files, Input, Unreadable};
 
 /// What to compile, and how.

@@ -1,6 +1,7 @@
 //! A problem found in a protocol, as a value that is independent of how it is shown.
 
 use crate::source::{Sources, Span};
+use std::fmt;
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -231,6 +232,14 @@ impl Diagnostic {
 pub fn counted(many: usize, thing: &str) -> String {
     let plural = if many == 1 { "" } else { "s" };
     format!("{many} {thing}{plural}")
+}
+
+/// Names as messages list them: "`a`, `b`".
+#[must_use]
+#[doc(hidden)]
+pub fn quoted(names: impl IntoIterator<Item = impl fmt::Display>) -> String {
+    let names = names.into_iter().map(|name| format!("`{name}`"));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// A number of bytes as protocol files write it: `40 B`, `64 KiB`.

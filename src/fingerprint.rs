@@ -14,9 +14,6 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 16]);
 
-/// How many older fingerprints a side can accept: as many as a connecting side can send, by `docs/wire.md`.
-pub const MOST_ACCEPTED: usize = 16;
-
 impl Fingerprint {
     /// The fingerprint of a protocol without type parameters, or of an instance.
     #[must_use]

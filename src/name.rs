@@ -1,5 +1,6 @@
 //! Names as the user wrote them, with their locations.
 
+use crate::diagnostic::quoted;
 use crate::source::Span;
 use std::fmt;
 
@@ -68,9 +69,69 @@ pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
     Some(best.1)
 }
 
+/// What to say after a name that does not exist: the one that was probably meant, or all that exist.
+#[must_use]
+pub fn instead<'a>(wrong: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    match nearest(wrong, names.clone()) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => format!(", only {}", quoted(names)),
+    }
+}
+
+/// How a name differs from a word that was probably meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slip {
+    /// Two letters changed places, or one is doubled in only one of them.
+    Typing,
+    /// A letter was left out or added.
+    Letter,
+    /// A letter was replaced by another one.
+    Replaced,
+}
+
+/// How a name of at least five characters differs from a word, if that is one slip. A letter that is left out, added or replaced at an end,
+/// and anything else in a digit or in `_`, is more often another name, such as a plural.
+#[must_use]
+pub fn slip(name: &str, word: &str) -> Option<Slip> {
+    let ends = |text: &str| (text.bytes().next(), text.bytes().last());
+    let others = |text: &str| text.replace(|letter: char| letter.is_ascii_alphabetic(), "");
+    let is_one = name.len().min(word.len()) >= 5
+        && others(name) == others(word)
+        && strsim::damerau_levenshtein(name, word) == 1;
+    let sorted = |text: &str| {
+        let mut letters = text.as_bytes().to_vec();
+        letters.sort_unstable();
+        letters
+    };
+    let without_doubles = |text: &str| {
+        let mut letters = text.as_bytes().to_vec();
+        letters.dedup();
+        letters
+    };
+    match is_one {
+        true if sorted(name) == sorted(word) => Some(Slip::Typing),
+        true if without_doubles(name) == without_doubles(word) => Some(Slip::Typing),
+        true if ends(name) != ends(word) => None,
+        true if name.len() == word.len() => Some(Slip::Replaced),
+        true => Some(Slip::Letter),
+        false => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{Slip, nearest, slip};
+
+    #[test]
+    fn a_slip_is_one_letter_inside_a_word() {
+        assert_eq!(slip("monye", "money"), Some(Slip::Typing));
+        assert_eq!(slip("acount", "account"), Some(Slip::Typing));
+        assert_eq!(slip("strng", "string"), Some(Slip::Letter));
+        assert_eq!(slip("booleen", "boolean"), Some(Slip::Replaced));
+        for other in ["accounts", "account1", "accoutn_", "a_ccount", "account"] {
+            assert_eq!(slip(other, "account"), None);
+        }
+    }
 
     #[test]
     fn only_near_names_are_proposed() {

@@ -240,19 +240,22 @@ impl<'r> Trial<'r> {
         texts: &BTreeMap<PathBuf, String>,
         part: &[Candidate<'_>],
     ) -> Result<Option<Attempt>, Unreadable> {
-        let errors = |of: &Compilation| of.diagnostics.iter().filter(|d| is_error(d)).count();
-        let (old, all) = (errors(base), base.diagnostics.len());
+        let errors = |of: &Compilation, known: &Known| {
+            let errors = of.diagnostics.iter().filter(|found| is_error(found));
+            errors.filter(|found| !known.was_warned(of, found)).count()
+        };
+        let mut known = Known::of(base);
+        let (old, all) = (errors(base, &known), base.diagnostics.len());
         let repaired = part.iter().filter(|(_, is_error)| *is_error).count();
-        let mut known = places_of_errors(base);
         let mut now = self.attempt(base, texts, part, &mut known)?;
         while let Some((after, texts, repairs)) = now {
-            let new = errors(&after);
+            let new = errors(&after, &known);
             let has_fewer = repaired == part.len() || after.diagnostics.len() + part.len() <= all;
             if new + repaired <= old && has_fewer {
                 return Ok(Some((after, texts, repairs)));
             }
             let is_new = |(found, _): &(&Diagnostic, &Help)| {
-                is_error(found) && !known.contains(&place(&after, found))
+                is_error(found) && !known.errors.contains(&place(&after, found))
             };
             let revealed = offered(&after).filter(is_new);
             let revealed = self.candidates(&after, revealed);
@@ -265,14 +268,13 @@ impl<'r> Trial<'r> {
         Ok(None)
     }
 
-    /// The program with some repairs, unless there is an error where one of them was made. `known` are the places of errors, which
-    /// move with the texts.
+    /// The program with some repairs, unless there is an error where one of them was made. What is `known` moves with the texts.
     fn attempt(
         &mut self,
         base: &Compilation,
         texts: &BTreeMap<PathBuf, String>,
         part: &[Candidate<'_>],
-        known: &mut BTreeSet<(String, usize)>,
+        known: &mut Known,
     ) -> Result<Option<Attempt>, Unreadable> {
         if self.attempts == 0 {
             return Ok(None);
@@ -290,7 +292,8 @@ impl<'r> Trial<'r> {
         let mut places: BTreeMap<&str, Vec<Range<usize>>> = BTreeMap::new();
         for (source, edits) in edits {
             let source = base.sources.get(source);
-            *known = moved(known, source.name(), &edits);
+            known.errors = moved(&known.errors, source.name(), &edits);
+            known.warned = moved(&known.warned, source.name(), &edits);
             let (text, repaired) = applied(source.text(), edits);
             texts.insert(self.identities[source.name()].clone(), text);
             places.insert(source.name(), repaired);
@@ -333,9 +336,32 @@ fn place(of: &Compilation, found: &Diagnostic) -> (String, usize) {
     (name.to_owned(), span.start as usize)
 }
 
-fn places_of_errors(of: &Compilation) -> BTreeSet<(String, usize)> {
-    let errors = of.diagnostics.iter().filter(|found| is_error(found));
-    errors.map(|found| place(of, found)).collect()
+/// What was found before repairs.
+struct Known {
+    /// The places of errors.
+    errors: BTreeSet<(String, usize)>,
+    /// The places of warnings that can become errors because more is known: once a type is declared, a name near to it is a slip.
+    warned: BTreeSet<(String, usize)>,
+}
+
+impl Known {
+    fn of(base: &Compilation) -> Known {
+        let (errors, others): (Vec<_>, Vec<_>) = base.diagnostics.iter().partition(|d| is_error(d));
+        let warned = others.into_iter().filter(|found| may_be_raised(found));
+        let errors = errors.into_iter().map(|found| place(base, found));
+        Known {
+            errors: errors.collect(),
+            warned: warned.map(|found| place(base, found)).collect(),
+        }
+    }
+
+    fn was_warned(&self, of: &Compilation, found: &Diagnostic) -> bool {
+        may_be_raised(found) && self.warned.contains(&place(of, found))
+    }
+}
+
+fn may_be_raised(found: &Diagnostic) -> bool {
+    found.rule == "undeclared-type"
 }
 
 /// Places after edits of one of the texts.

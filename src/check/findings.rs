@@ -84,6 +84,24 @@ impl<'a> Case<'a> {
         states.map(|(index, state)| (StateId::new(index), state))
     }
 
+    /// The states to which dialogues lead from a state, in order, through those only for which `is_new` holds.
+    pub fn behind(self, first: StateId, is_new: &mut dyn FnMut(StateId) -> bool) -> Vec<StateId> {
+        let mut behind = Vec::new();
+        let mut next = vec![first];
+        while let Some(id) = next.pop() {
+            for message in &self.protocol.state(id).messages {
+                if let Next::State { state, .. } = message.next
+                    && is_new(state)
+                {
+                    behind.push(state);
+                    next.push(state);
+                }
+            }
+        }
+        behind.sort();
+        behind
+    }
+
     /// For each state, the first message in source order that leads to it from another state.
     pub fn first_entrances(self) -> Vec<Option<&'a Message>> {
         let mut entrances = vec![None; self.protocol.states.len()];
@@ -103,12 +121,7 @@ impl<'a> Case<'a> {
     /// For each state, the locations at which messages lead to it if there are at most `limit` of them; otherwise none.
     pub fn few_entrances(self, limit: usize) -> Vec<Vec<Span>> {
         let mut entrances = vec![Vec::new(); self.protocol.states.len()];
-        for message in self
-            .protocol
-            .states
-            .iter()
-            .flat_map(|state| &state.messages)
-        {
+        for message in self.protocol.messages() {
             if let Next::State { state, .. } = &message.next
                 && entrances[state.index()].len() <= limit
             {

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// The largest file that is read, in bytes.
 #[doc(hidden)]
-pub const LARGEST: u64 = 64 << 20;
+pub const LARGEST: u64 = crate::protocol::limits::FILE_SIZE as u64;
 
 /// The files of this machine.
 #[derive(Clone, Copy, Debug, Default)]

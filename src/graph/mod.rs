@@ -12,6 +12,7 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::dot::{Config, Dot};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{Bfs, EdgeRef, Reversed};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
 /// How many messages can be in flight in one direction.
@@ -79,11 +80,7 @@ impl StateGraph {
     /// The graph of a resolved protocol.
     #[must_use]
     pub fn of(protocol: &Protocol) -> StateGraph {
-        let edges = protocol
-            .states
-            .iter()
-            .map(|state| state.messages.len())
-            .sum();
+        let edges = protocol.messages().count();
         let mut graph = DiGraph::with_capacity(protocol.states.len() + 1, edges);
         for state in &protocol.states {
             graph.add_node(state.direction);
@@ -174,14 +171,15 @@ impl StateGraph {
         )
     }
 
+    /// Whether a node is a reachable state of a direction.
+    fn takes_part(&self, node: NodeIndex, reachable: &[bool], direction: Direction) -> bool {
+        reachable.get(node.index()) == Some(&true) && self.graph[node] == Some(direction)
+    }
+
     /// The longest run of messages in one direction over the reachable states: the longest path in the condensation of the
     /// states of that direction, or unbounded where one of its components is a cycle.
     fn longest_run(&self, reachable: &[bool], direction: Direction) -> Capacity {
-        let takes_part = |node: NodeIndex| {
-            node.index() < reachable.len()
-                && reachable[node.index()]
-                && self.graph[node] == Some(direction)
-        };
+        let takes_part = |node| self.takes_part(node, reachable, direction);
         let single = petgraph::visit::NodeFiltered::from_fn(&self.graph, takes_part);
         let mut runs = vec![0u32; self.graph.node_count()];
         let mut longest = 0;
@@ -209,11 +207,7 @@ impl StateGraph {
         let reachable = self.reachable();
         let mut loops = Vec::new();
         for direction in [Direction::Send, Direction::Recv] {
-            let takes_part = |node: NodeIndex| {
-                node.index() < reachable.len()
-                    && reachable[node.index()]
-                    && self.graph[node] == Some(direction)
-            };
+            let takes_part = |node| self.takes_part(node, &reachable, direction);
             let single = petgraph::visit::NodeFiltered::from_fn(&self.graph, takes_part);
             for component in kosaraju_scc(&single) {
                 let node = component[0];
@@ -230,6 +224,27 @@ impl StateGraph {
         }
         loops.sort_unstable();
         loops
+    }
+
+    /// Why any number of messages can be in flight in a direction: a shortest loop that stays in it, through the first state that is
+    /// in one; `None` if there is none.
+    #[must_use]
+    pub fn one_way_loop(&self, direction: Direction) -> Option<Vec<Step>> {
+        let mut loops = self.one_way_loops().into_iter();
+        let stays = |states: &Vec<StateId>| {
+            self.graph[NodeIndex::new(states[0].index())] == Some(direction)
+        };
+        let inside = loops.find(stays)?;
+        let steps = shortest_loop(inside[0].index(), |at| {
+            let edges = self.graph.edges(NodeIndex::new(at));
+            let edges = edges.map(|edge| (edge.target().index(), step(edge)));
+            let mut edges: Vec<_> = edges
+                .filter(|(to, _)| inside.binary_search(&StateId::new(*to)).is_ok())
+                .collect();
+            edges.sort_by_key(|(_, step)| step.message);
+            edges
+        });
+        Some(steps)
     }
 
     /// The groups of states that can reach each other by at least one message, and each remaining state alone; targets of
@@ -267,7 +282,7 @@ impl StateGraph {
     #[must_use]
     pub fn ways_here(&self) -> Vec<Option<Way>> {
         let mut ways: Vec<Option<Way>> = vec![None; self.graph.node_count()];
-        let mut queue = std::collections::VecDeque::from([0usize]);
+        let mut queue = VecDeque::from([0usize]);
         ways[0] = Some(Way::default());
         while let Some(node) = queue.pop_front() {
             let length = ways[node].map_or(0, |way| way.length) + 1;
@@ -291,7 +306,7 @@ impl StateGraph {
     #[must_use]
     pub fn ways_out(&self) -> Vec<Option<Way>> {
         let over = self.graph.node_indices().filter(|node| self.is_over(*node));
-        let mut queue: std::collections::VecDeque<NodeIndex> = over.collect();
+        let mut queue: VecDeque<NodeIndex> = over.collect();
         let mut lengths: Vec<Option<usize>> = vec![None; self.graph.node_count()];
         for node in &queue {
             lengths[node.index()] = Some(0);
@@ -366,7 +381,7 @@ pub fn loops(things: usize, leads_to: impl IntoIterator<Item = (usize, usize)>) 
     for _ in 0..things {
         graph.add_node(());
     }
-    let mut to_themselves = std::collections::HashSet::new();
+    let mut to_themselves = HashSet::new();
     for (from, to) in leads_to {
         graph.add_edge(NodeIndex::new(from), NodeIndex::new(to), ());
         if from == to {
@@ -378,4 +393,31 @@ pub fn loops(things: usize, leads_to: impl IntoIterator<Item = (usize, usize)>) 
     groups
         .filter(|group| group.len() > 1 || to_themselves.contains(&group[0]))
         .collect()
+}
+
+/// The edges of a shortest way from a node back to itself; none if there is no way. `edges` gives the nodes after a node, each with the edge
+/// that leads to it.
+pub fn shortest_loop<E: Copy>(first: usize, edges: impl Fn(usize) -> Vec<(usize, E)>) -> Vec<E> {
+    let mut came_by: HashMap<usize, (usize, E)> = HashMap::new();
+    let mut queue = VecDeque::from([first]);
+    while let Some(at) = queue.pop_front() {
+        for (to, edge) in edges(at) {
+            if to == first {
+                let mut way = vec![edge];
+                let mut at = at;
+                while at != first {
+                    let (from, edge) = came_by[&at];
+                    way.push(edge);
+                    at = from;
+                }
+                way.reverse();
+                return way;
+            }
+            came_by.entry(to).or_insert_with(|| {
+                queue.push_back(to);
+                (at, edge)
+            });
+        }
+    }
+    Vec::new()
 }

@@ -49,7 +49,7 @@ pub fn promela(protocol: &Protocol) -> String {
 
 /// A number for each message name.
 fn numbers(protocol: &Protocol) -> BTreeMap<&str, usize> {
-    let messages = protocol.states.iter().flat_map(|state| &state.messages);
+    let messages = protocol.messages();
     let mut numbers: BTreeMap<&str, usize> =
         messages.map(|message| (message.name.text(), 0)).collect();
     for (index, number) in numbers.values_mut().enumerate() {

@@ -1,6 +1,6 @@
 //! What aliases stand for.
 
-use crate::protocol::{Definition, Program, Type, TypeId};
+use crate::protocol::{Program, Type, TypeId};
 
 /// For each alias of a program, what it stands for.
 pub struct Aliases {
@@ -25,27 +25,20 @@ impl Aliases {
     /// of aliases is a separate error; here it only matters that this terminates.
     pub fn underlying<'t>(&self, program: &'t Program, ty: &'t Type) -> &'t Type {
         let Type::Named(id) = ty else { return ty };
-        match &program.ty(self.ends[id.index()]).definition {
-            Definition::Alias(target) => target,
-            Definition::Struct(_)
-            | Definition::Enum(_)
-            | Definition::Extern(..)
-            | Definition::Undeclared => ty,
-        }
+        let end = &program.ty(self.ends[id.index()]).definition;
+        end.alias().unwrap_or(ty)
     }
 }
 
 /// For each alias, the last one of its chain: among aliases for aliases, only the last stands for a different type. Each alias is
 /// visited once, so long chains take no longer than short ones. In a cycle it is any of them.
 fn ends_of_chains(program: &Program) -> Vec<TypeId> {
-    let is_alias = |id: &TypeId| matches!(program.ty(*id).definition, Definition::Alias(_));
-    let next_alias = |id: TypeId| match &program.ty(id).definition {
-        Definition::Alias(Type::Named(next)) => Some(*next).filter(is_alias),
-        Definition::Alias(_)
-        | Definition::Struct(_)
-        | Definition::Enum(_)
-        | Definition::Extern(..)
-        | Definition::Undeclared => None,
+    let alias = |id: TypeId| program.ty(id).definition.alias();
+    let next_alias = |id: TypeId| {
+        let Type::Named(next) = alias(id)? else {
+            return None;
+        };
+        alias(*next).map(|_| *next)
     };
     let mut ends: Vec<Option<TypeId>> = vec![None; program.types.len()];
     for first in (0..program.types.len()).map(TypeId::new) {

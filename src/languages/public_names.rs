@@ -83,7 +83,7 @@ pub fn of_types(
     let names = program.types.iter().map(|declared| {
         let is_generated = match declared.definition {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => true,
-            Definition::Extern(..) | Definition::Undeclared => false,
+            Definition::Extern(..) => false,
         };
         is_generated.then(|| name(declared))
     });

@@ -17,22 +17,14 @@ impl Protocol {
     /// How much of it is known, if it has states and no part of it is missing.
     #[must_use]
     pub fn known(&self) -> Option<Known> {
-        let has_type_error = |message: &Message| {
-            let arguments = match &message.next {
-                Next::End | Next::Error => &[][..],
-                Next::State { arguments, .. } => arguments.as_slice(),
-            };
-            let mut entries = message.entries.iter();
-            entries.any(|entry| entry.ty.has_error()) || arguments.iter().any(Type::has_error)
-        };
         if self.is_broken || self.states.is_empty() {
             return None;
         }
-        let messages = || self.states.iter().flat_map(|state| &state.messages);
+        let mut types = self.messages().flat_map(Message::types);
         Some(
-            if messages().any(|message| matches!(message.next, Next::Error)) {
+            if self.messages().any(|message| message.next == Next::Error) {
                 Known::Messages
-            } else if messages().any(has_type_error) {
+            } else if types.any(Type::has_error) {
                 Known::Behavior
             } else {
                 Known::All

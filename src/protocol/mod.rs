@@ -2,6 +2,7 @@
 
 mod known;
 mod lengths;
+pub mod limits;
 mod shape;
 pub mod text;
 mod types;
@@ -135,13 +136,28 @@ impl Program {
     pub fn aliased(&self, ty: &Type) -> Option<(&Type, &Lengths)> {
         let Type::Named(id) = ty else { return None };
         let declared = self.ty(*id);
-        match &declared.definition {
-            Definition::Alias(target) => Some((target, &declared.lengths)),
-            Definition::Struct(_)
-            | Definition::Enum(_)
-            | Definition::Extern(..)
-            | Definition::Undeclared => None,
+        Some((declared.definition.alias()?, &declared.lengths))
+    }
+
+    /// The declared types, each after those that `parts` gives for it, except where types contain each other. Depth first without recursion,
+    /// because chains of types may be as long as a file.
+    #[must_use]
+    pub fn parts_first(&self, parts: &dyn Fn(TypeId) -> Vec<TypeId>) -> Vec<TypeId> {
+        let count = self.types.len();
+        let mut order = Vec::with_capacity(count);
+        let mut is_seen = vec![false; count];
+        for first in (0..count).map(TypeId::new) {
+            let mut stack = vec![(first, false)];
+            while let Some((id, are_parts_done)) = stack.pop() {
+                if are_parts_done {
+                    order.push(id);
+                } else if !std::mem::replace(&mut is_seen[id.index()], true) {
+                    stack.push((id, true));
+                    stack.extend(parts(id).into_iter().map(|part| (part, false)));
+                }
+            }
         }
+        order
     }
 
     /// What follows for each declared type from the same of its parts, also if types contain each other. `of` says what follows for a type,
@@ -150,10 +166,8 @@ impl Program {
         let count = self.types.len();
         let mut users = vec![Vec::new(); count];
         for (user, declared) in self.types.iter().enumerate() {
-            let parts = declared.definition.parts().into_iter();
-            parts
-                .flat_map(Type::named)
-                .for_each(|part| users[part.index()].push(user));
+            let parts = declared.definition.named().into_iter();
+            parts.for_each(|part| users[part.index()].push(user));
         }
         let mut known = vec![first; count];
         let mut is_waiting = vec![true; count];
@@ -313,6 +327,11 @@ impl Protocol {
         (0..self.states.len()).map(StateId::new)
     }
 
+    /// The messages of all states, in the order written.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> + Clone {
+        self.states.iter().flat_map(|state| &state.messages)
+    }
+
     /// The start state.
     #[must_use]
     pub fn start(&self) -> &State {
@@ -464,6 +483,12 @@ pub struct Message {
 }
 
 impl Message {
+    /// The types that are written in it: those of its values, and the arguments of the state that follows.
+    pub fn types(&self) -> impl Iterator<Item = &Type> {
+        let values = self.entries.iter().map(|entry| &entry.ty);
+        values.chain(self.next.arguments())
+    }
+
     /// Whether it leads to this state with the state's own type parameters, if it is a message of that state.
     #[must_use]
     pub fn returns_to(&self, id: StateId) -> bool {
@@ -489,6 +514,17 @@ pub enum Next {
         /// Arguments for its type parameters, in terms of the parameters of the state the message belongs to.
         arguments: Vec<Type>,
     },
+}
+
+impl Next {
+    /// The arguments for the type parameters of the state that follows.
+    #[must_use]
+    pub fn arguments(&self) -> &[Type] {
+        match self {
+            Next::End | Next::Error => &[],
+            Next::State { arguments, .. } => arguments,
+        }
+    }
 }
 
 /// `proto! numbers = stream<u64>;`: a name for a generic protocol with given arguments.

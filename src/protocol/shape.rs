@@ -80,9 +80,7 @@ impl Program {
             Type::Named(id) => match &self.ty(*id).definition {
                 Definition::Struct(fields) => Shape::Struct(fields),
                 Definition::Enum(variants) => Shape::Enum(variants),
-                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
-                    Shape::Host(*id)
-                }
+                Definition::Alias(_) | Definition::Extern(..) => Shape::Host(*id),
             },
             Type::Endpoint(endpoint) => Shape::Endpoint(endpoint),
             Type::Parameter(_) | Type::Error => Shape::Unknown,

@@ -19,6 +19,8 @@ pub struct TypeDeclaration {
     pub levels: Vec<LevelAttribute>,
     /// What it is.
     pub definition: Definition,
+    /// Whether a file declares it; otherwise the host program supplies it.
+    pub is_declared: bool,
     /// For an alias, the bounds in its type.
     pub lengths: Lengths,
     /// For an alias, where its type is written; otherwise its name.
@@ -26,6 +28,21 @@ pub struct TypeDeclaration {
 }
 
 impl TypeDeclaration {
+    /// Where a type of the host program is found in a language, if its declaration says so.
+    #[must_use]
+    pub fn mapping(&self, language: &str) -> Option<&Mapping> {
+        match &self.definition {
+            Definition::Extern(mappings, _) => mappings.get(language),
+            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => None,
+        }
+    }
+
+    /// Whether programs in a language supply the type under its own name.
+    #[must_use]
+    pub fn is_host(&self, language: &str) -> bool {
+        matches!(self.definition, Definition::Extern(..)) && self.mapping(language).is_none()
+    }
+
     /// The types that it consists of, in the order written, with the bounds in them and where they are written.
     #[must_use]
     pub fn parts(&self) -> Vec<(&Type, &Lengths, Span)> {
@@ -40,7 +57,7 @@ impl TypeDeclaration {
                 .flat_map(|variant| &variant.entries)
                 .map(|entry| (&entry.ty, &entry.lengths, entry.ty_span))
                 .collect(),
-            Definition::Extern(..) | Definition::Undeclared => Vec::new(),
+            Definition::Extern(..) => Vec::new(),
         }
     }
 }
@@ -54,13 +71,21 @@ pub enum Definition {
     Struct(Vec<Field>),
     /// A choice.
     Enum(Vec<Variant>),
-    /// Supplied by the host program and declared: where it is found, and which bounds it satisfies.
+    /// Supplied by the host program: where it is found, and which bounds it satisfies. Both are empty for a type that is used without a
+    /// declaration.
     Extern(Box<Mappings>, Vec<Bound>),
-    /// Supplied by the host program and used without a declaration.
-    Undeclared,
 }
 
 impl Definition {
+    /// What an alias stands for.
+    #[must_use]
+    pub fn alias(&self) -> Option<&Type> {
+        match self {
+            Definition::Alias(target) => Some(target),
+            Definition::Struct(_) | Definition::Enum(_) | Definition::Extern(..) => None,
+        }
+    }
+
     /// The types that it consists of, in the order written.
     #[must_use]
     pub fn parts(&self) -> Vec<&Type> {
@@ -71,8 +96,14 @@ impl Definition {
                 let entries = variants.iter().flat_map(|variant| &variant.entries);
                 entries.map(|entry| &entry.ty).collect()
             }
-            Definition::Extern(..) | Definition::Undeclared => Vec::new(),
+            Definition::Extern(..) => Vec::new(),
         }
+    }
+
+    /// The declared types that are named in it, in the order written.
+    #[must_use]
+    pub fn named(&self) -> Vec<TypeId> {
+        self.parts().into_iter().flat_map(Type::named).collect()
     }
 }
 
@@ -283,44 +314,46 @@ impl Builtin {
         found.map(|(_, builtin)| *builtin)
     }
 
-    /// What other languages, or C's headers, call built-in types, in lower case, each with the word for the type.
-    pub const FOREIGN: [(&str, &str); 28] = [
-        ("string", "str"),
-        ("text", "str"),
-        ("boolean", "bool"),
-        ("byte", "u8"),
-        ("uint8", "u8"),
-        ("uint8_t", "u8"),
-        ("uint16", "u16"),
-        ("uint16_t", "u16"),
-        ("uint32", "u32"),
-        ("uint32_t", "u32"),
-        ("uint64", "u64"),
-        ("uint64_t", "u64"),
-        ("usize", "u64"),
-        ("int8", "i8"),
-        ("int8_t", "i8"),
-        ("int16", "i16"),
-        ("int16_t", "i16"),
-        ("short", "i16"),
-        ("int32", "i32"),
-        ("int32_t", "i32"),
-        ("int64", "i64"),
-        ("int64_t", "i64"),
-        ("isize", "i64"),
-        ("long", "i64"),
-        ("integer", "i64"),
-        ("float32", "f32"),
-        ("float64", "f64"),
-        ("double", "f64"),
+    /// How many bytes its values take, if all take the same.
+    #[must_use]
+    pub fn width(self) -> Option<usize> {
+        match self {
+            Builtin::Bool | Builtin::U8 | Builtin::I8 => Some(1),
+            Builtin::U16 | Builtin::I16 => Some(2),
+            Builtin::U32 | Builtin::I32 | Builtin::F32 => Some(4),
+            Builtin::U64 | Builtin::I64 | Builtin::F64 => Some(8),
+            Builtin::Str | Builtin::Bytes => None,
+        }
+    }
+
+    /// What other languages, or C's headers, call built-in types, in lower case: the words for each type.
+    const FOREIGN: [(&str, &str); 12] = [
+        ("str", "string text"),
+        ("bool", "boolean"),
+        ("u8", "byte uint8 uint8_t"),
+        ("u16", "uint16 uint16_t"),
+        ("u32", "uint32 uint32_t"),
+        ("u64", "uint64 uint64_t usize"),
+        ("i8", "int8 int8_t"),
+        ("i16", "int16 int16_t short"),
+        ("i32", "int32 int32_t"),
+        ("i64", "int64 int64_t isize long integer"),
+        ("f32", "float32"),
+        ("f64", "float64 double"),
     ];
+
+    /// Each word of another language for a built-in type, with the word of this one.
+    pub fn foreign_words() -> impl Iterator<Item = (&'static str, &'static str)> {
+        let all = Builtin::FOREIGN.iter();
+        all.flat_map(|(own, words)| words.split(' ').map(|word| (word, *own)))
+    }
 
     /// The word for the built-in type that other languages, or C's headers, call `name`.
     #[must_use]
     pub fn of_another_language(name: &str) -> Option<&'static str> {
         let name = name.to_ascii_lowercase();
-        let found = Builtin::FOREIGN.iter().find(|(known, _)| *known == name);
-        found.map(|(_, word)| *word)
+        let found = Builtin::foreign_words().find(|(known, _)| *known == name);
+        found.map(|(_, own)| own)
     }
 }
 
@@ -338,28 +371,44 @@ pub struct EndpointType {
 }
 
 impl Type {
-    /// The type with each parameter replaced by the argument at its position.
+    /// The type in which the outermost parts are replaced for which `by` returns another type.
     #[must_use]
-    pub fn substitute(&self, arguments: &[Type]) -> Type {
-        let all = |types: &[Type]| types.iter().map(|ty| ty.substitute(arguments)).collect();
-        match self {
-            Type::Builtin(_) | Type::Named(_) | Type::Error => self.clone(),
-            Type::List(item) => Type::List(Box::new(item.substitute(arguments))),
-            Type::Option(item) => Type::Option(Box::new(item.substitute(arguments))),
+    pub fn replaced(&self, by: &dyn Fn(&Type) -> Option<Type>) -> Type {
+        let all = |types: &[Type]| types.iter().map(|ty| ty.replaced(by)).collect();
+        by(self).unwrap_or_else(|| match self {
+            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Error => self.clone(),
+            Type::List(item) => Type::List(Box::new(item.replaced(by))),
+            Type::Option(item) => Type::Option(Box::new(item.replaced(by))),
             Type::Tuple(items) => Type::Tuple(all(items)),
-            Type::Parameter(index) => arguments[*index as usize].clone(),
             Type::Endpoint(endpoint) => Type::Endpoint(Box::new(EndpointType {
                 arguments: all(&endpoint.arguments),
                 ..**endpoint
             })),
-        }
+        })
+    }
+
+    /// The type with each parameter replaced by the argument at its position.
+    #[must_use]
+    pub fn substitute(&self, arguments: &[Type]) -> Type {
+        self.replaced(&|part| {
+            let Type::Parameter(index) = part else {
+                return None;
+            };
+            Some(arguments[*index as usize].clone())
+        })
     }
 
     /// Whether it is, or has as a part, something that could not be resolved.
     #[must_use]
     pub fn has_error(&self) -> bool {
+        self.any(&|part| *part == Type::Error)
+    }
+
+    /// Whether something holds for it or for a type written inside it.
+    #[must_use]
+    pub fn any(&self, holds: &dyn Fn(&Type) -> bool) -> bool {
         let mut found = false;
-        self.walk(&mut |part| found |= *part == Type::Error);
+        self.walk(&mut |part| found = found || holds(part));
         found
     }
 

@@ -13,7 +13,7 @@ use super::payload::Part;
 use super::shape::{Node, Origin, Shape, Shapes};
 use crate::diagnostic::{Label, counted};
 use crate::protocol::{
-    Definition, Direction, Entry, Lengths, Limit, Message, Program, State, Type, TypeId,
+    Definition, Direction, Entry, Lengths, Limit, Message, Program, Protocol, State, Type, TypeId,
 };
 use crate::sizes::{Encoding, Sizes, of_count};
 use crate::source::Span;
@@ -82,9 +82,7 @@ impl<'a> Search<'a> {
 
 /// Whether there is a limit anywhere in a program.
 pub fn has_limits(program: &Program, sizes: &Sizes) -> bool {
-    let states = program.protocols.iter();
-    let states = states.flat_map(|protocol| &protocol.states);
-    let mut messages = states.flat_map(|state| &state.messages);
+    let mut messages = program.protocols.iter().flat_map(Protocol::messages);
     sizes.has_bounds() || messages.any(is_limited)
 }
 
@@ -311,8 +309,7 @@ impl<'a> Limits<'a> {
                 Definition::Alias(_)
                 | Definition::Struct(_)
                 | Definition::Enum(_)
-                | Definition::Extern(..)
-                | Definition::Undeclared,
+                | Definition::Extern(..),
                 _,
             ) => {}
         }
@@ -368,13 +365,9 @@ impl<'a> Limits<'a> {
 
 /// Whether a message of a state has values of declared types, or may have them as type arguments.
 fn has_declared(state: &State) -> bool {
-    let mut has_declared = false;
-    for entry in state.messages.iter().flat_map(|message| &message.entries) {
-        entry.ty.walk(&mut |part| {
-            has_declared |= matches!(part, Type::Named(_) | Type::Parameter(_));
-        });
-    }
-    has_declared
+    let is_declared = |part: &Type| matches!(part, Type::Named(_) | Type::Parameter(_));
+    let mut entries = state.messages.iter().flat_map(|message| &message.entries);
+    entries.any(|entry| entry.ty.any(&is_declared))
 }
 
 fn bounds(lengths: &Lengths) -> String {

@@ -111,9 +111,7 @@ impl<'a> Shapes<'a> {
                 let parts = types.map(|(at, entry)| ("", at, self.lower(origin, &entry.ty, &[])));
                 (Signature::Enum(names.collect()), parts.collect())
             }
-            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
-                (Signature::Nothing, Vec::new())
-            }
+            Definition::Alias(_) | Definition::Extern(..) => (Signature::Nothing, Vec::new()),
         }
     }
 

@@ -214,7 +214,6 @@ impl Comparison<'_> {
                 let bounds = self.bounds(program, bounds);
                 Some(format!("{name} of {file}{}: {bounds}", mapped(mappings)))
             }
-            Definition::Undeclared => Some(format!("{name} of {file}: no bounds")),
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => None,
         }
     }

@@ -155,9 +155,7 @@ impl<'a> Shapes<'a> {
                     Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => {
                         Shape::Declared(origin, *id)
                     }
-                    Definition::Extern(..) | Definition::Undeclared => {
-                        Shape::Host(declaration.name.text())
-                    }
+                    Definition::Extern(..) => Shape::Host(declaration.name.text()),
                 }
             }
             Type::Endpoint(endpoint) => Shape::State(StateInstance {
@@ -429,8 +427,7 @@ impl<'a> Shapes<'a> {
                 Definition::Alias(_)
                 | Definition::Struct(_)
                 | Definition::Enum(_)
-                | Definition::Extern(..)
-                | Definition::Undeclared,
+                | Definition::Extern(..),
                 _,
             ) => false,
         }

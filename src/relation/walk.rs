@@ -6,7 +6,7 @@ use super::quotient::{Order, classes};
 use super::shape::{Matches, Node, Origin, Shapes, matches as match_messages};
 use super::waits;
 use super::{DialogueStep, Disagreement, Mismatch, Position, View};
-use crate::protocol::{Direction, Message, Next, Side, State};
+use crate::protocol::{Direction, Message, Side, State};
 use std::collections::HashSet;
 
 /// What must hold at every pair of states.
@@ -385,10 +385,7 @@ impl<'a> Walk<'a> {
                     let before = &self.pairs[before];
                     [(before.left, our), (before.right, their)].map(|(node, message)| {
                         let message = self.shapes.message(node, message);
-                        match &message.next {
-                            Next::End | Next::Error => (&[][..], message.next_span),
-                            Next::State { arguments, .. } => (&arguments[..], message.next_span),
-                        }
+                        (message.next.arguments(), message.next_span)
                     })
                 }
                 None => self.views.map(|view| match view.instance {

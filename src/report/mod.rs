@@ -2,7 +2,7 @@
 
 mod excerpt;
 
-pub use crate::diagnostic::{counted, duration, size};
+pub use crate::diagnostic::{counted, duration, quoted, size};
 
 use crate::diagnostic::{Diagnostic, Edit, Help, Label, Level};
 use crate::source::{Sources, Span};

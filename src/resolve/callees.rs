@@ -1,7 +1,7 @@
 //! Protocols, states and endpoints by name.
 
-use super::{Callee, Context, Lookup, Resolver, declare, quoted};
-use crate::diagnostic::Diagnostic;
+use super::{Callee, Context, Lookup, Resolver, declare};
+use crate::diagnostic::{Diagnostic, quoted};
 use crate::name::{Name, nearest, norm};
 use crate::protocol::{Builtin, EndpointType, FileId, ProtocolId, Referent, Side, StateId, Type};
 use crate::source::Span;
@@ -10,6 +10,9 @@ use std::collections::{HashMap, HashSet};
 
 /// The maximum number of states that a diagnostic lists.
 const LISTED: usize = 8;
+
+/// What others call the end of a session, in lower case.
+const OVER: &str = "end done stop finish finished close closed terminate exit quit fin bye halt nil none null void over final eof return";
 
 /// A protocol or instance by name, from the package, the file or its imports.
 pub(super) fn callee(resolver: &Resolver, file: FileId, name: &Name) -> Lookup<Callee> {
@@ -283,30 +286,8 @@ fn find_state(
         let text = format!("there is no state `{name}` in `{declared}`");
         let error = Diagnostic::error("unknown-state", span, text);
         let near = similar_state(resolver, protocol, name.text());
-        let is_over = matches!(
-            name.text().to_ascii_lowercase().as_str(),
-            "end"
-                | "done"
-                | "stop"
-                | "finish"
-                | "finished"
-                | "close"
-                | "closed"
-                | "terminate"
-                | "exit"
-                | "quit"
-                | "fin"
-                | "bye"
-                | "halt"
-                | "nil"
-                | "none"
-                | "null"
-                | "void"
-                | "over"
-                | "final"
-                | "eof"
-                | "return"
-        );
+        let word = name.text().to_ascii_lowercase();
+        let is_over = OVER.split(' ').any(|over| over == word);
         let same = near.filter(|near| norm(near) == norm(name.text()));
         let error = if let Some(near) = same.or(near.filter(|_| !is_over)) {
             let place = &resolver.parameters[protocol.index()][states[near]].name;

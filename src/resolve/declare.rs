@@ -189,7 +189,8 @@ fn declare_item(resolver: &mut Resolver, file: FileId, item: &mut Item) -> Decla
                 file,
                 docs,
                 levels,
-                definition: Definition::Undeclared,
+                definition: Definition::Extern(Box::default(), Vec::new()),
+                is_declared: true,
                 lengths: Lengths::default(),
             });
             Declared::Type(id)

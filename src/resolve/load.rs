@@ -1,6 +1,6 @@
 //! Loads the inputs and every file they import: parses each file, and records which file imports which.
 
-use crate::diagnostic::{Diagnostic, counted};
+use crate::diagnostic::{Diagnostic, counted, quoted};
 use crate::source::{SourceId, Sources};
 use crate::syntax::{self, ast};
 use std::collections::{HashMap, VecDeque};
@@ -235,13 +235,9 @@ impl Loader<'_> {
                 }
             }
         }
-        let looked: Vec<String> = missed
-            .iter()
-            .map(|path| format!("`{}`", slashed(path)))
-            .collect();
         let error = Diagnostic::error("unresolved-import", span, format!("cannot find `{wanted}`"))
             .label("no such file")
-            .note(format!("searched for {}", looked.join(", ")))
+            .note(format!("searched for {}", quoted(missed.iter().map(|path| slashed(path)))))
             .help("an import is relative to the importing file, then to each directory given with `-I`");
         self.texts.diagnostics.push(error);
         self.texts.files_missed.append(&mut missed);
@@ -334,6 +330,7 @@ impl Loader<'_> {
 }
 
 /// A path as it is shown, with `/` as the separator.
+#[must_use]
 pub fn slashed(path: &Path) -> String {
     let shown = path.to_string_lossy();
     if std::path::MAIN_SEPARATOR == '/' {

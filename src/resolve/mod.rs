@@ -245,8 +245,3 @@ fn duplicates<'a>(
     }
     diagnostics.len() > before
 }
-
-fn quoted(words: &[&str]) -> String {
-    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    words.join(", ")
-}

@@ -1,7 +1,7 @@
 //! Payload types and type declarations.
 
-use super::{Context, Lookup, Resolver, callees, declare, duplicates, quoted};
-use crate::diagnostic::Diagnostic;
+use super::{Context, Lookup, Resolver, callees, declare, duplicates};
+use crate::diagnostic::{Diagnostic, quoted};
 use crate::name::{Name, nearest};
 use crate::protocol::{
     Bound, Builtin, Definition, Entry, Field, FileId, Language, Lengths, Mapping, Mappings,
@@ -162,7 +162,7 @@ impl Resolver {
                     );
                     let otherwise = format!(
                         "the bounds are {}; `extern bound {name};` declares another",
-                        quoted(&words)
+                        quoted(words)
                     );
                     let near = nearest(name.text(), words);
                     let error = error.did_you_mean(name.span, near, otherwise);
@@ -191,6 +191,7 @@ impl Resolver {
             TypeKind::List(item) => Type::List(Box::new(self.ty(file, context, item))),
             TypeKind::Option(item) => Type::Option(Box::new(self.ty(file, context, item))),
             TypeKind::Tuple(items) => Type::Tuple(self.types(file, context, items)),
+            TypeKind::Error => Type::Error,
             TypeKind::Path(names, arguments) => match names.as_slice() {
                 [name] => {
                     let resolved = self.named(file, context, name, arguments, ty.span);
@@ -339,7 +340,8 @@ impl Resolver {
                 file,
                 docs: Vec::new(),
                 levels: Vec::new(),
-                definition: Definition::Undeclared,
+                definition: Definition::Extern(Box::default(), Vec::new()),
+                is_declared: false,
                 lengths: Lengths::default(),
                 ty_span: name.span,
             });
@@ -360,7 +362,7 @@ pub(super) fn lengths(ty: &ast::Type) -> Lengths {
     let parts = match &ty.kind {
         TypeKind::List(item) | TypeKind::Option(item) => all(std::slice::from_ref(item)),
         TypeKind::Tuple(items) => all(items),
-        TypeKind::Path(..) => Vec::new(),
+        TypeKind::Path(..) | TypeKind::Error => Vec::new(),
     };
     Lengths {
         most: ty.most,

@@ -70,6 +70,6 @@ fn of_definition(heights: &[Option<u32>], definition: &Definition) -> Option<u32
             let heights = variants.filter_map(|variant| of_entries(heights, &variant.entries));
             heights.min()
         }
-        Definition::Extern(..) | Definition::Undeclared => Some(0),
+        Definition::Extern(..) => Some(0),
     }
 }

@@ -1,7 +1,7 @@
 //! What the bounds in types say about the sizes of encoded values.
 
 use super::{of_builtin, of_count, of_variant, plus};
-use crate::protocol::{Builtin, Definition, Lengths, Program, Type, TypeDeclaration, TypeId};
+use crate::protocol::{Builtin, Definition, Lengths, Program, Type, TypeDeclaration};
 
 /// The bounds of all declared types of a program.
 #[derive(Debug, Default)]
@@ -23,25 +23,11 @@ impl Bounded {
             aliases: vec![false; count],
             has_any: program.types.iter().any(has_bound),
         };
-        let mut is_seen = vec![false; count];
-        // Depth first without recursion, because chains of types may be as long as a file.
-        for first in (0..count).map(TypeId::new) {
-            let mut stack = vec![(first, false)];
-            while let Some((id, are_parts_done)) = stack.pop() {
-                let declared = program.ty(id);
-                if are_parts_done {
-                    bounded.most[id.index()] =
-                        bounded.of_definition(&declared.definition, &declared.lengths);
-                    if let Definition::Alias(ty) = &declared.definition {
-                        bounded.aliases[id.index()] = bounded.is_bounded(ty, &declared.lengths);
-                    }
-                } else if !std::mem::replace(&mut is_seen[id.index()], true) {
-                    stack.push((id, true));
-                    for part in declared.definition.parts() {
-                        stack.extend(part.named().into_iter().map(|id| (id, false)));
-                    }
-                }
-            }
+        for id in program.parts_first(&|id| program.ty(id).definition.named()) {
+            let (definition, lengths) = (&program.ty(id).definition, &program.ty(id).lengths);
+            bounded.most[id.index()] = bounded.of_definition(definition, lengths);
+            let alias = definition.alias();
+            bounded.aliases[id.index()] = alias.is_some_and(|ty| bounded.is_bounded(ty, lengths));
         }
         bounded
     }
@@ -101,7 +87,7 @@ impl Bounded {
                 });
                 variants.try_fold(0, |most, variant| Some(variant?.max(most)))
             }
-            Definition::Extern(..) | Definition::Undeclared => None,
+            Definition::Extern(..) => None,
         }
     }
 }
@@ -115,8 +101,6 @@ fn has_bound(declared: &TypeDeclaration) -> bool {
             let mut entries = variants.iter().flat_map(|variant| &variant.entries);
             entries.any(|entry| is_bounded(&entry.lengths))
         }
-        Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
-            is_bounded(&declared.lengths)
-        }
+        Definition::Alias(_) | Definition::Extern(..) => is_bounded(&declared.lengths),
     }
 }

@@ -86,20 +86,11 @@ impl BuiltinEncoding {
     /// How the values of a type are encoded.
     #[must_use]
     pub fn of(builtin: Builtin) -> BuiltinEncoding {
-        match builtin {
-            Builtin::Bool => BuiltinEncoding::Bool,
-            Builtin::U8
-            | Builtin::U16
-            | Builtin::U32
-            | Builtin::U64
-            | Builtin::I8
-            | Builtin::I16
-            | Builtin::I32
-            | Builtin::I64
-            | Builtin::F32
-            | Builtin::F64 => BuiltinEncoding::Number,
-            Builtin::Str => BuiltinEncoding::Text,
-            Builtin::Bytes => BuiltinEncoding::Bytes,
+        match builtin.width() {
+            _ if builtin == Builtin::Bool => BuiltinEncoding::Bool,
+            Some(_) => BuiltinEncoding::Number,
+            None if builtin == Builtin::Str => BuiltinEncoding::Text,
+            None => BuiltinEncoding::Bytes,
         }
     }
 }
@@ -138,22 +129,17 @@ impl Sizes {
             numbers: vec![false; count],
             bounded: Bounded::default(),
         };
-        let mut is_seen = vec![false; count];
-        // Depth first without recursion, because chains of types may be as long as a file.
-        for first in (0..count).map(TypeId::new) {
-            let mut stack = vec![(first, false)];
-            while let Some((id, are_parts_done)) = stack.pop() {
-                if are_parts_done {
-                    let (size, is_number) = sizes.of_definition(&program.ty(id).definition);
-                    sizes.declared[id.index()] = size;
-                    sizes.numbers[id.index()] = is_number;
-                } else if !std::mem::replace(&mut is_seen[id.index()], true) {
-                    stack.push((id, true));
-                    for part in program.ty(id).definition.parts() {
-                        held_by_value(part, &mut |part| stack.push((part, false)));
-                    }
-                }
+        let held = |id: TypeId| {
+            let mut held = Vec::new();
+            for part in program.ty(id).definition.parts() {
+                held_by_value(part, &mut |part| held.push(part));
             }
+            held
+        };
+        for id in program.parts_first(&held) {
+            let (size, is_number) = sizes.of_definition(&program.ty(id).definition);
+            sizes.declared[id.index()] = size;
+            sizes.numbers[id.index()] = is_number;
         }
         sizes.bounded = Bounded::of(program);
         sizes
@@ -274,7 +260,7 @@ impl Sizes {
                 (sizes.fold(Size::NOTHING, Size::or), false)
             }
             // An obstacle: it has no encoding.
-            Definition::Extern(..) | Definition::Undeclared => (Size::UNKNOWN, false),
+            Definition::Extern(..) => (Size::UNKNOWN, false),
         }
     }
 }
@@ -291,13 +277,8 @@ fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 }
 
 fn of_builtin(builtin: Builtin) -> Size {
-    match builtin {
-        Builtin::Bool | Builtin::U8 | Builtin::I8 => Size::exactly(1),
-        Builtin::U16 | Builtin::I16 => Size::exactly(2),
-        Builtin::U32 | Builtin::I32 | Builtin::F32 => Size::exactly(4),
-        Builtin::U64 | Builtin::I64 | Builtin::F64 => Size::exactly(8),
-        Builtin::Str | Builtin::Bytes => COUNTED,
-    }
+    let width = builtin.width();
+    width.map_or(COUNTED, |width| Size::exactly(width as u64))
 }
 
 /// The size of the count with which an enum's value begins.

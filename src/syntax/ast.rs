@@ -264,6 +264,8 @@ pub enum TypeKind {
     Tuple(Vec<Type>),
     /// `name`, or `a::b::c<T>`
     Path(Vec<Name>, Vec<Type>),
+    /// What did not parse.
+    Error,
 }
 
 impl fmt::Display for Type {
@@ -302,6 +304,7 @@ impl fmt::Display for Type {
                 }
                 Ok(())
             }
+            TypeKind::Error => f.write_str("..."),
         }
     }
 }

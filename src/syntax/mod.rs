@@ -27,18 +27,16 @@ pub use decode::decode;
 pub use protocol_buffers::is_protocol_buffers;
 
 use crate::diagnostic::Diagnostic;
+use crate::protocol::limits;
 use crate::source::{SourceId, Span};
 use build::Builder;
 use duologue_grammar::Tree;
 use foreign::faults;
 use problems::problems;
 
-/// The largest text that is read, in bytes.
-pub const SIZE_LIMIT: usize = 64 * 1024 * 1024;
-
 /// The tree of a text, unless it is too large.
 fn read(source: SourceId, text: &str) -> Result<Tree<'_>, Vec<Diagnostic>> {
-    if text.len() <= SIZE_LIMIT {
+    if text.len() <= limits::FILE_SIZE {
         return Ok(Tree::of(text));
     }
     let here = Span::new(source, 0, 0);

@@ -19,7 +19,7 @@ use crate::support::{repository, shown_of_nats, target_pages};
 use duologue::check::CheckedProgram;
 use duologue::languages::Options;
 use duologue::name::Name;
-use duologue::protocol::{Definition, TypeDeclaration};
+use duologue::protocol::TypeDeclaration;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -302,8 +302,7 @@ fn write_corpus(out: &Path) -> usize {
             let out = out.join(set).join(&*stem);
             // Without robots and what sessions with other processes need.
             let checked = generate(std::slice::from_ref(&file), Some(&package), &out);
-            let is_undeclared =
-                |ty: &&TypeDeclaration| matches!(ty.definition, Definition::Undeclared);
+            let is_undeclared = |ty: &&TypeDeclaration| !ty.is_declared;
             let undeclared = checked.program().types.iter().filter(is_undeclared);
             let hosts: Vec<String> = undeclared
                 .map(|ty| format!("final class {}\n", in_camel_case(ty.name.text())))

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use duologue::check::CheckedProgram;
 use duologue::compile::Compilation;
 use duologue::languages::Options;
-use duologue::name::nearest;
+use duologue::name::instead;
 use duologue::protocol::{Instance, Protocol, ProtocolId, Side, StateId};
 use duologue::relation::View;
 use duologue_project::Failure;
@@ -129,30 +129,21 @@ pub fn select(checked: &CheckedProgram, name: Option<&str>) -> Result<Vec<Protoc
             "`{name}` is an instance of `{generic}`: name `{generic}`"
         )));
     }
-    Err(Failure::Usage(match nearest(name, names.clone()) {
-        Some(near) => format!("there is no protocol `{name}`; did you mean `{near}`?"),
-        None => {
-            let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>();
-            format!("there is no protocol `{name}`, only {}", names.join(", "))
-        }
-    }))
+    let instead = instead(name, names);
+    Err(Failure::Usage(format!(
+        "there is no protocol `{name}`{instead}"
+    )))
 }
 
 /// The state of this name.
 pub fn find_state(protocol: &Protocol, name: &str) -> Result<StateId, Failure> {
-    let names = || protocol.states.iter().map(|state| state.name.text());
-    if let Some(index) = names().position(|known| known == name) {
-        return Ok(StateId::new(index));
-    }
-    let hint = match nearest(name, names()) {
-        Some(near) => format!("; did you mean `{near}`?"),
-        None => {
-            let names = names().map(|name| format!("`{name}`"));
-            format!(", only {}", names.collect::<Vec<_>>().join(", "))
-        }
-    };
-    Err(Failure::Usage(format!(
-        "there is no state `{name}` in `{}`{hint}",
-        protocol.name
-    )))
+    let mut names = protocol.states.iter().map(|state| state.name.text());
+    let instead = instead(name, names.clone());
+    let index = names.position(|known| known == name);
+    index.map(StateId::new).ok_or_else(|| {
+        let protocol = &protocol.name;
+        Failure::Usage(format!(
+            "there is no state `{name}` in `{protocol}`{instead}"
+        ))
+    })
 }

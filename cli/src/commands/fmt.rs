@@ -7,7 +7,7 @@ use crate::output::drift::quoted;
 use crate::output::reports;
 use crate::terminal::{GOOD, NAME, PATH, Terminal, styled};
 use clap::Args;
-use duologue::compile::{Files as _, Input};
+use duologue::compile::{Files as _, Input, slashed};
 use duologue::files::{Disk, replace};
 use duologue::report::{self, counted};
 use duologue::source::Sources;
@@ -239,7 +239,7 @@ fn format(input: Input, layout: Layout, terminal: &Terminal) -> Result<Option<Fo
         }
     };
     let mut sources = Sources::default();
-    let (source, error) = decode(&mut sources, shown(&path), bytes);
+    let (source, error) = decode(&mut sources, slashed(&path), bytes);
     let text = sources.get(source).text();
     let result = match error {
         Some(error) => Err(Unformatted::Invalid(vec![error])),
@@ -264,14 +264,6 @@ fn format(input: Input, layout: Layout, terminal: &Terminal) -> Result<Option<Fo
             path.display()
         ))),
     }
-}
-
-fn shown(path: &Path) -> String {
-    let shown = path.to_string_lossy();
-    if std::path::MAIN_SEPARATOR == '/' {
-        return shown.into_owned();
-    }
-    shown.replace(std::path::MAIN_SEPARATOR, "/")
 }
 
 /// Writes the files that changed.

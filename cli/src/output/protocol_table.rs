@@ -4,8 +4,8 @@
 use crate::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, styled};
 use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::fingerprint::Fingerprint;
-use duologue::graph::Capacity;
-use duologue::protocol::{Next, Side, State};
+use duologue::graph::{Capacity, StateGraph};
+use duologue::protocol::{Direction, Next, Protocol, Side, State, StateId};
 use duologue::report::{counted, duration, size};
 use duologue::wire::Sizes;
 use std::fmt::Write;
@@ -26,6 +26,9 @@ pub fn overview(checked: &CheckedProgram, shown: usize, terminal: &Terminal) -> 
     let mut text = String::new();
     for protocol in listed {
         text += &line(*protocol, width, terminal);
+        if terminal.verbose {
+            text += &loops(protocol.protocol());
+        }
         if all.len() <= MAPPED.0 && protocol.protocol().states.len() <= MAPPED.1 {
             text += &map(*protocol, &sizes, terminal);
         }
@@ -40,7 +43,7 @@ pub fn overview(checked: &CheckedProgram, shown: usize, terminal: &Terminal) -> 
 fn line(protocol: CheckedProtocol<'_>, width: usize, terminal: &Terminal) -> String {
     let tick = if terminal.ascii { "+" } else { "\u{2713}" };
     let states = &protocol.protocol().states;
-    let messages = states.iter().map(|state| state.messages.len()).sum();
+    let messages = protocol.protocol().messages().count();
     let (states, messages) = (counted(states.len(), "state"), counted(messages, "message"));
     let size = format!("{states}, {messages}");
     let capacity = |capacity| match capacity {
@@ -59,6 +62,30 @@ fn line(protocol: CheckedProtocol<'_>, width: usize, terminal: &Terminal) -> Str
         ),
         styled(QUIET, capacity),
     )
+}
+
+/// One line for each direction in which any number of messages can be in flight: why.
+fn loops(protocol: &Protocol) -> String {
+    let graph = StateGraph::of(protocol);
+    let mut text = String::new();
+    for direction in [Direction::Send, Direction::Recv] {
+        let Some(steps) = graph.one_way_loop(direction) else {
+            continue;
+        };
+        let name = |state: StateId| protocol.state(state).name.text();
+        let first = name(steps[0].state);
+        let (sent, rest) = steps.split_at(steps.len().min(MESSAGES));
+        let mut way = String::new();
+        for step in sent {
+            let message = &protocol.state(step.state).messages[step.message];
+            let _ = write!(way, "{} -{}-> ", name(step.state), message.name);
+        }
+        let more = if rest.is_empty() { "" } else { "... -> " };
+        let receiver = direction.active_side().dual().word();
+        let why = format!("unbounded to the {receiver}: {way}{more}{first} needs no answer");
+        let _ = writeln!(text, "      {}", styled(QUIET, why));
+    }
+    text
 }
 
 /// One line for each older fingerprint that a side accepts, and one for each state: which side sends, within which time, and which messages.

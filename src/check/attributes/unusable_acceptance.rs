@@ -4,7 +4,8 @@ use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::names::target_clash::TOO_BROKEN;
 use crate::diagnostic::Diagnostic;
-use crate::fingerprint::{Fingerprint, MOST_ACCEPTED};
+use crate::fingerprint::Fingerprint;
+use crate::protocol::limits::ACCEPTED;
 use crate::protocol::{Accepted, Program, Protocol, ProtocolId, Side, Type};
 use crate::relation::{View, canonical};
 use std::collections::HashMap;
@@ -22,8 +23,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     // The fingerprint of a protocol that is not known completely would say nothing. Types and endpoints lead to other declarations.
     let is_complete = !findings.is_incomplete() && !findings.has_any(&TOO_BROKEN);
     let is_known = |protocol: &Protocol| {
-        let messages = protocol.states.iter().flat_map(|state| &state.messages);
-        let mut entries = messages.flat_map(|message| &message.entries);
+        let mut entries = protocol.messages().flat_map(|message| &message.entries);
         let is_built_in = entries.all(|entry| matches!(entry.ty, Type::Builtin(_)));
         protocol.is_known() && (is_complete || is_built_in)
     };
@@ -106,13 +106,11 @@ fn all(accepts: &[Accepted], view: View<'_>, is_known: bool, findings: &mut Find
                 .note("if two versions differ, at most one side of the new version can talk to the old one");
             findings
                 .error(error.help("`duologue breaking --against OLD -v` reports which side it is"));
-        } else if *count == MOST_ACCEPTED + 1 {
+        } else if *count == ACCEPTED + 1 {
             let error = error(format!(
-                "the {side} accepts more than {MOST_ACCEPTED} fingerprints"
+                "the {side} accepts more than {ACCEPTED} fingerprints"
             ));
-            let error = error.note(format!(
-                "a side that connects can send at most {MOST_ACCEPTED}"
-            ));
+            let error = error.note(format!("a side that connects can send at most {ACCEPTED}"));
             findings.error(error.help("remove those of versions that no program uses any more"));
         }
         seen.entry(accepted.fingerprint).or_insert(accepted);

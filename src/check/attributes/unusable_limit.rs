@@ -205,8 +205,7 @@ fn too_small_from<'a>(
     arguments: Vec<Type>,
     place: Option<Span>,
 ) -> Vec<TooSmallThere<'a>> {
-    let messages = protocol.states.iter().flat_map(|state| &state.messages);
-    if messages.clone().all(|message| message.at_most.is_none()) {
+    if protocol.messages().all(|message| message.at_most.is_none()) {
         return Vec::new();
     }
     // A wrong number of arguments is reported where names are resolved.
@@ -290,10 +289,8 @@ impl Seeker<'_> {
             let lengths = &entry.lengths;
             self.ty(&entry.ty, lengths, parameters, entry.ty_span, findings);
         }
-        if let Next::State { arguments, .. } = &message.next {
-            for argument in arguments {
-                self.argument(argument, parameters, message.next_span, findings);
-            }
+        for argument in message.next.arguments() {
+            self.argument(argument, parameters, message.next_span, findings);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which declarations each file uses.
 
 use crate::protocol::{
-    Bound, BoundId, Definition, Entry, FileId, Next, Program, Protocol, ProtocolId, Type, TypeId,
+    Bound, BoundId, Definition, FileId, Message, Program, Protocol, ProtocolId, Type, TypeId,
 };
 use std::collections::HashSet;
 
@@ -52,14 +52,9 @@ impl Uses {
 
 impl Reader<'_> {
     fn definition(&mut self, definition: &Definition) {
-        match definition {
-            Definition::Alias(ty) => self.ty(ty),
-            Definition::Struct(fields) => fields.iter().for_each(|field| self.ty(&field.ty)),
-            Definition::Enum(variants) => variants
-                .iter()
-                .for_each(|variant| self.entries(&variant.entries)),
-            Definition::Extern(_, bounds) => bounds.iter().for_each(|bound| self.bound(*bound)),
-            Definition::Undeclared => {}
+        definition.parts().into_iter().for_each(|ty| self.ty(ty));
+        if let Definition::Extern(_, bounds) = definition {
+            bounds.iter().for_each(|bound| self.bound(*bound));
         }
     }
 
@@ -71,17 +66,9 @@ impl Reader<'_> {
             for parameter in &state.parameters {
                 parameter.bounds.iter().for_each(|bound| self.bound(*bound));
             }
-            for message in &state.messages {
-                self.entries(&message.entries);
-                if let Next::State { arguments, .. } = &message.next {
-                    arguments.iter().for_each(|ty| self.ty(ty));
-                }
-            }
+            let types = state.messages.iter().flat_map(Message::types);
+            types.for_each(|ty| self.ty(ty));
         }
-    }
-
-    fn entries(&mut self, entries: &[Entry]) {
-        entries.iter().for_each(|entry| self.ty(&entry.ty));
     }
 
     fn ty(&mut self, ty: &Type) {

@@ -8,7 +8,7 @@ use crate::check::names::clashing_names;
 use crate::check::types::undeclared_type::COMPARED;
 use crate::diagnostic::{Diagnostic, Level};
 use crate::name::{Name, nearest};
-use crate::protocol::{Definition, LevelAttribute, Program};
+use crate::protocol::{LevelAttribute, Program};
 
 pub const RULE: Rule = Rule {
     name: "unused-declaration",
@@ -50,7 +50,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 /// are compared with all declared ones: the time must not grow with the product of both numbers.
 fn meant(program: &Program, uses: &mut Uses) {
     let misspelled = program.types.iter();
-    let misspelled = misspelled.filter(|ty| matches!(ty.definition, Definition::Undeclared));
+    let misspelled = misspelled.filter(|ty| !ty.is_declared);
     for used in misspelled.take(COMPARED) {
         let own = &program.file(used.file).types;
         let names = own.iter().map(|id| program.ty(*id).name.text());

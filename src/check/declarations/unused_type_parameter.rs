@@ -4,7 +4,7 @@ use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::protocol::{Next, State, Type};
+use crate::protocol::{Message, State, Type};
 
 pub const RULE: Rule = Rule {
     name: "unused-type-parameter",
@@ -49,11 +49,7 @@ fn used(state: &State) -> Vec<bool> {
             }
         });
     };
-    for message in &state.messages {
-        message.entries.iter().for_each(|entry| look(&entry.ty));
-        if let Next::State { arguments, .. } = &message.next {
-            arguments.iter().for_each(&mut look);
-        }
-    }
+    let types = state.messages.iter().flat_map(Message::types);
+    types.for_each(&mut look);
     used
 }

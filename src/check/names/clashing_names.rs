@@ -8,7 +8,7 @@ use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
-use crate::protocol::{Builtin, Definition, Entry, FileId, Program, Protocol, State};
+use crate::protocol::{Builtin, Definition, Entry, FileId, Program, Protocol, State, Type};
 use std::collections::{BTreeMap, HashMap};
 
 pub const RULE: Rule = Rule {
@@ -105,7 +105,10 @@ impl Clashes<'_> {
 
     fn entries(&mut self, entries: &[Entry]) {
         if entries.len() > 1 {
-            self.space(entries.iter().map(|entry| &entry.name), "payload entries");
+            // Without the type, a name that is derived from it is not known.
+            let known = |entry: &&Entry| !entry.is_derived || entry.ty != Type::Error;
+            let names = entries.iter().filter(known).map(|entry| &entry.name);
+            self.space(names, "payload entries");
         }
     }
 
@@ -152,7 +155,7 @@ impl Clashes<'_> {
                         self.entries(&variant.entries);
                     }
                 }
-                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {}
+                Definition::Alias(_) | Definition::Extern(..) => {}
             }
         }
     }

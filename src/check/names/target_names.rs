@@ -28,3 +28,31 @@ pub struct Spelled {
     /// What it is, such as ``state `login` `` or ``the message type of state `login` ``.
     pub what: String,
 }
+
+impl Scope {
+    /// A scope in which names that differ only in case differ, of a target for which no code was requested.
+    pub fn new(target: &'static str, place: impl Into<String>, names: Vec<Spelled>) -> Scope {
+        Scope {
+            target,
+            place: place.into(),
+            ignores_case: false,
+            is_asked: false,
+            names,
+        }
+    }
+}
+
+/// A name of a protocol file, or one that is made from it.
+pub fn spelled(spelling: String, origin: Option<Span>, what: String) -> Spelled {
+    Spelled {
+        spelling,
+        origin,
+        what,
+    }
+}
+
+/// A name that generated code itself declares.
+pub fn ours(spelling: &str) -> Spelled {
+    let what = "declared by generated code".to_owned();
+    spelled(spelling.to_owned(), None, what)
+}

@@ -42,7 +42,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             if is_told[id.index()] {
                 continue;
             }
-            let trap = trap(case, *id, &mut is_told);
+            is_told[id.index()] = true;
+            let trap = case.behind(*id, &mut |id| {
+                !std::mem::replace(&mut is_told[id.index()], true)
+            });
             tell(case, *id, &trap, doors[id.index()], findings);
         }
     }
@@ -63,25 +66,6 @@ fn doors<'a>(case: Case<'a>, finishes: &[bool]) -> Vec<Option<&'a Message>> {
         }
     }
     doors
-}
-
-/// The states that can be reached from a state and have not been reported yet.
-fn trap(case: Case<'_>, door: StateId, is_told: &mut [bool]) -> Vec<StateId> {
-    let mut inside = Vec::new();
-    let mut next = vec![door];
-    is_told[door.index()] = true;
-    while let Some(id) = next.pop() {
-        for message in &case.protocol.state(id).messages {
-            if let Next::State { state, .. } = message.next
-                && !std::mem::replace(&mut is_told[state.index()], true)
-            {
-                inside.push(state);
-                next.push(state);
-            }
-        }
-    }
-    inside.sort();
-    inside
 }
 
 fn tell(

@@ -3,7 +3,7 @@
 use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Label;
-use crate::protocol::{Next, Type};
+use crate::protocol::{Message, Type};
 use crate::relation::{Origin, View, not_dual};
 
 pub const RULE: Rule = Rule {
@@ -66,14 +66,8 @@ fn comparable(subject: &Subject<'_>) -> Vec<bool> {
         });
     };
     for (by, protocol) in program.protocols.iter().enumerate() {
-        for message in protocol.states.iter().flat_map(|state| &state.messages) {
-            for entry in &message.entries {
-                mention(by, &entry.ty);
-            }
-            if let Next::State { arguments, .. } = &message.next {
-                arguments.iter().for_each(|ty| mention(by, ty));
-            }
-        }
+        let types = protocol.messages().flat_map(Message::types);
+        types.for_each(|ty| mention(by, ty));
     }
     for (index, ty) in program.types.iter().enumerate() {
         for part in ty.definition.parts() {

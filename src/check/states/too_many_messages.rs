@@ -3,6 +3,7 @@
 use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
+use crate::protocol::limits::MESSAGES;
 
 pub const RULE: Rule = Rule {
     name: "too-many-messages",
@@ -12,9 +13,6 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
-/// The maximum number of messages of a state.
-const MOST: usize = 256;
-
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let states = subject
         .program
@@ -22,7 +20,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         .iter()
         .flat_map(|protocol| &protocol.states);
     for state in states {
-        let Some(beyond) = state.messages.get(MOST) else {
+        let Some(beyond) = state.messages.get(MESSAGES) else {
             continue;
         };
         let (name, many) = (&state.name, state.messages.len());
@@ -30,7 +28,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             Diagnostic::error(
                 RULE.name,
                 name.span,
-                format!("state `{name}` has {many} messages; at most {MOST} are allowed"),
+                format!("state `{name}` has {many} messages; at most {MESSAGES} are allowed"),
             )
             .related(beyond.name.span, "the first one over the limit")
             .note("one byte identifies a message: its position among the messages of its state")

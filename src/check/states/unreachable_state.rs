@@ -5,7 +5,7 @@ use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
 use crate::check::wording::and;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::protocol::{Next, StateId};
+use crate::protocol::{Known, StateId};
 
 pub const RULE: Rule = Rule {
     name: "unreachable-state",
@@ -17,7 +17,7 @@ pub const RULE: Rule = Rule {
 
 /// Reports the states where unreachable parts begin: states reached only from there would become reachable together with them.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
-    for case in subject.cases() {
+    for case in subject.cases_of(Known::Behavior) {
         let reachable = &case.shape.reachable;
         if reachable.iter().all(|reached| *reached) {
             continue;
@@ -34,21 +34,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             if is_begun[first.index()] {
                 continue;
             }
-            let mut behind = Vec::new();
-            let mut next = vec![first];
             is_begun[first.index()] = true;
-            while let Some(id) = next.pop() {
-                for message in &protocol.state(id).messages {
-                    if let Next::State { state, .. } = message.next
-                        && !reachable[state.index()]
-                        && !std::mem::replace(&mut is_begun[state.index()], true)
-                    {
-                        behind.push(state);
-                        next.push(state);
-                    }
-                }
-            }
-            behind.sort();
+            let behind = case.behind(first, &mut |id| {
+                !reachable[id.index()] && !std::mem::replace(&mut is_begun[id.index()], true)
+            });
             let state = protocol.state(first);
             let start = protocol.start();
             findings.report(&RULE, Location::state(protocol, state), || {

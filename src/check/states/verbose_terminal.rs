@@ -4,7 +4,7 @@ use crate::check::Rule;
 use crate::check::findings::{Case, Findings, Subject};
 use crate::check::levels::Location;
 use crate::diagnostic::{Diagnostic, Edit, Help, Level};
-use crate::protocol::{Definition, Entry, Message, Next, Program, ProtocolId, StateId, Type};
+use crate::protocol::{Message, Next, Program, Protocol, ProtocolId, StateId, Type};
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 
@@ -44,12 +44,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 /// For each of these states, the locations at which messages lead to it.
 fn entrances(case: Case<'_>, to: &HashSet<StateId>) -> HashMap<StateId, Vec<Span>> {
     let mut found: HashMap<StateId, Vec<Span>> = HashMap::new();
-    for message in case
-        .protocol
-        .states
-        .iter()
-        .flat_map(|state| &state.messages)
-    {
+    for message in case.protocol.messages() {
         if let Next::State { state, .. } = message.next
             && to.contains(&state)
         {
@@ -99,30 +94,12 @@ fn endpoint_states(program: &Program) -> HashSet<(ProtocolId, StateId)> {
             }
         });
     };
-    for declaration in &program.types {
-        match &declaration.definition {
-            Definition::Alias(ty) => look(ty),
-            Definition::Struct(fields) => fields.iter().for_each(|field| look(&field.ty)),
-            Definition::Enum(variants) => {
-                let entries = variants.iter().flat_map(|variant| &variant.entries);
-                entries.for_each(|entry: &Entry| look(&entry.ty));
-            }
-            Definition::Extern(..) | Definition::Undeclared => {}
-        }
-    }
+    let parts = program.types.iter().flat_map(|ty| ty.definition.parts());
+    parts.for_each(&mut look);
     for instance in &program.instances {
         instance.arguments.iter().for_each(&mut look);
     }
-    let states = program
-        .protocols
-        .iter()
-        .flat_map(|protocol| &protocol.states);
-    for message in states.flat_map(|state| &state.messages) {
-        let Message { entries, next, .. } = message;
-        entries.iter().for_each(|entry| look(&entry.ty));
-        if let Next::State { arguments, .. } = next {
-            arguments.iter().for_each(&mut look);
-        }
-    }
+    let messages = program.protocols.iter().flat_map(Protocol::messages);
+    messages.flat_map(Message::types).for_each(&mut look);
     named
 }

@@ -34,27 +34,12 @@ const BUILTINS: [Bound; 6] = [
 impl<'a> Satisfied<'a> {
     /// Computes this for all declared types: a bound that a type lacks is lacking in the types that contain it, too.
     pub fn of(program: &'a Program) -> Satisfied<'a> {
-        let mut holders: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
-        for (index, declaration) in program.types.iter().enumerate() {
-            for ty in declaration.definition.parts() {
-                for id in ty.named() {
-                    holders[id.index()].push(TypeId::new(index));
-                }
-            }
-        }
         let lacking = BUILTINS.map(|bound| {
-            let own = program.types.iter();
-            let mut lacking: Vec<bool> = own.map(|ty| lacks_itself(ty, bound)).collect();
-            let ids = (0..lacking.len()).map(TypeId::new);
-            let mut next: Vec<TypeId> = ids.filter(|id| lacking[id.index()]).collect();
-            while let Some(id) = next.pop() {
-                for holder in &holders[id.index()] {
-                    if !std::mem::replace(&mut lacking[holder.index()], true) {
-                        next.push(*holder);
-                    }
-                }
-            }
-            lacking
+            program.settle(false, |lacking, id| {
+                let declared = program.ty(id);
+                let parts = declared.definition.named();
+                lacks_itself(declared, bound) || parts.iter().any(|part| lacking[part.index()])
+            })
         });
         Satisfied {
             program,
@@ -107,7 +92,7 @@ impl<'a> Satisfied<'a> {
                 .flat_map(|variant| &variant.entries)
                 .find_map(|Entry { name, ty, .. }| named(name, ty)),
             Definition::Alias(ty) => named(&declaration.name, ty),
-            Definition::Extern(..) | Definition::Undeclared => None,
+            Definition::Extern(..) => None,
         }
     }
 }
@@ -125,17 +110,13 @@ fn has(declared: &[Bound], bound: Bound) -> bool {
 /// Whether a declaration lacks a bound whatever the other declarations that it names satisfy.
 fn lacks_itself(declaration: &TypeDeclaration, bound: Bound) -> bool {
     let by_parts = |bound| {
-        let mut lacks = false;
-        for ty in declaration.definition.parts() {
-            ty.walk(&mut |part| lacks |= lacks_in_place(part, bound));
-        }
-        lacks
+        let mut parts = declaration.definition.parts().into_iter();
+        parts.any(|ty| ty.any(&|part| lacks_in_place(part, bound)))
     };
     match &declaration.definition {
         Definition::Alias(_) => by_parts(bound),
         Definition::Struct(_) | Definition::Enum(_) => bound == Bound::Copy || by_parts(bound),
         Definition::Extern(_, bounds) => !has(bounds, bound),
-        Definition::Undeclared => true,
     }
 }
 
@@ -144,23 +125,11 @@ fn lacks_in_place(ty: &Type, bound: Bound) -> bool {
     let is_comparing = matches!(bound, Bound::Eq | Bound::Ord | Bound::Hash);
     match ty {
         Type::Builtin(Builtin::F32 | Builtin::F64) => is_comparing,
-        Type::Builtin(Builtin::Str | Builtin::Bytes) | Type::List(_) => bound == Bound::Copy,
+        Type::Builtin(builtin) => bound == Bound::Copy && builtin.width().is_none(),
+        Type::List(_) => bound == Bound::Copy,
         Type::Endpoint(_) => true,
-        Type::Builtin(
-            Builtin::Bool
-            | Builtin::U8
-            | Builtin::U16
-            | Builtin::U32
-            | Builtin::U64
-            | Builtin::I8
-            | Builtin::I16
-            | Builtin::I32
-            | Builtin::I64,
-        )
-        | Type::Option(_)
-        | Type::Tuple(_)
-        | Type::Named(_)
-        | Type::Parameter(_)
-        | Type::Error => false,
+        Type::Option(_) | Type::Tuple(_) | Type::Named(_) | Type::Parameter(_) | Type::Error => {
+            false
+        }
     }
 }

@@ -3,7 +3,8 @@
 use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
-use crate::protocol::{Definition, Next, Program, Protocol, Type, TypeId};
+use crate::protocol::limits::{LIST_DEPTH, TYPE_DEPTH};
+use crate::protocol::{Next, Program, Protocol, Type};
 use crate::source::Span;
 
 pub const RULE: Rule = Rule {
@@ -13,12 +14,6 @@ pub const RULE: Rule = Rule {
     page: include_str!("../../../docs/rules/deep-type.md"),
     find: Some(find),
 };
-
-/// The maximum depth of a payload type, counted through aliases, structs, enums and type arguments. rustc's recursion limit is
-/// 128. Each list costs four levels (`Vec`, its buffer, its pointer, its item), and the text or number at the end costs a few.
-const LIMIT: u32 = 96;
-/// How many levels a list counts as; everything else counts as one.
-const LIST: u32 = 4;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     if findings.has_any(&["recursive-type", "expanding-recursion"]) {
@@ -61,7 +56,7 @@ fn look(protocol: &Protocol, start: Vec<u32>, depths: &Depths, findings: &mut Fi
             if let Some(entry) = message
                 .entries
                 .iter()
-                .find(|entry| depths.ty(&entry.ty, &own) > LIMIT)
+                .find(|entry| depths.ty(&entry.ty, &own) > TYPE_DEPTH)
             {
                 tell(entry.ty_span, findings);
                 return;
@@ -107,35 +102,15 @@ struct Depths {
 
 impl Depths {
     fn of(program: &Program) -> Depths {
-        #[derive(Clone, Copy, PartialEq)]
-        enum Mark {
-            New,
-            Open,
-            Done,
-        }
-        let mut marks = vec![Mark::New; program.types.len()];
         let mut depths = Depths {
             named: vec![0; program.types.len()],
         };
-        for root in 0..program.types.len() {
-            let mut path = vec![root];
-            while let Some(at) = path.last().copied() {
-                if marks[at] == Mark::New {
-                    marks[at] = Mark::Open;
-                    let parts = program.types[at].definition.parts().into_iter();
-                    let named = parts.flat_map(Type::named).map(TypeId::index);
-                    path.extend(named.filter(|part| marks[*part] == Mark::New));
-                    continue;
-                }
-                if marks[at] == Mark::Open {
-                    marks[at] = Mark::Done;
-                    let parts = program.types[at].definition.parts().into_iter();
-                    let depth = parts.map(|ty| depths.ty(ty, &[])).max().unwrap_or(0);
-                    let is_alias = matches!(program.types[at].definition, Definition::Alias(_));
-                    depths.named[at] = (depth + u32::from(!is_alias)).min(2 * LIMIT);
-                }
-                path.pop();
-            }
+        for id in program.parts_first(&|id| program.ty(id).definition.named()) {
+            let definition = &program.ty(id).definition;
+            let parts = definition.parts().into_iter();
+            let depth = parts.map(|ty| depths.ty(ty, &[])).max().unwrap_or(0);
+            let own = u32::from(definition.alias().is_none());
+            depths.named[id.index()] = (depth + own).min(2 * TYPE_DEPTH);
         }
         depths
     }
@@ -152,11 +127,11 @@ impl Depths {
             Type::Builtin(_) | Type::Error => 1,
             Type::Named(id) => self.named[id.index()].max(1),
             Type::Parameter(index) => arguments.get(*index as usize).copied().unwrap_or(1),
-            Type::List(item) => LIST + self.ty(item, arguments),
+            Type::List(item) => LIST_DEPTH + self.ty(item, arguments),
             Type::Option(item) => 1 + self.ty(item, arguments),
             Type::Tuple(items) => 1 + deepest(items),
             Type::Endpoint(endpoint) => 1 + deepest(&endpoint.arguments),
         };
-        depth.min(2 * LIMIT)
+        depth.min(2 * TYPE_DEPTH)
     }
 }

@@ -14,6 +14,7 @@ use crate::check::findings::{Case, Findings, Subject};
 use crate::check::wording::type_text;
 use crate::diagnostic::Diagnostic;
 use crate::graph::loops;
+use crate::protocol::limits::{ARGUMENT_PARTS, MORE_VERSIONS};
 use crate::protocol::{Message, Next, ProtocolId, State, StateId, Type};
 use crate::source::Span;
 use std::collections::HashSet;
@@ -25,12 +26,6 @@ pub const RULE: Rule = Rule {
     page: include_str!("../../../docs/rules/expanding-recursion.md"),
     find: Some(find),
 };
-
-/// How many versions the states of a protocol, or of the whole program, may have in total, beyond one for each state.
-const MORE_VERSIONS: usize = 10_000;
-
-/// How many parts one type argument may grow to by being passed on.
-const PARTS: usize = 128;
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let is_generic = |state: &State| !state.parameters.is_empty();
@@ -239,20 +234,7 @@ impl<'a> Flow<'a> {
 
 /// The argument with the parameter replaced by the argument itself, which is the argument in the next iteration.
 fn replaced(argument: &Type, parameter: u32) -> Type {
-    let mut most = parameter;
-    argument.walk(&mut |part| {
-        if let Type::Parameter(index) = part {
-            most = most.max(*index);
-        }
-    });
-    let own = (0..=most).map(|index| {
-        if index == parameter {
-            argument.clone()
-        } else {
-            Type::Parameter(index)
-        }
-    });
-    argument.substitute(&own.collect::<Vec<_>>())
+    argument.replaced(&|part| (*part == Type::Parameter(parameter)).then(|| argument.clone()))
 }
 
 /// Visits all versions of all states: from the start, and from each state not reached so far, each with its own parameters.
@@ -316,7 +298,7 @@ fn sizes(own: &[Type]) -> Vec<usize> {
 
 /// These arguments where the parameters have been replaced by `own`, types of these sizes; `None` if one would be too large.
 fn passed_on(arguments: &[Type], own: &[Type], sizes: &[usize]) -> Option<Vec<Type>> {
-    let is_small = |ty: &Type| parts(ty, sizes) <= PARTS;
+    let is_small = |ty: &Type| parts(ty, sizes) <= ARGUMENT_PARTS;
     let substituted = arguments.iter().map(|ty| ty.substitute(own));
     arguments
         .iter()
@@ -423,7 +405,7 @@ fn too_big(next: &State, at: Span) -> Diagnostic {
         ),
     )
     .label(format!(
-        "more than {PARTS} parts, counted from the start of the protocol"
+        "more than {ARGUMENT_PARTS} parts, counted from the start of the protocol"
     ))
     .help("name a part of the type with a `struct`, or pass smaller types on")
 }

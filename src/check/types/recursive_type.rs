@@ -3,10 +3,10 @@
 use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
-use crate::graph::loops;
+use crate::graph::{loops, shortest_loop};
 use crate::protocol::{Definition, Program, Type, TypeId};
 use crate::source::Span;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 
 pub const RULE: Rule = Rule {
     name: "recursive-type",
@@ -64,42 +64,16 @@ fn look(
             continue;
         }
         told.extend(&group);
-        let way = shortest_loop(&group, mentions, counts);
+        let way = shortest_loop(group[0].index(), |from| {
+            let list = mentions[from].iter();
+            let list = list.filter(|mention| counts(TypeId::new(from), mention));
+            let inside = list.filter(|mention| group.binary_search(&mention.to).is_ok());
+            inside
+                .map(|mention| (mention.to.index(), mention))
+                .collect()
+        });
         findings.error(tell(program, group[0], &way));
     }
-}
-
-/// The mentions along the shortest path from the first type of a group back to itself.
-fn shortest_loop<'m>(
-    group: &[TypeId],
-    mentions: &'m [Vec<Mention>],
-    counts: &dyn Fn(TypeId, &Mention) -> bool,
-) -> Vec<&'m Mention> {
-    let first = group[0];
-    let inside: HashSet<TypeId> = group.iter().copied().collect();
-    let mut came_by: HashMap<TypeId, (TypeId, &Mention)> = HashMap::new();
-    let mut queue = VecDeque::from([first]);
-    while let Some(id) = queue.pop_front() {
-        let list = mentions[id.index()].iter();
-        for mention in list.filter(|mention| counts(id, mention) && inside.contains(&mention.to)) {
-            if mention.to == first {
-                let mut way = vec![mention];
-                let mut at = id;
-                while at != first {
-                    let (from, mention) = came_by[&at];
-                    way.push(mention);
-                    at = from;
-                }
-                way.reverse();
-                return way;
-            }
-            came_by.entry(mention.to).or_insert_with(|| {
-                queue.push_back(mention.to);
-                (id, mention)
-            });
-        }
-    }
-    Vec::new()
 }
 
 fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {

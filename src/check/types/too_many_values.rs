@@ -4,6 +4,7 @@ use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
+use crate::protocol::limits::VALUES;
 use crate::protocol::{Definition, Program};
 
 pub const RULE: Rule = Rule {
@@ -13,10 +14,6 @@ pub const RULE: Rule = Rule {
     page: include_str!("../../../docs/rules/too-many-values.md"),
     find: Some(find),
 };
-
-/// The maximum number of values that one message may carry. The Java virtual machine limits a method to 255 parameters, where 64-bit
-/// numbers count twice, and the endpoints need some of them.
-const MOST: usize = 100;
 
 /// The maximum number of variants of an enum, and of values of all of them, in Scala. The class files of the Java virtual machine limit the
 /// code of a method, which may have to know all variants, and the constants of a class.
@@ -30,7 +27,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 look(
                     "struct",
                     &declared.name,
-                    fields.get(MOST).map(|field| &field.name),
+                    fields.get(VALUES).map(|field| &field.name),
                     findings,
                 );
             }
@@ -39,12 +36,12 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                     look(
                         "variant",
                         &variant.name,
-                        variant.entries.get(MOST).map(|entry| &entry.name),
+                        variant.entries.get(VALUES).map(|entry| &entry.name),
                         findings,
                     );
                 }
             }
-            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {}
+            Definition::Alias(_) | Definition::Extern(..) => {}
         }
     }
     for state in program
@@ -56,7 +53,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             look(
                 "message",
                 &message.name,
-                message.entries.get(MOST).map(|entry| &entry.name),
+                message.entries.get(VALUES).map(|entry| &entry.name),
                 findings,
             );
         }
@@ -89,7 +86,7 @@ pub fn find_in_scala(program: &Program, findings: &mut Findings) {
 fn look(what: &str, name: &Name, beyond: Option<&Name>, findings: &mut Findings) {
     if let Some(beyond) = beyond {
         findings.error(
-            Diagnostic::error(RULE.name, name.span, format!("the {what} `{name}` has more than {MOST} values"))
+            Diagnostic::error(RULE.name, name.span, format!("the {what} `{name}` has more than {VALUES} values"))
                 .related(beyond.span, "the first one over the limit")
                 .note("they become the parameters of one function, and every target limits the number of parameters")
                 .help("group values that belong together into a struct, or send a list"),

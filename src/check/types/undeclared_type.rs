@@ -5,10 +5,8 @@ use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
 use crate::check::wording::type_text;
 use crate::diagnostic::{Diagnostic, Level};
-use crate::name::nearest;
-use crate::protocol::{
-    Builtin, Definition, Entry, File, FileId, Next, Program, Referent, Type, TypeId,
-};
+use crate::name::{Slip, nearest, slip};
+use crate::protocol::{Builtin, Definition, Entry, File, FileId, Program, Referent, Type, TypeId};
 use crate::source::Span;
 
 pub const RULE: Rule = Rule {
@@ -19,6 +17,12 @@ pub const RULE: Rule = Rule {
     find: Some(find),
 };
 
+/// The same for a name that can hardly be anything but a slip.
+const SLIP: Rule = Rule {
+    default: Some(Level::Deny),
+    ..RULE
+};
+
 /// How many undeclared names are compared with all declared ones to suggest one of them: the time must not grow with the
 /// product of both numbers.
 pub const COMPARED: usize = 20;
@@ -26,8 +30,7 @@ pub const COMPARED: usize = 20;
 /// Reports each undeclared type once, at its first use where the rule is not at level allow.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
-    let is_undeclared = |id: TypeId| matches!(program.ty(id).definition, Definition::Undeclared);
-    if !(0..program.types.len()).any(|index| is_undeclared(TypeId::new(index))) {
+    if program.types.iter().all(|ty| ty.is_declared) {
         return;
     }
     let mut search = Search {
@@ -70,10 +73,7 @@ impl Search<'_, '_> {
                         self.entries(&variant.entries, file_id, location);
                     }
                 }
-                Definition::Alias(_)
-                | Definition::Struct(_)
-                | Definition::Extern(..)
-                | Definition::Undeclared => {
+                Definition::Alias(_) | Definition::Struct(_) | Definition::Extern(..) => {
                     for (ty, _, span) in declaration.parts() {
                         self.ty(ty, (file_id, span), None, location);
                     }
@@ -87,10 +87,8 @@ impl Search<'_, '_> {
             for message in &state.messages {
                 let location = Location::message(protocol, state, message);
                 self.entries(&message.entries, file, location);
-                if let Next::State { arguments, .. } = &message.next {
-                    for argument in arguments {
-                        self.ty(argument, (file, message.next_span), None, location);
-                    }
+                for argument in message.next.arguments() {
+                    self.ty(argument, (file, message.next_span), None, location);
                 }
             }
         }
@@ -123,17 +121,18 @@ impl Search<'_, '_> {
     /// `meant` is a nearby entry with a name, if the type may have been meant as the name of an entry.
     fn ty(&mut self, ty: &Type, at: (FileId, Span), meant: Option<&Entry>, location: Location<'_>) {
         for id in ty.named() {
-            let is_open = matches!(self.program.ty(id).definition, Definition::Undeclared)
-                && !self.is_told[id.index()];
+            let is_open = !self.program.ty(id).is_declared && !self.is_told[id.index()];
             if is_open && self.findings.hears(&RULE, location) {
                 self.is_told[id.index()] = true;
                 self.told += 1;
-                let (program, candidates) = (
-                    self.program,
-                    if self.told <= COMPARED { usize::MAX } else { 0 },
-                );
-                self.findings.report(&RULE, location, || {
-                    describe(program, id, (at, location), meant, candidates)
+                let candidates = if self.told <= COMPARED { usize::MAX } else { 0 };
+                let near = near(self.program, id, at.0, candidates);
+                let is_slip = near.is_some_and(|near| near.is_slip);
+                let rule = if is_slip { &SLIP } else { &RULE };
+                let program = self.program;
+                self.findings.report(rule, location, || {
+                    let near = near.map(|near| near.word);
+                    describe(program, id, (at.1, location), (meant, near), candidates)
                 });
             }
         }
@@ -143,8 +142,8 @@ impl Search<'_, '_> {
 fn describe(
     program: &Program,
     id: TypeId,
-    ((file, span), location): ((FileId, Span), Location<'_>),
-    meant: Option<&Entry>,
+    (span, location): (Span, Location<'_>),
+    (meant, near): (Option<&Entry>, Option<&str>),
     candidates: usize,
 ) -> Diagnostic {
     let name = &program.ty(id).name;
@@ -153,18 +152,6 @@ fn describe(
     let span = exact.unwrap_or(span);
     let message = format!("type `{name}` is not declared");
     let finding = Diagnostic::error(RULE.name, span, message);
-    let own = program.file(file);
-    let imported = own.imports.iter().map(|import| program.file(*import));
-    let visible = std::iter::once(own).chain(imported);
-    let visible = visible.flat_map(|file| &file.types);
-    let visible = visible
-        .map(|id| program.ty(*id).name.text())
-        .take(candidates);
-    let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
-    let near = Builtin::of_another_language(name.text())
-        .or_else(|| nearest(name.text(), visible.chain(builtin)))
-        .or_else(|| near_foreign(name.text()))
-        .or_else(|| near_byte(name.text()));
     let state = location.protocol.and_then(|protocol| {
         let states = protocol.states.iter().take(candidates);
         let named = states.filter(|state| state.name.text() == name.text());
@@ -213,21 +200,82 @@ fn describe(
     ))
 }
 
-/// The word for the built-in type whose name in another language was misspelt. Short names are near to too much else.
-fn near_foreign(name: &str) -> Option<&'static str> {
-    let name = name.to_ascii_lowercase();
-    let words = Builtin::FOREIGN.iter().map(|(known, _)| *known);
-    let words = words.filter(|known| known.len() >= 6 && name.starts_with(&known[..1]));
-    nearest(&name, words).and_then(Builtin::of_another_language)
+/// A type that may have been meant.
+#[derive(Clone, Copy)]
+struct Near<'a> {
+    word: &'a str,
+    /// Whether the undeclared name can hardly be meant as it is written.
+    is_slip: bool,
 }
 
-/// The smallest integer, for a name that differs from it in its digit only. All other names that short are near to nothing.
-fn near_byte(name: &str) -> Option<&'static str> {
-    match name.as_bytes() {
-        [b'u', b'0'..=b'9'] => Some("u8"),
-        [b'i', b'0'..=b'9'] => Some("i8"),
-        _ => None,
+/// The type that an undeclared name was most likely meant to be. `candidates` is how many of the declared types are compared.
+fn near<'a>(program: &'a Program, id: TypeId, file: FileId, candidates: usize) -> Option<Near<'a>> {
+    let name = program.ty(id).name.text();
+    if let Some(number) = near_number(name) {
+        return Some(number);
     }
+    if let Some(word) = Builtin::of_another_language(name) {
+        // It may be the name of a type in the language of the host program.
+        let is_slip = false;
+        return Some(Near { word, is_slip });
+    }
+    let own = program.file(file);
+    let imported = own.imports.iter().map(|import| program.file(*import));
+    let visible = std::iter::once(own).chain(imported);
+    let visible = visible.flat_map(|file| &file.types);
+    let visible = visible
+        .map(|id| program.ty(*id).name.text())
+        .take(candidates);
+    let builtin = Builtin::WORDS.iter().map(|(word, _)| *word);
+    if let Some(word) = nearest(name, visible.chain(builtin)) {
+        // What is written twice is meant.
+        let is_once = program.uses.of(Referent::Type(id)).nth(1).is_none();
+        let is_slip = is_once && matches!(slip(name, word), Some(Slip::Typing));
+        return Some(Near { word, is_slip });
+    }
+    near_foreign(name)
+}
+
+/// The built-in type whose name in another language was misspelt. Short names are near to too much else.
+fn near_foreign(name: &str) -> Option<Near<'static>> {
+    let name = name.to_ascii_lowercase();
+    let words = Builtin::foreign_words().map(|(known, _)| known);
+    let words = words.filter(|known| known.len() >= 6 && name.starts_with(&known[..1]));
+    let known = nearest(&name, words)?;
+    let is_slip = match slip(&name, known) {
+        Some(Slip::Typing | Slip::Letter) => true,
+        Some(Slip::Replaced) => known.len() >= 7,
+        None => false,
+    };
+    Builtin::of_another_language(known).map(|word| Near { word, is_slip })
+}
+
+/// The number type for a name that looks like one, such as `u9` and `f16`. Libraries have numbers of 128 bits and more.
+fn near_number(name: &str) -> Option<Near<'static>> {
+    let (kind, digits) = name.split_at_checked(1)?;
+    let is_number = matches!(kind, "u" | "i" | "f")
+        && (1..=3).contains(&digits.len())
+        && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let width: u32 = is_number.then(|| digits.parse().ok())??;
+    if width >= 128 {
+        return None;
+    }
+    let words = Builtin::WORDS.iter().map(|(word, _)| *word);
+    let widths = words.filter_map(|word| Some((word.strip_prefix(kind)?.parse().ok()?, word)));
+    let widths: Vec<(u32, &str)> = widths.collect();
+    let find = |is_meant: &dyn Fn(u32) -> bool| {
+        let found = widths.iter().find(|(known, _)| is_meant(*known));
+        found.map(|(_, word)| *word)
+    };
+    let swapped = width % 10 * 10 + width / 10;
+    let word = find(&|known| known == swapped)
+        .or_else(|| find(&|known| known.abs_diff(width) <= 1))
+        .or_else(|| find(&|known| known >= width))
+        .or(widths.last().map(|(_, word)| *word))?;
+    Some(Near {
+        word,
+        is_slip: true,
+    })
 }
 
 /// Whether a name is one that type parameters usually have.

@@ -164,7 +164,7 @@ impl Search<'_, '_> {
             let declaration = self.program.ty(id);
             let name = &declaration.name;
             match &declaration.definition {
-                Definition::Undeclared => {
+                Definition::Extern(..) if !declaration.is_declared => {
                     return error
                         .note(format!(
                             "the host program supplies `{name}`, so nothing is known about it"

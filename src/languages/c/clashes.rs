@@ -9,7 +9,7 @@ use super::names::units::{Unit, UnitKind, Units, declared_word};
 use super::names::{self, Extras, HEADERS, OfState, OfType, OfUnit, SHAPE, of};
 use super::types::header;
 use super::types::{Types, types_file};
-use crate::check::{Scope, Spelled};
+use crate::check::{Scope, Spelled, spelled};
 use crate::languages::{Names, Options};
 use crate::protocol::{Definition, Program, State, Type, TypeId};
 use crate::source::Span;
@@ -89,21 +89,7 @@ pub fn spellings(
 const PROGRAM: &str = "the global scope of the C program";
 
 fn scope(place: &str, names: Vec<Spelled>) -> Scope {
-    Scope {
-        target: "C",
-        place: place.to_owned(),
-        ignores_case: false,
-        is_asked: false,
-        names,
-    }
-}
-
-fn spelled(spelling: String, origin: Option<Span>, what: String) -> Spelled {
-    Spelled {
-        spelling,
-        origin,
-        what,
-    }
+    Scope::new("C", place, names)
 }
 
 fn files(program: &Program, types: &Types, extras: Extras) -> Scope {
@@ -183,7 +169,7 @@ impl Record<'_> {
         for part in types.parts(id) {
             self.structural(&types.canonical(&part), None, span);
         }
-        if super::types::is_host(declared) {
+        if declared.is_host(super::WORD) {
             let host = types.declared_name(id);
             self.share(host, span, format!("the type `{name}` of the program"));
             return;
@@ -314,7 +300,7 @@ fn may_meet(prefix: &str, heads: &BTreeSet<String>) -> bool {
 /// Whether a message may produce the same name as the function that sends another one within a time limit.
 fn names_a_limit(program: &Program, unit: &Unit) -> bool {
     let protocol = program.protocol(unit.protocol);
-    let mut messages = protocol.states.iter().flat_map(|state| &state.messages);
+    let mut messages = protocol.messages();
     messages.any(|message| message.name.text().ends_with("_within"))
 }
 

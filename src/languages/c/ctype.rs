@@ -115,28 +115,11 @@ impl Inline {
     /// Visits each declared type once. A type has no extent until those that it consists of have theirs, so one that contains
     /// itself, or consists of such a type, never gets one.
     pub fn of(program: &Program) -> Inline {
-        let count = program.types.len();
         let mut inline = Inline {
-            extents: vec![None; count],
+            extents: vec![None; program.types.len()],
         };
-        let mut is_seen = vec![false; count];
-        // Depth first without recursion, because chains of types may be as long as a file.
-        for first in (0..count).map(TypeId::new) {
-            let mut stack = vec![(first, false)];
-            while let Some((id, are_parts_done)) = stack.pop() {
-                if are_parts_done {
-                    inline.extents[id.index()] = inline.of_declared(program.ty(id));
-                } else if !std::mem::replace(&mut is_seen[id.index()], true) {
-                    stack.push((id, true));
-                    for part in program.ty(id).definition.parts() {
-                        part.walk(&mut |part| {
-                            if let Type::Named(id) = part {
-                                stack.push((*id, false));
-                            }
-                        });
-                    }
-                }
-            }
+        for id in program.parts_first(&|id| program.ty(id).definition.named()) {
+            inline.extents[id.index()] = inline.of_declared(program.ty(id));
         }
         inline
     }
@@ -155,7 +138,7 @@ impl Inline {
                 });
                 Extent::all([Some(Extent::TAG), Extent::any(variants)])
             }
-            Definition::Extern(..) | Definition::Undeclared => None,
+            Definition::Extern(..) => None,
         }
     }
 
@@ -182,13 +165,8 @@ impl Inline {
 }
 
 fn of_builtin(builtin: Builtin) -> Extent {
-    match builtin {
-        Builtin::Bool | Builtin::U8 | Builtin::I8 => Extent::number(1),
-        Builtin::U16 | Builtin::I16 => Extent::number(2),
-        Builtin::U32 | Builtin::I32 | Builtin::F32 => Extent::number(4),
-        Builtin::U64 | Builtin::I64 | Builtin::F64 => Extent::number(8),
-        Builtin::Str | Builtin::Bytes => Extent::VIEW,
-    }
+    let width = builtin.width();
+    width.map_or(Extent::VIEW, |width| Extent::number(width as u64))
 }
 
 /// How values of a type with these bounds are stored. Without `inline`, bounds do not matter.

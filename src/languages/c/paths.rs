@@ -84,7 +84,7 @@ impl Checks<'_> {
                         })?;
                     }
                 }
-                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
+                Definition::Alias(_) | Definition::Extern(..) => {
                     return None;
                 }
             },

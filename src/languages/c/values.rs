@@ -166,9 +166,7 @@ impl<'a> Values<'a> {
                     }
                     parts
                 }
-                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
-                    Vec::new()
-                }
+                Definition::Alias(_) | Definition::Extern(..) => Vec::new(),
             },
             Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Vec::new(),
         }

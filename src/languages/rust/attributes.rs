@@ -241,7 +241,7 @@ pub fn check_attributes(program: &Program, attributes: &[Attribute]) -> Result<(
         match &ty.definition {
             Definition::Struct(all) => all.iter().for_each(|field| add(field.name.text())),
             Definition::Enum(all) => all.iter().for_each(|variant| add(variant.name.text())),
-            Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => continue,
+            Definition::Alias(_) | Definition::Extern(..) => continue,
         }
         types.push(name);
     }

@@ -4,7 +4,7 @@ use super::names::fields::{self, NEXT};
 use super::names::methods::{method_names, shared_name};
 use super::names::spelling::{module_name, type_name, value_name};
 use super::{ALWAYS_FIT, packages, state_names};
-use crate::check::{Scope, Spelled};
+use crate::check::{self, Scope, Spelled, ours};
 use crate::endpoint::{Endpoint, may_wait};
 use crate::languages::{Names, Options};
 use crate::name::Name;
@@ -95,10 +95,7 @@ pub fn spellings(
                     let names = names.map(|name| spelled(value_name(name), name, "field"));
                     hand_over(scope(format!("struct `{path}`"), names.collect()));
                 }
-                Definition::Struct(_)
-                | Definition::Alias(_)
-                | Definition::Extern(..)
-                | Definition::Undeclared => {}
+                Definition::Struct(_) | Definition::Alias(_) | Definition::Extern(..) => {}
             }
         }
     }
@@ -195,11 +192,7 @@ fn endpoint_spellings(
 /// The types and traits that the module including the tree has to supply. Two with the same spelling count as one, because the
 /// host supplies it once.
 fn host_names(program: &Program) -> impl Iterator<Item = Spelled> {
-    let types = program.types.iter().filter(|ty| match &ty.definition {
-        Definition::Extern(mappings, _) => mappings.get(super::WORD).is_none(),
-        Definition::Undeclared => true,
-        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
-    });
+    let types = program.types.iter().filter(|ty| ty.is_host(super::WORD));
     let bounds = program
         .bounds
         .iter()
@@ -221,27 +214,9 @@ fn receiving_module(side: Side) -> String {
 }
 
 fn scope(place: String, names: Vec<Spelled>) -> Scope {
-    Scope {
-        target: "Rust",
-        place,
-        ignores_case: false,
-        is_asked: false,
-        names,
-    }
-}
-
-fn ours(spelling: &str) -> Spelled {
-    Spelled {
-        spelling: spelling.to_owned(),
-        origin: None,
-        what: "declared by generated code".to_owned(),
-    }
+    Scope::new("Rust", place, names)
 }
 
 fn spelled(spelling: String, name: &Name, kind: &str) -> Spelled {
-    Spelled {
-        spelling,
-        origin: Some(name.span),
-        what: format!("{kind} `{name}`"),
-    }
+    check::spelled(spelling, Some(name.span), format!("{kind} `{name}`"))
 }

@@ -63,7 +63,6 @@ impl Derivable {
 fn of_definition(known: &[Abilities], definition: &Definition) -> Abilities {
     let own = match definition {
         Definition::Extern(_, bounds) => bounds.iter().fold(0, |all, bound| all | of_bound(*bound)),
-        Definition::Undeclared => 0,
         Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => ALL,
     };
     let parts = definition.parts().into_iter();

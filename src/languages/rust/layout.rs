@@ -4,7 +4,8 @@ use crate::languages::WIDTH;
 
 /// The text with every line of code that is too long broken at its first long list in brackets, one item per line.
 ///
-/// Comments, attributes and calls of macros stay as they are. A comment after code does not count.
+/// Comments, attributes and calls of macros stay as they are. A comment after code does not count, and stays on the line of `self`, which
+/// the compiler shows.
 pub fn wrapped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
@@ -28,17 +29,26 @@ fn wrap(line: &str, out: &mut String) {
     };
     let indent = &line[..line.len() - code.len()];
     let mut start = list.open + 1;
-    out.push_str(line[..start].trim_end());
+    let (head, mut comment) = (line[..start].trim_end(), &line[length..]);
+    out.push_str(head);
+    if head.contains("(self") {
+        out.push_str(std::mem::take(&mut comment));
+    }
     out.push('\n');
     for end in list.commas.iter().copied().chain([list.close]) {
         match line[start..end].trim() {
             "" => {}
+            "self" => {
+                let comment = std::mem::take(&mut comment);
+                out.push_str(&format!("{indent}    self,{comment}\n"));
+            }
             ".." => wrap(&format!("{indent}    .."), out),
             item => wrap(&format!("{indent}    {item},"), out),
         }
         start = end + 1;
     }
-    wrap(&format!("{indent}{}", &line[list.close..]), out);
+    let rest = &line[list.close..length];
+    wrap(&format!("{indent}{rest}{comment}"), out);
 }
 
 /// The positions of a list in a line.
@@ -101,6 +111,17 @@ mod tests {
         let broken =
             format!("Message {{\n    field: {long},\n    other: {long},\n    ..\n}} => {{\n");
         assert_eq!(wrapped(&text), broken);
+    }
+
+    #[test]
+    fn a_comment_is_on_the_line_of_self() {
+        let long = "x".repeat(100);
+        let broken = format!("f(\n    self, // a\n    {long},\n) {{\n");
+        assert_eq!(wrapped(&format!("f(self, {long}) {{ // a\n")), broken);
+        let broken = format!("f(self) -> R< // a\n    {long},\n> {{\n");
+        assert_eq!(wrapped(&format!("f(self) -> R<{long}> {{ // a\n")), broken);
+        let broken = format!("f(\n    {long},\n) {{ // a\n");
+        assert_eq!(wrapped(&format!("f({long}) {{ // a\n")), broken);
     }
 
     #[test]

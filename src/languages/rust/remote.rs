@@ -82,38 +82,15 @@ impl Remotes {
 
 /// For each declared type, whether its values can be encoded: they contain neither endpoints nor values of external types.
 fn encoded(program: &Program) -> Vec<bool> {
-    let count = program.types.len();
-    let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); count];
-    let mut encoded = vec![true; count];
-    let mut waiting = Vec::new();
-    for id in (0..count).map(TypeId::new) {
+    program.settle(true, |encoded, id| {
+        let has_none = |part: &Type| {
+            matches!(part, Type::Endpoint(_))
+                || matches!(part, Type::Named(used) if !encoded[used.index()])
+        };
         let definition = &program.ty(id).definition;
-        let mut is_plain = !matches!(definition, Definition::Extern(..) | Definition::Undeclared);
-        for part in definition.parts() {
-            part.walk(&mut |ty| match ty {
-                Type::Named(used) => users[used.index()].push(id),
-                Type::Endpoint(_) => is_plain = false,
-                Type::Builtin(_)
-                | Type::List(_)
-                | Type::Option(_)
-                | Type::Tuple(_)
-                | Type::Parameter(_)
-                | Type::Error => {}
-            });
-        }
-        if !is_plain {
-            encoded[id.index()] = false;
-            waiting.push(id);
-        }
-    }
-    while let Some(id) = waiting.pop() {
-        for user in std::mem::take(&mut users[id.index()]) {
-            if std::mem::replace(&mut encoded[user.index()], false) {
-                waiting.push(user);
-            }
-        }
-    }
-    encoded
+        let mut parts = definition.parts().into_iter();
+        !matches!(definition, Definition::Extern(..)) && !parts.any(|ty| ty.any(&has_none))
+    })
 }
 
 /// The type that says how values with bounds are encoded. Aliases with bounds, of which a checked program has few, are replaced.
@@ -181,20 +158,10 @@ pub(super) fn limit(
 
 /// The type without aliases.
 fn meaning(program: &Program, ty: &Type) -> Type {
-    let each = |types: &[Type]| types.iter().map(|ty| meaning(program, ty)).collect();
-    match ty {
-        Type::Named(id) => match &program.ty(*id).definition {
-            Definition::Alias(of) => meaning(program, of),
-            Definition::Struct(_)
-            | Definition::Enum(_)
-            | Definition::Extern(..)
-            | Definition::Undeclared => ty.clone(),
-        },
-        Type::List(item) => Type::List(Box::new(meaning(program, item))),
-        Type::Option(item) => Type::Option(Box::new(meaning(program, item))),
-        Type::Tuple(items) => Type::Tuple(each(items)),
-        Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => ty.clone(),
-    }
+    ty.replaced(&|part| {
+        let (of, _) = program.aliased(part)?;
+        Some(meaning(program, of))
+    })
 }
 
 /// The protocol and the arguments without aliases, which are the same for instances that begin the same sessions.

@@ -327,14 +327,7 @@ pub fn used_parameters(state: &State) -> impl Iterator<Item = usize> + use<> {
             used.insert(*index as usize);
         }
     };
-    for message in &state.messages {
-        message
-            .entries
-            .iter()
-            .for_each(|entry| entry.ty.walk(&mut note));
-        if let Next::State { arguments, .. } = &message.next {
-            arguments.iter().for_each(|ty| ty.walk(&mut note));
-        }
-    }
+    let types = state.messages.iter().flat_map(Message::types);
+    types.for_each(|ty| ty.walk(&mut note));
     used.into_iter()
 }

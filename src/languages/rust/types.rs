@@ -103,7 +103,7 @@ impl TypeView {
             Definition::Enum(variants) => {
                 DefinitionView::Enum(variants.iter().map(variant).collect())
             }
-            Definition::Extern(..) | Definition::Undeclared => return None,
+            Definition::Extern(..) => return None,
         };
         let is_alias = matches!(definition, DefinitionView::Alias(_));
         let (mut derives, mut attributes) = (Vec::new(), Vec::new());

@@ -6,10 +6,10 @@ use super::names::spelling::{
     wire_object,
 };
 use super::names::whole::{robots_object, side_objects};
-use crate::check::{Scope, Spelled};
+use crate::check::{self, Scope, Spelled, ours};
 use crate::languages::{Names, Options, ScalaVersion};
 use crate::name::Name;
-use crate::protocol::{Definition, File, FileId, Program, Protocol, TypeDeclaration};
+use crate::protocol::{Definition, File, FileId, Program, Protocol};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Passes on what the packages declare. Inside an object no new clash can arise: the names of each name space differ in more than
@@ -42,7 +42,7 @@ pub fn spellings(
             object(&program.instance(*id).name, "the object of an instance");
         }
         let mut declared = file.types.iter().map(|id| program.ty(*id));
-        if let Some(first) = declared.find(|ty| !is_host(ty)) {
+        if let Some(first) = declared.find(|ty| !ty.is_host(super::WORD)) {
             let object = types_object(&file.stem);
             names.push(spelled(
                 object,
@@ -51,7 +51,7 @@ pub fn spellings(
             ));
         }
     }
-    let hosts = program.types.iter().filter(|ty| is_host(ty));
+    let hosts = program.types.iter().filter(|ty| ty.is_host(super::WORD));
     let mut seen = BTreeSet::new();
     for ty in hosts {
         let package = package(program, options, ty.file).join(".");
@@ -139,7 +139,7 @@ fn inside(
             }
             // What the object of an opaque type declares.
             Definition::Alias(_) => declare(&path, vec![ours("apply")]),
-            Definition::Extern(..) | Definition::Undeclared => {}
+            Definition::Extern(..) => {}
         }
     }
 }
@@ -209,35 +209,11 @@ fn of_remote(object: &str, protocol: &Protocol, declare: &mut dyn FnMut(&str, Ve
 
 fn scope(place: String, names: Vec<Spelled>) -> Scope {
     Scope {
-        target: "Scala",
-        place,
         ignores_case: true,
-        is_asked: false,
-        names,
-    }
-}
-
-fn ours(spelling: &str) -> Spelled {
-    Spelled {
-        spelling: spelling.to_owned(),
-        origin: None,
-        what: "declared by generated code".to_owned(),
-    }
-}
-
-/// Whether the host program declares the type in the package.
-fn is_host(ty: &TypeDeclaration) -> bool {
-    match &ty.definition {
-        Definition::Undeclared => true,
-        Definition::Extern(mappings, _) => mappings.get(super::WORD).is_none(),
-        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
+        ..Scope::new("Scala", place, names)
     }
 }
 
 fn spelled(spelling: String, name: &Name, what: &str) -> Spelled {
-    Spelled {
-        spelling,
-        origin: Some(name.span),
-        what: format!("{what}, from `{name}`"),
-    }
+    check::spelled(spelling, Some(name.span), format!("{what}, from `{name}`"))
 }

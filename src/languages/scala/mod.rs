@@ -112,7 +112,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
         }
         let is_declared = |id: &TypeId| match program.ty(*id).definition {
             Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => true,
-            Definition::Extern(..) | Definition::Undeclared => false,
+            Definition::Extern(..) => false,
         };
         if file.types.iter().any(is_declared) {
             let mut scope = ObjectScope::of_types(generator.whole, FileId::new(index));

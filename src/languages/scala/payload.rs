@@ -58,14 +58,12 @@ fn check_at(depth: usize, whole: &Whole, ty: &Type, name: &str, value: &str) -> 
             });
             checks.collect()
         }
-        Type::Named(id) => match &whole.program.ty(*id).definition {
+        Type::Named(id) => match whole.program.ty(*id).definition.alias() {
             // An opaque type checks its values when they are created.
-            Definition::Alias(_) if whole.is_distinct(ty) => Vec::new(),
-            Definition::Alias(target) => check_at(depth + 1, whole, target, &name, &value),
-            Definition::Struct(_)
-            | Definition::Enum(_)
-            | Definition::Extern(..)
-            | Definition::Undeclared => Vec::new(),
+            Some(target) if !whole.is_distinct(ty) => {
+                check_at(depth + 1, whole, target, &name, &value)
+            }
+            Some(_) | None => Vec::new(),
         },
         Type::Builtin(
             Builtin::Bool
@@ -131,7 +129,7 @@ fn moved_at(depth: usize, whole: &Whole, ty: &Type, value: String) -> Moved {
         Type::Named(id) => match &whole.program.ty(*id).definition {
             Definition::Alias(target) => moved_at(depth + 1, whole, target, value),
             Definition::Struct(_) | Definition::Enum(_) => Moved::Declared(value),
-            Definition::Extern(..) | Definition::Undeclared => Moved::Same(value),
+            Definition::Extern(..) => Moved::Same(value),
         },
         Type::Builtin(_) | Type::Error => Moved::Same(value),
     }

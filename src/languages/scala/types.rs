@@ -152,7 +152,7 @@ impl TypeView {
                     },
                 }
             }
-            Definition::Extern(..) | Definition::Undeclared => return None,
+            Definition::Extern(..) => return None,
         };
         Some(TypeView {
             docs: docs(&lines),

@@ -213,7 +213,7 @@ impl WireView {
                     parts: parts(codecs, |variant| variant.fields.len()),
                 }
             }
-            Definition::Extern(..) | Definition::Undeclared => return None,
+            Definition::Extern(..) => return None,
         };
         Some(WireView {
             name: spelling::wire_object(declared.name.text()),

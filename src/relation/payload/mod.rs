@@ -182,8 +182,7 @@ impl<'a> Search<'a, '_> {
                         Definition::Alias(_)
                         | Definition::Struct(_)
                         | Definition::Enum(_)
-                        | Definition::Extern(..)
-                        | Definition::Undeclared,
+                        | Definition::Extern(..),
                         _,
                     ) => Some(self.types_differ(at)),
                 }

@@ -98,7 +98,7 @@ impl<'a> Search<'a, '_> {
                 texts[side] = match &declared.definition {
                     Definition::Struct(_) => "a struct".to_owned(),
                     Definition::Enum(_) => "an enum".to_owned(),
-                    Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
+                    Definition::Alias(_) | Definition::Extern(..) => {
                         let meaning = self.shapes.meaning(here.node);
                         format!("`{}`", self.text(meaning))
                     }

@@ -3,14 +3,12 @@
 use super::{Builder, Parts};
 use crate::diagnostic::Diagnostic;
 use crate::name::{Name, nearest};
+use crate::protocol::limits;
 use crate::protocol::{Accepted, LevelAttribute, Limit, Referent, Side};
 use crate::source::Span;
 use crate::syntax::ast::{Attribute, Quantity};
 use crate::syntax::measure::{ARGUMENTS, DURATION, Measure, SIZE};
 use duologue_grammar::{Kind, Node};
-
-/// How many rules the attributes of one declaration may name: each is checked for every finding inside the declaration.
-const LEVEL_LIMIT: usize = 64;
 
 /// The attributes of one declaration.
 #[derive(Default)]
@@ -229,11 +227,12 @@ pub(super) fn sort(
             }
         }
     }
-    if let Some(first) = sorted.levels.get(LEVEL_LIMIT) {
-        let text = "the attributes of one declaration name more than 64 rules";
+    if let Some(first) = sorted.levels.get(limits::LEVELS) {
+        let most = limits::LEVELS;
+        let text = format!("the attributes of one declaration name more than {most} rules");
         let error = Diagnostic::error("syntax", first.rule.span, text);
         builder.report(error.help("name each rule once"));
-        sorted.levels.truncate(LEVEL_LIMIT);
+        sorted.levels.truncate(limits::LEVELS);
     }
     sorted
 }

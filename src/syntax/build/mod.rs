@@ -7,15 +7,13 @@ mod states;
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
 use crate::protocol::Docs;
+use crate::protocol::limits;
 use crate::source::{SourceId, Span};
 use crate::syntax::ast::{Attribute, File};
 use crate::syntax::foreign::Fault;
 use attributes::{Sorted, Target};
 use duologue_grammar::{Kind, Node, Parts, Tree};
 use std::ops::Range;
-
-/// The longest name, in characters: names become file names.
-const NAME_LIMIT: usize = 100;
 
 /// Whether a line comment documents something: `///`, but not `////`.
 pub fn is_doc(comment: &str) -> bool {
@@ -239,8 +237,8 @@ impl<'a> Builder<'a> {
         if name.text().bytes().all(|letter| letter == b'_') {
             let error = Diagnostic::error("syntax", name.span, "a name needs a letter or a digit");
             self.report(error.label("only underscores"));
-        } else if name.text().len() > NAME_LIMIT {
-            let text = "this name is longer than 100 characters";
+        } else if name.text().len() > limits::NAME {
+            let text = format!("this name is longer than {} characters", limits::NAME);
             let error = Diagnostic::error("syntax", name.span, text);
             self.report(error.note("names become file names").help("shorten it"));
         }

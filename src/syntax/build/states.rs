@@ -12,6 +12,32 @@ use crate::syntax::ast::{
 use crate::syntax::foreign::Fault;
 use duologue_grammar::{DEPTH_LIMIT, Kind, Node};
 
+/// Whether a part of a protocol, or something in it, could not be read. Where only a comma is missing, nothing else is.
+fn is_lost(part: Node<'_>) -> bool {
+    if part.kind() != Kind::state || !part.is_broken() {
+        return part.is_broken();
+    }
+    let next = part.children().skip(1).map(Some).chain([None]);
+    part.children().zip(next).any(|(part, next)| {
+        // More was meant to be in a message before a rest.
+        let is_whole = next.is_none_or(|next| next.kind() != Kind::bad_rest);
+        part.is_broken()
+            && match part.kind() {
+                Kind::missing_comma => false,
+                Kind::message => !(is_whole && lacks_values_only(part)),
+                _ => true,
+            }
+    })
+}
+
+/// Whether all that is wrong with a message are its values and the sign before the state that follows.
+fn lacks_values_only(message: Node<'_>) -> bool {
+    let mut broken = message.children().filter(|part| part.is_broken());
+    let is_known = |kind| message.child(kind).is_some();
+    broken.all(|part| matches!(part.kind(), Kind::payload | Kind::wrong_arrow))
+        && (is_known(Kind::next) || is_known(Kind::end))
+}
+
 impl<'a> Builder<'a> {
     pub(super) fn protocol(&mut self, node: Node<'a>) {
         self.has_items = true;
@@ -52,7 +78,7 @@ impl<'a> Builder<'a> {
             at_most: sorted.at_most,
             states,
             is_broken: keyword.is_none()
-                || node.is_broken()
+                || node.children().any(is_lost)
                 || self.is_faulty(node)
                 || self.diagnostics.len() > reported,
             head: keyword.unwrap_or(name.span).to(name.span),
@@ -83,9 +109,7 @@ impl<'a> Builder<'a> {
         let name = self.name(name);
         let docs = self.docs(span.start, name.span.start);
         let sorted = attributes::sort(self, attributes, Target::State);
-        // Where only a comma is missing, nothing else is.
-        let is_error = |part: Node<'_>| part.is_broken() && part.kind() != Kind::missing_comma;
-        let is_broken = node.children().any(is_error);
+        let is_broken = is_lost(node);
         let mut direction = None;
         let mut direction_span = name.span.after();
         let mut parameters = Vec::new();
@@ -105,7 +129,9 @@ impl<'a> Builder<'a> {
                 Kind::parameters if !part.is_broken() => {
                     parameters = part.parts().map(|part| self.parameter(part)).collect();
                 }
-                Kind::message if !part.is_broken() => messages.push(self.message(part)),
+                Kind::message if !part.is_broken() || lacks_values_only(part) => {
+                    messages.push(self.message(part));
+                }
                 // More was meant to be in the message before it.
                 Kind::bad_rest => {
                     messages.pop();
@@ -172,7 +198,11 @@ impl<'a> Builder<'a> {
         let attributes = attributes::attributes(self, &mut parts);
         let (docs, sorted, name) = self.head(start, attributes, Target::Message, &mut parts);
         let entries = parts.next_if(Kind::payload);
-        let entries = entries.map_or_else(Vec::new, |part| self.entries(part));
+        let entries = entries.map_or_else(Vec::new, |part| match part.is_broken() {
+            true => self.known_entries(part),
+            false => self.entries(part),
+        });
+        parts.next_if(Kind::wrong_arrow);
         let next = parts.next().expect("a message says what follows");
         let next_span = self.span(next);
         let next = (next.kind() == Kind::next).then(|| {
@@ -195,17 +225,42 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn entries(&mut self, pair: Node<'a>) -> Vec<Entry> {
-        let entries = pair.parts().map(|entry| {
-            let mut parts = entry.parts();
-            let label = parts.next_if(Kind::label);
-            let name = label.map(|label| {
-                let word = label.parts().next().expect("a label has a name");
-                self.name(word)
-            });
-            let ty = self.ty(parts.next().expect("an entry has a type"), 0);
-            Entry { name, ty }
+        pair.parts().map(|entry| self.entry(entry)).collect()
+    }
+
+    fn entry(&mut self, entry: Node<'a>) -> Entry {
+        let mut parts = entry.parts();
+        let label = parts.next_if(Kind::label);
+        let name = label.map(|label| {
+            let word = label.parts().next().expect("a label has a name");
+            self.name(word)
         });
-        entries.collect()
+        let ty = self.ty(parts.next().expect("an entry has a type"), 0);
+        Entry { name, ty }
+    }
+
+    /// The entries of a payload of which a part did not parse: those that are written `name: type` between commas, and one that
+    /// means the rest.
+    fn known_entries(&mut self, payload: Node<'a>) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        let mut end = payload.range().start;
+        for node in payload.all().filter(|node| node.kind() == Kind::entry) {
+            let next = self.tree.word(self.tree.number_at(node.range().end));
+            let is_delimited = matches!(next, "," | ")" | "->");
+            if !node.is_broken() && node.child(Kind::label).is_some() && is_delimited {
+                self.broken(end..node.range().start);
+                entries.push(self.entry(node));
+                end = node.range().end;
+            }
+        }
+        self.broken(end..payload.range().end);
+        let ty = Type {
+            kind: TypeKind::Error,
+            most: None,
+            span: self.span(payload),
+        };
+        entries.push(Entry { name: None, ty });
+        entries
     }
 
     pub(super) fn types(&mut self, pair: Node<'a>, depth: usize) -> Vec<Type> {

@@ -12,8 +12,9 @@ mod same;
 mod space;
 mod tidy;
 
-use super::{SIZE_LIMIT, parse_tree, read};
+use super::{parse_tree, read};
 use crate::diagnostic::Diagnostic;
+use crate::protocol::limits;
 use crate::source::{SourceId, Span};
 use duologue_grammar::Tree;
 use same::{same_comments, same_trees, same_words};
@@ -85,7 +86,7 @@ pub fn format_with(source: SourceId, text: &str, layout: Layout) -> Result<Strin
     if formatted == text {
         return Ok(formatted);
     }
-    if formatted.len() > SIZE_LIMIT {
+    if formatted.len() > limits::FILE_SIZE {
         let span = Span::new(source, 0, 0);
         let error = Diagnostic::error(
             "syntax",

@@ -16,17 +16,17 @@ impl<'a> Context<'a> {
     /// What is wrong, if it is one of these mistakes.
     pub(super) fn special(&self) -> Option<Diagnostic> {
         let anywhere = self.comment().or_else(|| self.dashed_name());
-        let anywhere = anywhere.or_else(|| self.in_number());
+        let anywhere = anywhere.or_else(|| types::in_number(self));
         let anywhere = anywhere.or_else(|| self.quoted_fingerprint());
         if self.outer.kind() == Kind::attribute {
             return anywhere.or_else(|| self.in_attribute());
         }
         anywhere.or_else(|| match self.part {
-            Part::Outside => Some(self.outside()),
+            Part::Outside => Some(declarations::outside(self)),
             Part::Header => self.in_header(),
             Part::State if self.is_first() => self.state_start(),
             Part::State => self.in_state(),
-            Part::Item | Part::Import | Part::Package => self.in_item(),
+            Part::Item | Part::Import | Part::Package => declarations::in_item(self),
         })
     }
 

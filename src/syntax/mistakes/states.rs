@@ -22,7 +22,7 @@ impl<'a> Context<'a> {
 
     pub(super) fn in_state(&self) -> Option<Diagnostic> {
         if self.expects(",") && self.expects("}") {
-            return self.after_message().or_else(|| self.in_type());
+            return self.after_message().or_else(|| super::types::in_type(self));
         }
         if self.expects_name() && self.expects("}") {
             return self.message_start();
@@ -40,7 +40,7 @@ impl<'a> Context<'a> {
         if self.expects("{") {
             return Some(self.head());
         }
-        self.in_digit().or_else(|| self.in_type())
+        self.in_digit().or_else(|| super::types::in_type(self))
     }
 
     /// The `{` of a state is expected.

@@ -21,7 +21,10 @@ pub fn describe(checked: &CheckedProgram) -> String {
             text,
             "type {}: {}",
             ty.name,
-            definition(program, &ty.definition)
+            match ty.is_declared {
+                true => definition(program, &ty.definition),
+                false => "undeclared".to_owned(),
+            }
         );
     }
     for id in &file.protocols {
@@ -129,7 +132,6 @@ fn definition(program: &Program, definition: &Definition) -> String {
             let targets: Vec<_> = mappings.iter().map(|(_, line)| mapping(line)).collect();
             format!("extern {{ {} }}", targets.join(", "))
         }
-        Definition::Undeclared => "undeclared".to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{fixtures, one};
 use crate::support::repository;
 use duologue::check::RULES;
 use duologue::compile::Compilation;
-use duologue::protocol::{Builtin, Definition};
+use duologue::protocol::Builtin;
 use std::collections::BTreeSet;
 
 /// A fixture that is one file without imports, and the lines on which its rule is broken.
@@ -29,7 +29,7 @@ fn found(compilation: &Compilation) -> BTreeSet<(usize, &'static str)> {
 fn declared(compilation: &Compilation) -> BTreeSet<String> {
     let program = &compilation.program;
     let types = program.types.iter();
-    let types = types.filter(|ty| !matches!(ty.definition, Definition::Undeclared));
+    let types = types.filter(|ty| ty.is_declared);
     let protocols = program.protocols.iter().map(|protocol| &protocol.name);
     let instances = program.instances.iter().map(|instance| &instance.name);
     let bounds = program.bounds.iter().map(|bound| &bound.name);

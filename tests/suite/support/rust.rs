@@ -5,7 +5,7 @@ use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
 use duologue::languages::{self, Options, Target};
-use duologue::protocol::{Definition, Program};
+use duologue::protocol::Program;
 use duologue::source::Sources;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -102,12 +102,7 @@ pub fn host(program: &Program) -> String {
     let mut text = String::new();
     let mut names = BTreeSet::new();
     for ty in &program.types {
-        let is_supplied = match &ty.definition {
-            Definition::Undeclared => true,
-            Definition::Extern(mappings, _) => mappings.get("rust").is_none(),
-            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
-        };
-        if is_supplied && names.insert(camel(ty.name.text())) {
+        if ty.is_host("rust") && names.insert(camel(ty.name.text())) {
             let name = camel(ty.name.text());
             text += "    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]\n";
             text += &format!("    pub struct {name};\n");

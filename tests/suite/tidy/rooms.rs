@@ -3,8 +3,8 @@
 /// Each module of `src/` with the modules that it may use. A stage uses the stages before it and none after.
 pub const ROOMS: &[(&str, &[&str])] = &[
     ("source", &[]),
-    ("name", &["source"]),
     ("diagnostic", &["source"]),
+    ("name", &["source", "diagnostic"]),
     ("protocol", &["source", "name", "diagnostic"]),
     ("syntax", &["source", "name", "diagnostic", "protocol"]),
     (
@@ -64,7 +64,7 @@ pub const ROOMS: &[(&str, &[&str])] = &[
     ("repair", &["source", "diagnostic", "resolve", "compile"]),
     ("report", &["source", "diagnostic", "relation", "check"]),
     ("dual", &["source", "protocol"]),
-    ("files", &["syntax", "compile", "languages"]),
+    ("files", &["protocol", "syntax", "compile", "languages"]),
     (
         "build",
         &[

@@ -2,13 +2,13 @@
 
 use crate::answer::{Heads, heads};
 use crate::documents::Documents;
-use duologue::compile::{Files, Input};
+use duologue::compile::{Files, Input, slashed};
 use duologue::files::Disk;
 use duologue::syntax::is_protocol_buffers;
 use duologue_project::config::Exclude;
 use duologue_project::inputs;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The heads of files, by identity. Texts are not kept.
 pub type Index = BTreeMap<PathBuf, Heads>;
@@ -164,9 +164,4 @@ impl<'a> Workspace<'a> {
         let mut names = name.into_iter().chain(new).filter(|name| !name.is_empty());
         names.any(|name| text.contains(name))
     }
-}
-
-/// A relative path as imports write it.
-fn slashed(path: &Path) -> String {
-    path.to_string_lossy().replace(MAIN_SEPARATOR, "/")
 }

@@ -1,6 +1,6 @@
 //! `[traces.NAME]` of the configuration: where the lines of a log have the parts of an event.
 
-use duologue::name::nearest;
+use duologue::name::instead;
 use duologue_traces::{Mapping, PARTS, WORDS, Word};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -58,11 +58,6 @@ fn word(name: &str) -> Result<Word, String> {
         return Ok(*word);
     }
     let names = WORDS.iter().map(|(text, _)| *text);
-    Err(match nearest(name, names.clone()) {
-        Some(near) => format!("an event has no word `{name}`; did you mean `{near}`?"),
-        None => {
-            let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-            format!("an event has no word `{name}`, only {}", names.join(", "))
-        }
-    })
+    let instead = instead(name, names);
+    Err(format!("an event has no word `{name}`{instead}"))
 }

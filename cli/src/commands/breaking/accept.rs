@@ -2,7 +2,8 @@
 
 use crate::fix::edit;
 use duologue::compile::{Compilation, Request};
-use duologue::fingerprint::{Acceptance, Fingerprint, MOST_ACCEPTED, accepts, attribute};
+use duologue::fingerprint::{Acceptance, Fingerprint, accepts, attribute};
+use duologue::protocol::limits::ACCEPTED;
 use duologue::protocol::{Program, Side};
 use duologue::relation::{Fate, Travel, View, can_leave, tag_mismatch, versions};
 use duologue::source::Span;
@@ -88,7 +89,7 @@ impl Accepting<'_> {
         let is_replaced = accepts(self.new)
             .iter()
             .any(|own| own.fingerprint == self.old.0);
-        !is_replaced && own.count() >= MOST_ACCEPTED
+        !is_replaced && own.count() >= ACCEPTED
     }
 }
 
@@ -109,7 +110,7 @@ pub fn write(
         };
         if accepting.is_full() {
             return Err(Failure::Environment(format!(
-                "`{}` accepts {MOST_ACCEPTED} fingerprints for this side already: remove the oldest first",
+                "`{}` accepts {ACCEPTED} fingerprints for this side already: remove the oldest first",
                 versions.name
             )));
         }

@@ -6,7 +6,7 @@ use duologue::graph::{Capacity, StateGraph};
 use duologue::languages::Target;
 use duologue::protocol::{Protocol, ProtocolId, Side};
 use duologue::relation::View;
-use duologue::report::counted;
+use duologue::report::{counted, quoted};
 use duologue::wire::{Plan, Sizes};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -259,12 +259,10 @@ fn is_bounded(checked: CheckedProtocol<'_>) -> Holds {
 fn all_states(protocol: &Protocol, is_sound: &[bool], words: &str) -> (Holds, Option<String>) {
     let states = protocol.states.iter().zip(is_sound);
     let faulty = states.filter(|(_, is_sound)| !**is_sound);
-    let faulty: Vec<String> = faulty
-        .map(|(state, _)| format!("`{}`", state.name))
-        .collect();
-    match faulty.is_empty() {
-        true => (Holds::Yes, None),
-        false => (Holds::No, Some(format!("{words} {}", faulty.join(", ")))),
+    let faulty = quoted(faulty.map(|(state, _)| &state.name));
+    match faulty.as_str() {
+        "" => (Holds::Yes, None),
+        faulty => (Holds::No, Some(format!("{words} {faulty}"))),
     }
 }
 

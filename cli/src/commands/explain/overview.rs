@@ -91,7 +91,7 @@ fn declared(checked: &CheckedProgram, file: &File) -> String {
             Definition::Alias(_) => "type",
             Definition::Struct(_) => "struct",
             Definition::Enum(_) => "enum",
-            Definition::Extern(..) | Definition::Undeclared => "extern type",
+            Definition::Extern(..) => "extern type",
         };
         (word, &ty.name, &ty.docs)
     });
@@ -111,11 +111,7 @@ fn declared(checked: &CheckedProgram, file: &File) -> String {
 fn glance(checked: CheckedProtocol<'_>, sources: &source::Sources) -> String {
     let protocol = checked.protocol();
     let mut text = docs(&protocol.docs);
-    let messages = protocol
-        .states
-        .iter()
-        .map(|state| state.messages.len())
-        .sum();
+    let messages = protocol.messages().count();
     let first = match protocol.start().active_side() {
         Some(side) => format!("; the {} sends first", side.word()),
         None => String::new(),

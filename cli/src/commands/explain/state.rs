@@ -9,6 +9,7 @@ use duologue::graph::diagram::message_text;
 use duologue::graph::{StateGraph, Step};
 use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::{Message, Next, Protocol, ProtocolId, Side, State, StateId, Type};
+use duologue::report::quoted;
 use duologue::source;
 use duologue_project::{Failure, Outcome};
 use serde::Serialize;
@@ -394,34 +395,17 @@ fn loss(without: &Without, protocol: &str) -> String {
     if without.is_start {
         line(format!("`{protocol}` has no start, and cannot begin"));
     }
-    let list = |names: &[String]| {
-        let names = names.iter().map(|name| format!("`{name}`"));
-        names.collect::<Vec<_>>().join(", ")
-    };
     for StepLine { state, message, .. } in &without.messages {
         line(format!("would be removed too: `{message}` of `{state}`"));
     }
-    let warned = |words: &str| styled(WARNING, words);
-    if !without.unreachable.is_empty() {
-        line(format!(
-            "{} {}",
-            warned("no session reaches"),
-            list(&without.unreachable)
-        ));
-    }
-    if !without.stuck.is_empty() {
-        line(format!(
-            "{} {}",
-            warned("no message is left in"),
-            list(&without.stuck)
-        ));
-    }
-    if !without.cannot_finish.is_empty() {
-        line(format!(
-            "{} {}",
-            warned("no session can end from"),
-            list(&without.cannot_finish)
-        ));
+    for (words, states) in [
+        ("no session reaches", &without.unreachable),
+        ("no message is left in", &without.stuck),
+        ("no session can end from", &without.cannot_finish),
+    ] {
+        if !states.is_empty() {
+            line(format!("{} {}", styled(WARNING, words), quoted(states)));
+        }
     }
     for carrier in &without.carried_by {
         line(format!("{carrier} carries an endpoint in this state"));

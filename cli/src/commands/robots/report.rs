@@ -12,6 +12,7 @@ use duologue::files::Disk;
 use duologue::languages::Options;
 use duologue::protocol::Message;
 use duologue::relation::View;
+use duologue::report::quoted;
 use duologue::robots::{Edge, Makeable, Node, Plan};
 use duologue_project::{Failure, Outcome, baseline};
 use std::collections::BTreeMap;
@@ -302,10 +303,9 @@ impl<'p> Sum<'p> {
                 (node.sender, &self.plan.state(node).messages[edge].name)
             });
             let steps: Vec<_> = steps.collect();
-            let names: Vec<String> = steps.iter().map(|(_, name)| format!("`{name}`")).collect();
-            let way = match names.as_slice() {
-                [] => "at the start".to_owned(),
-                names => format!("after {}", names.join(", ")),
+            let way = match quoted(steps.iter().map(|(_, name)| name)).as_str() {
+                "" => "at the start".to_owned(),
+                names => format!("after {names}"),
             };
             let _ = writeln!(text, "    missing {side}: {message} ({state}) {way}");
             if list.len() < most {

@@ -1,4 +1,6 @@
 //! What can go wrong in a session: the other side disconnects.
+//!
+//! `Debug` writes the same words as `Display`: that is what a program prints if its `main` returns the error.
 
 use std::error::Error;
 use std::fmt;
@@ -73,7 +75,7 @@ impl fmt::Display for Closed {
 
 impl fmt::Debug for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Closed({})", self.name)
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -122,7 +124,7 @@ impl<P> fmt::Display for SendError<P> {
 
 impl<P> fmt::Debug for SendError<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SendError({})", self.closed.name)
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -157,10 +159,7 @@ impl<E> fmt::Display for TryRecvError<E> {
 
 impl<E> fmt::Debug for TryRecvError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TryRecvError::Empty(_) => f.write_str("Empty"),
-            TryRecvError::Closed(closed) => closed.fmt(f),
-        }
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -198,10 +197,7 @@ impl<P, F> fmt::Display for TrySendError<P, F> {
 
 impl<P, F> fmt::Debug for TrySendError<P, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TrySendError::Full(_) => f.write_str("Full"),
-            TrySendError::Closed(error) => error.fmt(f),
-        }
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -5,8 +5,8 @@ use super::spelling;
 use crate::languages::c::ctype::{Bytes, CType, stored};
 use crate::protocol::text::builtin_word;
 use crate::protocol::{
-    Definition, EndpointType, FileId, InstanceId, Lengths, Next, Program, Protocol, ProtocolId,
-    StateId, Type, TypeId,
+    EndpointType, FileId, InstanceId, Lengths, Next, Program, Protocol, ProtocolId, StateId, Type,
+    TypeId,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -253,12 +253,9 @@ impl Units {
             }
             CType::Named(id) => {
                 let declared = program.ty(*id);
-                match declared.definition {
-                    Definition::Undeclared => spelling::host(declared.name.text()),
-                    Definition::Alias(_)
-                    | Definition::Struct(_)
-                    | Definition::Enum(_)
-                    | Definition::Extern(..) => declared_word(program, &self.prefix, declared),
+                match declared.is_declared {
+                    true => declared_word(program, &self.prefix, declared),
+                    false => spelling::host(declared.name.text()),
                 }
             }
             CType::Parameter(index) => format!("parameter{index}"),
@@ -316,12 +313,13 @@ impl Units {
         let declared = protocol.state(self.units[unit].states[state].state);
         for message in &declared.messages {
             for entry in &message.entries {
-                let mut has_endpoints = false;
-                entry.ty.walk(&mut |ty| {
-                    has_endpoints |= matches!(ty, Type::Endpoint(_) | Type::Parameter(_));
-                    has_endpoints |= matches!(ty, Type::Named(_));
-                });
-                if has_endpoints {
+                let may_hold_endpoints = |part: &Type| {
+                    matches!(
+                        part,
+                        Type::Endpoint(_) | Type::Parameter(_) | Type::Named(_)
+                    )
+                };
+                if entry.ty.any(&may_hold_endpoints) {
                     let arguments = &self.units[unit].states[state].arguments;
                     let ty = canonical(program, &entry.ty).substitute(arguments);
                     self.mention(program, &ty, Some(unit));
@@ -393,36 +391,17 @@ pub fn declared_word(
 /// The type with every alias replaced by what it stands for, so that equal types have the same form. An alias for a very large
 /// type is kept, because the size may double with every alias in a chain.
 pub fn canonical(program: &Program, ty: &Type) -> Type {
-    let all = |types: &[Type]| types.iter().map(|ty| canonical(program, ty)).collect();
-    match ty {
-        Type::Builtin(_) | Type::Parameter(_) | Type::Error => ty.clone(),
-        Type::List(item) => Type::List(Box::new(canonical(program, item))),
-        Type::Option(item) => Type::Option(Box::new(canonical(program, item))),
-        Type::Tuple(items) => Type::Tuple(all(items)),
-        Type::Named(id) => match &program.ty(*id).definition {
-            Definition::Alias(target) if is_small_alias(program, *id) => canonical(program, target),
-            Definition::Alias(_)
-            | Definition::Struct(_)
-            | Definition::Enum(_)
-            | Definition::Extern(..)
-            | Definition::Undeclared => ty.clone(),
-        },
-        Type::Endpoint(endpoint) => Type::Endpoint(Box::new(EndpointType {
-            arguments: all(&endpoint.arguments),
-            ..**endpoint
-        })),
-    }
+    ty.replaced(&|part| {
+        let (target, _) = program.aliased(part)?;
+        let Type::Named(id) = part else { return None };
+        is_small_alias(program, *id).then(|| canonical(program, target))
+    })
 }
 
 /// Whether a type is an alias that is replaced in names.
 pub fn is_small_alias(program: &Program, id: TypeId) -> bool {
-    match &program.ty(id).definition {
-        Definition::Alias(target) => is_small(program, target, &mut 64),
-        Definition::Struct(_)
-        | Definition::Enum(_)
-        | Definition::Extern(..)
-        | Definition::Undeclared => false,
-    }
+    let target = program.ty(id).definition.alias();
+    target.is_some_and(|target| is_small(program, target, &mut 64))
 }
 
 /// Whether a type has no more parts than the budget once its aliases are replaced; false for an alias that leads back to itself.
@@ -435,13 +414,10 @@ fn is_small(program: &Program, ty: &Type, budget: &mut u32) -> bool {
         Type::Builtin(_) | Type::Parameter(_) | Type::Error => true,
         Type::List(item) | Type::Option(item) => is_small(program, item, budget),
         Type::Tuple(items) => items.iter().all(|item| is_small(program, item, budget)),
-        Type::Named(id) => match &program.ty(*id).definition {
-            Definition::Alias(target) => is_small(program, target, budget),
-            Definition::Struct(_)
-            | Definition::Enum(_)
-            | Definition::Extern(..)
-            | Definition::Undeclared => true,
-        },
+        Type::Named(id) => {
+            let target = program.ty(*id).definition.alias();
+            target.is_none_or(|target| is_small(program, target, budget))
+        }
         Type::Endpoint(endpoint) => {
             let mut arguments = endpoint.arguments.iter();
             arguments.all(|argument| is_small(program, argument, budget))

@@ -109,7 +109,7 @@ impl Scope<'_> {
                         })
                     }
                     Definition::Alias(_) => None,
-                    Definition::Extern(..) | Definition::Undeclared => Some(Reason {
+                    Definition::Extern(..) => Some(Reason {
                         what: format!("values of the host type `{name}` in {place}"),
                         instead: NUMBERS,
                     }),

@@ -176,12 +176,10 @@ impl<'a> Declarations<'a> {
                 }
             }
             Definition::Struct(_) | Definition::Enum(_) => self.include_types_of(declared.file),
-            Definition::Extern(mappings, _)
-                if mappings.get(crate::languages::c::WORD).is_some() =>
-            {
+            Definition::Extern(..) if !declared.is_host(super::super::WORD) => {
                 self.include_types_of(declared.file)
             }
-            Definition::Extern(..) | Definition::Undeclared => {
+            Definition::Extern(..) => {
                 let host = host_file(types.program, declared.file);
                 self.includes.insert(format!("\"{host}.h\""));
                 let name = types.declared_name(id);

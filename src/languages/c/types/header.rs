@@ -3,7 +3,7 @@
 use super::copies::{self, Copy};
 use super::declarations::{Declarations, Item, Member, Variant};
 use super::layouts::{Content, Layouts, Place, Table};
-use super::{Types, c_mapping, is_bare};
+use super::{Types, is_bare};
 use crate::languages::c::VERSION;
 use crate::languages::c::ctype::CType;
 use crate::languages::c::names::OfType;
@@ -52,11 +52,7 @@ pub fn has_types(types: &Types, file: &File) -> bool {
 }
 
 fn is_written(declared: &TypeDeclaration) -> bool {
-    match declared.definition {
-        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => true,
-        Definition::Extern(..) => c_mapping(declared).is_some(),
-        Definition::Undeclared => false,
-    }
+    !declared.is_host(super::super::WORD)
 }
 
 impl<'a> FileTypes<'a> {
@@ -130,7 +126,7 @@ impl<'a> FileTypes<'a> {
 
     fn extern_type(&self, id: TypeId, declarations: &mut Declarations) {
         let declared = self.types.program.ty(id);
-        let Some(mapping) = c_mapping(declared) else {
+        let Some(mapping) = declared.mapping(super::super::WORD) else {
             return;
         };
         if let Some(from) = &mapping.from {

@@ -273,7 +273,7 @@ impl<'a> Layouts<'a> {
                     drop: drop.to_owned(),
                 }
             }
-            Definition::Alias(_) | Definition::Undeclared => return,
+            Definition::Alias(_) => return,
         };
         self.add("", word, types.facts(&CType::Named(id)), fields, of);
     }

@@ -13,8 +13,7 @@ use crate::languages::c::names::units::{
 };
 use crate::languages::c::names::{self, OfType};
 use crate::protocol::{
-    Builtin, Definition, EndpointType, FileId, Lengths, Mapping, Program, Type, TypeDeclaration,
-    TypeId,
+    Builtin, Definition, EndpointType, FileId, Lengths, Program, Type, TypeDeclaration, TypeId,
 };
 use std::collections::BTreeSet;
 
@@ -96,7 +95,7 @@ impl<'a> Types<'a> {
             types.order[program.ty(id).file.index()].push(id);
         }
         let declared = program.types.iter();
-        let hosts = declared.filter(|declared| is_host(declared));
+        let hosts = declared.filter(|declared| declared.is_host(super::WORD));
         types.hosts = hosts
             .map(|declared| spelling::host(declared.name.text()))
             .collect();
@@ -106,16 +105,9 @@ impl<'a> Types<'a> {
     /// What an alias stands for, if it is the last of its chain.
     fn target(&self, id: TypeId) -> Option<CType> {
         let declared = self.program.ty(id);
-        match &declared.definition {
-            Definition::Alias(ty) if self.aliases.last(id) == id => {
-                Some(self.stored(ty, &declared.lengths))
-            }
-            Definition::Alias(_)
-            | Definition::Struct(_)
-            | Definition::Enum(_)
-            | Definition::Extern(..)
-            | Definition::Undeclared => None,
-        }
+        let last = declared.definition.alias();
+        let last = last.filter(|_| self.aliases.last(id) == id);
+        last.map(|ty| self.stored(ty, &declared.lengths))
     }
 
     /// How values of a type with these bounds are stored.
@@ -155,17 +147,9 @@ impl<'a> Types<'a> {
     /// The C type of a declared or undeclared type.
     pub fn declared_name(&self, id: TypeId) -> String {
         let declared = self.program.ty(id);
-        match &declared.definition {
-            Definition::Undeclared => host_name(declared),
-            Definition::Extern(mappings, _)
-                if mappings.get(crate::languages::c::WORD).is_none() =>
-            {
-                host_name(declared)
-            }
-            Definition::Extern(..)
-            | Definition::Alias(_)
-            | Definition::Struct(_)
-            | Definition::Enum(_) => self.of_type(id, OfType::Type),
+        match declared.is_host(super::WORD) {
+            true => host_name(declared),
+            false => self.of_type(id, OfType::Type),
         }
     }
 
@@ -255,7 +239,7 @@ impl<'a> Types<'a> {
             CType::Named(id) => match &self.program.ty(*id).definition {
                 Definition::Struct(_) => true,
                 Definition::Enum(variants) => !is_bare(variants),
-                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => false,
+                Definition::Alias(_) | Definition::Extern(..) => false,
             },
             CType::Builtin(_) | CType::Parameter(_) | CType::Endpoint(_) => false,
         }
@@ -319,7 +303,7 @@ impl<'a> Types<'a> {
 
     /// The destructor in the C line of an external type, if it has one.
     pub fn drop_of(&self, id: TypeId) -> Option<&'a str> {
-        c_mapping(self.program.ty(id))?.drop.as_deref()
+        self.program.ty(id).mapping(super::WORD)?.drop.as_deref()
     }
 
     /// The header that declares a file's types, without the extension.
@@ -341,7 +325,10 @@ impl<'a> Types<'a> {
         let mut facts = vec![Facts::default(); count];
         let mut users: Vec<Vec<(usize, bool)>> = vec![Vec::new(); count];
         for (user, declared) in self.program.types.iter().enumerate() {
-            if c_mapping(declared).is_some_and(|mapping| mapping.drop.is_some()) {
+            if declared
+                .mapping(super::WORD)
+                .is_some_and(|mapping| mapping.drop.is_some())
+            {
                 facts[user] = Facts {
                     spreads: true,
                     moves: true,
@@ -373,44 +360,17 @@ impl<'a> Types<'a> {
         facts
     }
 
-    /// The declared types, each after those that its values hold. Depth first without recursion, because chains of types may be as
-    /// long as a file. A cycle by value is a separate error.
+    /// The declared types, each after those that its values hold. A cycle by value is a separate error.
     fn by_value_order(&self) -> Vec<TypeId> {
-        let program = self.program;
-        let mut order = Vec::new();
-        let mut is_seen = vec![false; program.types.len()];
-        for first in 0..program.types.len() {
-            let mut stack = vec![(TypeId::new(first), false)];
-            while let Some((id, is_done)) = stack.pop() {
-                if is_done {
-                    order.push(id);
-                    continue;
-                }
-                if std::mem::replace(&mut is_seen[id.index()], true) {
-                    continue;
-                }
-                stack.push((id, true));
-                for part in self.parts(id) {
-                    walk_by_value(&part, false, &mut |used, in_list| {
-                        if !in_list && !is_seen[used.index()] {
-                            stack.push((used, false));
-                        }
-                    });
-                }
+        self.program.parts_first(&|id| {
+            let mut held = Vec::new();
+            for part in self.parts(id) {
+                walk_by_value(&part, false, &mut |used, in_list| {
+                    held.extend((!in_list).then_some(used));
+                });
             }
-        }
-        order
-    }
-}
-
-/// The C line of an external type.
-pub fn c_mapping(declared: &TypeDeclaration) -> Option<&Mapping> {
-    match &declared.definition {
-        Definition::Extern(mappings, _) => mappings.get(crate::languages::c::WORD),
-        Definition::Alias(_)
-        | Definition::Struct(_)
-        | Definition::Enum(_)
-        | Definition::Undeclared => None,
+            held
+        })
     }
 }
 
@@ -430,15 +390,6 @@ pub fn types_file(program: &Program, file: FileId) -> String {
     name.push_str(&spelling::word(&file.stem));
     let says_so = name == "types" || name.ends_with("_types");
     if says_so { name } else { name + "_types" }
-}
-
-/// Whether only the host program declares the type.
-pub fn is_host(declared: &TypeDeclaration) -> bool {
-    match &declared.definition {
-        Definition::Undeclared => true,
-        Definition::Extern(mappings, _) => mappings.get(crate::languages::c::WORD).is_none(),
-        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
-    }
 }
 
 /// A host type has a second name in generated code, because entries often have the name of their type, which C++ rejects.

@@ -197,7 +197,6 @@ impl<'a> NameScope<'a> {
             Definition::Extern(mappings, _) => {
                 self.of_host(&declaration.name, mappings.get(super::super::WORD))
             }
-            Definition::Undeclared => self.of_host(&declaration.name, None),
         }
     }
 

@@ -214,7 +214,6 @@ impl<'a> ObjectScope<'a> {
                 Some(mapping) => mapping.name.clone(),
                 None => self.host(ty.file, name),
             },
-            Definition::Undeclared => self.host(ty.file, name),
         }
     }
 

@@ -15,9 +15,9 @@ pub struct Whole<'a> {
     /// Those among them that hide a type which is in scope everywhere.
     pub hiding: Vec<String>,
     /// The types whose values can hold endpoints, as far as the protocol files show.
-    carriers: HashSet<TypeId>,
+    carriers: Vec<bool>,
     /// The types whose values have no encoding: they hold endpoints, or values that only the program knows.
-    opaque: HashSet<TypeId>,
+    opaque: Vec<bool>,
     aliases: Aliases,
     /// For each protocol, the names of its objects with the client's and the server's endpoints.
     sides: Vec<[&'static str; 2]>,
@@ -25,12 +25,8 @@ pub struct Whole<'a> {
 
 impl<'a> Whole<'a> {
     pub fn of(program: &'a Program, options: &'a Options) -> Whole<'a> {
-        let is_host = |definition: &Definition| match definition {
-            Definition::Undeclared => true,
-            Definition::Extern(mappings, _) => mappings.get(super::super::WORD).is_none(),
-            Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
-        };
-        let hosts = program.types.iter().filter(|ty| is_host(&ty.definition));
+        let hosts = program.types.iter();
+        let hosts = hosts.filter(|ty| ty.is_host(super::super::WORD));
         let names: Vec<String> = hosts.map(|ty| type_name(ty.name.text())).collect();
         let hiding = names.iter().filter(|name| is_common_type(name));
         Whole {
@@ -38,8 +34,8 @@ impl<'a> Whole<'a> {
             options,
             hiding: hiding.cloned().collect(),
             hosts: names.into_iter().collect(),
-            carriers: users_of(program, &is_endpoint, &|_| false),
-            opaque: users_of(program, &is_endpoint, &is_foreign),
+            carriers: holders(program, false),
+            opaque: holders(program, true),
             aliases: Aliases::of(program),
             sides: program.protocols.iter().map(side_objects).collect(),
         }
@@ -70,19 +66,15 @@ impl<'a> Whole<'a> {
 
     /// Whether values of a type can hold endpoints, as far as the protocol files show.
     pub fn holds_endpoints(&self, ty: &Type) -> bool {
-        let mut found = false;
-        ty.walk(&mut |part| found |= is_endpoint(part) || self.is_carrier(part));
-        found
+        ty.any(&|part| is_endpoint(part) || self.is_carrier(part))
     }
 
     /// Whether values of a type have an encoding.
     pub fn is_encoded(&self, ty: &Type) -> bool {
-        let mut is_opaque = false;
-        ty.walk(&mut |part| {
-            is_opaque |= is_endpoint(part);
-            is_opaque |= matches!(part, Type::Named(id) if self.opaque.contains(id));
-        });
-        !is_opaque
+        let is_opaque = |part: &Type| {
+            is_endpoint(part) || matches!(part, Type::Named(id) if self.opaque[id.index()])
+        };
+        !ty.any(&is_opaque)
     }
 
     /// What an alias stands for; other types stand for themselves.
@@ -105,7 +97,7 @@ impl<'a> Whole<'a> {
     }
 
     fn is_carrier(&self, ty: &Type) -> bool {
-        matches!(ty, Type::Named(id) if self.carriers.contains(id))
+        matches!(ty, Type::Named(id) if self.carriers[id.index()])
     }
 }
 
@@ -134,44 +126,15 @@ fn is_endpoint(ty: &Type) -> bool {
     matches!(ty, Type::Endpoint(_) | Type::Parameter(_))
 }
 
-/// Whether only the program knows what values of the type are.
-fn is_foreign(definition: &Definition) -> bool {
-    match definition {
-        Definition::Extern(..) | Definition::Undeclared => true,
-        Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => false,
-    }
-}
-
-/// The types whose definition satisfies `is_defined` or contains a type that satisfies `is_wanted`, and the types that use them.
-fn users_of(
-    program: &Program,
-    is_wanted: &dyn Fn(&Type) -> bool,
-    is_defined: &dyn Fn(&Definition) -> bool,
-) -> HashSet<TypeId> {
-    let mut users: Vec<Vec<TypeId>> = vec![Vec::new(); program.types.len()];
-    let mut found = HashSet::new();
-    let mut pending = Vec::new();
-    for (index, declaration) in program.types.iter().enumerate() {
-        let id = TypeId::new(index);
-        if is_defined(&declaration.definition) && found.insert(id) {
-            pending.push(id);
-        }
-        for ty in declaration.definition.parts() {
-            ty.walk(&mut |part| {
-                if let Type::Named(used) = part {
-                    users[used.index()].push(id);
-                } else if is_wanted(part) && found.insert(id) {
-                    pending.push(id);
-                }
-            });
-        }
-    }
-    while let Some(id) = pending.pop() {
-        for user in &users[id.index()] {
-            if found.insert(*user) {
-                pending.push(*user);
-            }
-        }
-    }
-    found
+/// For each type, whether it is one that only the program knows, if those count, or values of it can hold an endpoint or one of these.
+fn holders(program: &Program, host_counts: bool) -> Vec<bool> {
+    program.settle(false, |known, id| {
+        let holds = |part: &Type| {
+            is_endpoint(part) || matches!(part, Type::Named(used) if known[used.index()])
+        };
+        let definition = &program.ty(id).definition;
+        let mut parts = definition.parts().into_iter();
+        host_counts && matches!(definition, Definition::Extern(..))
+            || parts.any(|ty| ty.any(&holds))
+    })
 }

@@ -382,6 +382,9 @@ impl About<'_> {
                 let shown: Vec<&str> = shown.map(|variant| variant.name.text()).collect();
                 code(&format!("enum {name} {{ {} }}", shown.join(", ")))
             }
+            Definition::Extern(..) if !declared.is_declared => {
+                format!("The host program supplies the type `{name}`.\n")
+            }
             Definition::Extern(mappings, _) => {
                 let mut text = code(&format!("extern type {name}"));
                 for (language, mapping) in mappings.iter() {
@@ -389,7 +392,6 @@ impl About<'_> {
                 }
                 text
             }
-            Definition::Undeclared => format!("The host program supplies the type `{name}`.\n"),
         };
         text = with_docs(text, &declared.docs);
         if self.snapshot.compilation.checked.is_some() {

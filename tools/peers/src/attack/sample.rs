@@ -243,7 +243,7 @@ impl<'a> Sampler<'a> {
                     });
                     made.find_map(|made| made)?;
                 }
-                Definition::Alias(_) | Definition::Extern(..) | Definition::Undeclared => {
+                Definition::Alias(_) | Definition::Extern(..) => {
                     return None;
                 }
             },

@@ -140,12 +140,7 @@ impl<'a> Output<'a> {
         });
         let count = events.len() - usize::from(left.is_some());
         let messages = if count == 1 { "message" } else { "messages" };
-        let all: usize = talk
-            .protocol()
-            .states
-            .iter()
-            .map(|state| state.messages.len())
-            .sum();
+        let all = talk.protocol().messages().count();
         let end = match (left, talk.state()) {
             (Some(side), _) => format!("the {side} left early"),
             (None, Some(state)) => format!("unfinished in the state `{}`", state.name),

@@ -90,13 +90,7 @@ pub(super) fn encode_builtin(
     value: &Value,
     out: &mut Vec<u8>,
 ) -> Result<(), &'static str> {
-    let width = match builtin {
-        Builtin::Bool | Builtin::Str | Builtin::Bytes | Builtin::F32 | Builtin::F64 => 0,
-        Builtin::U8 | Builtin::I8 => 1,
-        Builtin::U16 | Builtin::I16 => 2,
-        Builtin::U32 | Builtin::I32 => 4,
-        Builtin::U64 | Builtin::I64 => 8,
-    };
+    let width = builtin.width().unwrap_or(0);
     match value {
         Value::Bool(value) => out.push(u8::from(*value)),
         Value::Unsigned(value) => out.extend_from_slice(&value.to_le_bytes()[..width]),

@@ -4,6 +4,7 @@ use super::value::{DEPTH, Fault, Value};
 use duologue::protocol::{
     Builtin, EndpointType, Entry, Field, Lengths, Limit, Part, Program, Shape, Type, Variant,
 };
+use duologue::report::quoted;
 
 /// Reads a text from left to right.
 #[derive(Debug)]
@@ -81,8 +82,8 @@ impl<'a> Reader<'a> {
             return Ok(Vec::new());
         }
         let place = || {
-            let names = entries.iter().map(|entry| format!("`{}`", entry.name));
-            format!("before {}", names.collect::<Vec<_>>().join(", "))
+            let names = entries.iter().map(|entry| &entry.name);
+            format!("before {}", quoted(names))
         };
         self.expect('(', &place())?;
         let mut values = Vec::with_capacity(entries.len());

@@ -8,7 +8,8 @@ mod types;
 use crate::record::{Range, range};
 use duologue::check::CheckedProgram;
 use duologue::languages::Options;
-use duologue::protocol::{Docs, Program};
+use duologue::name::Name;
+use duologue::protocol::{Docs, FileId, Program};
 use duologue::source::{SourceId, Sources, Span};
 use duologue::wire::Sizes;
 use names::AllNames;
@@ -62,6 +63,16 @@ struct SpanModel {
     file: usize,
     #[serde(flatten)]
     range: Range,
+}
+
+/// What every declaration has.
+#[derive(Debug, Serialize)]
+struct HeadModel {
+    name: String,
+    full_name: String,
+    file: usize,
+    docs: String,
+    span: SpanModel,
 }
 
 /// What every element of the model needs.
@@ -130,6 +141,16 @@ pub fn span(
 }
 
 impl Context<'_> {
+    fn head(&self, name: &Name, file: FileId, lines: &Docs) -> HeadModel {
+        HeadModel {
+            name: name.to_string(),
+            full_name: self.program.full_name(file, name.text()),
+            file: file.index(),
+            docs: docs(lines),
+            span: self.span(name.span),
+        }
+    }
+
     fn file(&self, file: &duologue::protocol::File) -> FileModel {
         FileModel {
             name: self.sources.get(file.source).name().to_owned(),

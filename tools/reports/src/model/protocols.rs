@@ -2,7 +2,7 @@
 
 use super::names::{ByTarget, MessageNamesModel, NamesOf, StateNamesModel};
 use super::types::{EntryModel, ParameterModel, SizeModel, TypeUse};
-use super::{Context, SpanModel, docs};
+use super::{Context, HeadModel, SpanModel, docs};
 use duologue::endpoint::{Activity, Edge, Endpoint, next};
 use duologue::fingerprint::Fingerprint;
 use duologue::graph::{StateGraph, Way};
@@ -15,11 +15,8 @@ use serde::Serialize;
 
 #[derive(Debug, Serialize)]
 pub struct ProtocolModel {
-    name: String,
-    full_name: String,
-    file: usize,
-    docs: String,
-    span: SpanModel,
+    #[serde(flatten)]
+    head: HeadModel,
     is_generic: bool,
     /// The side that sends first.
     first: Option<&'static str>,
@@ -171,11 +168,8 @@ struct NextModel {
 
 #[derive(Debug, Serialize)]
 pub struct InstanceModel {
-    name: String,
-    full_name: String,
-    file: usize,
-    docs: String,
-    span: SpanModel,
+    #[serde(flatten)]
+    head: HeadModel,
     protocol: usize,
     arguments: Vec<TypeUse>,
     accepts: Vec<AcceptedModel>,
@@ -203,11 +197,7 @@ fn protocol(context: &Context<'_>, id: ProtocolId) -> ProtocolModel {
         context.state(protocol, state, is_reachable, ways, &names)
     });
     ProtocolModel {
-        name: protocol.name.to_string(),
-        full_name: program.full_name(protocol.file, protocol.name.text()),
-        file: protocol.file.index(),
-        docs: docs(&protocol.docs),
-        span: context.span(protocol.name.span),
+        head: context.head(&protocol.name, protocol.file, &protocol.docs),
         is_generic: protocol.is_generic(),
         first: protocol.start().active_side().map(Side::word),
         capacity: CapacityModel {
@@ -231,11 +221,7 @@ pub fn instances(context: &Context<'_>) -> Vec<InstanceModel> {
     let instances = instances.map(|(index, instance)| {
         let arguments = instance.arguments.iter();
         InstanceModel {
-            name: instance.name.to_string(),
-            full_name: program.full_name(instance.file, instance.name.text()),
-            file: instance.file.index(),
-            docs: docs(&instance.docs),
-            span: context.span(instance.name.span),
+            head: context.head(&instance.name, instance.file, &instance.docs),
             protocol: instance.protocol.index(),
             arguments: arguments
                 .map(|ty| context.type_use(ty, Lengths::NONE, &[]))

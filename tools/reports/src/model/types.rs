@@ -1,8 +1,10 @@
 //! Types, bounds and what messages carry.
 
 use super::names::ByTarget;
-use super::{Context, SpanModel, docs};
-use duologue::protocol::{Bound, Builtin, Definition, Entry, Lengths, Mappings, Parameter, Type};
+use super::{Context, HeadModel, SpanModel, docs};
+use duologue::protocol::{
+    Bound, Builtin, Definition, Entry, Lengths, Mappings, Parameter, Type, TypeDeclaration,
+};
 use duologue::wire::Size;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,11 +17,8 @@ pub struct BuiltinModel {
 
 #[derive(Debug, Serialize)]
 pub struct TypeModel {
-    name: String,
-    full_name: String,
-    file: usize,
-    docs: String,
-    span: SpanModel,
+    #[serde(flatten)]
+    head: HeadModel,
     #[serde(flatten)]
     definition: DefinitionModel,
     /// How many bytes encoded values take.
@@ -140,11 +139,8 @@ struct MappingModel {
 
 #[derive(Debug, Serialize)]
 pub struct BoundModel {
-    name: String,
-    full_name: String,
-    file: usize,
-    docs: String,
-    span: SpanModel,
+    #[serde(flatten)]
+    head: HeadModel,
     mappings: BTreeMap<&'static str, MappingModel>,
 }
 
@@ -180,14 +176,8 @@ pub fn builtins() -> Vec<BuiltinModel> {
 pub fn types(context: &Context<'_>) -> Vec<TypeModel> {
     let types = context.program.types.iter().enumerate();
     let types = types.map(|(index, declared)| TypeModel {
-        name: declared.name.to_string(),
-        full_name: context
-            .program
-            .full_name(declared.file, declared.name.text()),
-        file: declared.file.index(),
-        docs: docs(&declared.docs),
-        span: context.span(declared.name.span),
-        definition: context.definition(&declared.definition, &declared.lengths),
+        head: context.head(&declared.name, declared.file, &declared.docs),
+        definition: context.definition(declared),
         bytes: SizeModel::from(
             context
                 .sizes
@@ -201,11 +191,7 @@ pub fn types(context: &Context<'_>) -> Vec<TypeModel> {
 pub fn bounds(context: &Context<'_>) -> Vec<BoundModel> {
     let bounds = context.program.bounds.iter();
     let bounds = bounds.map(|bound| BoundModel {
-        name: bound.name.to_string(),
-        full_name: context.program.full_name(bound.file, bound.name.text()),
-        file: bound.file.index(),
-        docs: docs(&bound.docs),
-        span: context.span(bound.name.span),
+        head: context.head(&bound.name, bound.file, &bound.docs),
         mappings: mappings(&bound.mappings),
     });
     bounds.collect()
@@ -224,10 +210,10 @@ fn mappings(mappings: &Mappings) -> BTreeMap<&'static str, MappingModel> {
 }
 
 impl Context<'_> {
-    fn definition(&self, definition: &Definition, lengths: &Lengths) -> DefinitionModel {
-        match definition {
+    fn definition(&self, declared: &TypeDeclaration) -> DefinitionModel {
+        match &declared.definition {
             Definition::Alias(target) => DefinitionModel::Alias {
-                target: self.type_use(target, lengths, &[]),
+                target: self.type_use(target, &declared.lengths, &[]),
             },
             Definition::Struct(fields) => {
                 let fields = fields.iter().map(|field| FieldModel {
@@ -252,11 +238,11 @@ impl Context<'_> {
                     variants: variants.collect(),
                 }
             }
+            Definition::Extern(..) if !declared.is_declared => DefinitionModel::Undeclared,
             Definition::Extern(at, bounds) => DefinitionModel::Extern {
                 mappings: mappings(at),
                 bounds: bounds.iter().map(|bound| self.bound_use(*bound)).collect(),
             },
-            Definition::Undeclared => DefinitionModel::Undeclared,
         }
     }
 

@@ -98,7 +98,7 @@ fn type_value(context: &Context<'_>, ty: &Type, lengths: &Lengths, types: &mut T
 fn named(context: &Context<'_>, id: TypeId, types: &mut Types) -> Value {
     let declared = context.program.ty(id);
     match &declared.definition {
-        Definition::Extern(..) | Definition::Undeclared => json!("any"),
+        Definition::Extern(..) => json!("any"),
         Definition::Alias(_) | Definition::Struct(_) | Definition::Enum(_) => {
             let next = types.declared.len();
             let number = *types.numbers.entry(id).or_insert(next);
@@ -139,7 +139,7 @@ fn declaration(context: &Context<'_>, id: TypeId, types: &mut Types) -> Value {
                 parts.push(Value::Array(name.chain(entries.map(entry)).collect()));
             }
         }
-        Definition::Extern(..) | Definition::Undeclared => {}
+        Definition::Extern(..) => {}
     }
     Value::Array(parts)
 }
@@ -224,6 +224,6 @@ fn declared(context: &Context<'_>, text: &mut String, id: duologue::protocol::Ty
                 }
             }
         }
-        Definition::Extern(..) | Definition::Undeclared => text.push_str(declared.name.text()),
+        Definition::Extern(..) => text.push_str(declared.name.text()),
     }
 }

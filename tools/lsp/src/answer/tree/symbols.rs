@@ -1,6 +1,6 @@
 //! What is declared where in a text, also in one with errors, and what other files need to know about it.
 
-use duologue::syntax::SIZE_LIMIT;
+use duologue::protocol::limits::FILE_SIZE;
 use duologue_grammar::{Kind, Node, Tree};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -59,7 +59,7 @@ pub struct Item {
 
 /// The tree of a text; an empty one if it is too large to be checked.
 pub fn tree(text: &str) -> Tree<'_> {
-    Tree::of(if text.len() > SIZE_LIMIT { "" } else { text })
+    Tree::of(if text.len() > FILE_SIZE { "" } else { text })
 }
 
 /// The declarations of a text, in order.

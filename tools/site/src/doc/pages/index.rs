@@ -8,7 +8,7 @@ use crate::doc::context::Context;
 use crate::doc::html::Html;
 use crate::doc::markdown::summary;
 use askama::Template;
-use duologue::protocol::{Definition, Docs, ProtocolId, TypeId};
+use duologue::protocol::{Definition, Docs, ProtocolId, TypeDeclaration, TypeId};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -123,7 +123,7 @@ fn folders(context: &Context<'_>) -> Vec<Folder> {
         for id in &file.types {
             let declared = context.program.ty(*id);
             let address = context.addresses.ty(*id);
-            let kind = kind(&declared.definition);
+            let kind = kind(declared);
             others.push(row(kind, address, declared.name.text(), &declared.docs));
         }
         for id in &file.instances {
@@ -179,7 +179,7 @@ pub fn search(context: &Context<'_>) -> String {
         let name = context
             .program
             .full_name(declared.file, declared.name.text());
-        let kind = kind(&declared.definition);
+        let kind = kind(declared);
         let address = context.addresses.ty(id);
         entries.push(json!([name, kind, address, summary(&declared.docs)]));
     }
@@ -203,12 +203,12 @@ fn first_sentence(text: &str) -> String {
         .map_or_else(|| text.to_owned(), |(first, _)| format!("{first}."))
 }
 
-fn kind(definition: &Definition) -> &'static str {
-    match definition {
+fn kind(declared: &TypeDeclaration) -> &'static str {
+    match &declared.definition {
         Definition::Alias(_) => "alias",
         Definition::Struct(_) => "struct",
         Definition::Enum(_) => "enum",
-        Definition::Extern(..) => "external type",
-        Definition::Undeclared => "undeclared type",
+        Definition::Extern(..) if declared.is_declared => "external type",
+        Definition::Extern(..) => "undeclared type",
     }
 }

@@ -174,9 +174,11 @@ fn definition(
                 ty: Html::text(&mapping.name),
                 docs: Html::default(),
             });
-            ("External type", "Language", None, languages.collect())
+            match declared.is_declared {
+                true => ("External type", "Language", None, languages.collect()),
+                false => ("Undeclared type", "", None, Vec::new()),
+            }
         }
-        Definition::Undeclared => ("Undeclared type", "", None, Vec::new()),
     }
 }
 

@@ -77,8 +77,9 @@ pub mod client {
         /// Asks about a service; an empty name is the whole server.
         ///
         /// Between processes, `service` is limited to `str<256>`.
+        #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
         #[inline]
-        pub fn check(self, service: String) -> Result<Answer, ::duologue::SendError<String>> {
+        pub fn check(self, service: String) -> Result<Answer, ::duologue::SendError<String>> { // An endpoint in a field: see `duologue::Held`.
             self.0.send::<0>(service)
         }
 
@@ -88,16 +89,17 @@ pub mod client {
         ///
         /// Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.
         #[inline]
-        pub fn check_async(self, service: String) -> ::duologue::Sending<Self, Answer, 0> {
+        pub fn check_async(self, service: String) -> ::duologue::Sending<Self, Answer, 0> { // An endpoint in a field: see `duologue::Held`.
             self.0.send_async(service)
         }
 
         /// The same, but the server answers when the status is another one than this, or when 20 seconds have passed.
         ///
         /// Between processes, `service` is limited to `str<256>`.
+        #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
         #[inline]
         pub fn wait(
-            self,
+            self, // An endpoint in a field: see `duologue::Held`.
             service: String,
             status: super::super::Status,
         ) -> Result<Answer, ::duologue::SendError<(String, super::super::Status)>> {
@@ -111,7 +113,7 @@ pub mod client {
         /// Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.
         #[inline]
         pub fn wait_async(
-            self,
+            self, // An endpoint in a field: see `duologue::Held`.
             service: String,
             status: super::super::Status,
         ) -> ::duologue::Sending<Self, Answer, 1> {
@@ -119,7 +121,7 @@ pub mod client {
         }
 
         #[inline]
-        pub fn quit(self) -> Result<(), ::duologue::SendError<()>> {
+        pub fn quit(self) -> Result<(), ::duologue::SendError<()>> { // An endpoint in a field: see `duologue::Held`.
             self.0.send::<2>(())
         }
 
@@ -129,7 +131,7 @@ pub mod client {
         ///
         /// Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.
         #[inline]
-        pub fn quit_async(self) -> ::duologue::Sending<Self, (), 2> {
+        pub fn quit_async(self) -> ::duologue::Sending<Self, (), 2> { // An endpoint in a field: see `duologue::Held`.
             self.0.send_async(())
         }
     }
@@ -158,9 +160,10 @@ pub mod server {
     pub struct Answer(pub(super) ::duologue::Sender<super::state::Answer>); // Sends `status` or `draining`.
 
     impl Answer {
+        #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
         #[inline]
         pub fn status(
-            self,
+            self, // An endpoint in a field: see `duologue::Held`.
             status: super::super::Status,
         ) -> Result<Ask, ::duologue::SendError<super::super::Status>> {
             self.0.send::<0>(status)
@@ -173,7 +176,7 @@ pub mod server {
         /// Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.
         #[inline]
         pub fn status_async(
-            self,
+            self, // An endpoint in a field: see `duologue::Held`.
             status: super::super::Status,
         ) -> ::duologue::Sending<Self, Ask, 0> {
             self.0.send_async(status)
@@ -181,7 +184,7 @@ pub mod server {
 
         /// The server accepts no further sessions, and ends soon.
         #[inline]
-        pub fn draining(self) -> Result<(), ::duologue::SendError<()>> {
+        pub fn draining(self) -> Result<(), ::duologue::SendError<()>> { // An endpoint in a field: see `duologue::Held`.
             self.0.send::<1>(())
         }
 
@@ -191,7 +194,7 @@ pub mod server {
         ///
         /// Dropping the future closes the session and drops the unsent payload. `into_inner` returns both instead.
         #[inline]
-        pub fn draining_async(self) -> ::duologue::Sending<Self, (), 1> {
+        pub fn draining_async(self) -> ::duologue::Sending<Self, (), 1> { // An endpoint in a field: see `duologue::Held`.
             self.0.send_async(())
         }
     }
