@@ -250,7 +250,7 @@ fn near_foreign(name: &str) -> Option<Near<'static>> {
     Builtin::of_another_language(known).map(|word| Near { word, is_slip })
 }
 
-/// The number type for a name that looks like one, such as `u9` and `f16`. Libraries have numbers of 128 bits and more.
+/// The number type for a name that looks like one, such as `u9` and `f16`. Libraries have numbers of 128 bits and more, and of whole bytes.
 fn near_number(name: &str) -> Option<Near<'static>> {
     let (kind, digits) = name.split_at_checked(1)?;
     let is_number = matches!(kind, "u" | "i" | "f")
@@ -272,10 +272,8 @@ fn near_number(name: &str) -> Option<Near<'static>> {
         .or_else(|| find(&|known| known.abs_diff(width) <= 1))
         .or_else(|| find(&|known| known >= width))
         .or(widths.last().map(|(_, word)| *word))?;
-    Some(Near {
-        word,
-        is_slip: true,
-    })
+    let is_slip = !width.is_multiple_of(8);
+    Some(Near { word, is_slip })
 }
 
 /// Whether a name is one that type parameters usually have.
