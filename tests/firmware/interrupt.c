@@ -3,17 +3,8 @@
  * around its calls; `duo_idle`, in which its calls wait, lets them through.
  */
 #include <stdint.h>
-#include <stdio.h>
 
-#include "teller.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("line %d: does not hold: %s\n", __LINE__, #condition);                          \
-            return 1;                                                                              \
-        }                                                                                          \
-    } while (0)
+#include "safe.h"
 
 /* The compiler does not move memory accesses across these. */
 static inline void mask(void)
@@ -29,44 +20,11 @@ static inline void unmask(void)
 /* One call of this program, during which the handler does not run. */
 #define MASKED(call) (mask(), status = (call), unmask(), status)
 
-static teller_session_memory_t memory;
-
-/* Used only by the handler. */
-static teller_server_login_t locked;
-static teller_server_connected_t open;
-static enum { LOCKED, OPEN, OVER } safe;
-static uint64_t balance;
+/* Used only by the handler, as the safe is. */
 static duo_status failure;
 
 /* Used by both, with interrupts masked. */
 static uint64_t ticks;
-
-static duo_status serve_login(void)
-{
-    teller_login_t asked;
-    duo_status status = teller_server_login_try_recv(locked, &asked);
-    if (status != DUO_OK) return status;
-    if (asked.as.login.pin != 1234)
-        return teller_server_login_response_send_invalid(asked.as.login.next, &locked);
-    safe = OPEN;
-    return teller_server_login_response_send_ok(asked.as.login.next, &open);
-}
-
-static duo_status serve_customer(void)
-{
-    teller_connected_t asked;
-    duo_status status = teller_server_connected_try_recv(open, &asked);
-    if (status != DUO_OK) return status;
-    switch (asked.tag) {
-    case TELLER_CONNECTED_DEPOSIT:
-        balance += asked.as.deposit.cents;
-        return teller_server_deposited_send_balance(asked.as.deposit.next, balance, &open);
-    case TELLER_CONNECTED_WITHDRAWAL:
-        return teller_server_withdrawal_response_send_insufficient_funds(asked.as.withdrawal.next, &open);
-    case TELLER_CONNECTED_QUIT: safe = OVER; return DUO_OK;
-    }
-    return DUO_OK;
-}
 
 void tick(void);
 
@@ -74,7 +32,7 @@ void tick(void);
 void tick(void)
 {
     ticks += 1;
-    duo_status status = safe == LOCKED ? serve_login() : safe == OPEN ? serve_customer() : DUO_EMPTY;
+    duo_status status = serve_safe();
     if (status != DUO_OK && status != DUO_EMPTY) failure = status;
 }
 

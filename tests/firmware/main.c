@@ -2,64 +2,14 @@
  * A device: one processor, no threads, no allocator, and the memory of a session known at build
  * time. The safe is served whenever the customer waits.
  */
-#include <stdio.h>
+#include "safe.h"
 
-#include "teller.h"
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("line %d: does not hold: %s\n", __LINE__, #condition);                          \
-            return 1;                                                                              \
-        }                                                                                          \
-    } while (0)
-
-static teller_session_memory_t memory;
-
-static teller_server_login_t locked;
-static teller_server_connected_t open;
-static enum { LOCKED, OPEN, OVER } safe;
-static uint64_t balance;
 static uint64_t now;
-
-/* One step of the safe, if there is something to do. */
-static duo_status serve_login(void)
-{
-    teller_login_t asked;
-    duo_status status = teller_server_login_try_recv(locked, &asked);
-    if (status != DUO_OK) return status;
-    teller_server_login_response_t answer = asked.as.login.next;
-    if (asked.as.login.pin != 1234)
-        return teller_server_login_response_send_invalid(answer, &locked);
-    safe = OPEN;
-    return teller_server_login_response_send_ok(answer, &open);
-}
-
-static duo_status serve_customer(void)
-{
-    teller_connected_t asked;
-    duo_status status = teller_server_connected_try_recv(open, &asked);
-    if (status != DUO_OK) return status;
-    switch (asked.tag) {
-    case TELLER_CONNECTED_DEPOSIT:
-        balance += asked.as.deposit.cents;
-        return teller_server_deposited_send_balance(asked.as.deposit.next, balance, &open);
-    case TELLER_CONNECTED_WITHDRAWAL:
-        if (asked.as.withdrawal.cents > balance)
-            return teller_server_withdrawal_response_send_insufficient_funds(
-                asked.as.withdrawal.next, &open);
-        balance -= asked.as.withdrawal.cents;
-        return teller_server_withdrawal_response_send_money(asked.as.withdrawal.next,
-                                                            asked.as.withdrawal.cents, &open);
-    case TELLER_CONNECTED_QUIT: safe = OVER; return DUO_OK;
-    }
-    return DUO_OK;
-}
 
 void duo_idle(void)
 {
     now += 1000;
-    duo_status status = safe == LOCKED ? serve_login() : safe == OPEN ? serve_customer() : DUO_EMPTY;
+    duo_status status = serve_safe();
     if (status != DUO_OK && status != DUO_EMPTY) printf("%s\n", duo_status_text(status));
 }
 

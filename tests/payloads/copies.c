@@ -2,30 +2,10 @@
 #include <string.h>
 
 #include "check.h"
+#include "counted.h"
 #include "file_server.h"
 #include "kept.h"
 #include "smtp.h"
-
-static size_t blocks;
-
-static void *allocate(size_t size)
-{
-    blocks += 1;
-    return malloc(size);
-}
-
-static void release(void *block)
-{
-    if (block != NULL) blocks -= 1;
-    free(block);
-}
-
-static bool is_refused;
-
-static void *refuse(size_t size)
-{
-    return is_refused ? NULL : allocate(size);
-}
 
 /* A list of texts, after the message it came in is gone. */
 static void copies(void)
@@ -42,9 +22,9 @@ static void copies(void)
 
     reply_t kept;
     void *block;
-    is_refused = true;
+    counted.left = 0;
     CHECK(reply_copy(greeting.as.unavailable.reply, &kept, &block) == DUO_NO_MEMORY && block == NULL);
-    is_refused = false;
+    counted.left = LONG_MAX;
     CHECK(reply_copy(greeting.as.unavailable.reply, &kept, &block) == DUO_OK && block != NULL);
     CHECK(kept.lines.data != greeting.as.unavailable.reply.lines.data);
     smtp_greeting_free(&greeting);
@@ -72,10 +52,10 @@ static void plain_copies(void)
     duo_str kept;
     duo_bytes held;
     void *block, *other;
-    is_refused = true;
+    counted.left = 0;
     CHECK(duo_str_duplicate(duo_str_from(text), &kept, &block) == DUO_NO_MEMORY && block == NULL);
     CHECK(duo_bytes_duplicate((duo_bytes){array, 3}, &held, &other) == DUO_NO_MEMORY && other == NULL);
-    is_refused = false;
+    counted.left = LONG_MAX;
     CHECK(duo_str_duplicate(duo_str_from(text), &kept, &block) == DUO_OK);
     CHECK(duo_bytes_duplicate((duo_bytes){array, 3}, &held, &other) == DUO_OK);
     memset(text, 0, sizeof text);
@@ -108,9 +88,9 @@ static void option_copies(kept_server_open_t *server, kept_client_open_t *client
     duo_opt_list_str_t kept;
     duo_list_str_t list;
     void *block, *other;
-    is_refused = true;
+    counted.left = 0;
     CHECK(duo_opt_list_str_copy(message.as.lines.lines, &kept, &block) == DUO_NO_MEMORY && block == NULL);
-    is_refused = false;
+    counted.left = LONG_MAX;
     CHECK(duo_opt_list_str_copy(message.as.lines.lines, &kept, &block) == DUO_OK);
     CHECK(duo_list_str_copy(message.as.lines.lines.value, &list, &other) == DUO_OK);
     kept_open_free(&message);
@@ -181,18 +161,19 @@ static void constructors(void)
 
 int main(void)
 {
-    duo_use_memory((duo_memory){refuse, aligned_alloc, release});
+    use_counted_memory();
     constructors();
-    /* The memory of a session with runs is used again for another one, so it remains. */
     kept_server_open_t server;
     kept_client_open_t client;
     CHECK(kept_init(&server, &client) == DUO_OK);
-    const size_t before = blocks;
+    /* The memory of a session is used again for another one, so it remains. */
+    copies();
+    const long before = counted.live;
     copies();
     plain_copies();
     option_copies(&server, &client);
     inner_copies(&server, &client);
-    CHECK(blocks == before);
+    CHECK(counted.live == before);
     CHECK(kept_client_open_close(client) == DUO_OK && kept_server_open_close(server) == DUO_OK);
     return 0;
 }

@@ -1,22 +1,9 @@
 /* A protocol with unbounded runs, in a ring as small as requested. */
 #include "check.h"
+#include "counted.h"
 #include "numbers.h"
 
 enum { MANY = 100000 };
-
-static size_t allocated;
-
-static void *allocate(size_t size)
-{
-    allocated += size;
-    return malloc(size);
-}
-
-static void *allocate_aligned(size_t alignment, size_t size)
-{
-    allocated += size;
-    return aligned_alloc(alignment, size);
-}
 
 static void *count(void *context)
 {
@@ -29,13 +16,13 @@ static void *count(void *context)
 
 int main(void)
 {
-    duo_use_memory((duo_memory){allocate, allocate_aligned, free});
+    use_counted_memory();
     numbers_server_stream_t in;
     numbers_client_stream_t out;
     numbers_stream_t got;
     CHECK(numbers_init(&in, &out) == DUO_OK);
     /* The session, and the ring. */
-    CHECK(allocated <= 512 + RING + 128);
+    CHECK(counted.bytes <= 512 + RING + 128);
     size_t sent = 0;
     while (numbers_client_stream_try_send_send(out, sent, &out) == DUO_OK) sent += 1;
     CHECK(sent >= NUMBERS_CAPACITY && sent <= (RING + 128) / 8);

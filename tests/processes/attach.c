@@ -131,20 +131,6 @@ static void ends_before_it_attaches(bool at_once, bool is_waited_for)
     close(region);
 }
 
-/* A child that does attach is a peer like any other. */
-static void attaches(void)
-{
-    int region = region_of(4096);
-    pid_t child = start_child(serve, region);
-    const duo_shm_options options = {.peer = child};
-    talk_client_ask_t client;
-    CHECK(talk_client_attach(region, &options, &client) == DUO_OK);
-    client = ask(client, 4, 4);
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    finish_child(child);
-    close(region);
-}
-
 static const duo_shm_options at_once = {.at_once = true};
 
 /* A sender that does not wait for its peer. */
@@ -163,8 +149,7 @@ static void sends_early(void)
     CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.as.number.value == 9);
     client = answer.as.number.next;
     for (uint64_t i = 0; i < 100; i++) client = ask(client, i, i);
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    finish_child(child);
+    end_talk(client, child);
     close(region);
 }
 
@@ -258,17 +243,15 @@ static void serve_in_another_program(int region)
     become("attached_server");
 }
 
-/* The region is passed to another program as the number of its descriptor. */
-static void in_another_program(void)
+/* A child that does attach is a peer like any other, also if it is another program, which gets the region's descriptor by its number. */
+static void attaches(void (*run)(int))
 {
     int region = region_of(4096);
-    pid_t child = start_child(serve_in_another_program, region);
+    pid_t child = start_child(run, region);
     const duo_shm_options options = {.peer = child};
     talk_client_ask_t client;
     CHECK(talk_client_attach(region, &options, &client) == DUO_OK);
-    client = ask(client, 8, 8);
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    finish_child(child);
+    end_talk(ask(client, 8, 8), child);
     close(region);
 }
 
@@ -281,9 +264,9 @@ TEST(attach)
     ends_before_it_attaches(false, false);
     ends_before_it_attaches(false, true);
     ends_before_it_attaches(true, false);
-    attaches();
+    attaches(serve);
     sends_early();
     many_at_once(false);
     many_at_once(true);
-    in_another_program();
+    attaches(serve_in_another_program);
 }

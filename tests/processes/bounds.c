@@ -2,17 +2,10 @@
 #define _GNU_SOURCE
 #include "attack.h"
 #include "child.h"
+#include "counted.h"
+#include "waits.h"
 
 enum { ITEMS = 100000 };
-
-/* The largest block that was requested since this was set to 0. */
-static size_t largest_block;
-
-static void *allocate(size_t size)
-{
-    if (size > largest_block) largest_block = size;
-    return malloc(size);
-}
 
 static void send_absent_options(int region)
 {
@@ -34,11 +27,11 @@ static duo_status receive_them(const duo_shm_options *options)
     payloads_server_all_t server;
     CHECK(payloads_server_attach(region, options, &server) == DUO_OK);
     payloads_all_t message;
-    largest_block = 0;
+    counted.largest = 0;
     duo_status status = payloads_server_all_recv(server, &message);
     if (status == DUO_OK) {
         CHECK(message.as.options.options.size == ITEMS);
-        CHECK(largest_block > ITEMS * sizeof(duo_opt_opt_str_t));
+        CHECK(counted.largest > ITEMS * sizeof(duo_opt_opt_str_t));
         CHECK(payloads_server_all_close(message.as.options.next) == DUO_OK);
         payloads_all_free(&message);
     } else {
@@ -54,14 +47,14 @@ static void memory_of_a_message(void)
     const size_t size = ITEMS + 3, space = ITEMS * sizeof(duo_opt_opt_str_t);
     const duo_shm_options enough = {.memory = size + space + 16}, tight = {.memory = size + space - 1};
     CHECK(receive_them(NULL) == DUO_OK && receive_them(&enough) == DUO_OK);
-    CHECK(receive_them(&tight) == DUO_TOO_LARGE && largest_block <= size);
+    CHECK(receive_them(&tight) == DUO_TOO_LARGE && counted.largest <= size);
     /* Four times what goes over the wire, unless the option is set. */
     const duo_shm_options usual = {.largest = 2 * ITEMS}, more = {.largest = 2 * ITEMS, .memory = 2 * space};
-    CHECK(receive_them(&usual) == DUO_TOO_LARGE && largest_block <= size);
+    CHECK(receive_them(&usual) == DUO_TOO_LARGE && counted.largest <= size);
     CHECK(receive_them(&more) == DUO_OK);
     /* Less than the bytes of the message: nothing is allocated at all. */
     const duo_shm_options little = {.memory = 1000};
-    CHECK(receive_them(&little) == DUO_TOO_LARGE && largest_block == 0);
+    CHECK(receive_them(&little) == DUO_TOO_LARGE && counted.largest == 0);
 }
 
 /* Items without bytes: a message of a few bytes that is large in memory. */
@@ -75,11 +68,11 @@ static void memory_of_a_short_message(void)
         memcpy(lines[0].cells, "\xff\xff\x03", 3);
         atomic_store(&lines[0].word, DUO_SHM_PARITY | 2 | DUO_SHM_FULL | (PAYLOADS_ALL_EMPTIES - 1) << 8);
         payloads_all_t message;
-        largest_block = 0;
+        counted.largest = 0;
         duo_status status = payloads_server_all_try_recv(made.server, &message);
         made.server = (payloads_server_all_t){0};
         CHECK(status == (i == 0 ? DUO_TOO_LARGE : DUO_OK));
-        CHECK(largest_block == 0 || i == 1);
+        CHECK(counted.largest == 0 || i == 1);
         if (status == DUO_OK) {
             CHECK(message.as.empties.empties.size == 65535);
             made.server = message.as.empties.next;
@@ -153,33 +146,22 @@ static void time_of_a_look(bool is_canceled)
 }
 
 /* A thread that waits for many does not go to sleep while there are parts to receive. */
-static void looks_go_on(void)
+static void looks_go_on(way how)
 {
-    void *with;
-    size_t which;
-    for (int way = 0; way < 3; way++) {
-        attack made = begin_attack();
-        duo_ports *ports = duo_ports_new();
-        CHECK(ports != NULL);
-        if (way == 2) CHECK(duo_ports_descriptor(ports) >= 0);
-        duo_endpoint receives = DUO_READY(made.server);
-        if (way > 0) CHECK(duo_ports_add(ports, receives, &made, NULL) == DUO_OK);
-        write_parts(&made, 64);
-        if (way == 0) CHECK(duo_select(&receives, 1, DUO_FOREVER, &which) == DUO_OK);
-        else CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &made);
-        CHECK(read_some(&made, 1) && made.taken == 1);
-        duo_ports_free(ports);
-        end_attack(&made);
-    }
+    attack made = begin_attack();
+    write_parts(&made, 64);
+    wait_by(how, DUO_READY(made.server));
+    CHECK(read_some(&made, 1) && made.taken == 1);
+    end_attack(&made);
 }
 
 TEST(bounds)
 {
-    duo_use_memory((duo_memory){allocate, aligned_alloc, free});
+    use_counted_memory();
     memory_of_a_message();
     memory_of_a_short_message();
     a_region();
     time_of_a_look(false);
     time_of_a_look(true);
-    looks_go_on();
+    for (way how = BY_SELECT; how < WAYS; how++) looks_go_on(how);
 }

@@ -6,24 +6,16 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include "duologue/ready.h"
 #include "shm.h"
 #include "talk.h"
+#include "waits.h"
 
 static duo_canceler *canceler;
-
-static void *cancel_late(void *unused)
-{
-    (void)unused;
-    take_a_moment();
-    duo_cancel(canceler);
-    return NULL;
-}
 
 /* From here to `end_cancel` every wait of this thread ends. */
 static pthread_t begin_cancel(void)
 {
-    return start(cancel_late, NULL);
+    return start(cancel_late, canceler);
 }
 
 static void end_cancel(pthread_t thread)

@@ -71,6 +71,13 @@ static inline void kill_child(pid_t child)
     CHECK(waitpid(child, NULL, 0) == child);
 }
 
+/* Waits until the child has stopped itself; it is alive the whole time. */
+static inline void await_stop(pid_t child)
+{
+    int status;
+    CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
+}
+
 static inline int region_of(size_t space)
 {
     int region;

@@ -2,8 +2,8 @@
 #include <stdatomic.h>
 
 #include "bump.h"
-#include "duologue/ready.h"
 #include "talk.h"
+#include "waits.h"
 
 enum { CHILDREN = 40 };
 
@@ -46,11 +46,7 @@ static void live(int region)
     CHECK(bump_server_ask_recv(server, &asked) == DUO_OK);
     talk_client_answer_t waiting;
     CHECK(talk_client_ask_send_number(attach_client(region), 3, &waiting) == DUO_OK);
-    duo_ports *ports = duo_ports_new();
-    void *with;
-    CHECK(ports != NULL && duo_ports_add(ports, DUO_READY(waiting), ports, NULL) == DUO_OK);
-    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == ports);
-    duo_ports_free(ports);
+    wait_by(BY_SET, DUO_READY(waiting));
     talk_answer_t answer;
     CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.as.number.value == 3);
     CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);

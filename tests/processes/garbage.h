@@ -8,10 +8,7 @@ static uint64_t seed = 88172645463325252u;
 
 static inline uint64_t any(void)
 {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
+    return draw(&seed);
 }
 
 /* The word of a line full of numbers, the first time that it is used. */

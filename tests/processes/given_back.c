@@ -1,25 +1,6 @@
 /* Processes that attached give back what sessions left behind, and nothing is lost in between: for valgrind. */
+#include "counted.h"
 #include "talk.h"
-
-static long live;
-
-static void *allocate(size_t size)
-{
-    live++;
-    return malloc(size);
-}
-
-static void *allocate_aligned(size_t alignment, size_t size)
-{
-    live++;
-    return aligned_alloc(alignment, size);
-}
-
-static void release(void *memory)
-{
-    live -= memory != NULL;
-    free(memory);
-}
 
 static void serve_and_give_back(int region)
 {
@@ -28,7 +9,7 @@ static void serve_and_give_back(int region)
     CHECK(duo_shutdown() == 1);
     answer_all(server);
     close(region);
-    CHECK(duo_shutdown() == 0 && live == 0);
+    CHECK(duo_shutdown() == 0 && counted.live == 0);
 }
 
 /* Asks once, in a session of its own. */
@@ -50,13 +31,13 @@ static void meet(void)
 
 TEST(given_back)
 {
-    duo_use_memory((duo_memory){allocate, allocate_aligned, release});
+    use_counted_memory();
     meet();
     /* One side in the pool, for the next session. */
-    CHECK(live == 1);
+    CHECK(counted.live == 1);
     meet();
-    CHECK(duo_shutdown() == 0 && live == 0);
+    CHECK(duo_shutdown() == 0 && counted.live == 0);
     meet();
     /* What is kept for later is not a leak. */
-    CHECK(live == 1);
+    CHECK(counted.live == 1);
 }

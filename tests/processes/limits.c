@@ -16,22 +16,6 @@ static duo_str page_of(size_t size, char first)
     return (duo_str){text, size};
 }
 
-/* Attaches, and is a live peer that reads nothing until it receives SIGCONT. */
-static void serve_when_told(int region)
-{
-    talk_server_ask_t server;
-    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
-    CHECK(raise(SIGSTOP) == 0);
-    answer_all(server);
-}
-
-/* Waits until the child has stopped; it is alive the whole time. */
-static void await_stop(pid_t child)
-{
-    int status;
-    CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
-}
-
 /* A message larger than the region's space, in a state in which every run is bounded. */
 static void larger_than_the_region(void)
 {
@@ -156,10 +140,7 @@ static uint64_t seed = 88172645463325252u;
 
 static uint64_t any(void)
 {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
+    return draw(&seed);
 }
 
 /* Messages of all sizes with all limits: exactly those arrive that were sent. */

@@ -38,6 +38,17 @@ static void talk_once(int region)
     CHECK(talk_client_ask_send_end(client) == DUO_OK);
 }
 
+/* A session with a server that ends with it, or is killed after it. */
+static void talk_with(void (*server)(int), bool is_killed)
+{
+    pid_t child = start_child(server, -1);
+    int region = open_name();
+    talk_once(region);
+    if (is_killed) kill_child(child);
+    else finish_child(child);
+    close(region);
+}
+
 static void check_taken(int region)
 {
     const duo_shm_options options = {.wait = 1};
@@ -60,17 +71,9 @@ static void killed(void)
         CHECK(talk_client_ask_close(client) == DUO_OK);
         close(region);
     }
-    pid_t child = start_child(serve_by_name, -1);
-    int region = open_name();
-    talk_once(region);
-    finish_child(child);
-    close(region);
+    talk_with(serve_by_name, false);
     /* One session after the other, and a server that stays after its session is over. */
-    child = start_child(serve_and_stay, -1);
-    region = open_name();
-    talk_once(region);
-    close(region);
-    kill_child(child);
+    talk_with(serve_and_stay, true);
 }
 
 /* Both processes are gone. */
@@ -87,26 +90,15 @@ static void both_killed(void)
     int ended;
     CHECK(waitpid(client, &ended, 0) == client && WIFSIGNALED(ended));
     finish_child(server);
-    server = start_child(serve_by_name, -1);
-    int region = open_name();
-    talk_once(region);
-    finish_child(server);
-    close(region);
+    talk_with(serve_by_name, false);
 }
 
-/*
- * The process that was creating the region died before it was done: there is a file with nothing in it, or half of
- * a region.
- */
+/* The process that was creating the region died before it was done: there is a file with nothing in it, or half of a region. */
 static void half_made(off_t size)
 {
     int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
     CHECK(file >= 0 && ftruncate(file, size) == 0);
-    pid_t child = start_child(serve_by_name, -1);
-    int region = open_name();
-    talk_once(region);
-    finish_child(child);
-    close(region);
+    talk_with(serve_by_name, false);
     close(file);
 }
 

@@ -4,6 +4,7 @@
 #include "flow.h"
 #include "shm.h"
 #include "talk.h"
+#include "waits.h"
 
 enum { MANY = 140 };
 
@@ -41,16 +42,9 @@ static void serve_slowly(int region)
     CHECK(talk_server_ask_recv(server, &asked) == DUO_OK && asked.tag == TALK_ASK_END);
 }
 
-static void never_answer(int region)
-{
-    talk_server_ask_t server;
-    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
-    for (;;) pause();
-}
-
 static void select_in_time(void)
 {
-    partner slow = meet(serve_slowly), silent = meet(never_answer);
+    partner slow = meet(serve_slowly), silent = meet(serve_nothing);
     duo_endpoint set[] = {DUO_READY(silent.waiting), DUO_READY(slow.waiting)};
     size_t which;
     CHECK(duo_select(set, 1, DUO_AT_ONCE, &which) == DUO_EMPTY);
@@ -83,7 +77,7 @@ static void behind_its_back(bool has_descriptor)
     duo_ports *ports = duo_ports_new();
     CHECK(ports != NULL);
     if (has_descriptor) CHECK(duo_ports_descriptor(ports) >= 0);
-    partner left = meet(never_answer), killed = meet(never_answer);
+    partner left = meet(serve_nothing), killed = meet(serve_nothing);
     CHECK(duo_ports_add(ports, DUO_READY(left.waiting), &left, NULL) == DUO_OK);
     CHECK(duo_ports_add(ports, DUO_READY(killed.waiting), &killed, NULL) == DUO_OK);
     pthread_t thread = start(close_later, &left);
@@ -114,26 +108,10 @@ static void send_long(int region)
     CHECK(talk_server_ask_close(server) == DUO_OK);
 }
 
-static void await_ready(partner *with, bool in_set)
-{
-    const duo_endpoint waits = DUO_READY(with->waiting);
-    duo_ports *ports = duo_ports_new();
-    CHECK(ports != NULL);
-    void *found = NULL;
-    size_t which;
-    if (in_set) {
-        CHECK(duo_ports_add(ports, waits, with, NULL) == DUO_OK);
-        CHECK(duo_ports_wait(ports, DUO_FOREVER, &found) == DUO_OK && found == with);
-    } else {
-        CHECK(duo_select(&waits, 1, DUO_FOREVER, &which) == DUO_OK);
-    }
-    duo_ports_free(ports);
-}
-
-static void long_message(bool in_set)
+static void long_message(way how)
 {
     partner with = meet(send_long);
-    await_ready(&with, in_set);
+    wait_by(how, DUO_READY(with.waiting));
     talk_answer_t answer;
     CHECK(talk_client_answer_try_recv(with.waiting, &answer) == DUO_OK);
     CHECK(answer.tag == TALK_ANSWER_TEXT && answer.as.text.value.size == 40000);
@@ -163,10 +141,10 @@ static void scribble(int region)
     for (;;) pause();
 }
 
-static void garbage(bool in_set)
+static void garbage(way how)
 {
     partner with = meet(scribble);
-    await_ready(&with, in_set);
+    wait_by(how, DUO_READY(with.waiting));
     talk_answer_t answer;
     CHECK(talk_client_answer_try_recv(with.waiting, &answer) == DUO_BROKEN);
     kill_child(with.child);
@@ -237,7 +215,7 @@ static void places_used_again(bool is_removed)
 {
     duo_ports *ports = duo_ports_new();
     CHECK(ports != NULL);
-    partner silent = meet(never_answer);
+    partner silent = meet(serve_nothing);
     flow_server_flow_t server;
     flow_client_flow_t client;
     CHECK(flow_init(&server, &client) == DUO_OK);
@@ -267,8 +245,10 @@ TEST(ready)
     for (int either = 0; either < 2; either++) {
         places_used_again(either);
         behind_its_back(either);
-        long_message(either);
-        garbage(either);
         more_than_a_call_takes(either);
+    }
+    for (way how = BY_SELECT; how < WAYS; how++) {
+        long_message(how);
+        garbage(how);
     }
 }

@@ -49,17 +49,10 @@ static void refused_with(int error, duo_endpoint waiting)
     duo_ports_free(ports);
 }
 
-static void answer_never(int region)
-{
-    talk_server_ask_t server;
-    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
-    for (;;) pause();
-}
-
 TEST(refused)
 {
     int region = region_of(4096);
-    pid_t child = start_child(answer_never, region);
+    pid_t child = start_child(serve_nothing, region);
     talk_client_answer_t waiting;
     CHECK(talk_client_ask_send_number(attach_client(region), 1, &waiting) == DUO_OK);
     const int errors[] = {ENOSYS, EPERM, EACCES, ENOMEM, EINVAL, EFAULT};

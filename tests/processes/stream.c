@@ -7,18 +7,10 @@
 /* A burst fits into the ring, even if the receiver has not yet reported what it has finished with. */
 enum { NUMBERS = 100000, MOST_AT_ONCE = 1300 };
 
-static uint64_t next_of(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
-
 /* Mostly few, and sometimes many. */
 static uint64_t some(uint64_t *seed)
 {
-    uint64_t any = next_of(seed), most = any % 4 == 0 ? MOST_AT_ONCE : any % 4 == 1 ? 300 : 20;
+    uint64_t any = draw(seed), most = any % 4 == 0 ? MOST_AT_ONCE : any % 4 == 1 ? 300 : 20;
     return (any >> 8) % most;
 }
 
@@ -54,7 +46,7 @@ static void in_turn(void)
         send_some(&client, &sent, some(&seed));
         /* The rest is left for the next time, if the ring has space for both. */
         uint64_t left = sent - read > MOST_AT_ONCE / 8 ? 0 : some(&seed) % (sent - read + 1);
-        bool tries = next_of(&seed) % 2 == 0;
+        bool tries = draw(&seed) % 2 == 0;
         for (; read < sent - left; read++) {
             CHECK((tries ? flow_server_flow_try_recv(server, &got) : flow_server_flow_recv(server, &got)) == DUO_OK);
             CHECK(got.as.number.value == read);
@@ -83,8 +75,8 @@ static void receive_all(int region)
     flow_server_flow_t server;
     CHECK(flow_server_attach(region, NULL, &server) == DUO_OK);
     for (;;) {
-        uint64_t many = some(&seed), slow = next_of(&seed) % 3 == 0 ? next_of(&seed) % 200 : 0;
-        uint64_t way = next_of(&seed) % 4;
+        uint64_t many = some(&seed), slow = draw(&seed) % 3 == 0 ? draw(&seed) % 200 : 0;
+        uint64_t way = draw(&seed) % 4;
         for (; many > 0; many--) {
             flow_flow_t got = {0};
             duo_status status = DUO_EMPTY;
@@ -110,12 +102,12 @@ static void at_any_speed(void)
     flow_client_flow_t client;
     CHECK(flow_client_attach(region, NULL, &client) == DUO_OK);
     while (sent < NUMBERS) {
-        uint64_t many = some(&seed), slow = next_of(&seed) % 3 == 0 ? next_of(&seed) % 200 : 0;
+        uint64_t many = some(&seed), slow = draw(&seed) % 3 == 0 ? draw(&seed) % 200 : 0;
         for (; many > 0 && sent < NUMBERS; many--) {
             send_some(&client, &sent, 1);
             if (slow > 0) pause_for(slow);
         }
-        if (next_of(&seed) % 8 == 0) pause_for(10000);
+        if (draw(&seed) % 8 == 0) pause_for(10000);
     }
     CHECK(flow_client_flow_close(client) == DUO_OK);
     finish_child(child);

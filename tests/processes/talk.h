@@ -64,6 +64,23 @@ static inline void serve(int region)
     answer_all(server);
 }
 
+/* Attaches, and is a live peer that reads nothing until it receives SIGCONT. */
+static inline void serve_when_told(int region)
+{
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    CHECK(raise(SIGSTOP) == 0);
+    answer_all(server);
+}
+
+/* Attaches, and never answers. */
+static inline void serve_nothing(int region)
+{
+    talk_server_ask_t server;
+    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
+    for (;;) pause();
+}
+
 static inline talk_client_ask_t attach_client(int region)
 {
     talk_client_ask_t client;

@@ -8,14 +8,6 @@
 
 enum { MESSAGES = 50000 };
 
-static uint64_t next_of(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
-
 /* What both sides compute: which message comes next, and what is in it. */
 typedef struct script {
     uint64_t seed;
@@ -25,7 +17,7 @@ typedef struct script {
 
 static void step(script *at)
 {
-    uint64_t any = next_of(&at->seed);
+    uint64_t any = draw(&at->seed);
     /* Usually the same as before. */
     if (any % 8 == 0) at->kind = (unsigned)(any >> 8) % 7;
     at->value = any >> 16;
@@ -44,7 +36,7 @@ static duo_bytes bytes_of(const script *at)
         duo_status heard_ = DUO_EMPTY;                                                             \
         duo_endpoint set_ = DUO_READY(endpoint);                                                   \
         size_t which_;                                                                             \
-        switch (next_of(&way) % 16) {                                                              \
+        switch (draw(&way) % 16) {                                                              \
         case 0:                                                                                    \
             while (heard_ == DUO_EMPTY) heard_ = try_receive(endpoint, got);                       \
             break;                                                                                 \

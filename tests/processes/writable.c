@@ -4,6 +4,7 @@
 #include "bump.h"
 #include "flow_shm.h"
 #include "talk.h"
+#include "waits.h"
 
 enum { ROOM = 4096, CHILDREN = 5, MESSAGES = 30000 };
 
@@ -19,12 +20,6 @@ static void add_up(int region)
         server = got.as.number.next;
         if (i % 5000 == 0) take_a_moment();
     }
-}
-
-static void await_stop(pid_t child)
-{
-    int status;
-    CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
 }
 
 typedef struct reader {
@@ -146,18 +141,7 @@ static void by_set(bool by_descriptor)
     close(region);
 }
 
-/*
- * A ready endpoint takes a message of half the region's space without waiting, and one that was given up is no
- * obstacle.
- */
-static void serve_when_told(int region)
-{
-    talk_server_ask_t server;
-    CHECK(talk_server_attach(region, NULL, &server) == DUO_OK);
-    CHECK(raise(SIGSTOP) == 0);
-    answer_all(server);
-}
-
+/* A ready endpoint takes a message of half the region's space without waiting, and one that was given up is no obstacle. */
 static void long_messages(void)
 {
     static char text[ROOM * 4];
@@ -182,23 +166,13 @@ static void long_messages(void)
 }
 
 /* Ready, since a send reports that the session is over. */
-static void killed(bool in_set)
+static void killed(way how)
 {
     reader gone = meet();
     CHECK(!send_some(&gone));
-    duo_endpoint asked[] = {DUO_WRITABLE(gone.out)};
     kill_child(gone.child);
-    duo_ports *ports = duo_ports_new();
-    void *with;
-    size_t which;
-    if (in_set) {
-        CHECK(ports != NULL && duo_ports_add(ports, asked[0], &gone, NULL) == DUO_OK);
-        CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &gone);
-    } else {
-        CHECK(duo_select(asked, 1, DUO_FOREVER, &which) == DUO_OK && which == 0);
-    }
+    wait_by(how, DUO_WRITABLE(gone.out));
     CHECK(flow_client_flow_try_send_number(gone.out, 1, &gone.out) == DUO_LOST);
-    duo_ports_free(ports);
     close(gone.region);
 }
 
@@ -230,7 +204,7 @@ static void serve_late(int region)
 }
 
 /* There is free space once the peer has attached. */
-static void before_the_peer(bool in_set)
+static void before_the_peer(way how)
 {
     int region = region_of(ROOM);
     const duo_shm_options options = {.at_once = true};
@@ -238,23 +212,14 @@ static void before_the_peer(bool in_set)
     CHECK(talk_client_attach(region, &options, &client) == DUO_OK);
     duo_endpoint asked[] = {DUO_WRITABLE(client)};
     size_t which;
-    void *with;
     CHECK(duo_select(asked, 1, 1000000, &which) == DUO_EMPTY);
     pid_t child = start_child(serve_late, region);
-    duo_ports *ports = duo_ports_new();
-    if (in_set) {
-        CHECK(ports != NULL && duo_ports_add(ports, asked[0], &client, NULL) == DUO_OK);
-        CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &client);
-    } else {
-        CHECK(duo_select(asked, 1, DUO_FOREVER, &which) == DUO_OK);
-    }
+    wait_by(how, asked[0]);
     talk_client_answer_t waiting;
     talk_answer_t answer;
     CHECK(talk_client_ask_try_send_number(client, 2, &waiting) == DUO_OK);
     CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.as.number.value == 2);
-    CHECK(talk_client_ask_send_end(answer.as.number.next) == DUO_OK);
-    duo_ports_free(ports);
-    finish_child(child);
+    end_talk(answer.as.number.next, child);
     close(region);
 }
 
@@ -280,10 +245,10 @@ TEST(writable)
     by_set(false);
     by_set(true);
     long_messages();
-    killed(false);
-    killed(true);
+    for (way how = BY_SELECT; how < WAYS; how++) {
+        killed(how);
+        before_the_peer(how);
+    }
     used_in_a_set();
-    before_the_peer(false);
-    before_the_peer(true);
     within_a_process();
 }

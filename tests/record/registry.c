@@ -2,9 +2,7 @@
  * The registry of sessions, built with DUO_RECORD: two threads that wait for each other in two sessions. The arguments are the files to which
  * the registry is written, while they wait and when they have ended.
  */
-#include <pthread.h>
-#include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
 #include "bank.h"
 #include "check.h"
@@ -115,8 +113,7 @@ static void blocked(void)
     numbers_server_stream_t server;
     numbers_client_stream_t client;
     CHECK(numbers_init(&server, &client) == DUO_OK);
-    pthread_t sender;
-    CHECK(pthread_create(&sender, NULL, fill, &client) == 0);
+    pthread_t sender = start(fill, &client);
     bool waits = false;
     for (int step = 0; step < 15000 && !waits; step++) {
         char *text = text_of();
@@ -138,7 +135,7 @@ static void blocked(void)
     CHECK(numbers_server_stream_recv(server, &got) == DUO_OK);
     numbers_server_stream_t next = got.as.send.next;
     CHECK(numbers_server_stream_close(next) == DUO_OK);
-    CHECK(pthread_join(sender, NULL) == 0);
+    finish(sender);
     char *text = text_of();
     CHECK(count(text, "\"session\":") == 0);
     free(text);
@@ -176,13 +173,11 @@ int main(int count_of_arguments, char **arguments)
     CHECK(duo_registry_begin(memory, 64) == DUO_OK);
     CHECK(bank_init(&first_server, &first_client) == DUO_OK);
     CHECK(bank_init(&second_server, &second_client) == DUO_OK);
-    pthread_t threads[2];
-    CHECK(pthread_create(&threads[0], NULL, first, NULL) == 0);
-    CHECK(pthread_create(&threads[1], NULL, second, NULL) == 0);
+    pthread_t threads[2] = {start(first, NULL), start(second, NULL)};
     wait_for_deadlock();
     write_to(arguments[1]);
     CHECK(bank_server_login_response_close(kept) == DUO_OK);
-    for (int at = 0; at < 2; at++) CHECK(pthread_join(threads[at], NULL) == 0);
+    for (int at = 0; at < 2; at++) finish(threads[at]);
     write_to(arguments[2]);
     blocked();
     too_many();

@@ -3,41 +3,17 @@
  * text or a list allocates one block, where it is received.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "check.h"
+#include "counted.h"
+#include "meet.h"
 #include "talk_net.h"
 
 enum { WARM = 10, ROUNDS = 1000, TRIES = 10 };
 
-static _Atomic long made;
-
-static void *take(size_t size)
-{
-    made += 1;
-    return malloc(size);
-}
-
-static void *take_aligned(size_t alignment, size_t size)
-{
-    made += 1;
-    return aligned_alloc(alignment, size);
-}
-
 struct pair {
-    int ends[2];
     talk_client_ask_t client;
     talk_server_ask_t server;
 };
-
-static void *connect_client(void *context)
-{
-    struct pair *pair = context;
-    CHECK(talk_client_connect_over(pair->ends[0], NULL, &pair->client) == DUO_OK);
-    return NULL;
-}
 
 /* How many blocks were allocated when this many more numbers have gone back and forth. */
 static long after_numbers(struct pair *pair, int rounds)
@@ -56,7 +32,7 @@ static long after_numbers(struct pair *pair, int rounds)
         CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK && answer.tag == TALK_ANSWER_NUMBER);
         pair->client = answer.as.number.next;
     }
-    return made;
+    return counted.made;
 }
 
 /* The same for a text, a list of texts and a text in return: three messages. */
@@ -83,7 +59,7 @@ static long after_texts(struct pair *pair, int rounds)
         talk_ask_free(&list);
         talk_answer_free(&answer);
     }
-    return made;
+    return counted.made;
 }
 
 /*
@@ -104,12 +80,9 @@ static bool is_exact(struct pair *pair, long (*after)(struct pair *pair, int rou
 
 TEST(allocations)
 {
-    duo_use_memory((duo_memory){take, take_aligned, free});
+    use_counted_memory();
     struct pair pair;
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair.ends) == 0);
-    pthread_t thread = start(connect_client, &pair);
-    CHECK(talk_server_accept_over(pair.ends[1], NULL, &pair.server) == DUO_OK);
-    finish(thread);
+    meet_both(&duo_wire_of_talk, &pair.client.sends, &pair.server.receives);
     CHECK(is_exact(&pair, after_numbers, 0));
     CHECK(is_exact(&pair, after_texts, 3 * ROUNDS));
     talk_ask_t asked;

@@ -3,38 +3,27 @@
 #include <sys/wait.h>
 
 #include "bank_net.h"
+#include "meet.h"
 #include "raw.h"
+#include "waits.h"
 
 /* What the handler of a session has found last. */
 static DUO_ATOMIC int outcome;
 
 static duo_status serve_bank(bank_server_login_t door)
 {
-    for (;;) {
-        bank_login_t asked;
-        bank_server_login_response_t answer;
-        bank_server_connected_t customer;
-        bank_connected_t wish;
-        duo_status status = bank_server_login_recv(door, &asked);
-        if (status != DUO_OK) return status;
-        answer = asked.as.login.next;
-        bool knows = duo_str_equal(asked.as.login.password, DUO_STR("1234"));
-        bank_login_free(&asked);
-        if (!knows) {
-            status = bank_server_login_response_send_invalid(answer, &door);
-            if (status != DUO_OK) return status;
-            continue;
-        }
-        status = bank_server_login_response_send_ok(answer, &customer);
-        while (status == DUO_OK) {
-            status = bank_server_connected_recv(customer, &wish);
-            if (status != DUO_OK) break;
-            if (wish.tag == BANK_CONNECTED_QUIT) return DUO_OK;
-            CHECK(wish.tag == BANK_CONNECTED_DEPOSIT);
-            customer = wish.as.deposit.next;
-        }
-        return status;
-    }
+    bank_login_t asked;
+    bank_server_connected_t customer;
+    bank_connected_t wish;
+    duo_status status = bank_server_login_recv(door, &asked);
+    if (status != DUO_OK) return status;
+    CHECK(duo_str_equal(asked.as.login.password, DUO_STR("1234")));
+    bank_server_login_response_t answer = asked.as.login.next;
+    bank_login_free(&asked);
+    status = bank_server_login_response_send_ok(answer, &customer);
+    if (status == DUO_OK) status = bank_server_connected_recv(customer, &wish);
+    CHECK(status != DUO_OK || wish.tag == BANK_CONNECTED_QUIT);
+    return status;
 }
 
 static void handle(bank_server_login_t door, const duo_peer *peer, void *context)
@@ -46,13 +35,6 @@ static void handle(bank_server_login_t door, const duo_peer *peer, void *context
 }
 
 static duo_listener *listener;
-
-static void *run(void *context)
-{
-    (void)context;
-    CHECK(duo_listener_run(listener) == DUO_OK);
-    return NULL;
-}
 
 static void await_outcome(duo_status expected)
 {
@@ -214,8 +196,7 @@ static bool took_three_heartbeats(const struct timespec *begun)
 static void silent(void)
 {
     const duo_net_options options = {.heartbeat = 1};
-    duo_listener *beating;
-    CHECK(duo_listen("unix:beating.sock", &options, &beating) == DUO_OK);
+    duo_listener *beating = new_listener("unix:beating.sock", &options);
     bank_server_login_t doors[3];
     int raws[3];
     struct timespec begun;
@@ -228,15 +209,9 @@ static void silent(void)
         raw_send_hex(raws[0], "0001");
     }
     CHECK(bank_server_login_recv_within(doors[0], DUO_AT_ONCE, &asked) == DUO_EMPTY);
-    const duo_endpoint ready = DUO_READY(doors[1]);
-    size_t which;
-    CHECK(duo_select(&ready, 1, DUO_FOREVER, &which) == DUO_OK);
+    wait_by(BY_SELECT, DUO_READY(doors[1]));
     CHECK(took_three_heartbeats(&begun));
-    duo_ports *ports = duo_ports_new();
-    void *with;
-    CHECK(duo_ports_add(ports, DUO_READY(doors[2]), &with, NULL) == DUO_OK);
-    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK);
-    duo_ports_free(ports);
+    wait_by(BY_SET, DUO_READY(doors[2]));
     for (int i = 0; i < 3; i++) {
         CHECK(bank_server_login_recv(doors[i], &asked) == DUO_LOST);
         CHECK(raw_expect_end(raws[i]) % 2 == 0);
@@ -248,11 +223,11 @@ static void silent(void)
 TEST(attacks)
 {
     const duo_net_options options = {.hello = UINT64_C(2000000000)};
-    CHECK(duo_listen("unix:attacks.sock", &options, &listener) == DUO_OK);
+    listener = new_listener("unix:attacks.sock", &options);
     CHECK(bank_server_serve(listener, NULL, handle, NULL) == DUO_OK);
     duo_atomic_store(&outcome, -1, memory_order_release);
     silent();
-    pthread_t thread = start(run, NULL);
+    pthread_t thread = start(run_listener, listener);
     killed();
     stalling();
     dripping();

@@ -144,33 +144,25 @@ typedef struct session {
 } session;
 
 /* Asks; the tag of the server. */
+#define ASK(version)                                                                               \
+    static duo_status ask_##version(version##_client_asking_t *asking, char tag[64])               \
+    {                                                                                              \
+        version##_client_answering_t sent;                                                         \
+        version##_answering_t answer;                                                              \
+        duo_status status = version##_client_asking_send_ask(*asking, (duo_str){"", 0}, &sent);    \
+        if (status == DUO_OK) status = version##_client_answering_recv(sent, &answer);             \
+        if (status != DUO_OK) return status;                                                       \
+        snprintf(tag, 64, "%.*s", (int)answer.as.answer.text.size, answer.as.answer.text.data);    \
+        *asking = answer.as.answer.next;                                                           \
+        version##_answering_free(&answer);                                                         \
+        return DUO_OK;                                                                             \
+    }
+ASK(first)
+ASK(second)
+
 static duo_status ask(session *here, char tag[64])
 {
-    const duo_str nothing = {"", 0};
-    duo_str text;
-    duo_status status;
-    if (here->is_first) {
-        first_client_answering_t sent;
-        first_answering_t answer;
-        status = first_client_asking_send_ask(here->first, nothing, &sent);
-        if (status == DUO_OK) status = first_client_answering_recv(sent, &answer);
-        if (status != DUO_OK) return status;
-        text = answer.as.answer.text;
-        snprintf(tag, 64, "%.*s", (int)text.size, text.data);
-        here->first = answer.as.answer.next;
-        first_answering_free(&answer);
-        return DUO_OK;
-    }
-    second_client_answering_t sent;
-    second_answering_t answer;
-    status = second_client_asking_send_ask(here->second, nothing, &sent);
-    if (status == DUO_OK) status = second_client_answering_recv(sent, &answer);
-    if (status != DUO_OK) return status;
-    text = answer.as.answer.text;
-    snprintf(tag, 64, "%.*s", (int)text.size, text.data);
-    here->second = answer.as.answer.next;
-    second_answering_free(&answer);
-    return DUO_OK;
+    return here->is_first ? ask_first(&here->first, tag) : ask_second(&here->second, tag);
 }
 
 /* The server may be gone. */

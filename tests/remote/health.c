@@ -5,18 +5,13 @@
 #include "check.h"
 #include "duologue/health.h"
 #include "duologue/record.h"
+#include "meet.h"
 #include "talk_net.h"
 
 static const char address[] = "unix:health.sock";
 
 /* The tables of the protocol, which are in the library. */
 extern const duo_wire_protocol duo_wire_of_duologue_health;
-
-static void *run(void *context)
-{
-    CHECK(duo_listener_run(context) == DUO_OK);
-    return NULL;
-}
 
 static duo_health_status check(const char *service)
 {
@@ -48,12 +43,11 @@ struct serving {
 
 static struct serving serve(const duo_net_options *options)
 {
-    struct serving here;
+    struct serving here = {.listener = new_listener(address, options)};
     CHECK(duo_health_new(&here.health) == DUO_OK);
-    CHECK(duo_listen(address, options, &here.listener) == DUO_OK);
     CHECK(talk_server_serve(here.listener, NULL, talk, NULL) == DUO_OK);
     CHECK(duo_health_serve(here.listener, here.health, NULL) == DUO_OK);
-    here.thread = start(run, here.listener);
+    here.thread = start(run_listener, here.listener);
     return here;
 }
 

@@ -9,10 +9,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "duologue/ready.h"
 #include "meet.h"
 #include "raw.h"
 #include "telemetry_net.h"
+#include "waits.h"
 
 static const duo_str nobody = {NULL, 0};
 
@@ -27,12 +27,6 @@ static void handle(telemetry_server_report_t server, const duo_peer *peer, void 
     CHECK(status == DUO_OK || status == DUO_CLOSED || status == DUO_LOST);
 }
 
-static void *run(void *listener)
-{
-    CHECK(duo_listener_run(listener) == DUO_OK);
-    return NULL;
-}
-
 typedef struct service {
     duo_listener *listener;
     pthread_t thread;
@@ -40,18 +34,15 @@ typedef struct service {
 
 static service serve(const char *address, const duo_net_options *options)
 {
-    service made;
-    CHECK(duo_listen(address, options, &made.listener) == DUO_OK);
+    service made = {.listener = new_listener(address, options)};
     CHECK(telemetry_server_serve(made.listener, NULL, handle, NULL) == DUO_OK);
-    made.thread = start(run, made.listener);
+    made.thread = start(run_listener, made.listener);
     return made;
 }
 
 static void stop(service served)
 {
-    duo_listener_drain(served.listener, DUO_FOREVER);
-    finish(served.thread);
-    duo_listener_close(served.listener);
+    end_listener(served.listener, served.thread, DUO_FOREVER);
 }
 
 /* One turn, which ends the session. */
@@ -101,21 +92,6 @@ static void silent_connections_give_way(void)
         CHECK(raw_expect_end(raws[i]) == 0);
         close(raws[i]);
     }
-}
-
-/* They are closed when the time for a handshake is over. */
-static void silent_connections_are_late(void)
-{
-    const duo_net_options options = {.hello = UINT64_C(100000000)};
-    service served = serve("unix:late", &options);
-    static int raws[WAITING];
-    for (size_t i = 0; i < WAITING; i++) raws[i] = raw_connect(duo_listener_address(served.listener));
-    for (size_t i = 0; i < WAITING; i++) {
-        CHECK(raw_expect_end(raws[i]) == 0);
-        close(raws[i]);
-    }
-    visit(connect_to(served));
-    stop(served);
 }
 
 /* Whether another connection is refused because the peer has too many. */
@@ -193,8 +169,7 @@ static void *accept_one(void *listener)
 static void idle_sessions_end(bool receives)
 {
     const duo_net_options options = {.idle = UINT64_C(50000000)};
-    duo_listener *listener;
-    CHECK(duo_listen("unix:idle", &options, &listener) == DUO_OK);
+    duo_listener *listener = new_listener("unix:idle", &options);
     pthread_t accepting = start(accept_one, listener);
     telemetry_client_report_t client;
     telemetry_client_echo_t waiting;
@@ -218,7 +193,7 @@ static void idle_sessions_end(bool receives)
 }
 
 /* What a side does while its peer reads nothing: it sends, it waits for an answer, or it waits for space. */
-typedef enum unread { SENDS, WAITS, SELECTS, IN_A_SET } unread;
+typedef enum unread { SENDS, ANSWERS, SELECTS, IN_A_SET } unread;
 
 static duo_status send_unread(telemetry_client_report_t client, unread how)
 {
@@ -227,7 +202,7 @@ static duo_status send_unread(telemetry_client_report_t client, unread how)
     telemetry_client_echo_t waiting;
     telemetry_echo_t answer;
     duo_status status = DUO_OK;
-    if (how == WAITS) {
+    if (how == ANSWERS) {
         CHECK(telemetry_client_report_send_raw(client, true, nobody, large, &client) == DUO_OK);
         CHECK(telemetry_client_report_try_send_flush(client, &waiting) == DUO_FULL);
         status = telemetry_client_report_send_flush(client, &waiting);
@@ -235,16 +210,7 @@ static duo_status send_unread(telemetry_client_report_t client, unread how)
     }
     while (status == DUO_OK) status = telemetry_client_report_try_send_raw(client, true, nobody, small, &client);
     CHECK(status == DUO_FULL);
-    const duo_endpoint asked = DUO_WRITABLE(client);
-    size_t ready;
-    if (how == SELECTS) CHECK(duo_select(&asked, 1, DUO_FOREVER, &ready) == DUO_OK);
-    if (how == IN_A_SET) {
-        void *with;
-        duo_ports *ports = duo_ports_new();
-        CHECK(ports != NULL && duo_ports_add(ports, asked, NULL, NULL) == DUO_OK);
-        CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK);
-        duo_ports_free(ports);
-    }
+    if (how != SENDS) wait_by(how == SELECTS ? BY_SELECT : BY_SET, DUO_WRITABLE(client));
     return telemetry_client_report_send_raw(client, true, nobody, small, &client);
 }
 
@@ -338,7 +304,6 @@ TEST(hostile)
 {
     duo_use_memory((duo_memory){take, take_aligned, give_back});
     silent_connections_give_way();
-    silent_connections_are_late();
     a_peer_has_a_limit("unix:peer");
     a_peer_has_a_limit("tcp://127.0.0.1:0");
     idle_sessions_end(true);

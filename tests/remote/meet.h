@@ -67,4 +67,26 @@ static inline void meet_at(duo_listener *listener, meeting *client, const duo_wi
     CHECK(client->status == DUO_OK);
 }
 
+static inline duo_listener *new_listener(const char *address, const duo_net_options *options)
+{
+    duo_listener *made;
+    CHECK(duo_listen(address, options, &made) == DUO_OK);
+    return made;
+}
+
+/* For a thread that serves until the listener is stopped. */
+static inline void *run_listener(void *listener)
+{
+    CHECK(duo_listener_run(listener) == DUO_OK);
+    return NULL;
+}
+
+/* Waits this long for the sessions of a listener that is run by this thread, and ends it. */
+static inline void end_listener(duo_listener *listener, pthread_t thread, uint64_t wait)
+{
+    duo_listener_drain(listener, wait);
+    finish(thread);
+    duo_listener_close(listener);
+}
+
 #endif

@@ -8,39 +8,11 @@
 
 #include "carry.h"
 #include "check.h"
-#include "duologue/ready.h"
-#include "flow_net.h"
-#include "meet.h"
+#include "flows.h"
+#include "mix.h"
 #include "mixed_net.h"
 
 enum { MANY = 1000 };
-
-struct flowing {
-    flow_client_flow_t client;
-    flow_server_flow_t server;
-};
-
-static struct flowing begin_flow(void)
-{
-    struct flowing flowing;
-    meet_both(&duo_wire_of_flow, &flowing.client.sends, &flowing.server.receives);
-    return flowing;
-}
-
-static void send_some(struct flowing *flowing, uint64_t from, uint64_t count)
-{
-    for (uint64_t i = from; i < from + count; i++)
-        CHECK(flow_client_flow_send_number(flowing->client, i, &flowing->client) == DUO_OK);
-}
-
-static void recv_some(struct flowing *flowing, uint64_t from, uint64_t count)
-{
-    flow_flow_t got;
-    for (uint64_t i = from; i < from + count; i++) {
-        CHECK(flow_server_flow_recv(flowing->server, &got) == DUO_OK && got.as.number.value == i);
-        flowing->server = got.as.number.next;
-    }
-}
 
 /* The receiver waits without a time limit, so a number that is left unwritten hangs here. */
 static void asleep(void)
@@ -56,8 +28,7 @@ static void asleep(void)
         nanosleep(&(struct timespec){0, 100000 * (long)(round % 50)}, NULL);
     }
     CHECK(flow_client_flow_close(flowing.client) == DUO_OK);
-    flow_flow_t got;
-    CHECK(flow_server_flow_recv(flowing.server, &got) == DUO_CLOSED);
+    expect_end(flowing);
 }
 
 /* What is used in the middle of a run: everything that was sent before still arrives first. */
@@ -119,7 +90,7 @@ static void interrupted(void)
     for (uint64_t i = 100; i < MANY; i++) CHECK(flow_client_flow_shared_send_number(shared, sent + i) == DUO_OK);
     flow_client_flow_shared_release(shared);
     recv_some(&flowing, received, MANY);
-    CHECK(flow_server_flow_recv(flowing.server, &got) == DUO_CLOSED);
+    expect_end(flowing);
 }
 
 /* A session that ends in the middle of a run: what was sent is read, and a sender learns that its peer is gone. */
@@ -129,8 +100,7 @@ static void ended(void)
     send_some(&flowing, 0, MANY);
     CHECK(flow_client_flow_close(flowing.client) == DUO_OK);
     recv_some(&flowing, 0, MANY);
-    flow_flow_t got;
-    CHECK(flow_server_flow_recv(flowing.server, &got) == DUO_CLOSED);
+    expect_end(flowing);
 
     flowing = begin_flow();
     send_some(&flowing, 0, MANY);
@@ -158,150 +128,34 @@ static void in_a_child(void)
         _exit(flow_client_flow_close(flowing.client) == DUO_OK ? 0 : 1);
     }
     recv_some(&flowing, MANY, 100);
-    flow_flow_t got;
-    CHECK(flow_server_flow_recv(flowing.server, &got) == DUO_CLOSED);
+    expect_end(flowing);
     int how;
     CHECK(waitpid(child, &how, 0) == child && WIFEXITED(how) && WEXITSTATUS(how) == 0);
     CHECK(flow_client_flow_close(flowing.client) == DUO_OK);
 }
 #endif
 
-/* Both sides derive each step of a session from the same random numbers. */
-static uint64_t after(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 enum { STEPS = 200000 };
 
 struct mixing {
     mixed_client_one_t client;
-    mixed_server_one_t server;
     uint64_t seed;
 };
 
-/* Which message comes next: mostly many numbers of one kind. */
-static unsigned kind_after(uint64_t *state, unsigned kind)
-{
-    uint64_t drawn = after(state) % 200;
-    return drawn < 6 ? (unsigned)drawn : kind;
-}
-
-static mixed_client_one_t talk(mixed_client_two_t two, uint64_t *state, uint64_t value)
-{
-    mixed_client_one_t one;
-    for (uint64_t left = after(state) % 100; left > 0; left--)
-        CHECK(mixed_client_two_send_g(two, value + left, &two) == DUO_OK);
-    CHECK(mixed_client_two_send_i(two, value, &one) == DUO_OK);
-    return one;
-}
-
 static void *mix(void *context)
 {
-    struct mixing *mixing = context;
-    uint64_t state = mixing->seed;
-    unsigned kind = 0;
-    mixed_client_one_t one = mixing->client;
-    for (unsigned step = 0; step < STEPS; step++) {
-        kind = kind_after(&state, kind);
-        uint64_t value = after(&state);
-        mixed_client_two_t two;
-        switch (kind) {
-        case 0: CHECK(mixed_client_one_send_a(one, value, &one) == DUO_OK); break;
-        case 1: CHECK(mixed_client_one_send_b(one, (int64_t)value, &one) == DUO_OK); break;
-        case 2: CHECK(mixed_client_one_send_c(one, (uint32_t)value, (uint32_t)(value >> 32), &one) == DUO_OK); break;
-        case 3: CHECK(mixed_client_one_send_d(one, (uint8_t)value, &one) == DUO_OK); break;
-        case 4:
-            CHECK(mixed_client_one_send_e(one, (double)(value >> 20), &two) == DUO_OK);
-            one = talk(two, &state, value);
-            kind = 0;
-            break;
-        default:
-            CHECK(mixed_client_one_send_f(one, &one) == DUO_OK);
-            kind = 1;
-        }
-        if (value % 4096 == 0) take_a_moment();
-    }
-    CHECK(mixed_client_one_send_end(one) == DUO_OK);
+    const struct mixing *mixing = context;
+    say_all(mixing->client, mixing->seed, STEPS);
     return NULL;
-}
-
-static mixed_server_one_t answer(mixed_server_two_t two, uint64_t *state, uint64_t value)
-{
-    mixed_two_t said;
-    for (uint64_t left = after(state) % 100; left > 0; left--) {
-        CHECK(mixed_server_two_recv(two, &said) == DUO_OK);
-        CHECK(said.tag == MIXED_TWO_G && said.as.g.value == value + left);
-        two = said.as.g.next;
-    }
-    CHECK(mixed_server_two_recv(two, &said) == DUO_OK && said.tag == MIXED_TWO_I && said.as.i.value == value);
-    return said.as.i.next;
-}
-
-/* Waits for a message in one of the ways that there are. */
-static void hear(mixed_server_one_t one, uint64_t way, mixed_one_t *said)
-{
-    if (way % 64 == 0) {
-        const duo_endpoint waits = DUO_READY(one);
-        size_t which;
-        CHECK(duo_select(&waits, 1, DUO_FOREVER, &which) == DUO_OK);
-    }
-    if (way % 2 == 0) {
-        duo_status status;
-        while ((status = mixed_server_one_try_recv(one, said)) == DUO_EMPTY) continue;
-        CHECK(status == DUO_OK);
-    } else {
-        CHECK(mixed_server_one_recv(one, said) == DUO_OK);
-    }
 }
 
 static void mixed(uint64_t seed)
 {
     struct mixing mixing = {.seed = seed};
-    meet_both(&duo_wire_of_mixed, &mixing.client.sends, &mixing.server.receives);
+    mixed_server_one_t server;
+    meet_both(&duo_wire_of_mixed, &mixing.client.sends, &server.receives);
     pthread_t thread = start(mix, &mixing);
-    uint64_t state = seed;
-    unsigned kind = 0;
-    mixed_one_t said;
-    mixed_server_one_t one = mixing.server;
-    for (unsigned step = 0; step < STEPS; step++) {
-        kind = kind_after(&state, kind);
-        uint64_t value = after(&state);
-        hear(one, value >> 8, &said);
-        CHECK(said.tag == kind + MIXED_ONE_A);
-        switch (said.tag) {
-        case MIXED_ONE_A:
-            CHECK(said.as.a.value == value);
-            one = said.as.a.next;
-            break;
-        case MIXED_ONE_B:
-            CHECK(said.as.b.value == (int64_t)value);
-            one = said.as.b.next;
-            break;
-        case MIXED_ONE_C:
-            CHECK(said.as.c.value_0 == (uint32_t)value && said.as.c.value_1 == (uint32_t)(value >> 32));
-            one = said.as.c.next;
-            break;
-        case MIXED_ONE_D:
-            CHECK(said.as.d.value == (uint8_t)value);
-            one = said.as.d.next;
-            break;
-        case MIXED_ONE_E:
-            CHECK(said.as.e.value == (double)(value >> 20));
-            one = answer(said.as.e.next, &state, value);
-            kind = 0;
-            break;
-        case MIXED_ONE_F:
-            one = said.as.f.next;
-            kind = 1;
-            break;
-        case MIXED_ONE_END: CHECK(false);
-        }
-    }
-    CHECK(mixed_server_one_recv(one, &said) == DUO_OK && said.tag == MIXED_ONE_END);
+    hear_all(server, seed, STEPS);
     finish(thread);
 }
 

@@ -101,16 +101,9 @@ static const duo_observer server_observer = {began, turned, ended, refused, &the
 static const duo_net_options client_options = {.observer = &client_observer};
 static const duo_net_options server_options = {.observer = &server_observer};
 
-static duo_listener *listen_as(const duo_net_options *options)
-{
-    duo_listener *listener;
-    CHECK(duo_listen(address, options, &listener) == DUO_OK);
-    return listener;
-}
-
 static void begin(talk_client_ask_t *client, talk_server_ask_t *server)
 {
-    duo_listener *listener = listen_as(&server_options);
+    duo_listener *listener = new_listener(address, &server_options);
     meeting connects = {.protocol = &duo_wire_of_talk, .options = &client_options};
     meet_at(listener, &connects, &duo_wire_of_talk, &server->receives);
     client->sends = connects.endpoint;
@@ -227,46 +220,6 @@ static void versions(void)
     expect(&there, end_of(DUO_CLOSED, "later.ask"));
 }
 
-static void count_end(duo_observed_session *session, const duo_observed_end *end, void *context)
-{
-    (void)session;
-    CHECK(end->why == DUO_LOST || end->why == DUO_CLOSED);
-    duo_atomic_fetch_add((DUO_ATOMIC int *)context, 1, memory_order_relaxed);
-}
-
-static void hold(talk_server_ask_t server, const duo_peer *peer, void *context)
-{
-    (void)peer, (void)context;
-    talk_ask_t asked;
-    CHECK(talk_server_ask_recv(server, &asked) != DUO_OK);
-}
-
-static void *run(void *context)
-{
-    CHECK(duo_listener_run(context) == DUO_OK);
-    return NULL;
-}
-
-/* Members that are NULL are not called, and a listener that has been drained has reported all ends. */
-static void drained(void)
-{
-    enum { MANY = 20 };
-    DUO_ATOMIC int count = 0;
-    const duo_observer observer = {.ended = count_end, .context = (void *)(uintptr_t)&count};
-    const duo_net_options options = {.observer = &observer};
-    duo_listener *listener = listen_as(NULL);
-    CHECK(talk_server_serve(listener, &options, hold, NULL) == DUO_OK);
-    pthread_t thread = start(run, listener);
-    talk_client_ask_t clients[MANY];
-    for (size_t i = 0; i < MANY; i++) CHECK(talk_client_connect(address, NULL, &clients[i]) == DUO_OK);
-    for (size_t i = 0; i < MANY / 2; i++) CHECK(talk_client_ask_close(clients[i]) == DUO_OK);
-    duo_listener_drain(listener, 0);
-    finish(thread);
-    CHECK(duo_atomic_load(&count, memory_order_relaxed) == MANY);
-    for (size_t i = MANY / 2; i < MANY; i++) CHECK(talk_client_ask_close(clients[i]) == DUO_OK);
-    duo_listener_close(listener);
-}
-
 static bool reject(const duo_peer *peer, void *context)
 {
     (void)peer, (void)context;
@@ -285,9 +238,9 @@ static void refusals(void)
     CHECK(talk_client_connect("http://host", &client_options, &client) == DUO_ADDRESS);
     expect(&here, "refused connecting talk http://host: not an address: expected unix:PATH, tcp://HOST:PORT or tls://HOST:PORT\n");
     const duo_net_options strict = {.observer = &server_observer, .admit = reject, .hello = UINT64_C(2000000000)};
-    duo_listener *listener = listen_as(&strict);
+    duo_listener *listener = new_listener(address, &strict);
     CHECK(talk_server_serve(listener, &strict, NULL, NULL) == DUO_OK);
-    pthread_t thread = start(run, listener);
+    pthread_t thread = start(run_listener, listener);
     CHECK(talk_client_connect(address, &options, &client) == DUO_REFUSED);
     CHECK(refusal.verdict == DUO_VERDICT_NOT_ADMITTED);
     expect(&here, "refused connecting talk unix:observe.sock: not admitted\n");
@@ -313,9 +266,7 @@ static void refusals(void)
         CHECK((raw_expect_end(raw) > 0) == peers[i].is_answered);
         close(raw);
     }
-    duo_listener_drain(listener, 0);
-    finish(thread);
-    duo_listener_close(listener);
+    end_listener(listener, thread, DUO_AT_ONCE);
     expect(&there,
            "refused accepting talk unix:: not admitted\n"
            "refused accepting flow unix:: the protocol is not served there\n"
@@ -333,7 +284,6 @@ TEST(observe)
     left();
     lost();
     versions();
-    drained();
     refusals();
     CHECK(duo_shutdown() == 0);
 }

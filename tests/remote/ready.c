@@ -7,10 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "duologue/ready.h"
+#include "counted.h"
 #include "talk_net.h"
 #include "talk_shm.h"
+#include "waits.h"
 
 enum { KINDS = 3, ROUNDS = 50 };
 
@@ -123,13 +123,6 @@ static void by_set(struct pair *pairs, const size_t *which, size_t count, bool b
     duo_ports_free(ports);
 }
 
-static void *interrupt_late(void *context)
-{
-    take_a_moment();
-    duo_ports_interrupt(context);
-    return NULL;
-}
-
 /* A wait ends from another thread, whatever is in the set; sockets alone need a descriptor for this. */
 static void interrupted(struct pair *pairs, const size_t *which, size_t count)
 {
@@ -180,13 +173,6 @@ static void given(struct pair *pairs, const size_t *which, size_t count)
     duo_ports_free(ports);
 }
 
-static void *cancel_late(void *canceler)
-{
-    take_a_moment();
-    duo_cancel(canceler);
-    return NULL;
-}
-
 /* Selects and sets that are canceled lose nothing, whatever they wait for, and neither does a receive. */
 static void canceled(struct pair *pairs, const size_t *which, size_t count)
 {
@@ -221,57 +207,42 @@ static void canceled(struct pair *pairs, const size_t *which, size_t count)
     duo_canceler_free(canceler);
 }
 
-/* A send that is canceled sends nothing. */
-static void canceled_sends(int kind)
+/*
+ * A send that is canceled sends nothing, and everything before it arrives. If there is a limit for a whole dialogue, closing does not wait for
+ * the peer either, which reads nothing, so the last bytes are not written.
+ */
+static void canceled_sends(int kind, bool in_time)
 {
+    const duo_time_limit limit = duo_time_limit_in(UINT64_C(50000000));
     struct pair pair;
     talk_ask_t asked;
-    uint64_t sent = 0;
+    uint64_t sent = 0, read = 0;
     duo_status status;
     begin(&pair, kind);
     duo_canceler *canceler = duo_canceler_new();
     CHECK(canceler != NULL);
     duo_canceler_use(canceler);
-    pthread_t thread = start(cancel_late, canceler);
+    pthread_t thread = pthread_self();
+    if (in_time) CHECK(duo_cancel_at(canceler, limit) == DUO_OK);
+    else thread = start(cancel_late, canceler);
     while ((status = talk_client_ask_send_more(pair.client, sent, &pair.client)) == DUO_OK) sent++;
-    CHECK(status == DUO_FULL && sent > 0);
-    finish(thread);
-    duo_canceler_use(NULL);
-    for (uint64_t n = 0; n < sent; n++) {
-        CHECK(talk_server_ask_recv(pair.server, &asked) == DUO_OK && asked.as.more.value == n);
-        pair.server = asked.as.more.next;
-    }
-    CHECK(talk_client_ask_close(pair.client) == DUO_OK);
-    CHECK(talk_server_ask_recv(pair.server, &asked) == DUO_CLOSED);
-    duo_canceler_free(canceler);
-}
-
-/* A limit for a whole dialogue. The peer reads nothing, so the last bytes are not written, and closing does not wait for it. */
-static void canceled_in_time(int kind)
-{
-    const uint64_t moment = UINT64_C(50000000);
-    struct pair pair;
-    talk_ask_t asked;
-    uint64_t sent = 0;
-    duo_status status;
-    begin(&pair, kind);
-    duo_canceler *canceler = duo_canceler_new();
-    CHECK(canceler != NULL);
-    duo_canceler_use(canceler);
-    duo_time_limit limit = duo_time_limit_in(moment);
-    CHECK(duo_cancel_at(canceler, limit) == DUO_OK);
-    while ((status = talk_client_ask_send_more(pair.client, sent, &pair.client)) == DUO_OK) sent++;
-    CHECK(status == DUO_FULL && sent > 0 && duo_time_left(limit) == 0);
+    CHECK(status == DUO_FULL && sent > 0 && (!in_time || duo_time_left(limit) == 0));
     CHECK(talk_client_ask_send_more(pair.client, sent, &pair.client) == DUO_FULL);
-    CHECK(talk_client_ask_close(pair.client) == DUO_OK);
+    if (!in_time) finish(thread);
+    if (in_time) CHECK(talk_client_ask_close(pair.client) == DUO_OK);
     duo_canceler_use(NULL);
-    uint64_t read = 0;
-    while ((status = talk_server_ask_recv(pair.server, &asked)) == DUO_OK) {
+    for (; in_time || read < sent; read++) {
+        status = talk_server_ask_recv(pair.server, &asked);
+        if (status != DUO_OK) break;
         CHECK(asked.as.more.value == read);
         pair.server = asked.as.more.next;
-        read++;
     }
-    CHECK(read <= sent && (status == DUO_CLOSED || status == DUO_LOST));
+    CHECK(in_time ? read <= sent : read == sent);
+    if (!in_time) {
+        CHECK(talk_client_ask_close(pair.client) == DUO_OK);
+        status = talk_server_ask_recv(pair.server, &asked);
+    }
+    CHECK(status == DUO_CLOSED || (in_time && status == DUO_LOST));
     duo_canceler_free(canceler);
 }
 
@@ -325,31 +296,9 @@ static void limits(void)
     CHECK(talk_server_ask_close(pairs[0].server) == DUO_OK);
     CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY);
     duo_ports_free(ports);
-    talk_client_answer_t waits;
-    (void)waits;
     const duo_endpoint writable = DUO_WRITABLE(pairs[0].client);
     CHECK(duo_select(&writable, 1, DUO_FOREVER, &which) == DUO_OK);
     CHECK(talk_client_ask_close(pairs[0].client) == DUO_OK);
-}
-
-/* How many blocks there were, and how many there are. */
-struct blocks {
-    _Atomic long made, live;
-};
-
-static void *take(void *context, size_t size)
-{
-    struct blocks *blocks = context;
-    blocks->made += 1;
-    blocks->live += 1;
-    return malloc(size);
-}
-
-static void give_back(void *context, void *memory)
-{
-    struct blocks *blocks = context;
-    blocks->live -= 1;
-    free(memory);
 }
 
 static void *send_texts(void *context)
@@ -371,9 +320,10 @@ static void *send_texts(void *context)
 /* The payloads of a session are in memory of its own, whatever connects it: one block for each message, made where it is received. */
 static void own_memory(int kind)
 {
-    static struct blocks blocks;
-    static const duo_allocator own = {take, give_back, &blocks};
+    static arena blocks;
+    static const duo_allocator own = {arena_take, arena_give_back, &blocks};
     blocks.made = 0;
+    blocks.left = 3;
     struct pair pair;
     begin(&pair, kind);
     CHECK(duo_use_allocator(pair.server.receives, &own) == DUO_OK);
@@ -408,11 +358,11 @@ TEST(ready)
         given(pairs, sets[i], sizes[i]);
         canceled(pairs, sets[i], sizes[i]);
     }
-    for (int kind = 0; kind < KINDS; kind++) canceled_sends(kind);
-    for (int kind = 0; kind < KINDS; kind++) canceled_in_time(kind);
     canceled_beginnings();
-    for (int kind = 0; kind < KINDS; kind++) own_memory(kind);
     for (int kind = 0; kind < KINDS; kind++) {
+        canceled_sends(kind, false);
+        canceled_sends(kind, true);
+        own_memory(kind);
         duo_status status = talk_client_ask_close(pairs[kind].client);
         if (status != DUO_OK) fprintf(stderr, "%s: %s\n", names[kind], duo_status_text(status));
         CHECK(status == DUO_OK);

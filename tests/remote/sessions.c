@@ -5,25 +5,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "duologue/ready.h"
-#include "meet.h"
-#include "talk_net.h"
-
-#include "later_net.h"
-#include "listen_net.h"
-#include "flow_net.h"
 #include "bump_net.h"
 #include "carry.h"
+#include "flows.h"
+#include "later_net.h"
 #include "latest_net.h"
+#include "listen_net.h"
 #include "prompt_net.h"
+#include "talk_net.h"
 
 static const char address[] = "unix:sessions.sock";
 
 static duo_listener *listen_here(const duo_net_options *options)
 {
-    duo_listener *listener;
-    CHECK(duo_listen(address, options, &listener) == DUO_OK);
+    duo_listener *listener = new_listener(address, options);
     CHECK(strcmp(duo_listener_address(listener), address) == 0);
     return listener;
 }
@@ -189,21 +184,10 @@ static void written_versions(void)
     CHECK(prompt.status == DUO_REFUSED && latest.status == DUO_REFUSED);
 }
 
-struct flowing {
-    flow_client_flow_t client;
-    flow_server_flow_t server;
-};
-
-static void begin_flow(struct flowing *flowing)
-{
-    meet_both(&duo_wire_of_flow, &flowing->client.sends, &flowing->server.receives);
-}
-
 /* What was collected arrives without another word of the sender, or at once when it asks for it. */
 static void collected(void)
 {
-    struct flowing flowing;
-    begin_flow(&flowing);
+    struct flowing flowing = begin_flow();
     flow_flow_t got;
     CHECK(flow_server_flow_try_recv(flowing.server, &got) == DUO_EMPTY);
     CHECK(flow_client_flow_send_number(flowing.client, 1, &flowing.client) == DUO_OK);
@@ -214,46 +198,6 @@ static void collected(void)
     CHECK(flow_client_flow_close(flowing.client) == DUO_OK);
     CHECK(DUO_FLUSH(flowing.client) == DUO_USED);
     CHECK(flow_server_flow_recv(got.as.number.next, &got) == DUO_CLOSED);
-}
-
-/* A connection that takes nothing: the sender learns it in time, has sent nothing, and goes on later. Nothing is lost. */
-static void full(void)
-{
-    struct flowing flowing;
-    begin_flow(&flowing);
-    uint64_t sent = 0;
-    duo_status status;
-    while ((status = flow_client_flow_try_send_number(flowing.client, sent, &flowing.client)) == DUO_OK) sent++;
-    CHECK(status == DUO_FULL);
-    const duo_endpoint waits = DUO_WRITABLE(flowing.client);
-    size_t which;
-    CHECK(duo_select(&waits, 1, UINT64_C(1000000), &which) == DUO_EMPTY);
-    CHECK(flow_client_flow_send_number_within(flowing.client, UINT64_C(1000000), sent, &flowing.client) == DUO_FULL);
-    flow_server_flow_t server = flowing.server;
-    for (uint64_t i = 0; i < sent; i++) {
-        flow_flow_t got;
-        CHECK(flow_server_flow_recv(server, &got) == DUO_OK && got.as.number.value == i);
-        server = got.as.number.next;
-    }
-    CHECK(duo_select(&waits, 1, DUO_FOREVER, &which) == DUO_OK);
-    CHECK(flow_client_flow_try_send_number(flowing.client, sent, &flowing.client) == DUO_OK);
-    /* Closing does not lose what was sent before. */
-    CHECK(flow_client_flow_close(flowing.client) == DUO_OK);
-    flow_flow_t got;
-    CHECK(flow_server_flow_recv(server, &got) == DUO_OK && got.as.number.value == sent);
-    CHECK(flow_server_flow_recv(got.as.number.next, &got) == DUO_CLOSED);
-}
-
-/* A receiver that leaves: the sender finds out, and why. */
-static void leaving(void)
-{
-    struct flowing flowing;
-    begin_flow(&flowing);
-    CHECK(flow_server_flow_close(flowing.server) == DUO_OK);
-    CHECK(flow_server_flow_close(flowing.server) == DUO_USED);
-    duo_status status = DUO_OK;
-    while (status == DUO_OK) status = flow_client_flow_send_number(flowing.client, 1, &flowing.client);
-    CHECK(status == DUO_CLOSED && flowing.client.sends.session == NULL);
 }
 
 /* Long messages, and those that are too long for the peer. */
@@ -322,20 +266,23 @@ static void hold(talk_server_ask_t server, const duo_peer *peer, void *context)
     duo_atomic_fetch_add((DUO_ATOMIC int *)context, 1, memory_order_relaxed);
 }
 
-static void *run(void *context)
+static void count_end(duo_observed_session *session, const duo_observed_end *end, void *context)
 {
-    CHECK(duo_listener_run(context) == DUO_OK);
-    return NULL;
+    (void)session;
+    CHECK(end->why == DUO_LOST || end->why == DUO_CLOSED);
+    duo_atomic_fetch_add((DUO_ATOMIC int *)context, 1, memory_order_relaxed);
 }
 
-/* Several protocols on one listener, and its end. */
+/* Several protocols on one listener, and its end: all handlers have returned, and an observer without other members knows all ends. */
 static void serving(void)
 {
-    DUO_ATOMIC int ended = 0;
+    DUO_ATOMIC int ended = 0, observed = 0;
+    const duo_observer observer = {.ended = count_end, .context = (void *)(uintptr_t)&observed};
+    const duo_net_options own = {.observer = &observer};
     CHECK(pthread_key_create(&kept, free_kept) == 0);
     duo_listener *listener = listen_here(NULL);
-    CHECK(talk_server_serve(listener, NULL, hold, (void *)(uintptr_t)&ended) == DUO_OK);
-    pthread_t thread = start(run, listener);
+    CHECK(talk_server_serve(listener, &own, hold, (void *)(uintptr_t)&ended) == DUO_OK);
+    pthread_t thread = start(run_listener, listener);
     enum { MANY = 20 };
     talk_client_ask_t clients[MANY];
     duo_refusal refusal = {0, 0};
@@ -348,6 +295,7 @@ static void serving(void)
     duo_listener_drain(listener, UINT64_C(50000000));
     finish(thread);
     CHECK(duo_atomic_load(&ended, memory_order_relaxed) == MANY);
+    CHECK(duo_atomic_load(&observed, memory_order_relaxed) == MANY);
     CHECK(duo_atomic_load(&kept_count, memory_order_relaxed) == 0);
     CHECK(pthread_key_delete(kept) == 0);
     for (size_t i = MANY / 2; i < MANY; i++) CHECK(talk_client_ask_close(clients[i]) == DUO_OK);
@@ -433,16 +381,14 @@ static void values(void)
     const duo_net_options options = {.admit_as = find_owner, .release = release_owner, .context = &accounts};
     duo_listener *listener = listen_here(&options);
     CHECK(talk_server_serve(listener, NULL, handle_owner, NULL) == DUO_OK);
-    pthread_t thread = start(run, listener);
+    pthread_t thread = start(run_listener, listener);
     CHECK(visit('a') == DUO_OK);
     CHECK(visit('c') == DUO_REFUSED);
     CHECK(visit('b') == DUO_OK);
-    duo_listener_drain(listener, DUO_FOREVER);
-    finish(thread);
+    end_listener(listener, thread, DUO_FOREVER);
     for (size_t i = 0; i < 2; i++) CHECK(duo_atomic_load(&accounts.owners[i].released, memory_order_acquire) == 1);
     CHECK(duo_atomic_load(&refused.released, memory_order_acquire) == 1);
     CHECK(duo_atomic_load(&accounts.asked, memory_order_relaxed) == 3);
-    duo_listener_close(listener);
 }
 
 /* A session that is accepted has its value until it is over. */
@@ -529,11 +475,11 @@ static void handlers_return(leaves how)
     pthread_t thread;
     if (how == SHARES) {
         CHECK(flow_client_serve(listener, NULL, play_flow, &left) == DUO_OK);
-        thread = start(run, listener);
+        thread = start(run_listener, listener);
         CHECK(flow_server_connect(address, NULL, &left.server) == DUO_OK);
     } else {
         CHECK(flow_server_serve(listener, NULL, serve_flow, &left) == DUO_OK);
-        thread = start(run, listener);
+        thread = start(run_listener, listener);
         CHECK(flow_client_connect(address, NULL, &left.client) == DUO_OK);
         /* A session that is forgotten at once may have ended by now. */
         if (how != NOTHING) {
@@ -573,6 +519,11 @@ static void handlers_return(leaves how)
     CHECK(carry_server_carry_close(carried) == DUO_OK);
 }
 
+static void full(void)
+{
+    check_full(begin_flow());
+}
+
 TEST(sessions)
 {
     addresses();
@@ -581,7 +532,7 @@ TEST(sessions)
     written_versions();
     collected();
     full();
-    leaving();
+    check_left(begin_flow());
     lengths();
     serving();
     values();

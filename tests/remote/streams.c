@@ -192,43 +192,53 @@ static struct side run(const struct session *session, bool is_client, size_t mos
     return side;
 }
 
-/* All bytes of a client that breaks the format: the library says that it has. */
+/* What the library finds in a session whose client sends all of its bytes at once, and the first bytes that it writes. */
+static size_t hear(const char *hex, struct side *side, uint8_t *written, size_t most)
+{
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    *side = (struct side){.is_client = false, .socket = ends[0]};
+    pthread_t thread = start(play, side);
+    raw_send_hex(ends[1], hex);
+    size_t size = raw_read(ends[1], written, most);
+    finish(thread);
+    close(ends[1]);
+    CHECK(side->begun == DUO_OK);
+    return size;
+}
+
+static void expect_status(const char *line, duo_status found, duo_status expected)
+{
+    if (found != expected) fprintf(stderr, "%s: %s\n", line, duo_status_text(found));
+    CHECK(found == expected);
+}
+
+enum { ANSWER = DUO_NET_HEAD + DUO_NET_ANSWER };
+
+/* A client that breaks the format: the library says that it has. */
 static void check_broken(const char *line)
 {
     static char hex[MOST];
     static const uint8_t broke[] = {0, 3, 1};
-    enum { ANSWER = DUO_NET_HEAD + DUO_NET_ANSWER };
     uint8_t written[ANSWER + sizeof broke + 1];
+    struct side side;
     CHECK(sscanf(line, "broken %*s %8191s", hex) == 1);
-    int ends[2];
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    struct side side = {.is_client = false, .socket = ends[0]};
-    pthread_t thread = start(play, &side);
-    raw_send_hex(ends[1], hex);
-    size_t size = raw_read(ends[1], written, sizeof written);
-    finish(thread);
-    close(ends[1]);
-    if (side.ended != DUO_BROKEN) fprintf(stderr, "%s: %s\n", line, duo_status_text(side.ended));
-    CHECK(side.begun == DUO_OK && side.ended == DUO_BROKEN);
+    size_t size = hear(hex, &side, written, sizeof written);
+    expect_status(line, side.ended, DUO_BROKEN);
     CHECK(size == ANSWER + sizeof broke && memcmp(written + ANSWER, broke, sizeof broke) == 0);
 }
 
-/* All bytes of a client that logs in and ends the session: the library reports why. */
+/* A client that logs in and ends the session: the library reports why. */
 static void check_ended(const char *line)
 {
     static char hex[MOST], why[16];
+    uint8_t written[ANSWER];
+    struct side side;
     CHECK(sscanf(line, "ended %*s %8191s %15s", hex, why) == 2);
     duo_status expected = strcmp(why, "late") == 0 ? DUO_LATE : DUO_CLOSED;
     CHECK(expected == DUO_LATE || strcmp(why, "left") == 0);
-    int ends[2];
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    struct side side = {.is_client = false, .socket = ends[0]};
-    pthread_t thread = start(play, &side);
-    raw_send_hex(ends[1], hex);
-    finish(thread);
-    close(ends[1]);
-    if (side.ended != expected) fprintf(stderr, "%s: %s\n", line, duo_status_text(side.ended));
-    CHECK(side.begun == DUO_OK && side.ended == expected);
+    CHECK(hear(hex, &side, written, sizeof written) == ANSWER);
+    expect_status(line, side.ended, expected);
 }
 
 static void check_session(const struct session *session)

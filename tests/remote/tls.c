@@ -3,7 +3,7 @@
 #include <openssl/ssl.h>
 
 #include "bank_net.h"
-#include "duologue/ready.h"
+#include "meet.h"
 #include "raw.h"
 #include "tls.h"
 
@@ -62,18 +62,25 @@ static void *accept_all(void *context)
     }
 }
 
-/* `tls` belongs to the listener. */
-static void begin(struct listening *listening, const char *address, duo_tls *tls)
+/* The certificates in these options belong to the listener, which adds what it is called with. */
+static void begin_with(struct listening *listening, const char *address, duo_tls *tls, duo_net_options options)
 {
-    *listening = (struct listening){.tls = tls};
+    *listening = (struct listening){.tls = tls, .options = options};
     pthread_mutex_init(&listening->lock, NULL);
     pthread_cond_init(&listening->reported, NULL);
     listening->observer = (duo_observer){.refused = note_refusal, .context = listening};
-    listening->options =
-        (duo_net_options){.tls = tls, .failed = note, .context = listening, .observer = &listening->observer};
-    CHECK(duo_listen(address, &listening->options, &listening->listener) == DUO_OK);
+    listening->options.tls = tls;
+    listening->options.failed = note;
+    listening->options.context = listening;
+    listening->options.observer = &listening->observer;
+    listening->listener = new_listener(address, &listening->options);
     snprintf(listening->address, sizeof listening->address, "%s", duo_listener_address(listening->listener));
     listening->thread = start(accept_all, listening);
+}
+
+static void begin(struct listening *listening, const char *address, duo_tls *tls)
+{
+    begin_with(listening, address, tls, (duo_net_options){.problem = NULL});
 }
 
 static void stop(struct listening *listening)
@@ -388,20 +395,10 @@ static void *drip(void *context)
 
 static void stalled(void)
 {
-    duo_tls *tls = party("ca", "server");
-    struct listening listening = {.tls = tls};
-    pthread_mutex_init(&listening.lock, NULL);
-    pthread_cond_init(&listening.reported, NULL);
-    listening.observer = (duo_observer){.refused = note_refusal, .context = &listening};
-    listening.options = (duo_net_options){.tls = tls,
-                                          .failed = note,
-                                          .context = &listening,
-                                          .hello = UINT64_C(1000000000),
-                                          .handshakes = 4,
-                                          .observer = &listening.observer};
-    CHECK(duo_listen("tls://127.0.0.1:0", &listening.options, &listening.listener) == DUO_OK);
-    const char *address = duo_listener_address(listening.listener);
-    listening.thread = start(accept_all, &listening);
+    struct listening listening;
+    const duo_net_options options = {.hello = UINT64_C(1000000000), .handshakes = 4};
+    begin_with(&listening, "tls://127.0.0.1:0", party("ca", "server"), options);
+    const char *address = listening.address;
     int silent = reach(address), slow = reach(address);
     pthread_t thread = start(drip, &slow);
     duo_problem problem;
@@ -457,8 +454,7 @@ static void ended(bool says_so)
 {
     duo_tls *tls = party("ca", "server");
     const duo_net_options options = {.tls = tls};
-    duo_listener *listener;
-    CHECK(duo_listen("tls://127.0.0.1:0", &options, &listener) == DUO_OK);
+    duo_listener *listener = new_listener("tls://127.0.0.1:0", &options);
     struct ending ending = {duo_listener_address(listener), says_so};
     pthread_t thread = start(end_early, &ending);
     bank_server_login_t server;

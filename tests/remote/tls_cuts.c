@@ -4,12 +4,12 @@
  */
 #include <poll.h>
 
-#include "duologue/ready.h"
+#include "flows.h"
 #include "meet.h"
 #include "raw.h"
 #include "talk_net.h"
-#include "flow_net.h"
 #include "tls.h"
+#include "waits.h"
 
 static duo_tls *server_tls, *client_tls;
 
@@ -93,35 +93,26 @@ static duo_status ask(talk_client_ask_t client)
     return talk_client_ask_send_end(client);
 }
 
-static void *listen_here(void *listener)
-{
-    CHECK(duo_listener_run(listener) == DUO_OK);
-    return NULL;
-}
-
 static void hold(struct run *run, size_t from_client, size_t from_server)
 {
     const duo_net_options server = {.tls = server_tls};
     duo_problem problem;
     const duo_net_options client = {.tls = client_tls, .problem = &problem};
-    duo_listener *listener;
     run->server = -1;
     run->client = DUO_OK;
-    CHECK(duo_listen("tls://127.0.0.1:0", &server, &listener) == DUO_OK);
+    duo_listener *listener = new_listener("tls://127.0.0.1:0", &server);
     CHECK(talk_server_serve(listener, NULL, serve, (void *)(uintptr_t)&run->server) == DUO_OK);
     struct proxy proxy = {.limits = {from_client, from_server}};
     proxy.listener = listen_at(&proxy.port);
     snprintf(proxy.far, sizeof proxy.far, "%s", duo_listener_address(listener));
-    pthread_t threads[2] = {start(listen_here, listener), start(run_proxy, &proxy)};
+    pthread_t threads[2] = {start(run_listener, listener), start(run_proxy, &proxy)};
     char address[64];
     snprintf(address, sizeof address, "tls://127.0.0.1:%u", proxy.port);
     talk_client_ask_t asking;
     run->connected = talk_client_connect(address, &client, &asking);
     if (run->connected == DUO_OK) run->client = ask(asking);
     finish(threads[1]);
-    duo_listener_drain(listener, LONG);
-    finish(threads[0]);
-    duo_listener_close(listener);
+    end_listener(listener, threads[0], LONG);
     close(proxy.listener);
     memcpy(run->passed, proxy.passed, sizeof run->passed);
 }
@@ -157,111 +148,40 @@ static void cut(size_t direction)
 }
 
 /* A session over TLS without a proxy. */
-struct flowing {
-    flow_client_flow_t client;
-    flow_server_flow_t server;
-};
-
-static void begin_flow(struct flowing *flowing)
+static struct flowing flow_over_tls(void)
 {
+    struct flowing flowing;
     const duo_net_options options = {.tls = server_tls, .heartbeat = 1}, own = {.tls = client_tls, .heartbeat = 1};
     meeting client = {.protocol = &duo_wire_of_flow, .options = &own};
-    duo_listener *listener;
-    CHECK(duo_listen("tls://127.0.0.1:0", &options, &listener) == DUO_OK);
-    meet_at(listener, &client, &duo_wire_of_flow, &flowing->server.receives);
-    flowing->client.sends = client.endpoint;
+    duo_listener *listener = new_listener("tls://127.0.0.1:0", &options);
+    meet_at(listener, &client, &duo_wire_of_flow, &flowing.server.receives);
+    flowing.client.sends = client.endpoint;
     duo_listener_close(listener);
+    return flowing;
 }
-
-enum { COUNT = 5000 };
 
 /* What is sent together arrives in a few records. Nothing follows that could wake those that wait. */
-static void send_many(struct flowing *flowing)
+static void many(way how)
 {
-    for (uint64_t i = 0; i < COUNT; i++)
-        CHECK(flow_client_flow_send_number(flowing->client, i, &flowing->client) == DUO_OK);
-}
-
-static void expect_number(struct flowing *flowing, uint64_t number)
-{
-    flow_flow_t got;
-    CHECK(flow_server_flow_try_recv(flowing->server, &got) == DUO_OK && got.as.number.value == number);
-    flowing->server = got.as.number.next;
-}
-
-static void many_by_select(void)
-{
-    struct flowing flowing, silent;
-    begin_flow(&flowing);
-    begin_flow(&silent);
-    send_many(&flowing);
+    enum { COUNT = 5000 };
+    struct flowing flowing = flow_over_tls();
+    send_some(&flowing, 0, COUNT);
     for (uint64_t i = 0; i < COUNT; i++) {
-        const duo_endpoint all[] = {DUO_READY(silent.server), DUO_READY(flowing.server)};
-        size_t which;
-        CHECK(duo_select(all, 2, LONG, &which) == DUO_OK && which == 1);
-        expect_number(&flowing, i);
-    }
-    CHECK(flow_client_flow_close(flowing.client) == DUO_OK && flow_server_flow_close(flowing.server) == DUO_OK);
-    CHECK(flow_client_flow_close(silent.client) == DUO_OK && flow_server_flow_close(silent.server) == DUO_OK);
-}
-
-static void many_by_set(void)
-{
-    struct flowing flowing;
-    begin_flow(&flowing);
-    send_many(&flowing);
-    duo_ports *ports = duo_ports_new();
-    CHECK(ports != NULL);
-    for (uint64_t i = 0; i < COUNT; i++) {
-        void *with;
-        CHECK(duo_ports_add(ports, DUO_READY(flowing.server), &flowing, NULL) == DUO_OK);
-        CHECK(duo_ports_wait(ports, LONG, &with) == DUO_OK && with == &flowing);
-        expect_number(&flowing, i);
-    }
-    duo_ports_free(ports);
-    CHECK(flow_client_flow_close(flowing.client) == DUO_OK && flow_server_flow_close(flowing.server) == DUO_OK);
-}
-
-/* A receiver that does not read: the sender learns it in time and goes on later. Nothing is lost. */
-static void full(void)
-{
-    struct flowing flowing;
-    begin_flow(&flowing);
-    uint64_t sent = 0;
-    duo_status status;
-    while ((status = flow_client_flow_try_send_number(flowing.client, sent, &flowing.client)) == DUO_OK) sent++;
-    CHECK(status == DUO_FULL);
-    for (uint64_t i = 0; i < sent; i++) {
         flow_flow_t got;
-        CHECK(flow_server_flow_recv(flowing.server, &got) == DUO_OK && got.as.number.value == i);
+        wait_by(how, DUO_READY(flowing.server));
+        CHECK(flow_server_flow_try_recv(flowing.server, &got) == DUO_OK && got.as.number.value == i);
         flowing.server = got.as.number.next;
     }
-    CHECK(flow_client_flow_send_number(flowing.client, sent, &flowing.client) == DUO_OK);
-    CHECK(flow_client_flow_close(flowing.client) == DUO_OK);
-    flow_flow_t got;
-    CHECK(flow_server_flow_recv(flowing.server, &got) == DUO_OK && got.as.number.value == sent);
-    CHECK(flow_server_flow_recv(got.as.number.next, &got) == DUO_CLOSED);
-}
-
-/* A receiver that leaves: the sender finds out why, and no signal ends its program. */
-static void leaving(void)
-{
-    struct flowing flowing;
-    begin_flow(&flowing);
-    CHECK(flow_server_flow_close(flowing.server) == DUO_OK);
-    duo_status status = DUO_OK;
-    while (status == DUO_OK) status = flow_client_flow_send_number(flowing.client, 1, &flowing.client);
-    CHECK(status == DUO_CLOSED);
+    CHECK(flow_client_flow_close(flowing.client) == DUO_OK && flow_server_flow_close(flowing.server) == DUO_OK);
 }
 
 TEST(tls_cuts)
 {
     server_tls = party("ca", "server");
     client_tls = party("ca", "client");
-    many_by_select();
-    many_by_set();
-    full();
-    leaving();
+    for (way how = BY_SELECT; how < WAYS; how++) many(how);
+    check_full(flow_over_tls());
+    check_left(flow_over_tls());
     cut(0);
     cut(1);
     duo_tls_free(server_tls);

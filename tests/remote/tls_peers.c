@@ -5,6 +5,7 @@
 #include <openssl/x509v3.h>
 
 #include "bank_net.h"
+#include "meet.h"
 #include "raw.h"
 #include "tls.h"
 
@@ -193,23 +194,16 @@ static void handle(bank_server_login_t server, const duo_peer *peer, void *conte
     duo_atomic_store(&hooks->handled, hooks->handled + 1, memory_order_release);
 }
 
-static void *run(void *listener)
-{
-    CHECK(duo_listener_run(listener) == DUO_OK);
-    return NULL;
-}
-
 static void peers_are_admitted_by_their_certificates(bool admits)
 {
     uint8_t bytes[4096];
     struct hooks hooks = {.admits = admits};
     hooks.expected = read_certificate(CERTIFICATES "/client.pem", bytes, sizeof bytes);
     duo_tls *for_server = party("ca", "server"), *for_client = party("ca", "client");
-    duo_listener *listener;
     const duo_net_options options = {.tls = for_server, .admit = admit, .context = &hooks};
-    CHECK(duo_listen("tls://127.0.0.1:0", &options, &listener) == DUO_OK);
+    duo_listener *listener = new_listener("tls://127.0.0.1:0", &options);
     CHECK(bank_server_serve(listener, NULL, handle, &hooks) == DUO_OK);
-    pthread_t thread = start(run, listener);
+    pthread_t thread = start(run_listener, listener);
     duo_refusal refusal = {0, 0};
     const duo_net_options own = {.tls = for_client, .refusal = &refusal};
     bank_client_login_t client;
@@ -217,10 +211,8 @@ static void peers_are_admitted_by_their_certificates(bool admits)
     CHECK(status == (admits ? DUO_OK : DUO_REFUSED));
     if (admits) CHECK(bank_client_login_close(client) == DUO_OK);
     else CHECK(refusal.verdict == DUO_VERDICT_NOT_ADMITTED);
-    duo_listener_drain(listener, LONG);
-    finish(thread);
+    end_listener(listener, thread, LONG);
     CHECK(hooks.admitted == 1 && hooks.handled == (admits ? 1 : 0));
-    duo_listener_close(listener);
     duo_tls_free(for_server);
     duo_tls_free(for_client);
 }
@@ -239,9 +231,8 @@ static void peers_without_tls_take_no_place_from_others(void)
     enum { MANY = 100 };
     int all[MANY];
     duo_tls *for_server = party("ca", "server"), *for_client = party("ca", "client");
-    duo_listener *listener;
     const duo_net_options options = {.tls = for_server, .handshakes = 4}, own = {.tls = for_client};
-    CHECK(duo_listen("tls://127.0.0.1:0", &options, &listener) == DUO_OK);
+    duo_listener *listener = new_listener("tls://127.0.0.1:0", &options);
     const char *address = duo_listener_address(listener);
     for (size_t i = 0; i < MANY; i++) {
         all[i] = reach(address);

@@ -4,13 +4,11 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "duologue/ready.h"
 #include "limited_net.h"
 #include "meet.h"
 #include "raw.h"
 #include "unlimited_net.h"
-
-#define LONG UINT64_C(60000000000)
+#include "waits.h"
 
 struct session {
     limited_server_choose_t server;
@@ -82,26 +80,11 @@ static void polling(void)
     expect_too_late(hurried.client);
 }
 
-static void selecting(void)
+/* For several at once. */
+static void among_others(way how)
 {
     struct hurried hurried = hurry();
-    const duo_endpoint all[] = {DUO_READY(hurried.server)};
-    size_t ready;
-    CHECK(duo_select(all, 1, LONG, &ready) == DUO_OK);
-    expect_late(hurried.server);
-    expect_too_late(hurried.client);
-}
-
-static void in_a_set(void)
-{
-    struct hurried hurried = hurry();
-    void *with = NULL;
-    duo_ports *ports = duo_ports_new();
-    CHECK(ports != NULL);
-    CHECK(duo_ports_add(ports, DUO_READY(hurried.server), &hurried, NULL) == DUO_OK);
-    CHECK(duo_ports_wait(ports, LONG, &with) == DUO_OK);
-    CHECK(with == &hurried);
-    duo_ports_free(ports);
+    wait_by(how, DUO_READY(hurried.server));
     expect_late(hurried.server);
     expect_too_late(hurried.client);
 }
@@ -144,22 +127,6 @@ static void *flood(void *context)
     return NULL;
 }
 
-/* A peer is late although it does this. */
-static void late_although(void *(*act)(void *))
-{
-    int ends[2];
-    limited_server_quick_t server = hurry_by_hand(ends);
-    pthread_t thread = start(act, &ends[0]);
-    expect_late(server);
-    finish(thread);
-    CHECK(close(ends[0]) == 0);
-}
-
-static void flooded(void)
-{
-    late_although(flood);
-}
-
 /* Sends the beginning of a message of a mebibyte, and a byte of it now and then, until the connection is closed. */
 static void *drip(void *context)
 {
@@ -169,9 +136,15 @@ static void *drip(void *context)
     return NULL;
 }
 
-static void dripped(void)
+/* A peer is late although it does this. */
+static void late_although(void *(*act)(void *))
 {
-    late_although(drip);
+    int ends[2];
+    limited_server_quick_t server = hurry_by_hand(ends);
+    pthread_t thread = start(act, &ends[0]);
+    expect_late(server);
+    finish(thread);
+    CHECK(close(ends[0]) == 0);
 }
 
 /* Each message begins the time again, and a server may be late, too. */
@@ -254,11 +227,10 @@ TEST(within)
 {
     waiting();
     polling();
-    selecting();
-    in_a_set();
+    for (way how = BY_SELECT; how < WAYS; how++) among_others(how);
     idle();
-    flooded();
-    dripped();
+    late_although(flood);
+    late_although(drip);
     answering();
     patient();
     unread();

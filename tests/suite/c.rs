@@ -20,7 +20,7 @@ mod symbols;
 mod system_names;
 mod tls;
 
-use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch};
+use crate::support::c::{Compiler, Program, Watch, files_in, runtime, scratch, sources_in};
 use crate::support::{repository, succeed};
 use driver::{ADDRESS, Build, Driver, THREAD, cases};
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ static RUNTIME: Driver = Driver {
     name: "runtime-tests",
     folder: "runtime/c/tests",
     includes: &[],
-    protos: &[],
+    protos: &["runtime/c/tests/golden.proto"],
     sources: &["runtime/c/tests/golden.c", "runtime/c/tests/refuse.c"],
     prepare: |_, _| Vec::new(),
     cases: CASES,
@@ -123,9 +123,11 @@ fn no_sleeper_is_forgotten_where_nothing_else_wakes_it() {
 #[test]
 fn the_headers_are_cpp_too() {
     let tests = runtime().join("tests");
-    let folder = scratch("runtime-cpp");
-    let sources = [tests.join("golden.c"), tests.join("header.cpp")];
-    let program = quiet(Watch::Address, &sources, &[], &folder).run();
+    let folder = generate("runtime-cpp", &[tests.join("golden.proto")]);
+    let mut sources = sources_in(&folder);
+    sources.extend(["golden.c", "header.cpp"].map(|name| tests.join(name)));
+    let includes = [folder.clone()];
+    let program = quiet(Watch::Address, &sources, &includes, &folder).run();
     program.unwrap_or_else(|complaint| panic!("{complaint}"));
 }
 

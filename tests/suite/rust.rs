@@ -271,12 +271,17 @@ fn misuse_does_not_compile_for_the_stated_reason_and_no_other() {
         let path = program.expect("the folder can be read").path();
         let text = fs::read_to_string(&path).expect("the folder holds programs");
         let (error, notes) = expectations(&text);
+        // After the program, so that it has the lines that are reported.
+        let complete = text.clone() + "mod protocols { include!(env!(\"PROTOCOLS\")); }\n";
+        let source = folder.join(path.file_name().expect("it is a file"));
+        fs::write(&source, complete).expect("the target folder can be written");
         let mut compiler = rustc(Edition::E2024);
         compiler.env("PROTOCOLS", folder.join("tree/mod.rs"));
         compiler
-            .args(["--emit", "metadata", "--out-dir"])
+            .args(["-Adead_code", "-Aunused_variables", "--emit", "metadata"])
+            .arg("--out-dir")
             .arg(&folder)
-            .arg(&path);
+            .arg(&source);
         let found = output(&mut compiler);
         let said = String::from_utf8_lossy(&found.stderr);
         let is_heading = |line: &&str| line.starts_with("error") || line.starts_with("warning");

@@ -7,9 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "duologue/ready.h"
 #include "golden.h"
+#include "waits.h"
 
 enum { MANY = 3, CANCELS = 20000 };
 
@@ -24,13 +23,6 @@ static void end_canceler(duo_canceler *canceler)
 {
     duo_canceler_use(NULL);
     duo_canceler_free(canceler);
-}
-
-static void *cancel_late(void *canceler)
-{
-    take_a_moment();
-    duo_cancel(canceler);
-    return NULL;
 }
 
 static void begin(numbers_server_stream_t *in, numbers_client_stream_t *out)

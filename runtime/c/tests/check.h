@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -48,6 +49,15 @@ static inline pthread_t start(void *(*run)(void *), void *context)
 static inline void finish(pthread_t thread)
 {
     CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* The next of numbers that look random, and are the same for the same seed, which is not 0. */
+static inline uint64_t draw(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
 }
 
 /* Long enough for another thread to fall asleep; if it is too short, a test only proves less. */

@@ -1,8 +1,8 @@
 /* Sets to which any thread adds endpoints: one thread waits, and others use what is ready and give it back. */
 #include <poll.h>
 
-#include "duologue/ready.h"
 #include "line.h"
+#include "waits.h"
 
 enum { LINES = 20, WORKERS = 3, MESSAGES = 2000 };
 
@@ -18,13 +18,6 @@ static void *give_late(void *context)
     const giving *given = context;
     take_a_moment();
     CHECK(duo_ports_give(given->ports, DUO_READY(given->line->in), given->line) == DUO_OK);
-    return NULL;
-}
-
-static void *interrupt_late(void *ports)
-{
-    take_a_moment();
-    duo_ports_interrupt(ports);
     return NULL;
 }
 

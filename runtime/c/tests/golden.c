@@ -1,122 +1,21 @@
-/* The thin typed layer for golden.h, in the shape of generated code. */
+/* What golden.h declares, in the shape of generated code. */
 #include "golden.h"
 
 #include "duologue/generated.h"
 
-extern const duo_state bank_states[];
+#define CLOSES(endpoint, member, state)                                                            \
+    duo_status endpoint##_close(endpoint##_t self)                                                 \
+    {                                                                                              \
+        return duo_close(self.member, state);                                                      \
+    }
+#define RECEIVES(endpoint, how, message, state, wait)                                              \
+    duo_status endpoint##_##how(endpoint##_t self, message##_t *got)                               \
+    {                                                                                              \
+        return duo_recv(self.receives, state, wait, got);                                          \
+    }
+
 extern const duo_state numbers_states[];
 extern const duo_state courier_states[];
-extern const duo_state ping_states[];
-
-static const duo_field bank_login_login_fields[] = {
-    {&duo_text_type, DUO_ENTRY(bank_login_t, login, username), 0},
-    {&duo_text_type, DUO_ENTRY(bank_login_t, login, password), 0},
-};
-static const duo_type bank_login_login_type = DUO_TYPE_OF(DUO_STRUCT, true, false, true, bank_login_login_fields);
-
-static const duo_message bank_messages[] = {
-    {&bank_login_login_type, DUO_BEFORE_NEXT(bank_login_t, login), &bank_states[1], DUO_TURN, 0},
-    {NULL, 0, &bank_states[2], DUO_TURN, 0},
-    {NULL, 0, &bank_states[0], DUO_TURN, 1},
-    {NULL, DUO_BEFORE_NEXT(bank_connected_t, deposit), &bank_states[2], DUO_STAY, 0},
-    {NULL, 0, NULL, DUO_END, 1},
-};
-const duo_state bank_states[] = {
-    {&bank_messages[0], offsetof(bank_login_t, as), DUO_CLIENT, false, DUO_TAG_SIZE(bank_login_t)},
-    {&bank_messages[1], offsetof(bank_login_response_t, as), DUO_SERVER, false, DUO_TAG_SIZE(bank_login_response_t)},
-    {&bank_messages[3], offsetof(bank_connected_t, as), DUO_CLIENT, true, DUO_TAG_SIZE(bank_connected_t)},
-};
-static const duo_protocol bank_protocol = {64, true, sizeof(void *), 2, bank_states, 0, NULL};
-
-duo_status bank_init(bank_server_login_t *server, bank_client_login_t *client)
-{
-    return duo_open(&bank_protocol, &server->receives, &client->sends);
-}
-
-duo_status bank_client_login_send_login(bank_client_login_t self, duo_str username,
-                                        duo_str password, bank_client_login_response_t *next)
-{
-    bank_login_t message;
-    message.as.login.username = username;
-    message.as.login.password = password;
-    return duo_send(self.sends, &bank_messages[0], &message.as, DUO_FOREVER, &next->receives);
-}
-
-duo_status bank_server_login_recv(bank_server_login_t self, bank_login_t *message)
-{
-    return duo_recv(self.receives, &bank_states[0], DUO_FOREVER, message);
-}
-
-duo_status bank_server_login_response_send_ok(bank_server_login_response_t self,
-                                              bank_server_connected_t *next)
-{
-    return duo_send(self.sends, &bank_messages[1], NULL, DUO_FOREVER, &next->receives);
-}
-
-duo_status bank_server_login_response_send_invalid(bank_server_login_response_t self,
-                                                   bank_server_login_t *next)
-{
-    return duo_send(self.sends, &bank_messages[2], NULL, DUO_FOREVER, &next->receives);
-}
-
-duo_status bank_client_login_response_recv(bank_client_login_response_t self,
-                                           bank_login_response_t *message)
-{
-    return duo_recv(self.receives, &bank_states[1], DUO_FOREVER, message);
-}
-
-duo_status bank_client_connected_send_deposit(bank_client_connected_t self, double money,
-                                              bank_client_connected_t *next)
-{
-    bank_connected_t message;
-    message.as.deposit.money = money;
-    return duo_send(self.sends, &bank_messages[3], &message.as, DUO_FOREVER, &next->sends);
-}
-
-duo_status bank_client_connected_send_quit(bank_client_connected_t self)
-{
-    return duo_send(self.sends, &bank_messages[4], NULL, DUO_FOREVER, NULL);
-}
-
-duo_status bank_server_connected_recv(bank_server_connected_t self, bank_connected_t *message)
-{
-    return duo_recv(self.receives, &bank_states[2], DUO_FOREVER, message);
-}
-
-duo_status bank_client_login_close(bank_client_login_t self)
-{
-    return duo_close(self.sends, &bank_states[0]);
-}
-
-duo_status bank_server_login_close(bank_server_login_t self)
-{
-    return duo_close(self.receives, &bank_states[0]);
-}
-
-duo_status bank_client_login_response_close(bank_client_login_response_t self)
-{
-    return duo_close(self.receives, &bank_states[1]);
-}
-
-duo_status bank_server_login_response_close(bank_server_login_response_t self)
-{
-    return duo_close(self.sends, &bank_states[1]);
-}
-
-duo_status bank_client_connected_close(bank_client_connected_t self)
-{
-    return duo_close(self.sends, &bank_states[2]);
-}
-
-duo_status bank_server_connected_close(bank_server_connected_t self)
-{
-    return duo_close(self.receives, &bank_states[2]);
-}
-
-void bank_login_free(bank_login_t *message)
-{
-    duo_free(&bank_states[0], message);
-}
 
 static const duo_message numbers_messages[] = {
     {NULL, DUO_BEFORE_NEXT(numbers_stream_t, send), &numbers_states[0], DUO_STAY, 0},
@@ -219,15 +118,8 @@ duo_status numbers_client_stream_shared_try_send_send(numbers_client_stream_shar
     return numbers_shared_send(self, value, DUO_AT_ONCE);
 }
 
-duo_status numbers_client_stream_close(numbers_client_stream_t self)
-{
-    return duo_close(self.sends, &numbers_states[0]);
-}
-
-duo_status numbers_server_stream_close(numbers_server_stream_t self)
-{
-    return duo_close(self.receives, &numbers_states[0]);
-}
+CLOSES(numbers_client_stream, sends, &numbers_states[0])
+CLOSES(numbers_server_stream, receives, &numbers_states[0])
 
 numbers_server_stream_t numbers_server_stream_take(numbers_server_stream_t *place)
 {
@@ -314,125 +206,11 @@ duo_status courier_client_carry_send_done(courier_client_carry_t self)
     return duo_send(self.sends, &courier_messages[3], NULL, DUO_FOREVER, NULL);
 }
 
-duo_status courier_server_carry_recv(courier_server_carry_t self, courier_carry_t *message)
-{
-    return duo_recv(self.receives, &courier_states[0], DUO_FOREVER, message);
-}
-
-duo_status courier_client_carry_close(courier_client_carry_t self)
-{
-    return duo_close(self.sends, &courier_states[0]);
-}
-
-duo_status courier_server_carry_close(courier_server_carry_t self)
-{
-    return duo_close(self.receives, &courier_states[0]);
-}
+RECEIVES(courier_server_carry, recv, courier_carry, &courier_states[0], DUO_FOREVER)
+CLOSES(courier_client_carry, sends, &courier_states[0])
+CLOSES(courier_server_carry, receives, &courier_states[0])
 
 void courier_carry_free(courier_carry_t *message)
 {
     duo_free(&courier_states[0], message);
-}
-
-static const duo_message ping_messages[] = {
-    {NULL, DUO_BEFORE_NEXT(ping_ping_t, ping), &ping_states[1], DUO_TURN, 0},
-    {NULL, DUO_BEFORE_NEXT(ping_pong_t, pong), &ping_states[0], DUO_TURN, 0},
-    {NULL, 0, NULL, DUO_END, 1},
-};
-const duo_state ping_states[] = {
-    {&ping_messages[0], offsetof(ping_ping_t, as), DUO_CLIENT, false, DUO_TAG_SIZE(ping_ping_t)},
-    {&ping_messages[1], offsetof(ping_pong_t, as), DUO_SERVER, false, DUO_TAG_SIZE(ping_pong_t)},
-};
-DUO_SHAPE(ping, 1, false, sizeof(void *), 2);
-static const duo_protocol ping_protocol = {1, false, sizeof(void *), 2, ping_states, 0, &ping_shape};
-
-duo_status ping_init(ping_server_ping_t *server, ping_client_ping_t *client)
-{
-    return duo_open(&ping_protocol, &server->receives, &client->sends);
-}
-
-duo_status ping_client_ping_send_ping(ping_client_ping_t self, uint64_t value,
-                                      ping_client_pong_t *next)
-{
-    duo_cursor cursor;
-    if (duo_may_send(&cursor, self.sends, DUO_CLIENT, &ping_shape, DUO_TURN)) {
-        memcpy(cursor.slot + DUO_ENTRY(ping_ping_t, ping, value), &value, sizeof value);
-        return duo_publish(&cursor, self.sends, DUO_CLIENT, DUO_TURN, 0, true, false, &next->receives);
-    }
-    ping_ping_t message;
-    message.as.ping.value = value;
-    return duo_send_apart(self.sends, &ping_messages[0], &message.as, DUO_FOREVER, &next->receives);
-}
-
-duo_status ping_server_ping_recv(ping_server_ping_t self, ping_ping_t *message)
-{
-    duo_cursor cursor;
-    if (duo_may_recv(&cursor, self.receives, DUO_SERVER, &ping_shape, DUO_TURN, DUO_FOREVER)) {
-        message->tag = PING_PING_PING;
-        message->block = NULL;
-        memcpy(&message->as.ping.value, cursor.slot + DUO_ENTRY(ping_ping_t, ping, value),
-               sizeof message->as.ping.value);
-        message->as.ping.next.sends = duo_taken(&cursor, self.receives, DUO_TURN, false);
-        return DUO_OK;
-    }
-    ping_ping_t arrived;
-    duo_status status = duo_recv(self.receives, &ping_states[0], DUO_FOREVER, &arrived);
-    message->tag = arrived.tag;
-    message->block = arrived.block;
-    if (status == DUO_OK) message->as = arrived.as;
-    return status;
-}
-
-duo_status ping_server_pong_send_pong(ping_server_pong_t self, uint64_t value,
-                                      ping_server_ping_t *next)
-{
-    duo_cursor cursor;
-    if (duo_may_send(&cursor, self.sends, DUO_SERVER, &ping_shape, DUO_TURN)) {
-        memcpy(cursor.slot + DUO_ENTRY(ping_pong_t, pong, value), &value, sizeof value);
-        return duo_publish(&cursor, self.sends, DUO_SERVER, DUO_TURN, 0, true, false, &next->receives);
-    }
-    ping_pong_t message;
-    message.as.pong.value = value;
-    return duo_send_apart(self.sends, &ping_messages[1], &message.as, DUO_FOREVER, &next->receives);
-}
-
-duo_status ping_server_pong_send_enough(ping_server_pong_t self)
-{
-    return duo_send(self.sends, &ping_messages[2], NULL, DUO_FOREVER, NULL);
-}
-
-duo_status ping_client_pong_recv(ping_client_pong_t self, ping_pong_t *message)
-{
-    return duo_recv(self.receives, &ping_states[1], DUO_FOREVER, message);
-}
-
-duo_status ping_client_pong_try_recv(ping_client_pong_t self, ping_pong_t *message)
-{
-    return duo_recv(self.receives, &ping_states[1], DUO_AT_ONCE, message);
-}
-
-duo_status ping_client_pong_recv_within(ping_client_pong_t self, uint64_t nanoseconds,
-                                        ping_pong_t *message)
-{
-    return duo_recv(self.receives, &ping_states[1], nanoseconds, message);
-}
-
-duo_status ping_client_ping_close(ping_client_ping_t self)
-{
-    return duo_close(self.sends, &ping_states[0]);
-}
-
-duo_status ping_server_ping_close(ping_server_ping_t self)
-{
-    return duo_close(self.receives, &ping_states[0]);
-}
-
-duo_status ping_client_pong_close(ping_client_pong_t self)
-{
-    return duo_close(self.receives, &ping_states[1]);
-}
-
-duo_status ping_server_pong_close(ping_server_pong_t self)
-{
-    return duo_close(self.sends, &ping_states[1]);
 }

@@ -15,10 +15,7 @@ static _Thread_local uint64_t seed;
 
 static uint64_t below(uint64_t limit)
 {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % limit;
+    return draw(&seed) % limit;
 }
 
 /* Mostly about as long as the other side spins before it sleeps. */

@@ -1,54 +1,29 @@
 /* Memory runs out at every possible point: everything is released, and the library still works. */
 #include "check.h"
+#include "counted.h"
 #include "golden.h"
-
-/* This many allocations succeed; the ones after that fail. */
-static long left;
-static long live;
-
-static void *count(void *memory)
-{
-    if (memory != NULL) live++;
-    return memory;
-}
-
-static void *allocate(size_t size)
-{
-    return left-- > 0 ? count(malloc(size)) : NULL;
-}
-
-static void *allocate_aligned(size_t alignment, size_t size)
-{
-    return left-- > 0 ? count(aligned_alloc(alignment, size)) : NULL;
-}
-
-static void release(void *memory)
-{
-    if (memory != NULL) live--;
-    free(memory);
-}
 
 static void opening(void)
 {
     numbers_server_stream_t in = {0};
     numbers_client_stream_t out = {0};
-    left = 0;
+    counted.left = 0;
     CHECK(numbers_init(&in, &out) == DUO_NO_MEMORY);
     CHECK(in.receives.session == NULL && out.sends.session == NULL);
     /* The session itself, but not its ring: the session waits in the pool for the next attempt. */
-    left = 1;
+    counted.left = 1;
     CHECK(numbers_init(&in, &out) == DUO_NO_MEMORY);
-    CHECK(live == 1);
-    left = 1;
+    CHECK(counted.live == 1);
+    counted.left = 1;
     CHECK(numbers_init(&in, &out) == DUO_OK);
-    CHECK(live == 2);
+    CHECK(counted.live == 2);
     CHECK(numbers_server_stream_close(in) == DUO_OK);
     CHECK(numbers_client_stream_close(out) == DUO_OK);
     /* The ring waits with its session. */
-    CHECK(live == 2);
-    left = 1000;
+    CHECK(counted.live == 2);
+    counted.left = 1000;
     CHECK(numbers_init_with(SIZE_MAX / 2 + 1, &in, &out) == DUO_NO_MEMORY);
-    CHECK(live == 2);
+    CHECK(counted.live == 2);
 }
 
 /* A session with the shape of an earlier one needs no memory; one with another shape has another ring. */
@@ -57,7 +32,7 @@ static void again(void)
     numbers_server_stream_t in;
     numbers_client_stream_t out;
     numbers_stream_t got;
-    left = 0;
+    counted.left = 0;
     for (uint64_t i = 0; i < 3000; i++) {
         CHECK(numbers_init(&in, &out) == DUO_OK);
         for (uint64_t sent = 0; sent < i % 40; sent++) {
@@ -69,12 +44,12 @@ static void again(void)
         CHECK(numbers_client_stream_close(out) == DUO_OK);
         CHECK(numbers_server_stream_try_recv(in, &got) == DUO_CLOSED);
     }
-    CHECK(live == 2);
-    left = 1;
-    CHECK(numbers_init_with(100, &in, &out) == DUO_OK && left == 0 && live == 2);
+    CHECK(counted.live == 2);
+    counted.left = 1;
+    CHECK(numbers_init_with(100, &in, &out) == DUO_OK && counted.left == 0 && counted.live == 2);
     CHECK(numbers_client_stream_close(out) == DUO_OK && numbers_server_stream_close(in) == DUO_OK);
-    left = 1;
-    CHECK(numbers_init(&in, &out) == DUO_OK && left == 0 && live == 2);
+    counted.left = 1;
+    CHECK(numbers_init(&in, &out) == DUO_OK && counted.left == 0 && counted.live == 2);
     CHECK(numbers_client_stream_close(out) == DUO_OK && numbers_server_stream_close(in) == DUO_OK);
 }
 
@@ -84,45 +59,45 @@ static void many_at_once(void)
     enum { MANY = 100, FLAGS_ARMED = 32 };
     numbers_server_stream_t in[MANY];
     numbers_client_stream_t out[MANY];
-    left = 1000;
+    counted.left = 1000;
     for (int i = 0; i < MANY; i++) CHECK(numbers_init(&in[i], &out[i]) == DUO_OK);
-    long before = live;
+    long before = counted.live;
     for (int i = 0; i < MANY; i++) {
         CHECK(numbers_client_stream_close(out[i]) == DUO_OK);
         CHECK(numbers_server_stream_close(in[i]) == DUO_OK);
     }
-    CHECK(live == before - (MANY - FLAGS_ARMED));
+    CHECK(counted.live == before - (MANY - FLAGS_ARMED));
 }
 
 static void sending(void)
 {
-    left = 1000;
+    counted.left = 1000;
     courier_server_carry_t server = {0};
     courier_client_carry_t client = {0};
     numbers_server_stream_t in = {0};
     numbers_client_stream_t out = {0};
     CHECK(courier_init(&server, &client) == DUO_OK);
     CHECK(numbers_init(&in, &out) == DUO_OK);
-    long before = live;
-    left = 0;
+    long before = counted.live;
+    counted.left = 0;
     courier_client_carry_t untouched = client;
     CHECK(courier_client_carry_send_parcel(client, DUO_STR("note"), in, &client) == DUO_NO_MEMORY);
     CHECK(client.sends.session == untouched.sends.session);
-    CHECK(live == before);
-    left = 1000;
+    CHECK(counted.live == before);
+    counted.left = 1000;
     CHECK(courier_client_carry_send_parcel(client, DUO_STR("note"), in, &client) == DUO_OK);
-    CHECK(live == before + 1);
+    CHECK(counted.live == before + 1);
     courier_carry_t parcel;
     CHECK(courier_server_carry_recv(server, &parcel) == DUO_OK);
     CHECK(parcel.tag == COURIER_CARRY_PARCEL);
     server = parcel.as.parcel.next;
     courier_carry_free(&parcel);
-    CHECK(live == before);
+    CHECK(counted.live == before);
     CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_CLOSED);
     /* Receiving and closing need no memory. */
     CHECK(courier_client_carry_send_parcel(client, DUO_STR(""), in, &client) == DUO_USED);
-    CHECK(live == before);
-    left = 0;
+    CHECK(counted.live == before);
+    counted.left = 0;
     CHECK(courier_client_carry_close(client) == DUO_OK);
     CHECK(courier_server_carry_recv(server, &parcel) == DUO_CLOSED);
 }
@@ -130,14 +105,14 @@ static void sending(void)
 /* Numbers need no memory once their session exists, not even to wait or to close. */
 static void nothing_after_opening(void)
 {
-    left = 1000;
+    counted.left = 1000;
     numbers_server_stream_t in = {0};
     numbers_client_stream_t out = {0};
     ping_server_ping_t server = {0};
     ping_client_ping_t client = {0};
     CHECK(numbers_init(&in, &out) == DUO_OK && ping_init(&server, &client) == DUO_OK);
-    left = 0;
-    long before = live;
+    counted.left = 0;
+    long before = counted.live;
     for (uint64_t i = 0; i < 5000; i++) {
         numbers_stream_t got;
         CHECK(numbers_client_stream_send_send(out, i, &out) == DUO_OK);
@@ -157,41 +132,21 @@ static void nothing_after_opening(void)
         size_t which;
         CHECK(duo_select(both, 2, 1000, &which) == DUO_EMPTY);
     }
-    CHECK(left == 0 && live == before);
+    CHECK(counted.left == 0 && counted.live == before);
     CHECK(numbers_client_stream_close(out) == DUO_OK && ping_client_ping_close(client) == DUO_OK);
     CHECK(numbers_server_stream_close(in) == DUO_OK && ping_server_ping_close(server) == DUO_OK);
-    CHECK(left == 0);
-}
-
-/* Memory of one session. */
-typedef struct arena {
-    long left;
-    long live;
-} arena;
-
-static void *take(void *context, size_t size)
-{
-    arena *own = context;
-    if (own->left-- <= 0) return NULL;
-    own->live++;
-    return malloc(size);
-}
-
-static void give_back(void *context, void *memory)
-{
-    ((arena *)context)->live--;
-    free(memory);
+    CHECK(counted.left == 0);
 }
 
 /* The payloads of a session are in memory of its own, wherever they end. */
 static void own_memory(void)
 {
-    arena arenas[2] = {{1000, 0}, {1000, 0}};
-    const duo_allocator own[] = {{take, give_back, &arenas[0]}, {take, give_back, &arenas[1]}};
+    arena arenas[2] = {{.left = 1000}, {.left = 1000}};
+    const duo_allocator own[] = {{arena_take, arena_give_back, &arenas[0]}, {arena_take, arena_give_back, &arenas[1]}};
     courier_server_carry_t servers[2];
     courier_client_carry_t clients[2];
     courier_carry_t parcel;
-    left = 1000;
+    counted.left = 1000;
     for (int i = 0; i < 2; i++) {
         const courier_server_carry_t none = {{0}};
         CHECK(courier_init(&servers[i], &clients[i]) == DUO_OK);
@@ -229,19 +184,19 @@ static void own_memory(void)
     /* A later session in the same memory has no allocator. */
     CHECK(courier_init(&servers[0], &clients[0]) == DUO_OK);
     CHECK(numbers_init(&in, &out) == DUO_OK && numbers_client_stream_close(out) == DUO_OK);
-    long after = live;
-    CHECK(courier_client_carry_send_parcel(clients[0], DUO_STR("note"), in, &clients[0]) == DUO_OK && live == after + 1);
+    long after = counted.live;
+    CHECK(courier_client_carry_send_parcel(clients[0], DUO_STR("note"), in, &clients[0]) == DUO_OK && counted.live == after + 1);
     CHECK(courier_client_carry_close(clients[0]) == DUO_OK && courier_server_carry_close(servers[0]) == DUO_OK);
 }
 
 /* Everything is released except for what running sessions have; those continue, and so does the library. */
 static void shutting_down(void)
 {
-    left = 1000;
+    counted.left = 1000;
     numbers_server_stream_t in;
     numbers_client_stream_t out;
     numbers_stream_t got;
-    CHECK(duo_shutdown() == 0 && live == 0 && duo_shutdown() == 0);
+    CHECK(duo_shutdown() == 0 && counted.live == 0 && duo_shutdown() == 0);
     CHECK(numbers_init(&in, &out) == DUO_OK);
     ping_server_ping_t servers[4];
     ping_client_ping_t clients[4];
@@ -252,7 +207,7 @@ static void shutting_down(void)
     }
     /* A session and its ring, and a session of which one side was closed. */
     CHECK(ping_client_ping_close(clients[3]) == DUO_OK);
-    CHECK(duo_shutdown() == 2 && live == 3);
+    CHECK(duo_shutdown() == 2 && counted.live == 3);
     for (uint64_t n = 0; n < 100; n++) {
         CHECK(numbers_client_stream_send_send(out, n, &out) == DUO_OK);
         CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == n);
@@ -260,18 +215,18 @@ static void shutting_down(void)
     }
     CHECK(numbers_client_stream_close(out) == DUO_OK && numbers_server_stream_close(in) == DUO_OK);
     CHECK(ping_server_ping_close(servers[3]) == DUO_OK);
-    CHECK(duo_shutdown() == 0 && live == 0);
+    CHECK(duo_shutdown() == 0 && counted.live == 0);
 }
 
 TEST(memory)
 {
-    duo_use_memory((duo_memory){allocate, allocate_aligned, release});
+    use_counted_memory();
     opening();
     again();
     sending();
     nothing_after_opening();
     /* The pool: as many sessions as were alive at once, and the ring of the one that last had one. */
-    CHECK(live == 3);
+    CHECK(counted.live == 3);
     many_at_once();
     own_memory();
     shutting_down();

@@ -2,8 +2,8 @@
 #include <poll.h>
 #include <sched.h>
 
-#include "duologue/ready.h"
 #include "line.h"
+#include "waits.h"
 
 enum { MANY = 100000, SENDERS = 4, MESSAGES = 20000 };
 
@@ -382,13 +382,6 @@ static void ports_of_another_set(void)
     duo_ports_free(own);
     close_line(one);
     close_line(other);
-}
-
-static void *interrupt_late(void *context)
-{
-    take_a_moment();
-    duo_ports_interrupt(context);
-    return NULL;
 }
 
 /* Another thread ends a wait, asleep or not yet begun, and the set goes on. */

@@ -7,7 +7,6 @@
 #include "duologue/ready.h"
 #include "golden.h"
 
-extern const duo_state ping_states[];
 
 enum { ROUNDS = 30000 };
 
@@ -114,7 +113,7 @@ static void in_two_places(void)
 static void before_the_set(void)
 {
     const duo_protocol protocol = {
-        .capacity = 1, .payload = sizeof(void *), .messages = 2, .first = ping_states};
+        .capacity = 1, .payload = sizeof(void *), .messages = 2, .first = duo_states_of_ping};
     const size_t size = DUO_SESSION_SIZE(1, sizeof(void *), 2);
     duo_ports *ports = duo_ports_new();
     void *memory = aligned_alloc(64, size);

@@ -14,10 +14,7 @@ static _Thread_local uint64_t seed;
 
 static uint64_t below(uint64_t limit)
 {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % limit;
+    return draw(&seed) % limit;
 }
 
 /* No pause, a moment, or long enough for the other side to spin without success, yield or sleep. */

@@ -1,9 +1,5 @@
 // There is no endpoint after the last message.
 //~ error[E0599]: no method named `deposit` found for unit type `()` in the current scope
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn goodbye(client: bank::client::Connected) -> Result<(), duologue::Closed> {

@@ -1,9 +1,5 @@
 // The error about a receiver names protocol, side and state, and the type arguments of a generic protocol.
 //~ error[E0599]: no method named `thing` found for struct `duologue_runtime::Receiver<type_switch::state::client_receives::Wait<i64>>` in the current scope
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::type_switch;
 
 fn main() -> Result<(), duologue::Closed> {

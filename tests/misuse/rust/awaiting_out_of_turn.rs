@@ -1,9 +1,5 @@
 // A task cannot await a message either when it is its turn to send.
 //~ error[E0599]: it is the turn of `stream::client::Stream<u8>` to send, not to receive
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::stream;
 
 async fn wait(client: stream::client::Stream<u8>) -> Result<(), duologue::Closed> {

@@ -1,9 +1,5 @@
 // An endpoint cannot be duplicated.
 //~ error[E0599]: no method named `clone` found for struct `bank::client::Login` in the current scope
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn main() {

@@ -2,10 +2,6 @@
 //~ error: unused `bank::client::Connected` that must be used
 //~ a dropped endpoint closes its session, and `let _ = ...` drops it
 #![deny(unused_must_use)]
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn pay(client: bank::client::Connected) -> Result<(), duologue::Closed> {

@@ -1,10 +1,6 @@
 // A method with `&mut self` cannot use an endpoint that is a field.
 //~ error[E0507]: cannot move out of `self.numbers` which is behind a mutable reference
 //~ self, // An endpoint in a field: see `duologue::Held`.
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::stream;
 
 struct Reader {

@@ -1,9 +1,5 @@
 // What follows a message must be one of the runtime's own four types.
 //~ error[E0277]: the trait bound `Mine: duologue_runtime::typed::scheme::follow::Follow` is not satisfied
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 
 struct Mine;
 

@@ -1,9 +1,5 @@
 // Every message must be handled.
 //~ error[E0004]: non-exhaustive patterns: `bank::LoginResponse::Invalid(_)` not covered
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn main() -> Result<(), duologue::Closed> {

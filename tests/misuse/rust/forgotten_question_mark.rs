@@ -1,10 +1,6 @@
 // What follows a message is inside a `Result`, which a `?` takes apart.
 //~ error[E0599]: no method named `recv` found for enum `Result<T, E>` in the current scope
 //~ use the `?` operator
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn main() -> Result<(), duologue::Closed> {

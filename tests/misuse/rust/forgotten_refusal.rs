@@ -1,10 +1,6 @@
 // If either of two messages can arrive, both must be handled.
 //~ error[E0005]: refutable pattern in local binding
 //~ pattern `bank::LoginResponse::Invalid(_)` not covered
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn main() -> Result<(), duologue::Closed> {

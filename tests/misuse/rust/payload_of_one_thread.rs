@@ -1,10 +1,6 @@
 // A payload may have to move to another thread.
 //~ error[E0277]: `Rc<u8>` cannot be sent between threads safely
 //~ required by this bound in `init`
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::stream;
 
 fn main() {

@@ -2,10 +2,6 @@
 //~ error[E0599]: it is the turn of `bank::client::Login` to send, not to receive
 //~ send a message first: that returns the endpoint that receives
 //~ // Sends `login`.
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn main() -> Result<(), duologue::Closed> {

@@ -1,9 +1,5 @@
 // An endpoint is used once.
 //~ error[E0382]: use of moved value: `client`
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn main() -> Result<(), duologue::Closed> {

@@ -1,9 +1,5 @@
 // Every message of every endpoint must be handled.
 //~ error[E0004]: non-exhaustive patterns: `Ok(bank::LoginResponse::Invalid(_))` not covered
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::{bank, stream};
 
 fn main() -> Result<(), duologue::Closed> {

@@ -1,10 +1,6 @@
 // The case that the peer closes the session must be handled. The error is at the line of the `select!`.
 //~ error: `self.numbers` has no `closed` arm: its peer may disconnect
-//~ select_without_closed.rs:16:9
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
+//~ select_without_closed.rs:12:9
 use protocols::stream;
 
 struct Reader {

@@ -2,10 +2,6 @@
 //~ error[E0277]: `bank::client::Login` does not receive
 //~ not an endpoint that waits for a message
 //~ that returns the endpoint that receives
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn wait(port: impl duologue::Receive) {}

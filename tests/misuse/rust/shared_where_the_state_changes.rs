@@ -1,9 +1,5 @@
 // Only a state that every message leads back to can have many senders.
 //~ error[E0425]: cannot find type `SharedLogin` in module `bank::client`
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn share(login: bank::client::Login) {

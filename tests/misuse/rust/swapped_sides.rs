@@ -1,9 +1,5 @@
 // `init` returns the server's endpoint first. The error about the other one names its side.
 //~ error[E0599]: no method named `login` found for struct `duologue_runtime::Receiver<bank::state::server_receives::Login>` in the current scope
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn main() -> Result<(), duologue::Closed> {

@@ -1,10 +1,6 @@
 // A stream of `'static` texts is not a stream of shorter-lived ones: the server would read a text that is gone.
 //~ error: lifetime may not live long enough
 //~ is invariant over the parameter `T`
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::stream;
 
 fn lend<'a>(client: stream::client::Stream<&'static str>, text: &'a str) {

@@ -1,10 +1,6 @@
 // The state has other messages.
 //~ error[E0599]: no method named `deposit` found for struct `bank::client::Login` in the current scope
 //~ // Sends `login`.
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn main() -> Result<(), duologue::Closed> {

@@ -1,10 +1,6 @@
 // A message carries the payload that the protocol declares.
 //~ error[E0308]: mismatched types
 //~ expected `String`, found integer
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn main() -> Result<(), duologue::Closed> {

@@ -1,10 +1,6 @@
 // The server's endpoint is not the client's.
 //~ error[E0308]: mismatched types
 //~ expected `Login`, found `Receiver<Login>`
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn ask(client: bank::client::Login) {}

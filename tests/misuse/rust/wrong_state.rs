@@ -1,9 +1,5 @@
 // It is the other side's turn.
 //~ error[E0599]: no method named `withdrawal` found for struct `duologue_runtime::Receiver<bank::state::client_receives::LoginResponse>` in the current scope
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::bank;
 
 fn main() -> Result<(), duologue::Closed> {

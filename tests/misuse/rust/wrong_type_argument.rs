@@ -1,10 +1,6 @@
 // The argument of the next state depends on the message.
 //~ error[E0308]: mismatched types
 //~ expected `String`, found `i64`
-#![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::type_switch;
 
 fn main() -> Result<(), duologue::Closed> {

@@ -64,7 +64,6 @@ cases! { PROCESSES:
     limits in &[ADDRESS];
     letters in &[ADDRESS];
     given_back in &[ADDRESS];
-    pooled in &[ADDRESS];
     bounds in &[ADDRESS];
     sizes in &[ADDRESS];
     enums in &[ADDRESS];

@@ -84,11 +84,11 @@ fn conversations_are_recorded() {
 fn write_with(program: &str, generated: &PathBuf, watch: Watch, files: &[PathBuf]) {
     let program = repository().join("tests/record").join(program);
     let sources = [sources_in(generated), vec![program]].concat();
-    let includes = std::slice::from_ref(generated);
+    let includes = [generated.clone(), runtime().join("tests")];
     let program = Program {
         flags: RECORD,
         runtime: RECORD,
-        ..quiet(watch, &sources, includes, generated)
+        ..quiet(watch, &sources, &includes, generated)
     };
     let program = program
         .link()
