@@ -1,7 +1,7 @@
 //! Generation from a `build.rs`: the package in `tests/example` is copied out of the repository, built and run.
 
 use crate::support::program::{Scratch, run};
-use crate::support::repository;
+use crate::support::{edit, repository};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -66,6 +66,12 @@ impl Example {
         words
     }
 
+    /// A second build has nothing to do.
+    #[track_caller]
+    fn rests(&self) {
+        assert!(is_fresh(&self.builds()));
+    }
+
     #[track_caller]
     fn fails(&self) -> String {
         let output = self.build();
@@ -74,9 +80,7 @@ impl Example {
     }
 
     fn change(&self, path: &str, from: &str, to: &str) {
-        let text = self.scratch.read(path);
-        assert!(text.contains(from), "{path} has no {from}");
-        self.scratch.write(path, text.replace(from, to));
+        edit(&self.scratch.path(path), from, to);
     }
 }
 
@@ -96,20 +100,14 @@ fn a_package_generates_its_protocols_and_runs() {
         "got 30.00\n",
         "{errors}"
     );
-    assert!(
-        is_fresh(&example.builds()),
-        "a second build has nothing to do"
-    );
+    example.rests();
     example.change("protocols/money.proto", "f64", "i64");
     example.change("src/main.rs", "f64", "i64");
     example.change("src/main.rs", "100.0", "100");
     example.change("src/main.rs", "30.0", "30");
     example.change("src/main.rs", "0.0", "0");
     assert!(!is_fresh(&example.builds()), "an imported file has changed");
-    assert!(
-        is_fresh(&example.builds()),
-        "a second build has nothing to do"
-    );
+    example.rests();
 }
 
 #[test]
@@ -149,10 +147,7 @@ fn a_missing_import_that_appears_is_noticed() {
     assert!(words.contains("error[unresolved-import]"), "{words}");
     example.scratch.write("protocols/money.proto", money);
     example.builds();
-    assert!(
-        is_fresh(&example.builds()),
-        "a second build has nothing to do"
-    );
+    example.rests();
 }
 
 #[test]
@@ -161,10 +156,7 @@ fn all_files_of_a_directory_are_watched() {
     let example = Example::new("all");
     example.change("build.rs", ".protocol(\"bank.proto\")", ".all()");
     example.builds();
-    assert!(
-        is_fresh(&example.builds()),
-        "a second build has nothing to do"
-    );
+    example.rests();
     example.scratch.write(
         "protocols/deep/light.proto",
         "proto! light { off:send { on -> ! } }\n",
@@ -176,10 +168,7 @@ fn all_files_of_a_directory_are_watched() {
         "fn main() {\n    let _ = protocols::light::init();",
     );
     example.builds();
-    assert!(
-        is_fresh(&example.builds()),
-        "a second build has nothing to do"
-    );
+    example.rests();
 }
 
 /// The lines that Cargo shows as errors of the build script.

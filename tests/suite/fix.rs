@@ -4,6 +4,7 @@ use crate::rules::fixtures;
 use crate::support::choices::Choices;
 use crate::support::program::Scratch;
 use crate::support::repository;
+use crate::support::rust::protocols_in;
 use crate::syntax::leaves;
 use duologue::compile::{Compilation, Input, Request, compile};
 use duologue::diagnostic::Level;
@@ -13,78 +14,6 @@ use insta::assert_snapshot;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-const WRONG: &str = "\
-// A comment at the top.
-proto! light {
-    off:send {
-        on   -> on   // two spaces, kept
-        leave -> over /* kept */;
-        stay => off
-    },
-    on:send { off -> off, broken -> over }
-
-    /// Nothing is said any more.
-    over { }
-}
-
-type brightness = u8
-proto! other { a:send { x(brightnes) -> aa } }
-";
-
-#[test]
-fn repairs_are_made_until_none_is_left() {
-    let scratch = Scratch::with(
-        "fix",
-        &[
-            ("light.proto", WRONG),
-            ("fine.proto", "proto! fine { a:send { x -> ! } }\n"),
-        ],
-    );
-    assert_snapshot!(
-        "fix-transcript",
-        scratch.transcript("check --fix --format short .")
-    );
-    assert_snapshot!("fix-text", scratch.read("light.proto"));
-    let again = scratch.transcript("check --fix --format short .");
-    assert!(!again.contains("fixed"), "{again}");
-}
-
-/// A comment marker inside a string starts no comment: the semicolon comes after the string.
-#[test]
-fn a_semicolon_after_a_path_is_written_once() {
-    let text = "import \"a//b.proto\"\nproto! light { on:send { off -> ! } }\n";
-    let files = [
-        ("light.proto", text),
-        ("a/b.proto", "type brightness = u8;\n"),
-    ];
-    let scratch = Scratch::with("fix-path", &files);
-    scratch.transcript("check --fix light.proto");
-    let repaired = text.replacen("b.proto\"", "b.proto\";", 1);
-    assert_eq!(scratch.read("light.proto"), repaired);
-}
-
-#[test]
-fn standard_input_is_not_repaired() {
-    let scratch = Scratch::new("fix-stdin");
-    assert_snapshot!("fix-stdin", scratch.transcript("check --fix -"));
-}
-
-/// Rules are removed from an attribute one by one, with their commas. A comment stays, and so does the rule it may be about.
-#[test]
-fn suppressions_of_nothing_are_removed() {
-    let text = "#[allow(stuck-state, never-ends, unreachable-state, cannot-finish)]\n\
-                proto! beat {\n    alive:send { beat -> alive }\n}\n\
-                #[allow(stuck-state, /* still one */ cannot-finish)]\n\
-                proto! light {\n    on:send { off -> ! }\n}\n";
-    let scratch = Scratch::with("fix-suppressions", &[("beat.proto", text)]);
-    scratch.transcript("check --fix beat.proto");
-    let expected = text.replace(
-        "(stuck-state, never-ends, unreachable-state, cannot-finish)",
-        "(never-ends)",
-    );
-    assert_eq!(scratch.read("beat.proto"), expected);
-}
 
 /// Two names that are not UTF-8 can look the same in reports; a repair of one file must not become the text of the other.
 #[cfg(target_os = "linux")]
@@ -107,105 +36,6 @@ fn files_that_reports_cannot_tell_apart_are_left_alone() {
         let now = std::fs::read_to_string(path).expect("it can be read");
         assert_eq!(now, text(name));
     }
-}
-
-/// A file that cannot be written is named as the user named it.
-#[test]
-fn a_file_that_cannot_be_written_is_named_as_it_was_given() {
-    let text = "proto! p { a:send { x -> done } done { } }\n";
-    let scratch = Scratch::with("fix-read-only", &[("p.proto", text)]);
-    let path = scratch.path("p.proto");
-    let mut permissions = std::fs::metadata(&path).expect("it is there").permissions();
-    permissions.set_readonly(true);
-    std::fs::set_permissions(&path, permissions).expect("it can be protected");
-    scratch.said("check --fix p.proto", 3, &["error: cannot write p.proto: "]);
-}
-
-/// Which of two words is the type is clear if one is a type and the other is not, and no import can change that.
-#[test]
-fn a_type_before_its_name_is_moved_only_where_there_is_no_other_reading() {
-    let message = |payload: &str| format!("proto! p {{ s:send {{ m({payload}) -> ! }} }}\n");
-    let texts = [
-        (
-            "struct item { str name, u32 price }\n".to_owned(),
-            "struct item { name: str, price: u32 }\n".to_owned(),
-        ),
-        (
-            "struct money { cents: u64 }\nstruct item { money price, id u64 }\n".to_owned(),
-            "struct money { cents: u64 }\nstruct item { price: money, id: u64 }\n".to_owned(),
-        ),
-        (
-            message("str name, password str"),
-            message("name: str, password: str"),
-        ),
-        (
-            "proto! p { s:send<T> { m(T value) -> ! } }\n".to_owned(),
-            "proto! p { s:send<T> { m(value: T) -> ! } }\n".to_owned(),
-        ),
-    ];
-    for (index, (text, expected)) in texts.iter().enumerate() {
-        let scratch = Scratch::with(&format!("fix-turned-{index}"), &[("a.proto", text)]);
-        scratch.transcript("check --fix a.proto");
-        assert_eq!(&scratch.read("a.proto"), expected);
-    }
-    let either = [
-        "struct item { money price }\n",
-        "struct item { str u32 }\n",
-        "import \"t.proto\";\nstruct item { str name }\n",
-        "import \"t.proto\";\nstruct item { name str }\n",
-        "type money = unsigned int\n",
-        "type money = u64 cents;\n",
-        "package acme bank;\n",
-        "import \"t.proto\" as t;\n",
-    ];
-    let either = either.map(str::to_owned).into_iter();
-    let payloads = [
-        "optional str",
-        "repeated str",
-        "unsigned int",
-        "u8 u16",
-        "money price",
-    ];
-    for (index, text) in either.chain(payloads.map(message)).enumerate() {
-        let scratch = Scratch::with(
-            &format!("fix-either-{index}"),
-            &[("a.proto", &text), ("t.proto", "type t = u8;\n")],
-        );
-        scratch.transcript("check --fix a.proto");
-        assert_eq!(scratch.read("a.proto"), text);
-    }
-}
-
-/// A separator is not replaced where the text after it is not what it would separate.
-#[test]
-fn a_bracket_that_is_missing_or_closes_too_early_is_not_repaired_by_guessing() {
-    for (index, text) in [
-        "proto! p { s:send { a -> s; t:recv { b -> ! } }\n",
-        "proto! p { s:send { a -> s }, b -> ! } }\n",
-        "proto! p { s:send { a -> s b { c -> ! } } }\n",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let scratch = Scratch::with(&format!("fix-bracket-{index}"), &[("a.proto", text)]);
-        scratch.transcript("check --fix a.proto");
-        assert_eq!(scratch.read("a.proto"), text);
-    }
-}
-
-/// A state is removed with its line and with the blank line that separated it. A comment inside a state stays, and so does the
-/// state.
-#[test]
-fn a_removed_state_leaves_no_trace_and_removes_no_comment() {
-    let before = "proto! p {\n    a:send { x -> done }\n\n    done { }\n}\n";
-    let after = "proto! p {\n    a:send { x -> ! }\n}\n";
-    let kept = "proto! p {\n    a:send { x -> done }\n    done { /* why */ }\n}\n";
-    let scratch = Scratch::with("fix-terminals", &[("a.proto", before)]);
-    scratch.transcript("check --fix a.proto");
-    assert_eq!(scratch.read("a.proto"), after);
-    scratch.write("a.proto", kept);
-    scratch.transcript("check --fix a.proto");
-    assert_eq!(scratch.read("a.proto"), kept);
 }
 
 /// All fixtures with something to repair, and the results. Repaired files parse, except for the cases named here, which have a
@@ -254,19 +84,14 @@ fn fixtures_after_their_repairs() {
 /// Repairs of a program without errors do not change its protocols.
 #[test]
 fn repairs_of_a_sound_program_keep_its_fingerprints() {
-    let mut texts: Vec<PathBuf> = Vec::new();
-    for folder in [
+    let folders = [
         "protocols",
         "tests/corpus/literature",
         "tests/corpus/2012",
         "tests/fail/verbose-terminal",
         "tests/fail/unused-suppression",
-    ] {
-        let entries = fs::read_dir(repository().join(folder)).expect("the folder can be read");
-        texts.extend(entries.map(|entry| entry.expect("an entry").path()));
-    }
-    texts.retain(|path| path.extension().is_some_and(|end| end == "proto"));
-    texts.sort();
+    ];
+    let texts = folders.into_iter().flat_map(protocols_in);
     let mut repaired = 0;
     for path in texts {
         let text = fs::read_to_string(&path).expect("it can be read");
@@ -288,27 +113,6 @@ fn keeps_its_fingerprints(path: &Path, text: &str) -> bool {
     }
     assert_eq!(print(), before, "{}", path.display());
     scratch.read("a.proto") != text
-}
-
-/// What looks like a repair but has a second reading, or leaves another error: the texts stay.
-#[test]
-fn a_repair_whose_result_is_not_better_is_not_made() {
-    for (index, message) in [
-        "login(username: str password: str) -> !",
-        "buy(amount: u32 where amount > 0) -> !",
-        "volume(level: u8 in 0..10) -> !",
-        "ring -> s | busy",
-        "push(stream u32) -> !",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let text = format!("proto! p {{ s:send {{ {message} }} }}\n");
-        let scratch = Scratch::with(&format!("fix-worse-{index}"), &[("a.proto", &text)]);
-        let answer = scratch.transcript("check --fix --format json a.proto");
-        assert_eq!(scratch.read("a.proto"), text);
-        assert!(!answer.contains("\"safe\""), "{answer}");
-    }
 }
 
 fn is_comment(token: &&str) -> bool {
@@ -356,11 +160,7 @@ fn repairs_of_random_changes_leave_fewer_errors() {
     let count = std::env::var("DUOLOGUE_CHANGES").map_or(400, |count| {
         count.parse().expect("DUOLOGUE_CHANGES is a number")
     });
-    let examples = fs::read_dir(repository().join("protocols")).expect("the folder can be read");
-    let mut examples: Vec<PathBuf> = examples
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    examples.sort();
+    let examples = protocols_in("protocols");
     let texts: Vec<String> = examples
         .iter()
         .map(|path| fs::read_to_string(path).expect("it can be read"))

@@ -5,13 +5,10 @@ use crate::support::repository;
 use crate::support::rust::{checked, protocols_in};
 use crate::support::texts::Texts;
 use duologue::protocol::{Next, Protocol, Side};
-use insta::assert_snapshot;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-
-const BANK: &str = include_str!("../../protocols/bank.proto");
 
 /// Everything that a claim can be about holds for this one.
 const JOURNAL: &str = "\
@@ -23,87 +20,14 @@ proto! journal {
 }
 ";
 
-/// A loop without an end, a state that is not reached, an endpoint as payload, and a generic state.
-const ODD: &str = "\
-import \"bank.proto\";
-#[allow(never-ends, cannot-finish, unreachable-state)]
-proto! odd {
-    go:send { next -> go, hand(bank::server::connected) -> go, keep(u8) -> kept<u8>, also(str) -> kept<str> }
-    kept:recv<T> { value(T) -> go }
-    lost:recv { never -> ! }
-}
-";
-
 fn scratch(name: &str) -> Scratch {
-    let files = [
-        ("bank.proto", BANK),
-        ("odd.proto", ODD),
-        ("journal.proto", JOURNAL),
-    ];
-    Scratch::with(name, &files)
+    Scratch::with(name, &[("journal.proto", JOURNAL)])
 }
 
 fn printed(scratch: &Scratch, arguments: &str) -> Value {
     let output = run(scratch.duologue(arguments), b"");
     assert!(output.status.success(), "{arguments}: {output:?}");
     serde_json::from_slice(&output.stdout).expect("it is JSON")
-}
-
-#[test]
-fn states_are_explained() {
-    let scratch = scratch("explain-state");
-    let mut text = String::new();
-    for topic in [
-        "bank.proto#bank/connected",
-        "bank.proto#bank/login --ascii",
-        "odd.proto#odd/kept",
-        "odd.proto#odd/lost",
-    ] {
-        text += &scratch.transcript(&format!("explain {topic}"));
-    }
-    assert_snapshot!(text);
-    let json = scratch.transcript("explain bank.proto#bank/withdrawal_response --format json");
-    assert_snapshot!("a state as JSON", json);
-    let carried = printed(&scratch, "explain odd.proto#odd/go --format json");
-    assert_eq!(carried["without"]["carried_by"], json!([]));
-    assert_eq!(carried["without"]["is_start"], json!(true));
-}
-
-#[test]
-fn what_cannot_be_explained() {
-    let scratch = scratch("explain-wrong");
-    for (topic, words) in [
-        ("bank.proto#bank/conected", "did you mean `connected`?"),
-        ("bank.proto#bank/x", "only `login`, `login_response`"),
-        ("bank.proto#bnk/login", "there is no protocol `bnk`"),
-        ("bank.proto#", "write the name of a protocol after `#`"),
-        ("bank", "there is no rule `bank`"),
-    ] {
-        scratch.said(format!("explain {topic}"), 2, &[words]);
-    }
-    scratch.write(
-        "some.proto",
-        "proto! b { s:send<T> { a(T) -> ! } }\nproto! c = b<u8>;\n",
-    );
-    for (command, words) in [
-        (
-            "graph bank.proto#bank/login --format dot",
-            "only `--format svg` draws a state",
-        ),
-        (
-            "explain some.proto#c",
-            "`c` is an instance of `b`: name `b`",
-        ),
-        ("model bank.proto#bank", "leave out `#` and what follows it"),
-    ] {
-        scratch.said(command, 2, &[words]);
-    }
-    let stuck = "#[allow(stuck-state)] proto! d { s:send { x -> t, y -> ! } t:recv { } }\n";
-    scratch.write("stuck.proto", stuck);
-    let text = scratch.transcript("explain stuck.proto#d");
-    assert!(text.contains("Nothing can be sent in `t`"), "{text}");
-    scratch.said("explain missing.proto#p/s", 3, &[]);
-    scratch.said("explain bank.proto#bank/login --format xml", 2, &[]);
 }
 
 /// A protocol without one of its states and the messages that lead to it, without payloads.
@@ -210,38 +134,10 @@ fn removed_states_break_what_the_checker_finds() {
     assert!(counts.values().all(|count| *count > 20), "{counts:?}");
 }
 
-#[test]
-fn guarantees_are_printed() {
-    let scratch = scratch("guarantee");
-    assert_snapshot!(
-        "guarantees of the bank",
-        scratch.transcript("explain bank.proto#bank")
-    );
-    let json = printed(&scratch, "explain odd.proto#odd --format json");
-    let claims = json["protocols"][0]["claims"].as_array().expect("a list");
-    let claim = |id: &str| {
-        let found = claims.iter().find(|claim| claim["id"] == id);
-        let claim = found.unwrap_or_else(|| panic!("{id}"));
-        (claim["holds"].clone(), claim["detail"].clone())
-    };
-    let is = |holds: &str, detail: &str| (json!(holds), json!(detail));
-    assert_eq!(claim("all-states-reached"), is("no", "not reached `lost`"));
-    assert_eq!(
-        claim("sessions-can-end"),
-        is("no", "no end can be reached from `go`, `kept`")
-    );
-    assert_eq!(claim("bounded-in-flight").0, "no");
-    assert_eq!(claim("time-limits").0, "not_applicable");
-    let obstacle = "sessions stay in one process: message `hand` of state `go` carries an endpoint";
-    assert_eq!(claim("same-protocol"), is("not_applicable", obstacle));
-    scratch.said("explain bank.proto#bnk", 2, &[]);
-}
-
 /// An overview of a file has each of its declarations, states and messages.
 #[test]
 fn files_are_shown_at_a_glance() {
     let scratch = scratch("overview");
-    assert_snapshot!("a file", scratch.transcript("explain bank.proto"));
     for path in protocols_in("protocols") {
         let program = checked(std::slice::from_ref(&path));
         let program = program.program();

@@ -11,7 +11,7 @@ mod cases;
 mod ci;
 mod circles;
 mod cli;
-mod config;
+mod commands;
 mod contract;
 mod declared;
 mod doc;

@@ -8,7 +8,6 @@ use duologue::languages::public_names::ProtocolNames;
 use duologue::languages::{self, Names, Options, Target};
 use duologue::protocol::{Program, ProtocolId, StateId};
 use duologue_reports::model::{Model, SCHEMA};
-use insta::assert_snapshot;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -101,29 +100,6 @@ fn the_schema_only_grows() {
     );
 }
 
-/// One protocol with all of its fields, and a program with every kind of type.
-#[test]
-fn what_a_model_looks_like() {
-    let files = [
-        (
-            "main.proto",
-            "//! A shop.\npackage demo.shop;\nimport \"types.proto\";\n\
-             /// Buying things.\n#[at_most(1 KiB)]\nproto! orders {\n    /// Choose.\n    #[within(5s)]\n    \
-             choose:send {\n        /// Take it.\n        take(item, count: u8?) -> choose,\n        pay([str<20>; 3]) -> paying,\n    }\n    \
-             paying:recv { paid -> over, again -> choose }\n    over { }\n}\n",
-        ),
-        (
-            "types.proto",
-            "/// A thing.\nstruct item { /// Its name.\n name: str<40>, color: color }\n\
-             enum color { red, other(str) }\nextern bound shown { rust = \"std::fmt::Display\"; }\nextern type date: copy { c = \"time_t\" from \"<time.h>\"; }\n\
-             proto! stream {\n    open:send<T: clone> { next(T, (date, unknown)) -> open<T>, hand(stream::server::open<T>) -> ! }\n}\n\
-             proto! dates = stream<date>;\n",
-        ),
-    ];
-    let scratch = Scratch::with("model", &files);
-    assert_snapshot!(scratch.transcript("model main.proto"));
-}
-
 #[test]
 fn the_schema_is_printed() {
     let scratch = Scratch::new("model-schema");
@@ -132,18 +108,6 @@ fn the_schema_is_printed() {
         printed,
         format!("$ duologue model --schema\n{SCHEMA}--- exit 0 ---\n")
     );
-    scratch.said("model --schema bank.proto", 2, &[]);
-}
-
-#[test]
-fn a_program_with_errors_has_no_model() {
-    let wrong = "proto! p { s:send { m -> t } }\n";
-    let scratch = Scratch::with("model-errors", &[("p.proto", wrong)]);
-    let output = scratch.duologue("model p.proto").output().expect("it runs");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(output.stdout.is_empty());
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("unknown-state"), "{errors}");
 }
 
 /// Follows the ways of each state, and finds that they are dialogues of the stated length which lead where they should.

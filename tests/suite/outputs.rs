@@ -91,23 +91,6 @@ fn plan_with_file_in_the_way(scratch: &Scratch) -> Outputs {
 }
 
 #[test]
-fn foreign_files_are_kept() {
-    let scratch = Scratch::new("outputs-foreign");
-    scratch.write("out/c/bank.h", "// mine\n");
-    scratch.write("out/rust/mod.rs", "// mine too\n");
-    let outputs = plan(&scratch, "one");
-    let refusal = outputs
-        .refuse_foreign()
-        .expect_err("two files are in the way");
-    let words = refusal.to_string();
-    assert!(
-        words.contains("bank.h") && words.contains("mod.rs"),
-        "{words}"
-    );
-    assert!(words.contains("--force"), "{words}");
-}
-
-#[test]
 fn two_outputs_on_one_path_are_refused() {
     let scratch = Scratch::new("outputs-collision");
     fs::create_dir_all(scratch.path("out")).expect("it can be created");

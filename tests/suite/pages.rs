@@ -8,35 +8,6 @@ use std::fs;
 use std::process::Command;
 
 #[test]
-fn each_rule_has_a_page_and_a_fixture() {
-    let names: BTreeSet<String> = duologue::check::RULES
-        .iter()
-        .map(|rule| rule.name.to_owned())
-        .collect();
-    let pages = files("docs/rules").into_iter();
-    let pages: BTreeSet<String> = pages
-        .filter_map(|page| Some(page.file_stem()?.to_str()?.to_owned()))
-        .collect();
-    let all = duologue::check::every_rule().map(|rule| rule.name.to_owned());
-    let all: BTreeSet<String> = all.collect();
-    assert_eq!(pages, all, "docs/rules against the rules");
-    let fixtures = fs::read_dir(repository().join("tests/fail")).expect("the fixtures are there");
-    let fixtures = fixtures.map(|entry| entry.expect("it can be read").file_name());
-    let fixtures: BTreeSet<String> = fixtures
-        .filter_map(|name| name.into_string().ok())
-        .collect();
-    let missing: Vec<_> = names.difference(&fixtures).collect();
-    assert!(
-        missing.is_empty(),
-        "no fixture in tests/fail for {missing:?}"
-    );
-    for rule in duologue::check::every_rule() {
-        let title = format!("# {}\n", rule.name);
-        assert!(rule.page.starts_with(&title), "the page of {}", rule.name);
-    }
-}
-
-#[test]
 fn the_architecture_page_shows_every_module() {
     let page = fs::read_to_string(repository().join("docs/architecture.md")).expect("it is there");
     for package in PACKAGES {

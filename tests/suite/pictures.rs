@@ -8,9 +8,7 @@ use crate::support::repository;
 use crate::support::rust::{GROUPS, checked_with_sources, protocols_in};
 use crate::support::texts::Texts;
 use drawn::Drawn;
-use duologue::fingerprint::Fingerprint;
-use duologue::protocol::{Protocol, ProtocolId};
-use duologue::relation::View;
+use duologue::protocol::Protocol;
 use duologue::source::Sources;
 use duologue_site::picture::{Area, Layout, MOST_STATES, Node, Picture, surroundings, svg, whole};
 use std::fmt::Write as _;
@@ -214,78 +212,6 @@ fn large_protocols_are_drawn_in_parts() {
         "{drawn}"
     );
     assert_eq!(drawn.matches(" cut\"").count(), 2, "{drawn}");
-    for (arguments, words) in [
-        (
-            "large.proto#large/s99 --format svg",
-            "there is no state `s99` in `large`",
-        ),
-        (
-            "large.proto#large/s1 --format dot",
-            "only `--format svg` draws a state",
-        ),
-        ("large.proto --format svg", "a picture shows one protocol"),
-    ] {
-        scratch.said(format!("graph {arguments}"), 2, &[words]);
-    }
-}
-
-/// What no robot has sent is marked, and a coverage of another protocol or version is refused.
-#[test]
-fn coverage_is_shown() {
-    let text = "proto! p { s:send { a -> s, b -> s, c -> ! } }";
-    let compilation = Texts::default().with("p.proto", text).compile();
-    let checked = compilation.checked.expect("it has no errors");
-    let program = checked.program();
-    let id = ProtocolId::new(0);
-    let fingerprint = Fingerprint::of(View::of(program, id)).to_string();
-    let line = |name: &str, fingerprint: &str| {
-        format!(
-            r#"{{"version":1,"protocol":"{name}","fingerprint":"{fingerprint}","language":"rust","side":"client","sessions":1,"transitions":[{{"state":"s","message":"a","sent":1,"received":0}},{{"state":"s","message":"c","sent":0,"received":0}}]}}"#
-        )
-    };
-    let scratch = Scratch::new("picture-coverage");
-    scratch.write("p.proto", text);
-    scratch.write("own.json", line("q", "0") + "\n" + &line("p", &fingerprint));
-    scratch.write("other.json", line("q", "0"));
-    scratch.write("old.json", line("p", "0"));
-    let arguments = "graph p.proto --format svg --coverage own.json";
-    let drawn = String::from_utf8(run(scratch.duologue(arguments), b"").stdout).expect("UTF-8");
-    let lines = drawn.lines().filter(|line| line.contains("missing\""));
-    let lines: Vec<&str> = lines.collect();
-    let [arrow, labels @ ..] = &lines[..] else {
-        panic!("{drawn}")
-    };
-    assert!(arrow.starts_with("<path"), "{drawn}");
-    // The arrow to the end is below that of the state to itself.
-    let missing: Vec<_> = labels
-        .iter()
-        .map(|line| line.split(['>', '<']).nth(2))
-        .collect();
-    assert_eq!(missing, [Some("c"), Some("b")], "{drawn}");
-    for (arguments, exit, words) in [
-        (
-            "p.proto --format svg --coverage other.json",
-            3,
-            "other.json: there is no coverage of `p`",
-        ),
-        (
-            "p.proto --format svg --coverage old.json",
-            3,
-            "this is the coverage of another version of `p`",
-        ),
-        (
-            "p.proto --format svg --coverage p.proto",
-            3,
-            "this is not the coverage of a robot",
-        ),
-        (
-            "p.proto --coverage own.json",
-            2,
-            "only `--format svg` shows coverage",
-        ),
-    ] {
-        scratch.said(format!("graph {arguments}"), exit, &[words]);
-    }
 }
 
 /// Protocols that are denser than people write them: also with the most messages of a state, and with states of every size.

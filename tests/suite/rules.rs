@@ -5,8 +5,9 @@ mod growth;
 mod independent;
 mod scale;
 
-use crate::support::repository;
 use crate::support::texts::Texts;
+use crate::support::{repository, stem};
+use crate::tidy::files;
 use duologue::check::{RULES, rule};
 use duologue::compile::Compilation;
 use duologue::diagnostic::Level;
@@ -17,19 +18,6 @@ use std::path::{Path, PathBuf};
 
 fn one(text: &str) -> Compilation {
     Texts::default().with("a.proto", text).compile()
-}
-
-/// A fixed sequence, so that a failure can be repeated.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).expect("31 bits") % below
-    }
 }
 
 fn rules(compilation: &Compilation) -> Vec<&'static str> {
@@ -51,11 +39,7 @@ pub fn fixtures(rule: &Path) -> Vec<(String, Texts, Vec<PathBuf>)> {
         .collect();
     let mut found = Vec::new();
     for path in paths {
-        let stem = path
-            .file_stem()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
+        let stem = stem(&path).to_owned();
         if path.is_dir() {
             let mut texts = Texts::default();
             for entry in fs::read_dir(&path).expect("the folder of a case can be read") {
@@ -132,16 +116,10 @@ fn each_folder_is_a_rule_with_a_page() {
             "the page of {name}"
         );
     }
-    let pages = fs::read_dir(repository().join("docs/rules")).expect("the folder can be read");
-    for page in pages {
-        let name = page.expect("an entry").path();
-        let name = name
-            .file_stem()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
+    for page in files("docs/rules") {
+        let name = stem(&page);
         assert!(
-            rule(&name).is_some(),
+            rule(name).is_some(),
             "docs/rules/{name}.md explains no rule"
         );
     }

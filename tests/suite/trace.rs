@@ -5,11 +5,10 @@ mod mutations;
 pub mod recorded;
 mod sides;
 
-use crate::support::program::{Scratch, run, transcript};
+use crate::support::program::{Scratch, run};
 #[cfg(target_os = "linux")]
 use crate::support::tmux::Tmux;
 use duologue_traces::{Line, Place};
-use insta::assert_snapshot;
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -45,13 +44,8 @@ fn scratch(name: &str) -> Scratch {
 }
 
 #[test]
-fn the_first_wrong_event_of_each_session_is_reported() {
+fn a_wrong_event_has_its_dialogue_in_sarif() {
     let scratch = scratch("trace-check");
-    assert_snapshot!(scratch.transcript("trace log.jsonl --protocol bank.proto --ascii"));
-    for format in ["short", "json", "junit", "github"] {
-        let line = format!("trace log.jsonl --protocol bank --format {format}");
-        assert_snapshot!(format, scratch.transcript(&line));
-    }
     let sarif = run(scratch.duologue("trace log.jsonl --format sarif -q"), b"");
     let sarif: Value = serde_json::from_slice(&sarif.stdout).expect("it is JSON");
     let results = sarif["runs"][0]["results"].as_array().expect("results");
@@ -62,159 +56,6 @@ fn the_first_wrong_event_of_each_session_is_reported() {
     );
     let flow = &results[0]["codeFlows"][0]["threadFlows"][0]["locations"];
     assert_eq!(flow.as_array().map(Vec::len), Some(2), "login, ok");
-}
-
-#[test]
-fn legal_sessions_are_counted() {
-    let scratch = scratch("trace-legal");
-    let log = r#"{"session":"a","protocol":"bank","message":"login"}
-{"session":"a","message":"ok"}
-{"session":"a","message":"quit"}
-{"session":"b","protocol":"bank","message":"login"}
-{"session":"b","kind":"left","from":"client"}
-{"session":"c","protocol":"bank","message":"login"}
-"#;
-    scratch.write("legal.jsonl", log);
-    assert_snapshot!(scratch.transcript("trace legal.jsonl --ascii"));
-    let quiet = scratch.transcript("trace legal.jsonl --require-finished --format short -q");
-    assert_snapshot!(quiet);
-}
-
-/// Times that a recorder adds are not read, and neither is anything else.
-#[test]
-fn other_members_are_ignored() {
-    let scratch = scratch("trace-others");
-    let log = "{\"time\":9,\"session\":\"a\",\"x\":{\"message\":1},\"message\":\"login\"}\n\
-               {\"time\":1,\"session\":\"a\",\"message\":\"o\\u006b\",\"kind\":null}\n\
-               {\"message\":\"invalid\",\"message\":\"quit\",\"session\":\"a\"}";
-    let output = run(
-        scratch.duologue("trace - --protocol bank.proto -q"),
-        log.as_bytes(),
-    );
-    assert_eq!(transcript("", &output), "$ duologue \n--- exit 0 ---\n");
-}
-
-#[test]
-fn what_cannot_be_checked() {
-    let scratch = scratch("trace-usage");
-    let two = "proto! one { s:send { m -> ! } }\nproto! two { s:send { m -> ! } }\n";
-    scratch.write("two.proto", two);
-    let log = "{\"session\":\"a\",\"message\":\"m\"}\n\
-               {\"session\":\"b\",\"protocol\":\"three\",\"message\":\"m\"}\n";
-    scratch.write("m.jsonl", log);
-    let mut text = String::new();
-    for line in [
-        "missing.jsonl --protocol bank.proto",
-        "log.jsonl --protocol bnak",
-        "m.jsonl --protocol two.proto",
-        "log.jsonl --protocol bank.proto --mapping gateway",
-        "log.jsonl --follow --format json",
-        "- - --protocol bank.proto",
-        "log.jsonl --protocol bank.proto --max-sessions 1",
-        ".",
-    ] {
-        text += &scratch.transcript(&format!("trace {line} -q"));
-    }
-    scratch.write("wrong.proto", "proto! p { s:send { m -> t } }\n");
-    text += &scratch.transcript("trace log.jsonl --protocol wrong.proto --format short -q");
-    assert_snapshot!(text);
-}
-
-#[test]
-fn logs_of_other_programs_are_mapped() {
-    let scratch = scratch("trace-mapping");
-    let config = r#"version = 1
-
-[traces.gateway]
-session = "/context/conversation"
-message = "/parts/1"
-from = "/a~1b/role"
-kind = "/what"
-
-[traces.gateway.words]
-client = ["device"]
-server = ["cloud"]
-ended = ["closed"]
-
-[traces.gateway.only]
-"/logger" = "sessions"
-"#;
-    let log = r#"{"logger":"sessions","context":{"conversation":7},"parts":[0,"login"],"a/b":{"role":"device"}}
-{"logger":"other","context":{"conversation":7},"parts":[0,"quit"],"a/b":{"role":"device"}}
-{"logger":"sessions","level":"debug"}
-not JSON
-{"logger":"sessions","context":{"conversation":7},"parts":[0,"ok","more"],"a/b":{"role":"cloud"}}
-{"logger":"sessions","context":{"conversation":7},"parts":[0,"money"],"a/b":{"role":"cloud"}}
-{"logger":"sessions","context":{"conversation":8},"what":"closed"}
-{"logger":"sessions","context":{"conversation":9},"what":"heartbeat"}
-"#;
-    scratch.write("duologue.toml", config);
-    scratch.write("gateway.log", log);
-    let line = "trace gateway.log --mapping gateway --protocol bank.proto";
-    assert_snapshot!(scratch.transcript(&format!("{line} --format short")));
-    for (name, from, to) in [
-        ("pointer", "\"/what\"", "\"what\""),
-        ("word", "client = ", "clint = "),
-        ("twice", "\"/what\"", "\"/parts/1\""),
-        ("part", "message =", "mesage ="),
-        ("meanings", "[\"cloud\"]", "[\"device\"]"),
-    ] {
-        scratch.write("duologue.toml", config.replacen(from, to, 1));
-        let answer = scratch.transcript(&format!("{line} --ascii"));
-        assert_snapshot!(format!("mapping_{name}"), answer);
-    }
-}
-
-#[test]
-fn traces_and_logs_of_opentelemetry_are_read() {
-    let scratch = scratch("trace-otlp");
-    let attribute = |key: &str, value: &str| {
-        format!("{{\"key\":\"{key}\",\"value\":{{\"stringValue\":\"{value}\"}}}}")
-    };
-    let event = |name: &str, sender: &str| {
-        format!(
-            "{{\"name\":\"{name}\",\"attributes\":[{}]}}",
-            attribute("sender", sender)
-        )
-    };
-    let events = [
-        event("login", "client"),
-        "{\"name\":\"turned\",\"attributes\":[{\"key\":\"messages\",\"value\":{\"intValue\":\"1\"}}]}".to_owned(),
-        "{\"name\":\"exception\"}".to_owned(),
-        event("money", "server"),
-        "{\"name\":\"ended\"}".to_owned(),
-    ];
-    let document = format!(
-        "{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{{\"spanId\":\"0a\",\"attributes\":[{}],\"events\":[\n{}\n]}}]}}]}}]}}\n",
-        attribute("protocol", "bank"),
-        events.join(",\n")
-    );
-    scratch.write("whole.json", &document);
-    scratch.write(
-        "lines.json",
-        document.replace('\n', "") + "\n" + &document.replace('\n', "").replace("0a", "0b"),
-    );
-    let record = |session: &str, message: &str| {
-        let list = [
-            attribute("duologue.session", session),
-            attribute("duologue.protocol", "bank"),
-            attribute("duologue.from", "client"),
-        ];
-        format!(
-            "{{\"body\":{{\"stringValue\":\"{message}\"}},\"attributes\":[{}]}}",
-            list.join(",")
-        )
-    };
-    let logs = format!(
-        "{{\"resourceLogs\":[{{\"scopeLogs\":[{{\"logRecords\":[{},{}]}}]}}]}}\n",
-        record("1", "login"),
-        record("1", "quit")
-    );
-    scratch.write("logs.json", logs);
-    for log in ["whole.json", "lines.json", "logs.json"] {
-        let line = format!("trace {log} --format short -q");
-        assert_snapshot!(log, scratch.transcript(&line));
-    }
 }
 
 /// A wrong event is printed before the log is over.
@@ -312,94 +153,6 @@ fn the_page_is_true() {
         let words = groups.into_iter().rev().collect::<Vec<_>>().join(",");
         assert!(page.contains(&words), "the page does not name {words}");
     }
-}
-
-/// One line that cannot be read costs nothing but itself, and what is read of it is what it says.
-#[test]
-fn lines_that_are_unusual_are_read_exactly() {
-    let scratch = scratch("trace-unusual");
-    let document = |message: &str, attributes: &str| {
-        format!(
-            "{{\"resourceLogs\":[{{\"scopeLogs\":[{{\"logRecords\":[{{\"body\":{{\"stringValue\":\"{message}\"}},\"attributes\":[{attributes}]}}]}}]}}]}}\n"
-        )
-    };
-    let attribute = |key: &str, value: &str| {
-        format!("{{\"key\":\"{key}\",\"value\":{{\"stringValue\":\"{value}\"}}}}")
-    };
-    let own = |message: &str, sender: &str| {
-        let list = [("session", "1"), ("protocol", "bank"), ("from", sender)];
-        let list = list.map(|(key, value)| attribute(key, value));
-        document(message, &list.join(","))
-    };
-    let cut = own("login", "client");
-    let other = document("cache", &attribute("kind", "hit"));
-    scratch.write(
-        "cut.json",
-        [&cut[..40], "\n", &other, &own("deposit", "client")].concat(),
-    );
-    scratch.write(
-        "numbers.jsonl",
-        "{\"session\":18446744073709551616,\"message\":\"login\"}\n\
-         {\"session\":\"x\",\"from\":\"server\",\"from\":null,\"message\":\"login\"}\n\
-         {\"session\":\"a\\u001b[31m\",\"message\":\"login\"}\n\
-         {\"session\":\"x\",\"kind\":\"recieve\",\"at\":\"client\",\"message\":\"ok\"}\n",
-    );
-    scratch.write("other.proto", format!("package shop;\n{BANK}"));
-    scratch.write(
-        "names.jsonl",
-        "{\"session\":1,\"protocol\":\"bank\",\"message\":\"login\"}\n",
-    );
-    for (name, line) in [
-        ("cut", "trace cut.json --format short -q"),
-        (
-            "numbers",
-            "trace numbers.jsonl --protocol bank.proto --format short -q",
-        ),
-        (
-            "escapes",
-            "trace numbers.jsonl --protocol bank.proto --max-sessions 1 --color always",
-        ),
-        ("package", "trace names.jsonl --protocol . --format short"),
-        ("side", "trace cleint=names.jsonl --protocol bank.proto"),
-        (
-            "reports",
-            "trace names.jsonl --follow --report json=report.json",
-        ),
-    ] {
-        assert_snapshot!(format!("unusual_{name}"), scratch.transcript(line));
-    }
-}
-
-/// A session of which not every line is an event is not blamed for what does not follow from the rest.
-#[test]
-fn a_session_that_is_seen_in_part_blames_nobody() {
-    let config =
-        "version = 1\n[traces.gateway]\nsession = \"/s\"\nmessage = \"/m\"\nfrom = \"/f\"\n";
-    let log = r#"{"s":"a","f":"client","m":"login"}
-{"s":"a","f":"server","result":{}}
-{"s":"a","f":"client","m":"deposit"}
-{"s":"b","f":"client","m":"login"}
-{"s":"b","f":"server","m":"ok"}
-{"s":"b","f":"client","m":"quit"}
-{"s":"b","f":"server","result":{}}
-{"s":"c","hello":1}
-{"s":"c","f":"server","m":"ok"}
-{"s":"d","f":"client","m":"login"}
-cut off
-{"s":"d","f":"client","m":"deposit"}
-{"s":"e","f":"client","m":"login"}
-{"s":"e","f":"client","m":"deposit"}
-"#;
-    let scratch = scratch("trace-partial");
-    scratch.write("logs/duologue.toml", config);
-    scratch.write("logs/gateway.log", log);
-    let line = "trace logs/gateway.log --mapping gateway --protocol bank.proto --ascii";
-    assert_snapshot!("partial", scratch.transcript(line));
-    let without = log.lines().take(9).collect::<Vec<_>>().join("\n");
-    scratch.write("logs/gateway.log", without);
-    scratch.said(line, 0, &[]);
-    let unknown = line.replace("--mapping gateway", "--mapping gatewey");
-    assert_snapshot!("partial_unknown", scratch.transcript(&unknown));
 }
 
 /// A followed log goes on in the file that replaces it, and ends with a summary at Ctrl-C.

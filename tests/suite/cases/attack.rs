@@ -1,9 +1,9 @@
 //! Deliberately broken texts. Whatever the bytes are, the result is a list of findings or a checked program.
 
 use crate::support::choices::Choices;
-use crate::support::repository;
+use crate::support::rust::protocols_in;
 use crate::support::texts::{compile_texts, fired};
-use std::path::PathBuf;
+use std::fs;
 
 /// Compiles the bytes. Every finding must be located inside its text, and the result must be findings or a checked program.
 fn survives(bytes: &[u8]) {
@@ -27,15 +27,9 @@ fn survives(bytes: &[u8]) {
 
 /// All `.proto` files of a folder of the repository, in order.
 fn texts(folder: &str) -> Vec<Vec<u8>> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(repository().join(folder))
-        .expect("a folder of protocols")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "proto"))
-        .collect();
-    paths.sort();
+    let paths = protocols_in(folder).into_iter();
     paths
-        .iter()
-        .map(|path| std::fs::read(path).expect("a protocol"))
+        .map(|path| fs::read(path).expect("a protocol"))
         .collect()
 }
 

@@ -1,7 +1,8 @@
 //! The pages of the documentation: their examples are as right or wrong as the pages say.
 
-use crate::support::repository;
 use crate::support::texts::{compile_texts, findings, fired};
+use crate::support::{repository, stem};
+use crate::tidy::files;
 
 /// A code block: the file name after ` ```proto `, or `main.proto`, and the text.
 type Block = (String, String);
@@ -50,20 +51,10 @@ fn read(path: &str) -> String {
 
 /// The names and texts of all rule pages.
 fn rule_pages() -> Vec<(String, String)> {
-    let folder = repository().join("docs/rules");
-    let mut pages: Vec<_> = std::fs::read_dir(folder)
-        .expect("docs/rules")
-        .map(|entry| entry.expect("an entry").path())
-        .map(|path| {
-            path.file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned()
-        })
-        .map(|name| (name.clone(), read(&format!("docs/rules/{name}.md"))))
-        .collect();
-    pages.sort();
-    pages
+    let names = files("docs/rules").into_iter();
+    let names = names.map(|path| stem(&path).to_owned());
+    let page = |name: String| (name.clone(), read(&format!("docs/rules/{name}.md")));
+    names.map(page).collect()
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The protocols in `protocols/` and in the corpus have no errors, and match the numbers that were worked out by hand.
 
 use super::describe::describe;
-use crate::support::repository;
+use crate::support::rust::protocols_in;
 use crate::support::texts::{compile_texts, findings, fired};
+use crate::support::{repository, stem};
 use duologue::compile::Compilation;
 use duologue::graph::StateGraph;
 use duologue::protocol::{Direction, Protocol};
+use std::path::PathBuf;
 
 /// Compiles one file of a folder of the repository; the other files of the folder can be imported.
 fn compile(folder: &str, file: &str) -> Compilation {
@@ -21,21 +23,12 @@ fn compile(folder: &str, file: &str) -> Compilation {
 
 /// The `.proto` files of a folder, in order.
 fn read(folder: &str) -> Vec<(String, Vec<u8>)> {
-    let mut found: Vec<_> = std::fs::read_dir(repository().join(folder))
-        .expect("a folder of protocols")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "proto"))
-        .map(|path| {
-            let name = path
-                .file_name()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned();
-            (name, std::fs::read(&path).expect("a protocol"))
-        })
-        .collect();
-    found.sort();
-    found
+    let paths = protocols_in(folder).into_iter();
+    let read = |path: PathBuf| {
+        let text = std::fs::read(&path).expect("a protocol");
+        (format!("{}.proto", stem(&path)), text)
+    };
+    paths.map(read).collect()
 }
 
 #[test]

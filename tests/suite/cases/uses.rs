@@ -3,6 +3,7 @@
 use super::compile_text;
 use crate::support::repository;
 use crate::support::texts::findings;
+use crate::syntax::leaves;
 use crate::tidy::files;
 use duologue::compile::{Compilation, Input, Request, compile};
 use duologue::files::Disk;
@@ -14,47 +15,17 @@ const KEYWORDS: [&str; 10] = [
     "package", "import", "type", "struct", "enum", "extern", "bound", "from", "drop", "proto",
 ];
 
-/// The words of a text outside of comments and strings, with where they are.
+/// The words of a text outside of comments and strings, with where they are. A unit may follow its number without a space.
 fn words(text: &str) -> Vec<(usize, &str)> {
-    let mut words = Vec::new();
-    let mut at = 0;
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    while at < text.len() {
-        let rest = &text[at..];
-        let length = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            let mut depth = 0;
-            let mut length = 0;
-            loop {
-                let inner = &rest[length..];
-                depth += i32::from(inner.starts_with("/*")) - i32::from(inner.starts_with("*/"));
-                let is_mark = inner.starts_with("/*") || inner.starts_with("*/");
-                length += if is_mark {
-                    2
-                } else {
-                    inner.chars().next().map_or(1, char::len_utf8)
-                };
-                if depth == 0 || length >= rest.len() {
-                    break length.min(rest.len());
-                }
-            }
-        } else if let Some(string) = rest.strip_prefix('"') {
-            string.find('"').map_or(rest.len(), |end| end + 2)
-        } else {
-            // A unit may follow its number without a space.
-            let digits = rest.find(|letter: char| !letter.is_ascii_digit());
-            let digits = digits.unwrap_or(rest.len());
-            let tail = &rest[digits..];
-            let word = tail.find(|letter| !is_word(letter)).unwrap_or(tail.len());
-            if word > 0 {
-                words.push((at + digits, &tail[..word]));
-            }
-            (digits + word).max(rest.chars().next().map_or(1, char::len_utf8))
-        };
-        at += length;
-    }
-    words
+    let mut end = 0;
+    let words = leaves(text).into_iter().filter_map(|leaf| {
+        end += leaf.len();
+        let tail = leaf.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let word = tail.split(|letter| !is_word(letter)).next()?;
+        (!word.is_empty()).then_some((end - tail.len(), word))
+    });
+    words.collect()
 }
 
 /// Every word of every text is in the table exactly once, or a keyword; and nothing else is in it, except for imports.

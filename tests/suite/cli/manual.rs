@@ -1,6 +1,5 @@
 //! What the program prints about itself: help, completions, manual pages, explanations.
 
-use super::LIGHT;
 use crate::support::program::{Scratch, run};
 
 /// `help` prints what `--help` prints, for the program and for each command.
@@ -21,7 +20,7 @@ fn help_is_a_command_too() {
 /// Commands list the options that they use, and accept the others for the convenience of scripts.
 #[test]
 fn options_without_an_effect_are_not_listed() {
-    let scratch = Scratch::with("unused-options", &[("light.proto", LIGHT)]);
+    let scratch = Scratch::new("unused-options");
     let help = |command: &str| {
         let output = run(scratch.duologue(&format!("{command} --help")), b"");
         String::from_utf8(output.stdout).expect("help is UTF-8")
@@ -42,16 +41,6 @@ fn options_without_an_effect_are_not_listed() {
     for command in ["explain", "graph", "completions", "man"] {
         assert!(!help(command).contains("--quiet"), "{command}");
     }
-    for line in [
-        "graph light.proto -v",
-        "-v -v graph light.proto",
-        "-q explain syntax",
-        "-v check",
-    ] {
-        scratch.said(line.replace("-v -v", "-v"), 0, &[]);
-    }
-    let verbose = scratch.transcript("-v check");
-    assert!(verbose.contains("capacity"), "{verbose}");
 }
 
 #[test]
@@ -65,7 +54,6 @@ fn completions() {
             assert!(script.contains(word), "{shell} does not complete {word}");
         }
     }
-    scratch.said("completions tcsh", 2, &[]);
     let bash = run(scratch.duologue("completions bash"), b"").stdout;
     scratch.write("duologue.bash", bash);
     let line = "source ./duologue.bash; COMP_WORDS=(duologue bre); COMP_CWORD=1; \
@@ -106,20 +94,11 @@ fn manual_pages() {
     );
     let listed = page.matches("duologue\\-").count();
     assert_eq!(pages.len() - 1, 21, "{listed}");
-    let wrong = scratch.transcript("man chek");
-    assert!(wrong.contains("did you mean `check`?"), "{wrong}");
 }
 
 /// Every name in brackets can be explained.
 #[test]
 fn the_configuration_is_explained_too() {
-    let scratch = Scratch::with("explain-configuration", &[("duologue.toml", "[rules]\n")]);
-    scratch.write("light.proto", LIGHT);
-    let answer = scratch.transcript("check light.proto --ascii");
-    assert!(answer.contains("error[configuration]"), "{answer}");
-    assert!(
-        answer.contains("help: write `version = 1` on the first line"),
-        "{answer}"
-    );
+    let scratch = Scratch::new("explain-configuration");
     scratch.said("explain configuration", 0, &["# configuration"]);
 }

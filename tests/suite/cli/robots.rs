@@ -34,143 +34,6 @@ fn coverage(nothing: &Value, language: &str, side: &str, seen: &[(&str, &str, u6
 }
 
 const LOGIN: &[(&str, &str, u64)] = &[("login", "login", 4), ("login_response", "ok", 3)];
-const REST: &[(&str, &str, u64)] = &[
-    ("login", "login", 2),
-    ("login_response", "invalid", 1),
-    ("connected", "deposit", 7),
-    ("connected", "withdrawal", 7),
-    ("withdrawal_response", "money", 1),
-];
-
-/// Files of robots in two languages, which play different sides, and what nobody has seen.
-#[test]
-fn reports_are_merged() {
-    let (scratch, nothing) = bank("robots-merged");
-    let rust = coverage(&nothing, "rust", "client", LOGIN)
-        + "\n"
-        + &coverage(&nothing, "rust", "client", LOGIN);
-    scratch.write("rust.json", rust);
-    scratch.write("c.json", coverage(&nothing, "c", "server", REST));
-    let both = "robots report rust.json c.json --protocol bank.proto";
-    assert_snapshot!("merged", scratch.transcript(both));
-    // Of 8 transitions 6 are seen, which is 75 %.
-    assert_snapshot!(
-        "enough",
-        scratch.transcript(&format!("{both} --at-least 75"))
-    );
-    assert_snapshot!(
-        "too-little",
-        scratch.transcript(&format!("{both} --at-least 76"))
-    );
-    assert_snapshot!(
-        "one-file",
-        scratch.transcript("robots report c.json --protocol bank.proto#bank")
-    );
-    // What is merged can be merged again.
-    let output = run(scratch.duologue(&format!("{both} --format json")), b"");
-    let merged: Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
-    assert_eq!(merged["language"], "rust,c");
-    assert_eq!(merged["side"], "both");
-    assert_eq!(merged["sessions"], 9);
-    assert_eq!(merged["transitions"][0]["sent"], 10);
-    scratch.write("merged.json", &output.stdout);
-    let again = run(
-        scratch.duologue("robots report merged.json rust.json --protocol bank.proto --format json"),
-        b"",
-    );
-    let again: Value = serde_json::from_slice(&again.stdout).expect("a line of JSON");
-    assert_eq!(again["language"], "rust,c");
-    assert_eq!(again["transitions"][0]["sent"], 18);
-}
-
-/// What is missing is a finding at its message, also where other programs read it.
-#[test]
-fn missing_transitions_are_findings() {
-    let (scratch, nothing) = bank("robots-findings");
-    scratch.write(
-        "some.json",
-        coverage(&nothing, "c", "server", REST) + &coverage(&nothing, "rust", "client", LOGIN),
-    );
-    let command = "robots report some.json --protocol bank.proto";
-    for format in ["short", "junit", "github"] {
-        assert_snapshot!(
-            format!("findings-{format}"),
-            scratch.transcript(&format!("{command} --format {format}"))
-        );
-    }
-    let output = run(
-        scratch.duologue(&format!(
-            "{command} --at-least 100 --format sarif --report json=found.json"
-        )),
-        b"",
-    );
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let sarif: Value = serde_json::from_slice(&output.stdout).expect("a JSON document");
-    keeps_to_schema(&sarif);
-    let results = &sarif["runs"][0]["results"];
-    assert_eq!(results.as_array().map(Vec::len), Some(2), "{results}");
-    assert_eq!(results[0]["level"], "error");
-    assert_eq!(results[0]["ruleId"], "robots-missing");
-    let found: Value = serde_json::from_str(&scratch.read("found.json")).expect("a JSON document");
-    assert_eq!(
-        found["diagnostics"].as_array().map(Vec::len),
-        Some(2),
-        "{found}"
-    );
-    // A protocol that is wrong has its own findings, and no coverage.
-    scratch.write("wrong.proto", "proto! p { s:send { m -> t } }\n");
-    scratch.said(
-        "robots report some.json --protocol wrong.proto --format short",
-        1,
-        &["wrong.proto:1:26: error[unknown-state]"],
-    );
-}
-
-/// A check in CI must not pass because nothing was played.
-#[test]
-fn nothing_is_not_enough() {
-    let (scratch, _) = bank("robots-nothing");
-    let command = "robots report nothing.json --protocol bank.proto";
-    assert_snapshot!(
-        "nothing",
-        scratch.transcript(&format!("{command} --at-least 1"))
-    );
-    let two = "proto! p { s:send { m -> ! } }\nproto! q { s:send { n -> ! } }\n";
-    scratch.write("two.proto", two);
-    // No test has played `q`, which the file declares, too.
-    let output = run(
-        scratch.duologue("robots report nothing.json --protocol two.proto#p --format json"),
-        b"",
-    );
-    let mut line: Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
-    line["language"] = "rust".into();
-    line["sessions"] = 1.into();
-    line["transitions"][0]["sent"] = 1.into();
-    scratch.write("one.json", format!("{line}\n"));
-    // With a name, what other files declare is left out.
-    let elsewhere = line.to_string().replace("\"p\"", "\"elsewhere\"");
-    scratch.write("both.json", format!("{elsewhere}\n{line}\n"));
-    // What a file imports is tested where it is declared.
-    let imports = "import \"two.proto\";\nproto! r { s:send { o -> ! } }\n";
-    scratch.write("imports.proto", imports);
-    scratch.write("generic.proto", "proto! g { s:send<T> { m(T) -> ! } }\n");
-    let reports = [
-        "nothing.json --protocol bank.proto --at-least 0",
-        "nothing.json --protocol two.proto",
-        "nothing.json --protocol two.proto#q --at-least 100",
-        "one.json --protocol two.proto --at-least 100",
-        "one.json --protocol two.proto",
-        "both.json --protocol two.proto",
-        "both.json --protocol two.proto#p",
-        "nothing.json --protocol two.proto --at-least 1",
-        "nothing.json --protocol imports.proto --at-least 1",
-        "nothing.json --protocol bank.proto#bnak",
-        "nothing.json --protocol generic.proto",
-    ];
-    let reports = reports.map(|report| scratch.transcript(&format!("robots report {report}")));
-    assert_snapshot!("little", reports.concat());
-}
-
 /// Each of these is an error that names its line, and none is printed as it is, or at length.
 #[test]
 fn hostile_reports() {
@@ -251,86 +114,41 @@ fn extreme_reports() {
     assert_snapshot!("extreme", reports.concat());
 }
 
-/// A message without values is a byte, and a value takes as few as it can.
+/// What is missing is a finding for other programs, too.
 #[test]
-fn scripts_are_bytes() {
-    let script = "# A session.\nserver <- login(\"ab\", \"\")\nclient <- ok\n\ndeposit(0.25)\nserver<-withdrawal(1e9)\nmoney(7)\nserver <- closed\n";
-    let scratch = Scratch::with(
-        "robots-bytes",
-        &[("bank.proto", BANK), ("session.txt", script)],
-    );
-    let client = "robots bytes bank.proto --side client --script session.txt";
-    assert_eq!(
-        scratch.transcript(client),
-        format!("$ duologue {client}\n6002000100600161ff0000000065cdcd41ff\n--- exit 0 ---\n")
-    );
-    let server =
-        scratch.transcript("robots bytes bank.proto#bank --side server --script session.txt");
-    assert!(server.contains("\n60601c\n"), "{server}");
-    let written = scratch.transcript(&format!("{client} --output session.bin"));
-    assert!(
-        written.ends_with("session.bin\n--- exit 0 ---\n"),
-        "{written}"
-    );
-    let bytes = std::fs::read(scratch.path("session.bin")).expect("it was written");
-    assert_eq!(bytes.len(), 18);
-    // A robot plays no more messages than its limit.
-    let mut long = "server <- login(\"a\", \"b\")\nclient <- invalid\n".repeat(60);
-    scratch.write("long.txt", &long);
-    let command = "robots bytes bank.proto --side client --script long.txt";
-    scratch.said(
-        command,
-        0,
-        &["note: the script has 120 messages: set the robot's `limit` to at least 120, or"],
-    );
-    long.truncate(long.len() / 60 * 50);
-    scratch.write("long.txt", &long);
-    let exact = scratch.transcript(command);
-    assert!(!exact.contains("note: "), "{exact}");
-    scratch.said(format!("{client} --output none/session.bin"), 3, &[]);
+fn findings_keep_to_the_schema_of_sarif() {
+    let (scratch, nothing) = bank("robots-findings");
+    scratch.write("some.json", coverage(&nothing, "c", "server", LOGIN));
+    let command = "robots report some.json --protocol bank.proto --at-least 100";
+    let command = format!("{command} --format sarif --report json=found.json");
+    let output = run(scratch.duologue(&command), b"");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let sarif: Value = serde_json::from_slice(&output.stdout).expect("a JSON document");
+    keeps_to_schema(&sarif);
+    let found: Value = serde_json::from_str(&scratch.read("found.json")).expect("a JSON document");
+    let counts = [&sarif["runs"][0]["results"], &found["diagnostics"]]
+        .map(|list| list.as_array().map(Vec::len));
+    assert_eq!(counts, [Some(6); 2], "{found}");
 }
 
-/// Errors name the line of the script.
+/// A robot plays no more messages than its limit, and a value that is too long is an error of its line.
 #[test]
-fn wrong_scripts_name_the_line() {
-    let host =
-        "proto! work { s:send { #[allow(undeclared-type)] push(ticket) -> s, close -> ! } }\n";
-    let generic = "proto! g { s:send<T> { m(T) -> ! } }\n";
-    let files = [
-        ("bank.proto", BANK),
-        ("work.proto", host),
-        ("generic.proto", generic),
-    ];
-    let scratch = Scratch::with("robots-wrong", &files);
-    let login = "server <- login(\"a\", \"b\")\n";
-    let large = format!("server <- login(\"{}\", \"\")\n", "a".repeat(70_000));
-    let mut errors = String::new();
-    for (number, text) in [
-        (1, "logn(\"a\", \"b\")\n".to_owned()),
-        (2, format!("{login}deposit(1)\n")),
-        (2, format!("{login}server <- ok\n")),
-        (
-            3,
-            format!("{login}client <- ok\nserver <- deposit(\"a\")\n"),
-        ),
-        (3, format!("{login}\nclient <- ok extra\n")),
-        (4, format!("{login}client <- ok\nquit\nquit\n")),
-        (2, format!("server <- closed\n{login}")),
-        (1, "closed\n".to_owned()),
-        (2, format!("# A comment\n{large}")),
-    ] {
-        scratch.write("script.txt", &text);
-        let output =
-            scratch.transcript("robots bytes bank.proto --side client --script script.txt");
-        let place = format!("error: script.txt:{number}: ");
-        assert!(output.contains(&place), "{text}: {output}");
-        assert!(output.ends_with("--- exit 1 ---\n"), "{output}");
-        errors += output.split("--- stderr ---\n").nth(1).unwrap_or_default();
-    }
-    scratch.write("script.txt", "# Two tickets\n\nserver <- push(7)\n");
-    errors += &scratch.transcript("robots bytes work.proto --side client --script script.txt");
-    errors += &scratch.transcript("robots bytes work.proto --side server --script script.txt");
-    errors += &scratch.transcript("robots bytes generic.proto --side client --script script.txt");
-    errors += &scratch.transcript("robots bytes bank.proto --side client --script missing.txt");
-    assert_snapshot!("wrong-scripts", errors);
+fn scripts_of_any_length_are_bytes() {
+    let scratch = Scratch::with("robots-bytes", &[("bank.proto", BANK)]);
+    let command = "robots bytes bank.proto --side client --script long.txt";
+    let round = "server <- login(\"a\", \"b\")\nclient <- invalid\n";
+    scratch.write("long.txt", round.repeat(60));
+    let note = "note: the script has 120 messages: set the robot's `limit` to at least 120, or";
+    scratch.said(command, 0, &[note]);
+    scratch.write("long.txt", round.repeat(50));
+    let exact = scratch.said(format!("{command} --output long.bin"), 0, &[]);
+    assert!(!exact.contains("note: "), "{exact}");
+    let bytes = std::fs::metadata(scratch.path("long.bin")).expect("it was written");
+    assert!(bytes.len() > 50, "{} bytes", bytes.len());
+    let large = format!(
+        "# A comment\nserver <- login(\"{}\", \"\")\n",
+        "a".repeat(70_000)
+    );
+    scratch.write("long.txt", large);
+    scratch.said(command, 1, &["error: long.txt:2: "]);
 }

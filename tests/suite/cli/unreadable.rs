@@ -54,46 +54,6 @@ fn unread(scratch: &Scratch, arguments: &str) -> std::process::Output {
     child.wait_with_output().expect("it ends")
 }
 
-/// An unreadable file hides nothing about the readable ones.
-#[test]
-fn other_files_are_checked_if_one_cannot_be_read() {
-    let scratch = Scratch::with(
-        "check-others",
-        &[
-            ("light.proto", WRONG),
-            ("ugly.proto", "proto!   p { s:send { m -> ! } }\n"),
-        ],
-    );
-    let arguments = "light.proto missing.proto gone.proto";
-    assert_snapshot!(
-        "others",
-        scratch.transcript(&format!("check {arguments} --format short"))
-    );
-    scratch.said(
-        "check missing.proto light.proto --report json=found.json -q",
-        3,
-        &[],
-    );
-    assert!(scratch.read("found.json").contains("unknown-state"));
-    scratch.said("gen missing.proto ugly.proto --rust out", 3, &[]);
-    assert!(
-        !scratch.path("out").exists(),
-        "a part of the modules would be missing"
-    );
-    assert_snapshot!(
-        "others-fmt",
-        scratch.transcript("fmt --check missing.proto ugly.proto")
-    );
-    scratch.said("fmt missing.proto ugly.proto", 3, &[]);
-    assert!(scratch.read("ugly.proto").starts_with("proto! p {"));
-    let output = scratch.said(
-        "breaking light.proto missing.proto --against ugly.proto",
-        3,
-        &[],
-    );
-    assert!(!output.contains("removed"), "{output}");
-}
-
 /// A directory is searched for files. Anything else with such a name is skipped, and is an error if it is named directly.
 #[cfg(unix)]
 #[test]

@@ -1,25 +1,11 @@
-//! `duologue fmt`: files, standard input, exit codes and what is written.
+//! What `duologue fmt` writes, and what it leaves alone.
 
-use crate::support::program::{Scratch, run, transcript};
-use insta::assert_snapshot;
+use crate::support::program::{Scratch, run};
 use std::fs;
 
 const UGLY: &str =
     "proto! light{off:send{on->on , } // click\n\n\n  on:send { off->off, broken -> ! }}";
 const NEAT: &str = "proto! light {\n    off:send { on -> on } // click\n\n    on:send { off -> off, broken -> ! }\n}\n";
-const WRONG: &str = "proto! light{off:send{on->}}";
-
-#[test]
-fn in_place() {
-    let scratch = Scratch::with(
-        "fmt-in-place",
-        &[("a/ugly.proto", UGLY), ("neat.proto", NEAT)],
-    );
-    assert_snapshot!(scratch.transcript("fmt"));
-    assert_eq!(scratch.read("a/ugly.proto"), NEAT);
-    assert_eq!(scratch.files(""), ["a/ugly.proto", "neat.proto"]);
-    assert_snapshot!(scratch.transcript("fmt a neat.proto -v"));
-}
 
 #[test]
 fn only_changed_files_are_written() {
@@ -35,64 +21,6 @@ fn only_changed_files_are_written() {
             .success()
     );
     assert_eq!(before, modified());
-}
-
-#[test]
-fn check_and_diff_write_nothing() {
-    let scratch = Scratch::with("fmt-check", &[("ugly.proto", UGLY), ("neat.proto", NEAT)]);
-    assert_snapshot!(scratch.transcript("fmt --check"));
-    assert_snapshot!(scratch.transcript("fmt --diff"));
-    assert_snapshot!(scratch.transcript("fmt --check neat.proto"));
-    assert_snapshot!(scratch.transcript("fmt --diff neat.proto -q"));
-    assert_eq!(scratch.read("ugly.proto"), UGLY);
-}
-
-#[test]
-fn what_does_not_parse_is_left_alone() {
-    let scratch = Scratch::with("fmt-wrong", &[("ugly.proto", UGLY), ("wrong.proto", WRONG)]);
-    scratch.write("latin.proto", b"// caf\xe9\n");
-    assert_snapshot!(scratch.transcript("fmt --check"));
-    assert_snapshot!(scratch.transcript("fmt"));
-    assert_eq!(scratch.read("ugly.proto"), NEAT);
-    assert_eq!(scratch.read("wrong.proto"), WRONG);
-}
-
-#[test]
-fn standard_input() {
-    let scratch = Scratch::with("fmt-stdin", &[("bank.proto", "not touched")]);
-    let answer = |arguments: &str, input: &str| {
-        let output = run(scratch.duologue(arguments), input.as_bytes());
-        (
-            output.status.code(),
-            String::from_utf8(output.stdout).expect("text"),
-        )
-    };
-    assert_eq!(answer("fmt -", UGLY), (Some(0), NEAT.to_owned()));
-    assert_eq!(answer("fmt -", NEAT), (Some(0), NEAT.to_owned()));
-    assert_eq!(answer("fmt -", ""), (Some(0), String::new()));
-    assert_eq!(answer("fmt -", WRONG), (Some(1), String::new()));
-    let named = "fmt - --stdin-filepath bank.proto";
-    assert_eq!(answer(named, UGLY), (Some(0), NEAT.to_owned()));
-    let path = "bank.proto\n".to_owned();
-    assert_eq!(answer(&format!("{named} --check"), UGLY), (Some(1), path));
-    assert_eq!(
-        answer(&format!("{named} --check"), NEAT),
-        (Some(0), String::new())
-    );
-    let output = run(scratch.duologue(named), WRONG.as_bytes());
-    assert_snapshot!(transcript(named, &output));
-    assert_eq!(scratch.read("bank.proto"), "not touched");
-    // Control characters in comments are left alone.
-    let odd = "// \u{1b}[31mred\u{1b}[0m \u{7}\n";
-    assert_eq!(answer("fmt -", odd), (Some(0), odd.to_owned()));
-}
-
-#[test]
-fn wrong_command_lines() {
-    let scratch = Scratch::with("fmt-usage", &[("neat.proto", NEAT)]);
-    assert_snapshot!(scratch.transcript("fmt - neat.proto"));
-    assert_snapshot!(scratch.transcript("fmt neat.proto --stdin-filepath a.proto"));
-    assert_snapshot!(scratch.transcript("fmt missing.proto"));
 }
 
 /// `patch` could apply what `--diff` prints: context lines and removed lines are those of the old text, in order.
@@ -177,17 +105,5 @@ mod unix {
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o640);
-    }
-
-    #[test]
-    fn a_file_that_may_not_be_written_stays_and_so_do_the_others() {
-        let files = [("a.proto", UGLY), ("b.proto", UGLY)];
-        let scratch = Scratch::with("fmt-readonly", &files);
-        let path = scratch.path("b.proto");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("it can be set");
-        assert_snapshot!(scratch.transcript("fmt"));
-        assert_eq!(scratch.read("a.proto"), UGLY);
-        assert_eq!(scratch.read("b.proto"), UGLY);
-        assert_eq!(scratch.files(""), ["a.proto", "b.proto"]);
     }
 }

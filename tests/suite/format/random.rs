@@ -2,13 +2,47 @@
 
 use crate::support::choices::Choices;
 
-/// Writes tokens.
-pub struct Writer {
-    pub choices: Choices,
-    pub words: Vec<String>,
-}
+/// Each rule with its alternatives. Words that begin with upper case are rules: `Rule*3` fewer than 3 times, `Rule?3` once in 3 times,
+/// `Rule~3` again and again as long as that is so, and `Rule,3` at least 3 times with commas between them and perhaps behind them.
+const GRAMMAR: &str = "
+File = Package?3 Import*3 Item*5
+Package = package Name . b ;
+Import = import String ;
+Item = type Name = Type ; | struct Name { Field,0 } | enum Name { Variant,1 } | Extern | proto ! Name = Name Arguments ; | \
+       Protocol | Protocol | Protocol | Protocol
+Field = Name : Type
+Variant = Name Payload
+Extern = extern type Name Bounds?2 Mapping | extern bound Name Mapping
+Mapping = ; | { Rust?2 C?2 Scala?2 }
+Rust = rust = String ;
+C = c = String From?2 Drop?2 ;
+From = from String
+Drop = drop String
+Scala = scala = String ;
+Attribute = # [ Level ( Rule,1 ) ]
+Level = allow | warn | deny
+Rule = cannot-finish | stuck-state | a-b-c
+Protocol = Attribute~6 proto ! Name { State*5 } End?4 | Attribute~6 proto ! Name ( State*5 ) End?4
+End = ;
+State = Attribute~6 Name Direction Parameters?3 { Message,0 }
+Direction = : send | : send | : recv | : recv |
+Parameters = < Parameter,1 >
+Parameter = Name Bounds?2
+Bounds = : | : Bound More*3
+More = Bound | + Bound
+Bound = send | copy | a | _1
+Message = Attribute~6 Name Payload -> Next
+Next = ! | Name | Name Arguments?2
+Payload = | ( Entry,0 ) | ( Entry,0 )
+Entry = Type | Name : Type
+Arguments = < Type,1 >
+Type = Tilde~6 Plain Question~6
+Tilde = ~
+Question = ?
+Plain = [ Type ] | ( Type,2 ) | ( u8 ) | Name :: client :: Name Arguments?2 | Name | Name | Name | Name | Name | Name
+";
 
-const NAMES: [&str; 12] = [
+const NAMES: &[&str] = &[
     "a",
     "login",
     "type",
@@ -22,8 +56,13 @@ const NAMES: [&str; 12] = [
     "a_long_name_that_makes_lines_long",
     "package",
 ];
-const RULES: [&str; 3] = ["cannot-finish", "stuck-state", "a-b-c"];
-const STRINGS: [&str; 4] = ["\"\"", "\"a b\"", "\"// no comment\"", "\"gr\u{fc}n/*\""];
+const STRINGS: &[&str] = &["\"\"", "\"a b\"", "\"// no comment\"", "\"gr\u{fc}n/*\""];
+
+/// Writes tokens.
+pub struct Writer {
+    pub choices: Choices,
+    pub words: Vec<String>,
+}
 
 impl Writer {
     pub fn new(seed: u64) -> Writer {
@@ -33,254 +72,55 @@ impl Writer {
         }
     }
 
-    fn put(&mut self, words: &str) {
-        self.words.extend(words.split(' ').map(str::to_owned));
-    }
-
-    fn name(&mut self) {
-        let name = self.choices.one_of(&NAMES);
-        self.put(name);
-    }
-
-    fn string(&mut self) {
-        let string = self.choices.one_of(&STRINGS);
-        self.words.push(string.to_owned());
-    }
-
-    /// Between `least` and a few items, separated by commas and, if `may_trail`, sometimes followed by one.
-    fn list(&mut self, least: usize, may_trail: bool, thing: fn(&mut Writer)) {
-        let many = if self.choices.once_in(8) { 12 } else { 4 };
-        let many = least + self.choices.below(many);
-        for index in 0..many {
-            if index > 0 {
-                self.put(",");
-            }
-            thing(self);
-        }
-        if many > 0 && may_trail && self.choices.once_in(3) {
-            self.put(",");
-        }
-    }
-
     pub fn file(&mut self) {
-        if self.choices.once_in(3) {
-            self.put("package");
-            self.name();
-            self.put(". b ;");
-        }
-        for _ in 0..self.choices.below(3) {
-            self.put("import");
-            self.string();
-            self.put(";");
-        }
-        for _ in 0..self.choices.below(5) {
-            self.item();
-        }
+        self.rule("File");
     }
 
-    fn item(&mut self) {
-        match self.choices.below(9) {
-            0 => {
-                self.put("type");
-                self.name();
-                self.put("=");
-                self.ty();
-                self.put(";");
-            }
-            1 => {
-                self.put("struct");
-                self.name();
-                self.put("{");
-                self.list(0, true, |writer| {
-                    writer.name();
-                    writer.put(":");
-                    writer.ty();
-                });
-                self.put("}");
-            }
-            2 => {
-                self.put("enum");
-                self.name();
-                self.put("{");
-                self.list(1, true, |writer| {
-                    writer.name();
-                    writer.payload();
-                });
-                self.put("}");
-            }
-            3 => self.external(),
-            4 => {
-                self.put("proto !");
-                self.name();
-                self.put("=");
-                self.name();
-                self.arguments();
-                self.put(";");
-            }
-            _ => self.protocol(),
+    fn rule(&mut self, rule: &str) {
+        let words = match rule {
+            "Name" => Some(NAMES),
+            "String" => Some(STRINGS),
+            _ => None,
+        };
+        if let Some(words) = words {
+            return self.words.push(self.choices.one_of(words).to_owned());
         }
-    }
-
-    fn external(&mut self) {
-        let what = self.choices.one_of(&["extern type", "extern bound"]);
-        self.put(what);
-        self.name();
-        if what == "extern type" && self.choices.once_in(2) {
-            self.put(":");
-            self.bounds();
-        }
-        if self.choices.once_in(2) {
-            self.put(";");
-            return;
-        }
-        self.put("{");
-        for target in ["rust", "c", "scala"] {
-            if self.choices.once_in(2) {
-                self.put(target);
-                self.put("=");
-                self.string();
-                let is_c = target == "c";
-                if is_c && self.choices.once_in(2) {
-                    self.put("from");
-                    self.string();
-                }
-                if is_c && self.choices.once_in(2) {
-                    self.put("drop");
-                    self.string();
-                }
-                self.put(";");
-            }
-        }
-        self.put("}");
-    }
-
-    fn attributes(&mut self) {
-        while self.choices.once_in(6) {
-            let level = self.choices.one_of(&["allow", "warn", "deny"]);
-            self.put("# [");
-            self.put(level);
-            self.put("(");
-            self.list(1, true, |writer| {
-                let rule = writer.choices.one_of(&RULES);
-                writer.put(rule);
-            });
-            self.put(") ]");
-        }
-    }
-
-    fn protocol(&mut self) {
-        self.attributes();
-        self.put("proto !");
-        self.name();
-        let (open, close) = [("{", "}"), ("(", ")")][self.choices.below(2)];
-        self.put(open);
-        for _ in 0..self.choices.below(5) {
-            self.state();
-        }
-        self.put(close);
-        if self.choices.once_in(4) {
-            self.put(";");
-        }
-    }
-
-    fn state(&mut self) {
-        self.attributes();
-        self.name();
-        if !self.choices.once_in(5) {
-            self.put(":");
-            let direction = self.choices.one_of(&["send", "recv"]);
-            self.put(direction);
-        }
-        if self.choices.once_in(3) {
-            self.put("<");
-            self.list(1, true, |writer| {
-                writer.name();
-                if writer.choices.once_in(2) {
-                    writer.put(":");
-                    writer.bounds();
-                }
-            });
-            self.put(">");
-        }
-        self.put("{");
-        self.list(0, true, |writer| {
-            writer.attributes();
-            writer.name();
-            writer.payload();
-            writer.put("->");
-            if writer.choices.once_in(3) {
-                writer.put("!");
+        let mut lines = GRAMMAR.lines();
+        let found = lines.find_map(|line| line.strip_prefix(rule)?.strip_prefix(" ="));
+        let alternatives: Vec<&str> = found.expect("it has a rule").split('|').collect();
+        for part in self.choices.one_of(&alternatives).split_whitespace() {
+            if part.starts_with(|letter: char| letter.is_ascii_uppercase()) {
+                self.part(part);
             } else {
-                writer.name();
-                if writer.choices.once_in(3) {
-                    writer.arguments();
+                self.words.push(part.to_owned());
+            }
+        }
+    }
+
+    fn part(&mut self, part: &str) {
+        let Some((name, number)) = part.split_once(['*', '?', '~', ',']) else {
+            return self.rule(part);
+        };
+        let count: usize = number.parse().expect("a number");
+        match part.as_bytes()[name.len()] {
+            b'*' => (0..self.choices.below(count)).for_each(|_| self.rule(name)),
+            b'~' => {
+                while self.choices.once_in(count) {
+                    self.rule(name);
                 }
             }
-        });
-        self.put("}");
-    }
-
-    fn bounds(&mut self) {
-        for index in 0..self.choices.below(4) {
-            if index > 0 && self.choices.once_in(2) {
-                self.put("+");
-            }
-            let bound = self.choices.one_of(&["send", "copy", "a", "_1"]);
-            self.put(bound);
-        }
-    }
-
-    fn payload(&mut self) {
-        if self.choices.once_in(3) {
-            return;
-        }
-        self.put("(");
-        self.list(0, true, |writer| {
-            if writer.choices.once_in(2) {
-                writer.name();
-                writer.put(":");
-            }
-            writer.ty();
-        });
-        self.put(")");
-    }
-
-    fn arguments(&mut self) {
-        self.put("<");
-        self.list(1, true, Writer::ty);
-        self.put(">");
-    }
-
-    fn ty(&mut self) {
-        while self.choices.once_in(6) {
-            self.put("~");
-        }
-        match self.choices.below(10) {
-            0 => {
-                self.put("[");
-                self.ty();
-                self.put("]");
-            }
-            1 => {
-                self.put("(");
-                self.list(2, true, Writer::ty);
-                self.put(")");
-            }
-            2 => {
-                self.put("( u8 )");
-            }
-            3 => {
-                self.name();
-                self.put(":: client ::");
-                self.name();
-                if self.choices.once_in(2) {
-                    self.arguments();
+            b'?' if self.choices.once_in(count) => self.rule(name),
+            b'?' => {}
+            _ => {
+                let most = if self.choices.once_in(8) { 12 } else { 4 };
+                let count = count + self.choices.below(most);
+                for index in 0..count {
+                    self.rule(name);
+                    if index + 1 < count || self.choices.once_in(3) {
+                        self.words.push(",".to_owned());
+                    }
                 }
             }
-            _ => self.name(),
-        }
-        while self.choices.once_in(6) {
-            self.put("?");
         }
     }
 }

@@ -1,9 +1,7 @@
 //! Two versions with other limits, with the verdict worked out by hand.
 
 use super::{compiled, program, rows, turned};
-use crate::support::program::Scratch;
 use duologue::relation::{Fate, Rollout, Travel, versions};
-use insta::assert_snapshot;
 
 /// Declarations that both versions share.
 const SHARED: &str = "
@@ -66,60 +64,4 @@ fn compare_loops(state: &dyn Fn(usize, usize, usize) -> String) {
     assert_eq!(verdict(&old, &same, Travel::Names), Rollout::ServerFirst);
     let last = ring(101, &|at| if at == 100 { 8 } else { 9 }, ", leave -> !");
     assert_eq!(verdict(&old, &last, Travel::Names), Rollout::Incompatible);
-}
-
-#[test]
-fn limits_are_reported_where_they_are_written() {
-    let old = "\
-struct entry { title: str<80>, tags: [str<20>; 5] }
-
-proto! journal {
-    open:send { append(entry) -> open, attach(bytes) -> open, find(str<9>) -> found, close -> ! }
-    found:recv { found([entry; 100]) -> open }
-}
-
-#[at_most(1 KiB)]
-proto! notes { open:send { note(str) -> asked } asked:recv { text(str) -> open } }
-";
-    let new = old
-        .replace("str<20>", "str<30>")
-        .replace("attach", "#[at_most(64 KiB)] attach");
-    let scratch = Scratch::with(
-        "breaking-limits",
-        &[
-            ("old/journal.proto", old),
-            ("longer/journal.proto", &old.replace("str<9>", "str<10>")),
-            ("both/journal.proto", &new),
-            ("half/journal.proto", &old.replace("1 KiB", "512 B")),
-        ],
-    );
-    assert_snapshot!(scratch.transcript("breaking longer --against old --ascii"));
-    assert_snapshot!(scratch.transcript("breaking both --against old --ascii"));
-    assert_snapshot!(scratch.transcript("breaking half --against old --ascii"));
-}
-
-#[test]
-fn time_limits_are_reported_where_they_are_written() {
-    let old = "\
-#[allow(never-ends)]
-proto! poll {
-    #[within(30s)]
-    open:send { ask -> asked }
-    asked:recv { answer(str) -> open, wait -> asked }
-}
-";
-    let scratch = Scratch::with(
-        "breaking-times",
-        &[
-            ("old/poll.proto", old),
-            ("shorter/poll.proto", &old.replace("30s", "10s")),
-            (
-                "both/poll.proto",
-                &old.replace("asked:recv", "#[within(1min)] asked:recv")
-                    .replace("30s", "10s"),
-            ),
-        ],
-    );
-    assert_snapshot!(scratch.transcript("breaking shorter --against old --ascii"));
-    assert_snapshot!(scratch.transcript("breaking both --against old --ascii"));
 }

@@ -52,26 +52,6 @@ pub enum Flaw {
     Mute,
 }
 
-pub const ALL: [Flaw; 17] = [
-    Flaw::Bool,
-    Flaw::Text,
-    Flaw::Bound,
-    Flaw::Rest,
-    Flaw::Control,
-    Flaw::Count,
-    Flaw::Reason,
-    Flaw::Left,
-    Flaw::Hang,
-    Flaw::Death,
-    Flaw::More,
-    Flaw::Fingerprint,
-    Flaw::Patience,
-    Flaw::Strict,
-    Flaw::Admit,
-    Flaw::Deep,
-    Flaw::Mute,
-];
-
 /// Why a session ends before its last message.
 enum End {
     Broken,
@@ -109,34 +89,23 @@ pub fn serve(listener: &UnixListener, fingerprint: [u8; 16], flaw: Flaw, token: 
             None => return,
         }
         if let Err(End::Broken) = server.play() {
-            let leave: &[u8] = match flaw {
-                Flaw::Reason => &[],
-                Flaw::Left => &[0, 3, 0],
-                Flaw::More => &[0, 3, 1, 0, 1],
-                Flaw::Death => return,
-                Flaw::Hang => {
-                    let limit = Some(FOREVER);
-                    server
-                        .stream
-                        .set_read_timeout(limit)
-                        .expect("it is not zero");
-                    let _end = server.stream.read_to_end(&mut Vec::new());
-                    continue;
-                }
-                Flaw::None
-                | Flaw::Bool
-                | Flaw::Text
-                | Flaw::Bound
-                | Flaw::Rest
-                | Flaw::Control
-                | Flaw::Count
-                | Flaw::Fingerprint
-                | Flaw::Patience
-                | Flaw::Strict
-                | Flaw::Admit
-                | Flaw::Deep
-                | Flaw::Mute => &[0, 3, 1],
-            };
+            if flaw == Flaw::Death {
+                return;
+            }
+            if flaw == Flaw::Hang {
+                let limit = Some(FOREVER);
+                let stream = &mut server.stream;
+                stream.set_read_timeout(limit).expect("it is not zero");
+                let _end = stream.read_to_end(&mut Vec::new());
+                continue;
+            }
+            let others: [(Flaw, &[u8]); 3] = [
+                (Flaw::Reason, &[]),
+                (Flaw::Left, &[0, 3, 0]),
+                (Flaw::More, &[0, 3, 1, 0, 1]),
+            ];
+            let other = others.into_iter().find(|(of, _)| *of == flaw);
+            let leave = other.map_or(&[0, 3, 1][..], |(_, leave)| leave);
             // The client may have closed the connection.
             drop(server.stream.write_all(leave));
         }

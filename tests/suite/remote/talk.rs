@@ -68,14 +68,16 @@ fn accepted() -> Vec<u8> {
     answer
 }
 
-/// Lets `talk` play the client of the bank with a server that answers `bytes` to the hello, and the rest to what follows.
-fn with_server(bytes: Vec<u8>, then: Vec<u8>, lines: &str) -> (Output, Vec<u8>) {
-    let (sockets, scratch) = (Sockets::new(), Scratch::new("talk-hostile-peer"));
+/// Lets `talk` play the client of a protocol with a server that answers `bytes` to the hello, and the rest to what follows. Returns what
+/// the client has sent as well.
+fn with_server(protocol: &str, bytes: Vec<u8>, then: Vec<u8>, lines: &str) -> (Output, Vec<u8>) {
+    let sockets = Sockets::new();
+    let scratch = Scratch::with("talk-hostile-peer", &[("p.proto", protocol)]);
     let path = sockets.path("s");
     let listener = UnixListener::bind(&path).expect("the folder is ours");
     let server = thread::spawn(move || serve(&listener, &bytes, &then));
-    let mut command = scratch.duologue("talk --timeout 1 --connect");
-    command.arg(unix(&path)).arg(protocol("bank"));
+    let mut command = scratch.duologue("talk p.proto --timeout 1 --connect");
+    command.arg(unix(&path));
     let output = run(command, lines.as_bytes());
     (output, server.join().expect("the server does not panic"))
 }
@@ -98,6 +100,7 @@ fn serve(listener: &UnixListener, answer: &[u8], then: &[u8]) -> Vec<u8> {
     sent
 }
 
+const BANK: &str = include_str!("../../../protocols/bank.proto");
 const LOGIN: &str = "login(\"holk\", \"1234\")\n";
 
 #[test]
@@ -137,7 +140,7 @@ fn peers_that_are_wrong_are_reported_with_the_reason() {
             "-" => accepted(),
             refused => bytes(refused),
         };
-        let (output, sent) = with_server(answer, bytes(then), LOGIN);
+        let (output, sent) = with_server(BANK, answer, bytes(then), LOGIN);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.contains(words), "{words}: {errors}");
         assert_eq!(output.status.code(), code.parse().ok(), "{case}: {errors}");
@@ -145,21 +148,10 @@ fn peers_that_are_wrong_are_reported_with_the_reason() {
     }
 }
 
-/// A protocol of which a peer sends the first message, with this payload.
-fn hear(name: &str, protocol: &str, frames: &[u8]) -> Output {
-    let (sockets, scratch) = (
-        Sockets::new(),
-        Scratch::with(name, &[("p.proto", protocol)]),
-    );
-    let path = sockets.path("s");
-    let listener = UnixListener::bind(&path).expect("the folder is ours");
-    let bytes = [accepted(), frames.to_vec()].concat();
-    let server = thread::spawn(move || serve(&listener, &bytes, b""));
-    let mut command = scratch.duologue("talk --timeout 1 p.proto --connect");
-    command.arg(unix(&path));
-    let output = run(command, b"");
-    server.join().expect("the server does not panic");
-    output
+/// What `talk` says of a peer that sends the first message of a protocol, with this payload.
+fn hear(protocol: &str, frames: &[u8]) -> Output {
+    let bytes = [&accepted(), frames].concat();
+    with_server(protocol, bytes, Vec::new(), "").0
 }
 
 #[test]
@@ -183,12 +175,12 @@ fn payloads_of_peers_are_checked_before_they_take_memory() {
         (text, b"\x01\x03\x01aa", "bytes left over"),
         (text, b"\x01\x81\x80\x40", "larger than this side accepts"),
     ] {
-        let output = hear("talk-payloads", protocol, frames);
+        let output = hear(protocol, frames);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{words}: {errors}");
         assert!(errors.contains(words), "{words}: {errors}");
     }
-    let output = hear("talk-fits", bounded, b"\x01\x04\x03abc");
+    let output = hear(bounded, b"\x01\x04\x03abc");
     assert!(output.status.success(), "{output:?}");
     assert_eq!(output.stdout, b"client <- x(\"abc\")\n");
 }
@@ -196,45 +188,9 @@ fn payloads_of_peers_are_checked_before_they_take_memory() {
 #[test]
 fn a_peer_that_differs_from_the_script_is_reported() {
     let script = format!("{LOGIN}client <- invalid\n");
-    let (output, _) = with_server(accepted(), b"\x01".to_vec(), &script);
+    let (output, _) = with_server(BANK, accepted(), b"\x01".to_vec(), &script);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
     let words = "standard input:2:11: expected this, but the server did: client <- ok";
     assert!(errors.contains(words), "{errors}");
-}
-
-#[test]
-fn what_cannot_be_connected_is_a_mistake_of_the_command_line() {
-    let scratch = Scratch::new("talk-addresses");
-    let missing = "unix:/nowhere/s";
-    let scheme = "its scheme is not `unix:`, `tcp://` or `tls://`";
-    let addresses = [
-        ("bank", "", "http://localhost:1", 2, scheme),
-        ("bank", "", "tcp://localhost", 2, "the port is missing"),
-        ("bank", "", "unix:", 2, "the path is missing"),
-        ("bank", "", "tls://localhost:1", 2, "needs `--authorities`"),
-        (
-            "bank",
-            "",
-            missing,
-            3,
-            "cannot connect to unix:/nowhere/s: ",
-        ),
-        ("feed", "", "tcp://localhost:1", 2, "stays in one process"),
-        (
-            "type_switch",
-            "--robot server",
-            missing,
-            2,
-            "play the client",
-        ),
-    ];
-    for (case, options, address, code, words) in addresses {
-        let mut command = scratch.duologue(&format!("talk {options}"));
-        command.arg(protocol(case)).arg("--connect").arg(address);
-        let output = run(command, b"");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(errors.contains(words), "{address}: {errors}");
-        assert_eq!(output.status.code(), Some(code), "{address}: {errors}");
-    }
 }

@@ -1,6 +1,7 @@
 //! `#[dual_of]` checked against a search that does not use union-find.
 
-use super::{Dice, one, rules};
+use super::{one, rules};
+use crate::support::choices::Choices;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
 
@@ -10,27 +11,27 @@ const TYPES: [&str; 3] = ["u8", "str", "[u8]"];
 /// A state: whether the client sends, and for each message its name, type and next state; `None` ends.
 type States = Vec<(bool, Vec<(usize, usize, Option<usize>)>)>;
 
-fn random(dice: &mut Dice) -> States {
-    let states = 1 + dice.roll(6);
-    let state = |dice: &mut Dice| {
-        let first = dice.roll(NAMES.len());
-        let messages = (0..1 + dice.roll(3)).map(|index| {
-            let next = dice.roll(states + 1);
+fn random(dice: &mut Choices) -> States {
+    let states = 1 + dice.below(6);
+    let state = |dice: &mut Choices| {
+        let first = dice.below(NAMES.len());
+        let messages = (0..1 + dice.below(3)).map(|index| {
+            let next = dice.below(states + 1);
             let name = (first + index) % NAMES.len();
             (
                 name,
-                dice.roll(TYPES.len()),
+                dice.below(TYPES.len()),
                 (next < states).then_some(next),
             )
         });
         let messages = messages.collect();
-        (dice.roll(2) == 0, messages)
+        (dice.below(2) == 0, messages)
     };
     (0..states).map(|_| state(dice)).collect()
 }
 
 /// The dual, with every state twice and the messages in another order.
-fn unfolded_dual(states: &States, dice: &mut Dice) -> States {
+fn unfolded_dual(states: &States, dice: &mut Choices) -> States {
     let copies = states.iter().chain(states);
     let copies = copies.map(|(sends, messages)| {
         let mut messages: Vec<_> = messages
@@ -39,26 +40,26 @@ fn unfolded_dual(states: &States, dice: &mut Dice) -> States {
                 (
                     *name,
                     *ty,
-                    next.map(|next| next + states.len() * dice.roll(2)),
+                    next.map(|next| next + states.len() * dice.below(2)),
                 )
             })
             .collect();
-        let by = dice.roll(messages.len());
+        let by = dice.below(messages.len());
         messages.rotate_left(by);
         (!sends, messages)
     });
     copies.collect()
 }
 
-fn change(states: &mut States, dice: &mut Dice) {
+fn change(states: &mut States, dice: &mut Choices) {
     let count = states.len();
-    let at = dice.roll(count);
+    let at = dice.below(count);
     let (sends, messages) = &mut states[at];
-    let message = dice.roll(messages.len());
-    match dice.roll(4) {
+    let message = dice.below(messages.len());
+    match dice.below(4) {
         0 => *sends = !*sends,
         1 => messages[message].1 = (messages[message].1 + 1) % TYPES.len(),
-        2 => messages[message].2 = Some(dice.roll(count)),
+        2 => messages[message].2 = Some(dice.below(count)),
         _ => messages[message].2 = None,
     }
 }
@@ -122,12 +123,12 @@ fn shortest_disagreement(own: &States, other: &States) -> Option<usize> {
 
 #[test]
 fn disagreements_are_shown_by_the_shortest_dialogue() {
-    let mut dice = Dice(1993);
+    let mut dice = Choices::new(1993);
     let (mut duals, mut others) = (0, 0);
     for _ in 0..1500 {
         let own = random(&mut dice);
         let mut other = unfolded_dual(&own, &mut dice);
-        for _ in 0..dice.roll(3) {
+        for _ in 0..dice.below(3) {
             change(&mut other, &mut dice);
         }
         let source = format!(

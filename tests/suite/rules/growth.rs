@@ -1,6 +1,7 @@
 //! `expanding-recursion` checked against the arguments that actually occur.
 
-use super::{Dice, one, rules};
+use super::{one, rules};
+use crate::support::choices::Choices;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -10,11 +11,11 @@ type Argument = (usize, usize);
 /// For each state, its messages: the next state and its two arguments.
 type States = Vec<Vec<(usize, [Argument; 2])>>;
 
-fn random(dice: &mut Dice) -> States {
-    let states = 1 + dice.roll(4);
-    let argument = |dice: &mut Dice| (dice.roll(2), usize::from(dice.roll(6) == 0));
-    let message = |dice: &mut Dice| (dice.roll(states), [argument(dice), argument(dice)]);
-    let state = |dice: &mut Dice| (0..1 + dice.roll(2)).map(|_| message(dice)).collect();
+fn random(dice: &mut Choices) -> States {
+    let states = 1 + dice.below(4);
+    let argument = |dice: &mut Choices| (dice.below(2), usize::from(dice.below(6) == 0));
+    let message = |dice: &mut Choices| (dice.below(states), [argument(dice), argument(dice)]);
+    let state = |dice: &mut Choices| (0..1 + dice.below(2)).map(|_| message(dice)).collect();
     (0..states).map(|_| state(dice)).collect()
 }
 
@@ -65,7 +66,7 @@ fn grows(states: &States) -> bool {
 
 #[test]
 fn only_arguments_that_grow_without_end_are_rejected() {
-    let mut dice = Dice(2011);
+    let mut dice = Choices::new(2011);
     let (mut growing, mut finite) = (0, 0);
     for _ in 0..2000 {
         let states = random(&mut dice);

@@ -149,28 +149,6 @@ fn paths_that_select_nothing_are_reported() {
     assert_eq!(words(check_attributes(checked.program(), &two)), both);
 }
 
-/// The command line adds derives to all types, and checks them before it reads a file.
-#[test]
-fn the_command_line_derives_for_every_type() {
-    let files = Scratch::with(
-        "derives",
-        &[("plain.proto", "struct plain { text: str }\n")],
-    );
-    let wrong = files.transcript("gen plain.proto --rust out --rust-derive serde(a");
-    assert!(
-        wrong.contains("`serde(a` is not the path of a trait; write one such as `Default`"),
-        "{wrong}"
-    );
-    assert_eq!(files.files(""), ["plain.proto"]);
-    let derives = "--rust-derive Default,::serde::Serialize --rust-derive Copy";
-    files.transcript(&format!("gen plain.proto --rust out {derives}"));
-    let module = files.read("out/mod.rs");
-    assert!(
-        module.contains("Hash, Default, ::serde::Serialize, Copy)]\n"),
-        "{module}"
-    );
-}
-
 #[test]
 fn derives_occur_once() {
     let inputs = protocols_in("tests/conversations/derived");

@@ -8,6 +8,7 @@ pub mod rust;
 pub mod sarif;
 pub mod scala;
 pub mod schema;
+pub mod script;
 pub mod spin;
 pub mod steps;
 pub mod texts;
@@ -23,6 +24,12 @@ use std::time::{Duration, Instant};
 pub fn repository() -> &'static Path {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
     cli.parent().expect("a package in the repository")
+}
+
+/// The name of a file without its ending.
+pub fn stem(path: &Path) -> &str {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    stem.expect("a UTF-8 name")
 }
 
 /// The pages about a target language, one after the other: `rust`, `c` or `scala`.

@@ -80,7 +80,7 @@ impl Scratch {
             };
             for entry in entries {
                 let path = entry.expect("a scratch folder can be read").path();
-                if path.is_dir() {
+                if path.is_dir() && !path.is_symlink() {
                     pending.push(path);
                 } else {
                     let path = path.strip_prefix(&self.0).expect("it is in the folder");

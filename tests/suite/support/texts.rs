@@ -11,10 +11,24 @@ use std::path::{Component, Path, PathBuf};
 pub struct Texts(BTreeMap<PathBuf, Vec<u8>>);
 
 impl Texts {
+    pub fn of(texts: &[(PathBuf, String)]) -> Texts {
+        let texts = texts.iter().cloned();
+        Texts(
+            texts
+                .map(|(name, text)| (name, text.into_bytes()))
+                .collect(),
+        )
+    }
+
     /// Adds a text.
     pub fn with(mut self, name: &str, text: impl Into<Vec<u8>>) -> Texts {
         self.0.insert(name.into(), text.into());
         self
+    }
+
+    /// Replaces a text.
+    pub fn set(&mut self, name: &Path, text: String) {
+        self.0.insert(name.to_path_buf(), text.into_bytes());
     }
 
     /// Whether there is a text of this name.

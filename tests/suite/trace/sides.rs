@@ -168,16 +168,3 @@ fn the_sender_the_receiver_or_the_channel_is_to_blame() {
     }
     assert_snapshot!(text);
 }
-
-/// One log of both sides is judged like two.
-#[test]
-fn one_log_can_be_that_of_both_sides() {
-    let scratch = scratch("trace-one-log");
-    let log = r#"{"session":"s","at":"client","kind":"send","message":"login"}
-{"session":"s","at":"server","kind":"receive","message":"login"}
-{"session":"s","at":"server","kind":"send","message":"ok"}
-{"session":"s","at":"client","kind":"receive","message":"invalid"}
-"#;
-    scratch.write("both.jsonl", log);
-    assert_snapshot!(scratch.transcript("trace both.jsonl --protocol bank.proto --ascii -q"));
-}
